@@ -1,0 +1,102 @@
+#pragma once
+// What can be asked of the engine, one struct per leaf of a request, and what it answers.
+
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/decimal.hpp"
+#include "engine/ids.hpp"
+
+namespace exchange {
+
+struct CreateAccount {
+  AccountId account;
+  Cash balance;  // not negative
+};
+struct CreateSymbol {
+  SymbolName symbol;
+};
+// Gives new shares of a symbol to an account; creates the symbol where it is new.
+struct PlaceShares {
+  SymbolName symbol;
+  AccountId account;
+  Shares shares;  // positive
+};
+struct PlaceOrder {
+  AccountId account;
+  SymbolName symbol;
+  Side side;
+  Shares shares;  // positive
+  Price limit;    // positive
+};
+struct CancelOrder {
+  AccountId account;
+  OrderId order;
+};
+struct QueryOrder {
+  AccountId account;
+  OrderId order;
+};
+using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder, QueryOrder>;
+
+enum class Reason : std::uint8_t {
+  account_exists,
+  unknown_account,
+  unknown_symbol,
+  unknown_order,
+  nothing_open,
+  insufficient_funds,
+  insufficient_shares,
+  cash_total_overflow,
+  shares_total_overflow,
+};
+std::string_view describe(Reason reason);
+
+struct Execution {
+  Shares shares;
+  Price price;
+  Timestamp time;
+  bool operator==(const Execution&) const = default;
+};
+
+struct Created {
+  bool operator==(const Created&) const = default;
+};
+struct Opened {
+  OrderId order;
+  bool operator==(const Opened&) const = default;
+};
+// State of an order. At most one of open and canceled is above zero.
+struct Status {
+  OrderId order = 0;
+  Shares open;
+  Shares canceled;
+  Timestamp canceled_at;
+  std::vector<Execution> executions;  // oldest first
+  bool operator==(const Status&) const = default;
+};
+struct Canceled {
+  Status status;
+  bool operator==(const Canceled&) const = default;
+};
+struct Rejected {
+  Reason reason;
+  bool operator==(const Rejected&) const = default;
+};
+// The engine does not hold that order: it never existed, or it closed and its row is in the tables.
+// The core resolves this before a reply is written; nobody else sees it.
+struct NotInMemory {
+  AccountNumber account;
+  OrderId order;
+  bool operator==(const NotInMemory&) const = default;
+};
+using Outcome = std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory>;
+
+// Whether the command behind this outcome changed state and so belongs in the journal.
+inline bool changed_state(const Outcome& outcome) {
+  return std::holds_alternative<Created>(outcome) || std::holds_alternative<Opened>(outcome) ||
+         std::holds_alternative<Canceled>(outcome);
+}
+
+}  // namespace exchange

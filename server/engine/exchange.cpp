@@ -1,0 +1,372 @@
+#include "engine/exchange.hpp"
+
+#include <algorithm>
+
+namespace exchange {
+
+// --- creating -------------------------------------------------------------------------------------
+
+Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
+  ENSURE(command.balance >= Cash());
+  if (account_ids_.find(command.account) != no_index) return Rejected{Reason::account_exists};
+  if (command.balance > cash_total_max - totals_.cash_created) return Rejected{Reason::cash_total_overflow};
+  const AccountNumber number = account_ids_.add(command.account);
+  accounts_.push_back({command.balance});
+  totals_.cash_created += command.balance;
+  touch(number);
+  note_change(now, 'A', number, std::uint64_t(command.balance.units()));
+  return Created{};
+}
+
+Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
+  SymbolNumber number = symbol_names_.find(command.symbol);
+  if (number == no_index) number = add_symbol(command.symbol);
+  note_change(now, 'S', number, 0);
+  return Created{};
+}
+
+Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
+  ENSURE(command.shares > Shares());
+  const AccountNumber account = account_ids_.find(command.account);
+  if (account == no_index) return Rejected{Reason::unknown_account};
+  SymbolNumber symbol = symbol_names_.find(command.symbol);
+  if (symbol != no_index && command.shares > shares_total_max - symbols_[symbol].shares_total)
+    return Rejected{Reason::shares_total_overflow};
+  if (symbol == no_index) symbol = add_symbol(command.symbol);
+  std::uint32_t position = find_position(account, symbol);
+  if (position == no_index) position = add_position(account, symbol);
+  positions_[position].shares += command.shares;
+  symbols_[symbol].shares_total += command.shares;
+  touch_position(position);
+  touch_symbol(symbol);
+  note_change(now, 'P', position_key(account, symbol), std::uint64_t(command.shares.units()));
+  return Created{};
+}
+
+SymbolNumber Exchange::add_symbol(const SymbolName& name) {
+  const SymbolNumber number = symbol_names_.add(name);
+  symbols_.emplace_back();
+  touch_symbol(number);
+  return number;
+}
+
+std::uint32_t Exchange::add_position(AccountNumber account, SymbolNumber symbol) {
+  const auto index = std::uint32_t(positions_.size());
+  ENSURE(index != no_index);
+  positions_.push_back({Shares(), account, symbol});
+  position_index_.insert(position_key(account, symbol), index);
+  return index;
+}
+
+// --- trading --------------------------------------------------------------------------------------
+
+Outcome Exchange::apply(const PlaceOrder& command, Timestamp now) {
+  ENSURE(command.shares > Shares() && command.limit > Price());
+  const AccountNumber account = account_ids_.find(command.account);
+  if (account == no_index) return Rejected{Reason::unknown_account};
+  const SymbolNumber symbol = symbol_names_.find(command.symbol);
+  if (symbol == no_index) return Rejected{Reason::unknown_symbol};
+
+  std::uint32_t position = no_index;
+  if (command.side == Side::buy) {
+    const Cash set_aside = cost(command.shares, command.limit);
+    if (accounts_[account].balance < set_aside) return Rejected{Reason::insufficient_funds};
+    accounts_[account].balance -= set_aside;
+    touch(account);
+  } else {
+    position = find_position(account, symbol);
+    if (position == no_index || positions_[position].shares < command.shares)
+      return Rejected{Reason::insufficient_shares};
+    positions_[position].shares -= command.shares;
+    touch_position(position);
+  }
+
+  const std::uint32_t index = add_order({.id = ++totals_.orders,
+                                         .open = command.shares,
+                                         .limit = command.limit,
+                                         .account = account,
+                                         .symbol = symbol,
+                                         .position = position,
+                                         .side = command.side},
+                                        {.shares = command.shares, .opened_at = now});
+  Order& order = orders_[index];
+  touch_order(index);
+  note_change(now, 'O', order.id, position_key(account, symbol));
+
+  match(index, now);
+  if (order.open > Shares())
+    rest(index);
+  else
+    close(index);
+  return Opened{order.id};
+}
+
+std::uint32_t Exchange::add_order(const Order& order, const OrderHistory& history) {
+  const std::uint32_t index = orders_.allocate();
+  orders_[index] = order;
+  orders_[index].first_execution = orders_[index].last_execution = no_index;
+  histories_.grow_to(index) = history;
+  order_index_.insert(order.id, index);
+  return index;
+}
+
+void Exchange::match(std::uint32_t taker_index, Timestamp now) {
+  Order& taker = orders_[taker_index];
+  const Side maker_side = taker.side == Side::buy ? Side::sell : Side::buy;
+  PriceIndex& makers = symbols_[taker.symbol].sides[int(maker_side)];
+  const std::int64_t worst_rank = rank(maker_side, taker.limit);
+
+  while (taker.open > Shares() && !makers.empty() && makers.best_rank() >= worst_rank) {
+    Level& level = levels_[makers.best_level()];
+    const std::uint32_t maker_index = level.first;
+    Order& maker = orders_[maker_index];
+    const Shares shares = std::min(taker.open, maker.open);
+    level.shares_units -= shares.units();
+    execute(taker, maker, shares, now);
+    touch_order(maker_index);
+    if (maker.open == Shares()) {
+      unlink(maker);
+      close(maker_index);
+    }
+  }
+}
+
+// One execution at the maker's limit changes both orders, the seller's balance, the buyer's position
+// and the refund together (market rules 4 and 5).
+void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now) {
+  Order& buy = taker.side == Side::buy ? taker : maker;
+  Order& sell = taker.side == Side::buy ? maker : taker;
+  const Price price = maker.limit;
+
+  taker.open -= shares;
+  maker.open -= shares;
+  const Cash paid = cost(shares, price);
+  accounts_[sell.account].balance += paid;
+  touch(sell.account);
+  if (buy.limit > price) {
+    accounts_[buy.account].balance += cost(shares, buy.limit) - paid;
+    touch(buy.account);
+  }
+  if (buy.position == no_index) {
+    buy.position = find_position(buy.account, buy.symbol);
+    if (buy.position == no_index) buy.position = add_position(buy.account, buy.symbol);
+  }
+  positions_[buy.position].shares += shares;
+  touch_position(buy.position);
+
+  const std::uint32_t record = executions_.allocate();
+  executions_[record] = {{shares, price, now}, {no_index, no_index}, 2};
+  record_execution(buy, record);
+  record_execution(sell, record);
+  new_executions_.push_back({++totals_.executions, buy.symbol, buy.id, sell.id, shares, price, now});
+  note_change(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
+}
+
+void Exchange::record_execution(Order& order, std::uint32_t execution) {
+  if (order.first_execution == no_index)
+    order.first_execution = execution;
+  else
+    executions_[order.last_execution].next[int(order.side)] = execution;
+  order.last_execution = execution;
+}
+
+Outcome Exchange::apply(const CancelOrder& command, Timestamp now) {
+  const auto found = find_order(command.account, command.order);
+  if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
+  const std::uint32_t index = std::get<std::uint32_t>(found);
+  Order& order = orders_[index];
+  if (order.open == Shares()) return Rejected{Reason::nothing_open};
+
+  if (order.side == Side::buy) {
+    accounts_[order.account].balance += cost(order.open, order.limit);
+    touch(order.account);
+  } else {
+    positions_[order.position].shares += order.open;
+    touch_position(order.position);
+  }
+  levels_[order.level].shares_units -= order.open.units();
+  unlink(order);
+  histories_[index].canceled = order.open;
+  histories_[index].canceled_at = now;
+  order.open = Shares();
+  touch_order(index);
+  note_change(now, 'C', order.id, std::uint64_t(histories_[index].canceled.units()));
+  close(index);
+  return Canceled{status(index)};
+}
+
+Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
+  const auto found = find_order(command.account, command.order);
+  if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
+  return status(std::get<std::uint32_t>(found));
+}
+
+std::variant<std::uint32_t, Outcome> Exchange::find_order(const AccountId& account_id, OrderId id) const {
+  const AccountNumber account = account_ids_.find(account_id);
+  if (account == no_index) return Outcome(Rejected{Reason::unknown_account});
+  if (id == 0 || id > totals_.orders) return Outcome(Rejected{Reason::unknown_order});
+  const std::uint32_t index = order_index_.find(id);
+  if (index == no_index) return Outcome(NotInMemory{account, id});
+  if (orders_[index].account != account) return Outcome(Rejected{Reason::unknown_order});
+  return index;
+}
+
+Status Exchange::status(std::uint32_t index) const {
+  const Order& order = orders_[index];
+  Status status{order.id, order.open, histories_[index].canceled, histories_[index].canceled_at, {}};
+  for (std::uint32_t at = order.first_execution; at != no_index; at = executions_[at].next[int(order.side)])
+    status.executions.push_back(executions_[at].execution);
+  return status;
+}
+
+// --- prefetching ----------------------------------------------------------------------------------
+
+void Exchange::prefetch_far(const Command& command) const {
+  if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
+    const std::uint32_t index = order_index_.find(cancel->order);
+    if (index == no_index) return;
+    __builtin_prefetch(&orders_[index]);
+    __builtin_prefetch(&histories_[index]);
+  } else if (const auto* place = std::get_if<PlaceOrder>(&command)) {
+    const AccountNumber account = account_ids_.find(place->account);
+    const SymbolNumber symbol = symbol_names_.find(place->symbol);
+    if (account == no_index || symbol == no_index) return;
+    position_index_.prefetch(position_key(account, symbol));
+    __builtin_prefetch(&accounts_[account]);
+    const std::uint32_t level = symbols_[symbol].sides[int(place->side)].find(rank(place->side, place->limit));
+    if (level != no_index) __builtin_prefetch(&levels_[level]);
+  }
+}
+
+void Exchange::prefetch_near(const Command& command) const {
+  if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
+    const std::uint32_t index = order_index_.find(cancel->order);
+    if (index == no_index) return;
+    const Order& order = orders_[index];
+    if (order.open == Shares()) return;
+    if (order.previous != no_index) __builtin_prefetch(&orders_[order.previous]);
+    if (order.next != no_index) __builtin_prefetch(&orders_[order.next]);
+    __builtin_prefetch(&levels_[order.level]);
+    if (order.position != no_index) __builtin_prefetch(&positions_[order.position]);
+  } else if (const auto* place = std::get_if<PlaceOrder>(&command)) {
+    const AccountNumber account = account_ids_.find(place->account);
+    const SymbolNumber symbol = symbol_names_.find(place->symbol);
+    if (account == no_index || symbol == no_index) return;
+    const std::uint32_t position = find_position(account, symbol);
+    if (position != no_index) __builtin_prefetch(&positions_[position]);
+    const PriceIndex& side = symbols_[symbol].sides[int(place->side)];
+    const std::uint32_t level = side.find(rank(place->side, place->limit));
+    if (level != no_index) __builtin_prefetch(&orders_[levels_[level].last]);
+  }
+}
+
+// --- the book -------------------------------------------------------------------------------------
+
+void Exchange::rest(std::uint32_t index) {
+  Order& order = orders_[index];
+  PriceIndex& side = symbols_[order.symbol].sides[int(order.side)];
+  const std::int64_t order_rank = rank(order.side, order.limit);
+  order.level = side.find(order_rank);
+  if (order.level == no_index) {
+    order.level = levels_.allocate();
+    levels_[order.level] = {order.limit, 0, no_index, no_index, 0};
+    side.insert(order_rank, order.level);
+  }
+  Level& level = levels_[order.level];
+  order.previous = level.last;
+  order.next = no_index;
+  if (level.last == no_index)
+    level.first = index;
+  else
+    orders_[level.last].next = index;
+  level.last = index;
+  level.shares_units += order.open.units();
+  ++level.orders;
+}
+
+void Exchange::unlink(const Order& order) {
+  Level& level = levels_[order.level];
+  if (order.previous == no_index)
+    level.first = order.next;
+  else
+    orders_[order.previous].next = order.next;
+  if (order.next == no_index)
+    level.last = order.previous;
+  else
+    orders_[order.next].previous = order.previous;
+  if (--level.orders == 0) {
+    symbols_[order.symbol].sides[int(order.side)].erase(rank(order.side, order.limit));
+    levels_.release(order.level);
+  }
+}
+
+void Exchange::close(std::uint32_t index) {
+  orders_[index].next = no_index;
+  if (closed_last_ == no_index)
+    closed_first_ = index;
+  else
+    orders_[closed_last_].next = index;
+  closed_last_ = index;
+  ++closed_;
+}
+
+void Exchange::release_closed(ClosedMark mark) {
+  ENSURE(mark <= closed_);
+  for (; released_ < mark; ++released_) {
+    const std::uint32_t index = closed_first_;
+    const Order& order = orders_[index];
+    ENSURE(!order.dirty);
+    closed_first_ = order.next;
+    if (closed_first_ == no_index) closed_last_ = no_index;
+    for (std::uint32_t at = order.first_execution; at != no_index;) {
+      const std::uint32_t next = executions_[at].next[int(order.side)];
+      if (--executions_[at].holders == 0) executions_.release(at);
+      at = next;
+    }
+    order_index_.erase(order.id);
+    orders_.release(index);
+  }
+}
+
+// --- looking in -----------------------------------------------------------------------------------
+
+std::vector<Exchange::Depth> Exchange::depth(const SymbolName& symbol, Side side) const {
+  std::vector<Depth> depth;
+  const SymbolNumber number = symbol_names_.find(symbol);
+  if (number == no_index) return depth;
+  symbols_[number].sides[int(side)].for_each([&](std::uint32_t at) {
+    const Level& level = levels_[at];
+    depth.push_back({level.price, level.shares_units, level.orders});
+  });
+  return depth;
+}
+
+Cash Exchange::balance(const AccountId& account) const {
+  const AccountNumber number = account_ids_.find(account);
+  return number == no_index ? Cash() : accounts_[number].balance;
+}
+
+Shares Exchange::position(const AccountId& account, const SymbolName& symbol) const {
+  const AccountNumber account_number = account_ids_.find(account);
+  const SymbolNumber symbol_number = symbol_names_.find(symbol);
+  if (account_number == no_index || symbol_number == no_index) return Shares();
+  const std::uint32_t position = find_position(account_number, symbol_number);
+  return position == no_index ? Shares() : positions_[position].shares;
+}
+
+std::string_view describe(Reason reason) {
+  switch (reason) {
+    case Reason::account_exists: return "account already exists";
+    case Reason::unknown_account: return "unknown account";
+    case Reason::unknown_symbol: return "unknown symbol";
+    case Reason::unknown_order: return "no such order of this account";
+    case Reason::nothing_open: return "order has nothing open";
+    case Reason::insufficient_funds: return "insufficient funds";
+    case Reason::insufficient_shares: return "insufficient shares";
+    case Reason::cash_total_overflow: return "balance would overflow the cash of the exchange";
+    case Reason::shares_total_overflow: return "shares of this symbol would overflow";
+  }
+  ENSURE(false);
+}
+
+}  // namespace exchange

@@ -1,0 +1,189 @@
+#pragma once
+// Exchange owns all accounts, positions and books and applies one command at a time.
+// The same commands and times always give the same state, outcomes and changes: recovery, audit and
+// simulation stand on that.
+// Memory: accounts, positions, open orders, and closed orders until release_closed().
+// Thread: one at a time (the core thread). Does no I/O, reads no clock, starts no thread.
+
+#include <string>
+#include <vector>
+
+#include "engine/commands.hpp"
+#include "engine/flat_map.hpp"
+#include "engine/pool.hpp"
+#include "engine/price_index.hpp"
+#include "engine/rows.hpp"
+
+namespace exchange {
+
+// How many orders had closed at some moment, counted from the start of the process.
+using ClosedMark = std::uint64_t;
+
+class Exchange {
+ public:
+  Exchange() = default;
+  // The state whose rows these are. `image.orders` holds the open orders by id, `image.executions`
+  // those of the open orders by id, accounts and symbols in order of their numbers.
+  // Throws std::runtime_error, naming the row, where the rows contradict each other.
+  explicit Exchange(const Rows& image);
+  Exchange(Exchange&&) = default;
+  Exchange& operator=(Exchange&&) = default;
+
+  // Each returns Rejected with a reason where the command is refused; a refusal changes nothing.
+  // `now` must not go back.
+
+  // Created. Refused: account_exists; cash_total_overflow, so that no balance can ever overflow.
+  Outcome apply(const CreateAccount& command, Timestamp now);
+  // Created, also where the symbol exists.
+  Outcome apply(const CreateSymbol& command, Timestamp now);
+  // Created. Refused: unknown_account; shares_total_overflow (2^63 units of one symbol in all).
+  Outcome apply(const PlaceShares& command, Timestamp now);
+  // Sets aside funds or shares, matches, then rests the remainder (PROTOCOL, market rules 1-6).
+  // Opened. Refused: unknown_account, unknown_symbol, insufficient_funds, insufficient_shares.
+  Outcome apply(const PlaceOrder& command, Timestamp now);
+  // Gives back what is set aside for the open part. Canceled. Refused: unknown_account, unknown_order
+  // (another's order included), nothing_open. NotInMemory where the order may be in the tables.
+  Outcome apply(const CancelOrder& command, Timestamp now);
+  // Status. Refused: unknown_account, unknown_order (another's included). NotInMemory as above.  Changes nothing.
+  Outcome apply(const QueryOrder& command, Timestamp now);
+  Outcome apply(const Command& command, Timestamp now) {
+    return std::visit([&](const auto& c) { return apply(c, now); }, command);
+  }
+
+  // Fetches into the cache what apply(command) will touch, and changes nothing. For a batch, call the
+  // near stage a few commands ahead of apply and the far stage a few further ahead: with a large book
+  // most of a command's time is memory misses, which then overlap. Stages follow one pointer each.
+  void prefetch_far(const Command& command) const;
+  void prefetch_near(const Command& command) const;
+
+  // Moves every row changed since the last call into `rows` (overwritten), with the values they have
+  // now. Returns the mark to pass to release_closed() once these rows are in the tables.
+  ClosedMark take_changes(Rows& rows);
+  // Rows that take_changes() would move now.
+  std::size_t changed_rows() const;
+  // Forgets the orders that had closed by `mark`.
+  void release_closed(ClosedMark mark);
+
+  const Totals& totals() const { return totals_; }
+  std::size_t accounts() const { return accounts_.size(); }
+  std::size_t orders_in_memory() const { return orders_.used(); }
+
+  // Empty where cash + cash set aside = cash created, shares + shares set aside = shares created, no
+  // book is crossed and every index agrees; else the first violation, in words. Takes time in O(state).
+  std::string check_invariants() const;
+
+  struct Depth {
+    Price price;
+    Int128 shares_units;  // wide: many orders at a tiny price may pass 2^63 units
+    std::uint32_t orders;
+    bool operator==(const Depth&) const = default;
+  };
+  // Levels of one side, best first; empty where the symbol is unknown.
+  std::vector<Depth> depth(const SymbolName& symbol, Side side) const;
+  // What is free; zero where nothing is known of it.
+  Cash balance(const AccountId& account) const;
+  Shares position(const AccountId& account, const SymbolName& symbol) const;
+
+ private:
+  struct Account {
+    Cash balance;
+    bool dirty = false;
+  };
+  struct Position {
+    Shares shares;
+    AccountNumber account;
+    SymbolNumber symbol;
+    bool dirty = false;
+  };
+  struct Symbol {
+    PriceIndex sides[2];
+    Shares shares_total;
+    bool dirty = false;
+  };
+  // All orders of one price on one side: a FIFO through Order::previous/next.
+  struct Level {
+    Price price;
+    Int128 shares_units;
+    std::uint32_t first, last;
+    std::uint32_t orders;
+  };
+  // One cache line for what matching touches, a second pool for the rest.
+  struct alignas(64) Order {
+    OrderId id;
+    Shares open;
+    Price limit;
+    AccountNumber account;
+    SymbolNumber symbol;
+    std::uint32_t level;
+    std::uint32_t previous, next;  // in the level; once closed, `next` runs through the closed orders
+    std::uint32_t position;        // no_index for a buy that has not executed yet
+    std::uint32_t first_execution, last_execution;
+    Side side;
+    bool dirty;
+  };
+  struct OrderHistory {
+    Shares shares;  // as ordered
+    Timestamp opened_at;
+    Shares canceled;
+    Timestamp canceled_at;
+  };
+  // One record in the lists of both its orders.
+  struct ExecutionRecord {
+    Execution execution;
+    std::uint32_t next[2];  // by side of the order whose list is walked
+    std::uint32_t holders;
+  };
+
+  static std::int64_t rank(Side side, Price price) {
+    return side == Side::buy ? price.units() : -price.units();
+  }
+  static std::uint64_t position_key(AccountNumber account, SymbolNumber symbol) {
+    return std::uint64_t(account) << 32 | symbol;
+  }
+
+  std::uint32_t find_position(AccountNumber account, SymbolNumber symbol) const {
+    return position_index_.find(position_key(account, symbol));
+  }
+  std::uint32_t add_position(AccountNumber account, SymbolNumber symbol);
+  SymbolNumber add_symbol(const SymbolName& name);
+  // The order's index, or the refusal that query and cancel share.
+  std::variant<std::uint32_t, Outcome> find_order(const AccountId& account, OrderId order) const;
+
+  void match(std::uint32_t taker_index, Timestamp now);
+  void execute(Order& taker, Order& maker, Shares shares, Timestamp now);
+  void record_execution(Order& order, std::uint32_t execution);
+  std::uint32_t add_order(const Order& order, const OrderHistory& history);
+  void rest(std::uint32_t index);
+  void unlink(const Order& order);
+  void close(std::uint32_t index);
+  Status status(std::uint32_t index) const;
+
+  void touch(AccountNumber account);
+  void touch_position(std::uint32_t position);
+  void touch_symbol(SymbolNumber symbol);
+  void touch_order(std::uint32_t index);
+  void note_change(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b);
+
+  Interner<AccountId> account_ids_;
+  std::vector<Account> accounts_;
+  Interner<SymbolName> symbol_names_;
+  std::vector<Symbol> symbols_;
+  FlatMap position_index_;
+  std::vector<Position> positions_;
+  IdIndex order_index_;
+  Pool<Order> orders_;
+  Chunks<OrderHistory> histories_;  // by index of the order
+  Pool<Level> levels_;
+  Pool<ExecutionRecord> executions_;
+  Totals totals_;
+
+  // Closed orders, oldest first, until released.
+  std::uint32_t closed_first_ = no_index, closed_last_ = no_index;
+  ClosedMark closed_ = 0, released_ = 0;
+
+  // Changed since take_changes(): numbers and indices, each once; executions are always new.
+  std::vector<std::uint32_t> dirty_accounts_, dirty_symbols_, dirty_positions_, dirty_orders_;
+  std::vector<ExecutionRow> new_executions_;
+};
+
+}  // namespace exchange

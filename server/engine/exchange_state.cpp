@@ -1,0 +1,200 @@
+// The state of the exchange as rows: what changed, loading an image, and proving that it is sound.
+
+#include <map>
+#include <stdexcept>
+
+#include "engine/exchange.hpp"
+
+namespace exchange {
+
+// --- what changed ---------------------------------------------------------------------------------
+
+namespace {
+
+template <class Entity>
+void mark_dirty(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty) {
+  if (entity.dirty) return;
+  entity.dirty = true;
+  dirty.push_back(index);
+}
+
+}  // namespace
+
+void Exchange::touch(AccountNumber account) { mark_dirty(accounts_[account], account, dirty_accounts_); }
+void Exchange::touch_position(std::uint32_t index) { mark_dirty(positions_[index], index, dirty_positions_); }
+void Exchange::touch_symbol(SymbolNumber symbol) { mark_dirty(symbols_[symbol], symbol, dirty_symbols_); }
+void Exchange::touch_order(std::uint32_t index) { mark_dirty(orders_[index], index, dirty_orders_); }
+
+void Exchange::note_change(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
+  totals_.last_time = now;
+  const std::uint64_t mixed = (totals_.digest ^ a) * 0x9e3779b97f4a7c15u ^ (b + what);
+  totals_.digest = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u ^ std::uint64_t(now.microseconds);
+}
+
+std::size_t Exchange::changed_rows() const {
+  return dirty_accounts_.size() + dirty_symbols_.size() + dirty_positions_.size() + dirty_orders_.size() +
+         new_executions_.size();
+}
+
+ClosedMark Exchange::take_changes(Rows& rows) {
+  rows.accounts.clear();
+  for (const AccountNumber number : dirty_accounts_) {
+    accounts_[number].dirty = false;
+    rows.accounts.push_back({number, account_ids_.text(number), accounts_[number].balance});
+  }
+  rows.symbols.clear();
+  for (const SymbolNumber number : dirty_symbols_) {
+    symbols_[number].dirty = false;
+    rows.symbols.push_back({number, symbol_names_.text(number), symbols_[number].shares_total});
+  }
+  rows.positions.clear();
+  for (const std::uint32_t index : dirty_positions_) {
+    Position& position = positions_[index];
+    position.dirty = false;
+    rows.positions.push_back({position.account, position.symbol, position.shares});
+  }
+  rows.orders.clear();
+  for (const std::uint32_t index : dirty_orders_) {
+    Order& order = orders_[index];
+    order.dirty = false;
+    const OrderHistory& history = histories_[index];
+    rows.orders.push_back({order.id, order.account, order.symbol, order.side, history.shares, order.limit, order.open,
+                           history.canceled, history.opened_at, history.canceled_at});
+  }
+  rows.executions.clear();
+  rows.executions.swap(new_executions_);
+  rows.totals = totals_;
+  dirty_accounts_.clear();
+  dirty_symbols_.clear();
+  dirty_positions_.clear();
+  dirty_orders_.clear();
+  return closed_;
+}
+
+// --- loading --------------------------------------------------------------------------------------
+
+namespace {
+
+void require(bool sound, const char* table, std::uint64_t key, const char* problem) {
+  if (!sound) throw std::runtime_error(std::string(table) + " row " + std::to_string(key) + ": " + problem);
+}
+
+}  // namespace
+
+Exchange::Exchange(const Rows& image) {
+  for (const AccountRow& row : image.accounts) {
+    require(row.number == accounts_.size(), "accounts", row.number, "number out of sequence");
+    require(account_ids_.find(row.id) == no_index, "accounts", row.number, "id occurs twice");
+    require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
+    account_ids_.add(row.id);
+    accounts_.push_back({row.balance});
+  }
+  for (const SymbolRow& row : image.symbols) {
+    require(row.number == symbols_.size(), "symbols", row.number, "number out of sequence");
+    require(symbol_names_.find(row.name) == no_index, "symbols", row.number, "name occurs twice");
+    symbol_names_.add(row.name);
+    symbols_.emplace_back().shares_total = row.shares_total;
+  }
+  for (const PositionRow& row : image.positions) {
+    const std::uint64_t key = position_key(row.account, row.symbol);
+    require(row.account < accounts_.size() && row.symbol < symbols_.size(), "positions", key, "unknown owner");
+    require(row.shares >= Shares(), "positions", key, "shares below zero");
+    require(position_index_.find(key) == no_index, "positions", key, "occurs twice");
+    positions_[add_position(row.account, row.symbol)].shares = row.shares;
+  }
+
+  OrderId last_order = 0;
+  for (const OrderRow& row : image.orders) {
+    require(row.id > last_order && row.id <= image.totals.orders, "orders", row.id, "id out of sequence");
+    require(row.account < accounts_.size() && row.symbol < symbols_.size(), "orders", row.id, "unknown owner");
+    require(row.open > Shares() && row.open <= row.shares, "orders", row.id, "open shares out of range");
+    require(row.limit > Price(), "orders", row.id, "limit not above zero");
+    last_order = row.id;
+    const std::uint32_t position = find_position(row.account, row.symbol);
+    require(row.side == Side::buy || position != no_index, "orders", row.id, "a sell without a position");
+    rest(add_order({.id = row.id,
+                    .open = row.open,
+                    .limit = row.limit,
+                    .account = row.account,
+                    .symbol = row.symbol,
+                    .position = position,
+                    .side = row.side},
+                   {.shares = row.shares, .opened_at = row.opened_at}));
+  }
+
+  // An execution closes at least one of its orders, so that it belongs to one open order at most.
+  for (const ExecutionRow& row : image.executions) {
+    const std::uint32_t buy = order_index_.find(row.buy_order), sell = order_index_.find(row.sell_order);
+    require((buy == no_index) != (sell == no_index), "executions", row.id, "not of exactly one open order");
+    const std::uint32_t record = executions_.allocate();
+    executions_[record] = {{row.shares, row.price, row.time}, {no_index, no_index}, 1};
+    record_execution(orders_[buy == no_index ? sell : buy], record);
+  }
+  totals_ = image.totals;
+}
+
+// --- proof ----------------------------------------------------------------------------------------
+
+std::string Exchange::check_invariants() const {
+  UInt128 cash = 0;  // sums wrap alike on both sides, so that equality still proves conservation
+  std::vector<UInt128> shares(symbols_.size(), 0);
+  for (AccountNumber number = 0; number < accounts_.size(); ++number) {
+    if (accounts_[number].balance < Cash()) return "balance below zero: account " + std::string(account_ids_.text(number).view());
+    cash += UInt128(accounts_[number].balance.units());
+  }
+  for (const Position& position : positions_) {
+    if (position.shares < Shares())
+      return "position below zero: account " + std::string(account_ids_.text(position.account).view());
+    shares[position.symbol] += UInt128(position.shares.units());
+  }
+
+  std::size_t resting = 0;
+  for (SymbolNumber number = 0; number < symbols_.size(); ++number) {
+    const std::string name(symbol_names_.text(number).view());
+    const Symbol& symbol = symbols_[number];
+    for (const Side side : {Side::buy, Side::sell}) {
+      std::string violation;
+      const Level* better = nullptr;
+      symbol.sides[int(side)].for_each([&](std::uint32_t level_index) {
+        const Level& level = levels_[level_index];
+        if (better != nullptr && rank(side, better->price) <= rank(side, level.price)) violation = "levels out of order: ";
+        better = &level;
+        Int128 level_shares = 0;
+        std::uint32_t orders = 0, previous = no_index;
+        OrderId last_id = 0;
+        for (std::uint32_t at = level.first; at != no_index; at = orders_[at].next) {
+          const Order& order = orders_[at];
+          if (order.symbol != number || order.side != side || order.limit != level.price || order.level != level_index)
+            violation = "order in the wrong level: ";
+          if (order.open <= Shares() || order.previous != previous || order.id <= last_id ||
+              order_index_.find(order.id) != at)
+            violation = "level queue broken: ";
+          last_id = order.id;
+          previous = at;
+          ++orders;
+          level_shares += order.open.units();
+          if (side == Side::buy)
+            cash += UInt128(cost(order.open, order.limit).units());
+          else
+            shares[number] += UInt128(order.open.units());
+        }
+        if (level.last != previous || level.orders != orders || orders == 0 || level.shares_units != level_shares)
+          violation = "level totals wrong: ";
+        resting += orders;
+      });
+      if (!violation.empty()) return violation + name;
+    }
+    const PriceIndex &bids = symbol.sides[int(Side::buy)], &asks = symbol.sides[int(Side::sell)];
+    if (!bids.empty() && !asks.empty() && bids.best_rank() >= -asks.best_rank()) return "book crossed: " + name;
+    if (shares[number] != UInt128(symbol.shares_total.units())) return "shares not conserved: " + name;
+  }
+  if (cash != UInt128(totals_.cash_created.units())) return "cash not conserved";
+
+  std::size_t closed = 0;
+  for (std::uint32_t at = closed_first_; at != no_index; at = orders_[at].next) ++closed;
+  if (closed != closed_ - released_) return "closed orders miscounted";
+  if (orders_.used() != resting + closed || order_index_.size() != orders_.used()) return "orders miscounted";
+  return {};
+}
+
+}  // namespace exchange

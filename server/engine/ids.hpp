@@ -1,0 +1,62 @@
+#pragma once
+// Names and numbers of things. Text ids are held inline (no allocation) and compared as written:
+// "7" and "007" are two accounts (PROTOCOL, "Numbers").
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "engine/check.hpp"
+
+namespace exchange {
+
+template <std::size_t Max>
+class InlineText {
+ public:
+  static constexpr std::size_t size_max = Max;
+  InlineText() = default;
+  explicit InlineText(std::string_view text) : size_(std::uint8_t(text.size())) {
+    ENSURE(text.size() <= Max);
+    std::memcpy(bytes_, text.data(), text.size());
+  }
+  std::string_view view() const { return {bytes_, size_}; }
+  bool operator==(const InlineText& other) const { return view() == other.view(); }
+
+ private:
+  std::uint8_t size_ = 0;
+  char bytes_[Max];  // only the first size_ are set
+};
+
+struct AccountId : InlineText<64> {
+  using InlineText::InlineText;
+};
+struct SymbolName : InlineText<32> {
+  using InlineText::InlineText;
+};
+
+// 1 to 64 digits, else nothing.
+std::optional<AccountId> parse_account_id(std::string_view text);
+// 1 to 32 ASCII letters and digits, else nothing.
+std::optional<SymbolName> parse_symbol_name(std::string_view text);
+
+// Transaction id of an order: from 1, given in order of arrival, never reused. 0 is no order.
+using OrderId = std::uint64_t;
+// A decimal integer from 1 that fits OrderId, without sign; else nothing.
+std::optional<OrderId> parse_order_id(std::string_view text);
+
+// Dense numbers that the engine gives to accounts and symbols in order of creation, from 0.
+using AccountNumber = std::uint32_t;
+using SymbolNumber = std::uint32_t;
+using ExecutionId = std::uint64_t;
+
+// Microseconds since the Unix epoch, stamped once per batch by the core. Replies print whole seconds.
+struct Timestamp {
+  std::int64_t microseconds = 0;
+  std::int64_t seconds() const { return microseconds / 1'000'000; }
+  auto operator<=>(const Timestamp&) const = default;
+};
+
+enum class Side : std::uint8_t { buy, sell };
+
+}  // namespace exchange

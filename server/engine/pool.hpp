@@ -1,0 +1,78 @@
+#pragma once
+// Pool<T>: objects at stable 32-bit indices, freed slots used again last-in first-out (they are warm).
+// Grows in chunks, so that growth never moves what is there; never shrinks.
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include "engine/flat_map.hpp"
+
+namespace exchange {
+
+// Chunks at stable addresses, aligned to huge pages and marked for them: with a large book, missing
+// the TLB costs as much as missing the cache.
+template <class T>
+class Chunks {
+ public:
+  T& operator[](std::uint32_t index) { return chunks_[index >> bits][index & mask]; }
+  const T& operator[](std::uint32_t index) const { return chunks_[index >> bits][index & mask]; }
+  // Makes `index` valid; indices become valid in order.
+  T& grow_to(std::uint32_t index) {
+    if (index >> bits >= chunks_.size()) chunks_.push_back(new_chunk());
+    return (*this)[index];
+  }
+
+ private:
+  static constexpr std::uint32_t bits = 15, mask = (1u << bits) - 1;
+  struct Free {
+    void operator()(T* chunk) const { std::free(chunk); }
+  };
+  static std::unique_ptr<T[], Free> new_chunk() {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+    constexpr std::size_t huge = 2u << 20, bytes = ((sizeof(T) << bits) + huge - 1) & ~(huge - 1);
+    void* memory = std::aligned_alloc(huge, bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    madvise(memory, bytes, MADV_HUGEPAGE);
+    return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
+  }
+  std::vector<std::unique_ptr<T[], Free>> chunks_;
+};
+
+template <class T>
+class Pool {
+ public:
+  T& operator[](std::uint32_t index) { return items_[index]; }
+  const T& operator[](std::uint32_t index) const { return items_[index]; }
+
+  // The slot holds whatever its last user left there.
+  std::uint32_t allocate() {
+    ++used_;
+    if (!free_.empty()) {
+      const std::uint32_t index = free_.back();
+      free_.pop_back();
+      return index;
+    }
+    ENSURE(next_ < no_index);
+    items_.grow_to(next_);
+    return next_++;
+  }
+  void release(std::uint32_t index) {
+    --used_;
+    free_.push_back(index);
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  Chunks<T> items_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t next_ = 0;
+  std::size_t used_ = 0;
+};
+
+}  // namespace exchange

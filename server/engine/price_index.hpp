@@ -1,0 +1,132 @@
+#pragma once
+// PriceIndex: the price levels of one side of one book, in order, the best at hand.
+// Maps a rank (higher is better: the price of a bid, minus the price of an ask) to a level's index.
+// Sorted blocks of 64 under a sorted directory: orders arrive near the best price, so the last block
+// and its end are where nearly all work happens; far from it, or with a million levels, an insert
+// still moves at most one block's entries.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/flat_map.hpp"
+
+namespace exchange {
+
+class PriceIndex {
+ public:
+  bool empty() const { return blocks_.empty(); }
+  // Both need a side that is not empty.
+  std::int64_t best_rank() const { return blocks_.back().entries->at_end().rank; }
+  std::uint32_t best_level() const { return blocks_.back().entries->at_end().level; }
+
+  // The level of this rank, or no_index.
+  std::uint32_t find(std::int64_t rank) const {
+    if (blocks_.empty()) return no_index;
+    const Block& block = *blocks_[block_of(rank)].entries;
+    const std::uint32_t at = block.lower_bound(rank);
+    return at < block.size && block.entries[at].rank == rank ? block.entries[at].level : no_index;
+  }
+
+  // The rank must be new.
+  void insert(std::int64_t rank, std::uint32_t level) {
+    if (blocks_.empty()) blocks_.push_back({rank, new_block()});
+    std::size_t where = block_of(rank);
+    if (blocks_[where].entries->size == block_size) {
+      split(where);
+      if (rank >= blocks_[where + 1].first_rank) ++where;
+    }
+    Block& block = *blocks_[where].entries;
+    const std::uint32_t at = block.lower_bound(rank);
+    std::move_backward(block.entries.begin() + at, block.entries.begin() + block.size,
+                       block.entries.begin() + block.size + 1);
+    block.entries[at] = {rank, level};
+    ++block.size;
+    blocks_[where].first_rank = block.entries[0].rank;
+  }
+
+  // The rank must be there.
+  void erase(std::int64_t rank) {
+    const std::size_t where = block_of(rank);
+    Block& block = *blocks_[where].entries;
+    const std::uint32_t at = block.lower_bound(rank);
+    ENSURE(at < block.size && block.entries[at].rank == rank);
+    std::move(block.entries.begin() + at + 1, block.entries.begin() + block.size, block.entries.begin() + at);
+    if (--block.size == 0) {
+      spare_.push_back(std::move(blocks_[where].entries));
+      blocks_.erase(blocks_.begin() + std::ptrdiff_t(where));
+    } else {
+      blocks_[where].first_rank = block.entries[0].rank;
+    }
+  }
+
+  // Best first.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
+      for (std::uint32_t at = block->entries->size; at-- > 0;) visit(block->entries->entries[at].level);
+  }
+
+ private:
+  static constexpr std::uint32_t block_size = 64;
+  struct Entry {
+    std::int64_t rank;
+    std::uint32_t level;
+  };
+  struct Block {
+    std::uint32_t size = 0;
+    std::array<Entry, block_size> entries;
+    const Entry& at_end() const { return entries[size - 1]; }
+    // From the end: that is where the market is.
+    std::uint32_t lower_bound(std::int64_t rank) const {
+      constexpr std::uint32_t near = 8;
+      std::uint32_t at = size;
+      while (at > 0 && entries[at - 1].rank >= rank) {
+        --at;
+        if (size - at == near) {
+          const auto end = entries.begin() + at;
+          return std::uint32_t(std::lower_bound(entries.begin(), end, rank,
+                                                [](const Entry& entry, std::int64_t r) { return entry.rank < r; }) -
+                               entries.begin());
+        }
+      }
+      return at;
+    }
+  };
+  struct Slot {
+    std::int64_t first_rank;
+    std::unique_ptr<Block> entries;
+  };
+
+  // The last block whose first rank is not above `rank`; the first block where there is none.
+  std::size_t block_of(std::int64_t rank) const {
+    if (blocks_.back().first_rank <= rank) return blocks_.size() - 1;
+    const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), rank,
+                                        [](std::int64_t r, const Slot& slot) { return r < slot.first_rank; });
+    return after == blocks_.begin() ? 0 : std::size_t(after - blocks_.begin()) - 1;
+  }
+  std::unique_ptr<Block> new_block() {
+    if (spare_.empty()) return std::make_unique<Block>();
+    auto block = std::move(spare_.back());
+    spare_.pop_back();
+    block->size = 0;
+    return block;
+  }
+  void split(std::size_t where) {
+    auto upper = new_block();
+    Block& lower = *blocks_[where].entries;
+    const std::uint32_t half = block_size / 2;
+    std::copy(lower.entries.begin() + half, lower.entries.end(), upper->entries.begin());
+    upper->size = block_size - half;
+    lower.size = half;
+    const std::int64_t first = upper->entries[0].rank;
+    blocks_.insert(blocks_.begin() + std::ptrdiff_t(where) + 1, Slot{first, std::move(upper)});
+  }
+
+  std::vector<Slot> blocks_;
+  std::vector<std::unique_ptr<Block>> spare_;
+};
+
+}  // namespace exchange

@@ -1,0 +1,71 @@
+#pragma once
+// Rows: the state of the engine as tables hold it. The same structs carry what changed since the last
+// hand-over to the projection and, at start, the whole image that recovery loads.
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/decimal.hpp"
+#include "engine/ids.hpp"
+
+namespace exchange {
+
+struct AccountRow {
+  AccountNumber number;
+  AccountId id;
+  Cash balance;  // what is free; what open buys set aside follows from the orders
+};
+struct SymbolRow {
+  SymbolNumber number;
+  SymbolName name;
+  Shares shares_total;  // all shares ever created
+};
+struct PositionRow {
+  AccountNumber account;
+  SymbolNumber symbol;
+  Shares shares;  // what is free; what open sells set aside follows from the orders
+};
+struct OrderRow {
+  OrderId id;
+  AccountNumber account;
+  SymbolNumber symbol;
+  Side side;
+  Shares shares;  // as ordered
+  Price limit;
+  Shares open;
+  Shares canceled;
+  Timestamp opened_at;
+  Timestamp canceled_at;
+  bool is_open() const { return open > Shares(); }
+};
+struct ExecutionRow {
+  ExecutionId id;
+  SymbolNumber symbol;
+  OrderId buy_order;
+  OrderId sell_order;
+  Shares shares;
+  Price price;
+  Timestamp time;
+};
+// Counters that belong to the state as a whole.
+struct Totals {
+  OrderId orders = 0;          // ids given so far
+  ExecutionId executions = 0;  // ids given so far
+  Cash cash_created;
+  Timestamp last_time;       // of the newest command applied
+  std::uint64_t digest = 0;  // over every outcome that changed state; equal histories have equal digests
+  bool operator==(const Totals&) const = default;
+};
+struct Rows {
+  std::vector<AccountRow> accounts;
+  std::vector<SymbolRow> symbols;
+  std::vector<PositionRow> positions;
+  std::vector<OrderRow> orders;
+  std::vector<ExecutionRow> executions;
+  Totals totals;
+  std::size_t size() const {
+    return accounts.size() + symbols.size() + positions.size() + orders.size() + executions.size();
+  }
+};
+
+}  // namespace exchange

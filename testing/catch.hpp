@@ -1,0 +1,12 @@
+#pragma once
+// Catch2 3.x where it is installed, else the single header of 2.x.
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+#else
+#include <catch2/catch.hpp>
+#endif
+
+#include <cstdint>
+
+// The seed of every random test of this run: --seed N, else drawn; printed at the start.
+std::uint64_t test_seed();
