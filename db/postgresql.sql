@@ -1,0 +1,72 @@
+-- Journal and tables of the exchange. The journal is the truth, committed before any reply; the tables
+-- are its projection, a few milliseconds behind. The same tables as db/sqlite.sql.
+-- *_e8 columns count 1e-8 of a share or of the currency, *_e16 1e-16, *_us microseconds since the Unix
+-- epoch.
+CREATE TABLE IF NOT EXISTS journal (
+  batch bigint PRIMARY KEY,            -- from 1, without gaps; old projected rows are pruned
+  epoch bigint NOT NULL,
+  payload bytea NOT NULL               -- server/store/journal_record.hpp
+);
+ALTER TABLE journal ALTER COLUMN payload SET STORAGE EXTERNAL;  -- it is compact already
+CREATE TABLE IF NOT EXISTS fence (
+  one int PRIMARY KEY CHECK (one = 1),
+  epoch bigint NOT NULL,               -- counts the servers that have opened the store
+  schema_version int NOT NULL
+);
+INSERT INTO fence VALUES (1, 0, 1) ON CONFLICT DO NOTHING;
+
+CREATE TABLE IF NOT EXISTS accounts (
+  number bigint PRIMARY KEY,           -- in order of creation, from 0
+  id text NOT NULL UNIQUE,
+  balance_e16 numeric(39) NOT NULL     -- free; what open buys set aside is not in it
+);
+CREATE TABLE IF NOT EXISTS symbols (
+  number bigint PRIMARY KEY,
+  name text NOT NULL UNIQUE,
+  shares_total_e8 bigint NOT NULL      -- all shares ever created
+);
+CREATE TABLE IF NOT EXISTS positions (
+  account bigint NOT NULL,
+  symbol bigint NOT NULL,
+  shares_e8 bigint NOT NULL,           -- free; what open sells set aside is not in it
+  PRIMARY KEY (account, symbol)
+);
+CREATE TABLE IF NOT EXISTS orders (
+  id bigint PRIMARY KEY,               -- transaction id
+  account bigint NOT NULL,
+  symbol bigint NOT NULL,
+  is_buy boolean NOT NULL,
+  shares_e8 bigint NOT NULL,           -- as ordered
+  limit_e8 bigint NOT NULL,
+  open_e8 bigint NOT NULL,
+  canceled_e8 bigint NOT NULL,
+  opened_at_us bigint NOT NULL,
+  canceled_at_us bigint NOT NULL       -- 0 where not canceled
+);
+CREATE INDEX IF NOT EXISTS open_orders ON orders (id) WHERE open_e8 > 0;
+CREATE TABLE IF NOT EXISTS executions (
+  id bigint PRIMARY KEY,
+  symbol bigint NOT NULL,
+  buy_order bigint NOT NULL,
+  sell_order bigint NOT NULL,
+  shares_e8 bigint NOT NULL,
+  price_e8 bigint NOT NULL,
+  time_us bigint NOT NULL
+);
+CREATE INDEX IF NOT EXISTS executions_of_buy ON executions (buy_order);
+CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);
+CREATE TABLE IF NOT EXISTS projection (
+  one int PRIMARY KEY CHECK (one = 1),
+  batch bigint NOT NULL,               -- the journal batch up to which the tables are true
+  orders bigint NOT NULL,              -- ids given so far
+  executions bigint NOT NULL,
+  cash_created_e16 numeric(39) NOT NULL,
+  last_time_us bigint NOT NULL,
+  digest bigint NOT NULL
+);
+INSERT INTO projection VALUES (1, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
+CREATE OR REPLACE VIEW open_book AS
+  SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, limit_e8 / 1e8 AS price,
+         sum(open_e8) / 1e8 AS shares, count(*) AS orders
+  FROM orders JOIN symbols ON symbols.number = orders.symbol
+  WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8 ORDER BY symbols.name, is_buy DESC, limit_e8 DESC;

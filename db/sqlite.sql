@@ -1,0 +1,63 @@
+-- The tables that people query: a projection of the journal, which lives in a file of its own beside
+-- this one (exchange.db.journal). The same tables as db/postgresql.sql.
+-- *_e8 columns count 1e-8 of a share or of the currency, *_e16 1e-16 (as text: beyond 64 bits), *_us
+-- microseconds since the Unix epoch.
+CREATE TABLE IF NOT EXISTS accounts (
+  number INTEGER PRIMARY KEY,          -- in order of creation, from 0
+  id TEXT NOT NULL UNIQUE,
+  balance_e16 TEXT NOT NULL            -- free; what open buys set aside is not in it
+);
+CREATE TABLE IF NOT EXISTS symbols (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  shares_total_e8 INTEGER NOT NULL     -- all shares ever created
+);
+CREATE TABLE IF NOT EXISTS positions (
+  account INTEGER NOT NULL REFERENCES accounts,
+  symbol INTEGER NOT NULL REFERENCES symbols,
+  shares_e8 INTEGER NOT NULL,          -- free; what open sells set aside is not in it
+  PRIMARY KEY (account, symbol)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS orders (
+  id INTEGER PRIMARY KEY,              -- transaction id
+  account INTEGER NOT NULL REFERENCES accounts,
+  symbol INTEGER NOT NULL REFERENCES symbols,
+  is_buy INTEGER NOT NULL,
+  shares_e8 INTEGER NOT NULL,          -- as ordered
+  limit_e8 INTEGER NOT NULL,
+  open_e8 INTEGER NOT NULL,
+  canceled_e8 INTEGER NOT NULL,
+  opened_at_us INTEGER NOT NULL,
+  canceled_at_us INTEGER NOT NULL      -- 0 where not canceled
+);
+CREATE INDEX IF NOT EXISTS open_orders ON orders (id) WHERE open_e8 > 0;
+CREATE TABLE IF NOT EXISTS executions (
+  id INTEGER PRIMARY KEY,
+  symbol INTEGER NOT NULL REFERENCES symbols,
+  buy_order INTEGER NOT NULL REFERENCES orders,
+  sell_order INTEGER NOT NULL REFERENCES orders,
+  shares_e8 INTEGER NOT NULL,
+  price_e8 INTEGER NOT NULL,
+  time_us INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS executions_of_buy ON executions (buy_order);
+CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);
+CREATE TABLE IF NOT EXISTS projection (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  batch INTEGER NOT NULL,              -- the journal batch up to which the tables are true
+  orders INTEGER NOT NULL,             -- ids given so far
+  executions INTEGER NOT NULL,
+  cash_created_e16 TEXT NOT NULL,
+  last_time_us INTEGER NOT NULL,
+  digest INTEGER NOT NULL
+);
+INSERT OR IGNORE INTO projection VALUES (1, 0, 0, 0, '0', 0, 0);
+CREATE TABLE IF NOT EXISTS store (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  id TEXT NOT NULL                     -- the same in both files
+);
+CREATE VIEW IF NOT EXISTS open_book AS
+  SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, limit_e8 / 1e8 AS price,
+         sum(open_e8) / 1e8 AS shares, count(*) AS orders
+  FROM orders JOIN symbols ON symbols.number = orders.symbol
+  WHERE open_e8 > 0 GROUP BY orders.symbol, is_buy, limit_e8 ORDER BY symbols.name, is_buy DESC, limit_e8 DESC;

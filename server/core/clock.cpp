@@ -1,0 +1,25 @@
+#include "core/clock.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace exchange {
+namespace {
+
+class SystemClock final : public Clock {
+ public:
+  Timestamp now() override {
+    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+    return {std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()};
+  }
+  void pause(std::uint32_t milliseconds) override { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+};
+
+}  // namespace
+
+Clock& system_clock() {
+  static SystemClock clock;
+  return clock;
+}
+
+}  // namespace exchange

@@ -1,0 +1,73 @@
+#include "core/committer.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+namespace exchange {
+namespace {
+
+// How many commands ahead of apply the two stages of prefetching run.
+constexpr std::size_t prefetch_far_ahead = 16, prefetch_near_ahead = 8;
+
+}  // namespace
+
+void Committer::commit(std::span<Submission* const> submissions) {
+  // The clock may have been set back; the exchange's time never goes back.
+  const Timestamp now = std::max(clock_.now(), exchange_.totals().last_time);
+  writer_.begin(now);
+  apply(submissions, now);
+  Metrics::add(metrics_.batches);
+  if (writer_.empty()) return;
+  append_until_durable(writer_.finish(exchange_.totals()));
+}
+
+void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
+  commands_.clear();
+  for (const Submission* submission : submissions)
+    for (const Command& command : submission->commands) commands_.push_back(&command);
+
+  std::size_t at = 0;
+  std::uint64_t refused = 0;
+  for (Submission* submission : submissions) {
+    submission->outcomes.clear();
+    submission->outcomes.reserve(submission->commands.size());
+    for (const Command& command : submission->commands) {
+      if (at + prefetch_far_ahead < commands_.size()) exchange_.prefetch_far(*commands_[at + prefetch_far_ahead]);
+      if (at + prefetch_near_ahead < commands_.size()) exchange_.prefetch_near(*commands_[at + prefetch_near_ahead]);
+      ++at;
+      const Outcome& outcome = submission->outcomes.emplace_back(exchange_.apply(command, now));
+      if (changed_state(outcome)) writer_.add(command);
+      refused += std::holds_alternative<Rejected>(outcome);
+    }
+  }
+  Metrics::add(metrics_.commands, commands_.size());
+  Metrics::add(metrics_.commands_refused, refused);
+}
+
+void Committer::append_until_durable(std::string_view payload) {
+  const BatchNumber batch = last_batch_ + 1;
+  const Timestamp start = clock_.now();
+  for (bool in_doubt = false;;) {
+    try {
+      // A failed append may have been committed all the same: ask by its number, never just try again.
+      if (in_doubt && store_.settle(batch)) break;
+      store_.append(batch, payload);
+      break;
+    } catch (const StoreUnavailable& error) {
+      Metrics::add(metrics_.store_failures);
+      if (metrics_.store_available.exchange(false))
+        spdlog::error("store away, holding every reply until it is back: {}", error.what());
+      in_doubt = true;
+      clock_.pause(limits_.store_retry_ms);
+    }
+  }
+  if (!metrics_.store_available.exchange(true)) spdlog::warn("store is back, batch {} is committed", batch);
+  last_batch_ = batch;
+  Metrics::add(metrics_.batches_committed);
+  Metrics::add(metrics_.journal_bytes, payload.size());
+  Metrics::add(metrics_.commit_us, std::uint64_t(std::max<std::int64_t>(0, clock_.now().microseconds - start.microseconds)));
+  Metrics::set(metrics_.batch, batch);
+}
+
+}  // namespace exchange

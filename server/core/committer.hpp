@@ -1,0 +1,46 @@
+#pragma once
+// Committer turns a batch of submissions into outcomes that are durable: it applies every command to
+// the exchange, appends one journal row with those that changed state, and returns when it is committed.
+// Nothing may be told to a client before commit() has returned.
+// Thread: the core thread. Owns the exchange.
+
+#include <span>
+
+#include "core/clock.hpp"
+#include "core/service.hpp"
+#include "engine/exchange.hpp"
+#include "metrics/metrics.hpp"
+#include "options.hpp"
+#include "store/journal_record.hpp"
+#include "store/store.hpp"
+
+namespace exchange {
+
+class Committer {
+ public:
+  Committer(Exchange exchange, BatchNumber last_batch, Store& store, Clock& clock, const CoreLimits& limits,
+            Metrics& metrics)
+      : exchange_(std::move(exchange)), last_batch_(last_batch), store_(store), clock_(clock), limits_(limits), metrics_(metrics) {}
+
+  // Fills in the outcomes of all. While the store is away it holds here and tries again. Throws
+  // StoreFenced, after which nothing of this batch may be told.
+  void commit(std::span<Submission* const> submissions);
+
+  Exchange& exchange() { return exchange_; }
+  BatchNumber last_batch() const { return last_batch_; }
+
+ private:
+  void apply(std::span<Submission* const> submissions, Timestamp now);
+  void append_until_durable(std::string_view payload);
+
+  Exchange exchange_;
+  BatchNumber last_batch_;
+  Store& store_;
+  Clock& clock_;
+  const CoreLimits& limits_;
+  Metrics& metrics_;
+  JournalWriter writer_;
+  std::vector<const Command*> commands_;
+};
+
+}  // namespace exchange

@@ -1,0 +1,129 @@
+#include "core/core.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+namespace exchange {
+
+Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+           std::function<void(const std::string&)> on_fatal)
+    : store_(store),
+      limits_(limits),
+      metrics_(metrics),
+      on_fatal_(std::move(on_fatal)),
+      committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits, metrics),
+      order_reader_(store, clock, limits, metrics),
+      projector_(
+          store, clock, limits, metrics,
+          [this] {
+            inbox_.with([](Inbox& inbox) { inbox.projector_idle = true; });
+            inbox_.notify();
+          },
+          on_fatal_) {
+  Metrics::set(metrics_.batch, recovered.last_batch);
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "core");
+    try {
+      run();
+    } catch (const std::exception& error) {
+      on_fatal_(error.what());
+    }
+  });
+}
+
+Core::~Core() {
+  inbox_.with([](Inbox& inbox) { inbox.stopping = true; });
+  inbox_.notify();
+  projector_.hurry();
+  thread_.join();
+}
+
+void Core::submit(std::span<Submission* const> submissions) {
+  const bool was_empty = inbox_.with([&](Inbox& inbox) {
+    const bool empty = inbox.submissions.empty();
+    inbox.submissions.insert(inbox.submissions.end(), submissions.begin(), submissions.end());
+    return empty;
+  });
+  if (was_empty) inbox_.notify();
+}
+
+void Core::run() {
+  std::vector<Submission*> submissions;
+  bool stopping = false;
+  offer_projection();  // of what recovery replayed
+  while (!stopping) {
+    inbox_.when([](const Inbox& inbox) { return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping; },
+                [&](Inbox& inbox) {
+                  submissions.clear();
+                  submissions.swap(inbox.submissions);
+                  inbox.projector_idle = false;
+                  stopping = inbox.stopping && submissions.empty();
+                });
+    committer_.exchange().release_closed(projector_.projected_closed());
+    run_batches(submissions);
+    offer_projection();
+    Metrics::set(metrics_.orders_in_memory, committer_.exchange().orders_in_memory());
+  }
+  project_rest();
+}
+
+void Core::run_batches(std::vector<Submission*>& submissions) {
+  for (std::size_t first = 0; first < submissions.size();) {
+    std::size_t last = first, commands = 0;
+    while (last < submissions.size() && commands < limits_.batch_commands_max)
+      commands += submissions[last++]->commands.size();
+    const std::span<Submission* const> batch(submissions.data() + first, last - first);
+    committer_.commit(batch);
+    complete(batch);
+    first = last;
+    if (committer_.exchange().changed_rows() > limits_.unprojected_rows_max) wait_for_projector();
+  }
+}
+
+// The only place, beside OrderReader, from which a client hears anything of the state.
+void Core::complete(std::span<Submission* const> submissions) {
+  for (Submission* submission : submissions) {
+    const bool unresolved = std::any_of(submission->outcomes.begin(), submission->outcomes.end(), [](const Outcome& outcome) {
+      return std::holds_alternative<NotInMemory>(outcome);
+    });
+    if (unresolved) {
+      order_reader_.resolve(*submission);
+      continue;
+    }
+    auto entry = std::find_if(by_sink_.begin(), by_sink_.end(), [&](const auto& e) { return e.first == submission->sink; });
+    if (entry == by_sink_.end()) entry = by_sink_.insert(by_sink_.end(), {submission->sink, {}});
+    entry->second.push_back(submission);
+  }
+  for (auto& [sink, completed] : by_sink_) {
+    if (completed.empty()) continue;
+    sink->completed(completed);
+    completed.clear();
+  }
+}
+
+// Everything applied is committed here, so that the tables never show what the journal might not have.
+void Core::offer_projection() {
+  Exchange& exchange = committer_.exchange();
+  if (exchange.changed_rows() == 0 || !projector_.idle()) return;
+  const ClosedMark closed = exchange.take_changes(rows_);
+  projector_.offer(rows_, committer_.last_batch(), closed);
+}
+
+// The tables lag too far behind: accept nothing more until they have caught up by one hand-over.
+void Core::wait_for_projector() {
+  Metrics::add(metrics_.lag_waits);
+  while (!projector_.idle())
+    inbox_.when([](const Inbox& inbox) { return inbox.projector_idle; }, [](Inbox& inbox) { inbox.projector_idle = false; });
+  committer_.exchange().release_closed(projector_.projected_closed());
+  offer_projection();
+}
+
+void Core::project_rest() {
+  projector_.hurry();
+  while (committer_.exchange().changed_rows() > 0) {
+    wait_for_projector();
+  }
+}
+
+}  // namespace exchange

@@ -1,0 +1,59 @@
+#pragma once
+// Core is the one thread through which everything goes that changes or reveals the exchange's state.
+// It drains what waits, commits it as one batch (Committer) and completes it, in order; while a commit
+// is under way the next batch fills by itself. Completions are called here and in OrderReader, nowhere else.
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/committer.hpp"
+#include "core/order_reader.hpp"
+#include "core/projector.hpp"
+#include "core/recovery.hpp"
+#include "core/service.hpp"
+#include "metrics/guarded.hpp"
+
+namespace exchange {
+
+class Core final : public Service {
+ public:
+  // `store` is open and `recovered` came from it. `on_fatal` is called, once, from a core thread, when
+  // nothing can be acknowledged any more (fenced, corrupt, our own bug); the process must end.
+  Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+       std::function<void(const std::string&)> on_fatal);
+  // Completes what was submitted, projects what is journaled, and stops.
+  ~Core();
+
+  void submit(std::span<Submission* const> submissions) override;
+
+ private:
+  struct Inbox {
+    std::vector<Submission*> submissions;
+    bool projector_idle = false;
+    bool stopping = false;
+  };
+
+  void run();
+  void run_batches(std::vector<Submission*>& submissions);
+  void complete(std::span<Submission* const> submissions);
+  void offer_projection();
+  void wait_for_projector();
+  void project_rest();
+
+  Store& store_;
+  const CoreLimits& limits_;
+  Metrics& metrics_;
+  const std::function<void(const std::string&)> on_fatal_;
+  Committer committer_;
+  Guarded<Inbox> inbox_;  // bounded by the number of connections: each has one submission at most
+  Rows rows_;             // lent to the projector and back
+  std::vector<std::pair<CompletionSink*, std::vector<Submission*>>> by_sink_;
+  OrderReader order_reader_;
+  Projector projector_;
+  std::thread thread_;
+};
+
+}  // namespace exchange

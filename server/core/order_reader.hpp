@@ -1,0 +1,48 @@
+#pragma once
+// OrderReader answers queries and cancels of orders that the engine no longer holds, from the tables,
+// on a thread of its own. Such orders are closed, so what it reads cannot change any more.
+
+#include <deque>
+#include <functional>
+#include <span>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "core/service.hpp"
+#include "metrics/guarded.hpp"
+#include "metrics/metrics.hpp"
+#include "options.hpp"
+#include "store/store.hpp"
+
+namespace exchange {
+
+class OrderReader {
+ public:
+  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics);
+  // Answers what is queued, then stops; what cannot be read because the store is away stays unanswered.
+  ~OrderReader();
+
+  // Core thread. A committed submission with at least one NotInMemory outcome; completes it.
+  void resolve(Submission& submission);
+
+ private:
+  struct Queue {
+    std::deque<Submission*> waiting;
+    bool stopping = false;
+  };
+
+  void run();
+  bool resolve_outcomes(Submission& submission);
+
+  Store& store_;
+  Clock& clock_;
+  const CoreLimits& limits_;
+  Metrics& metrics_;
+  Guarded<Queue> queue_;  // bounded by the number of connections: each has one submission at most
+  std::thread thread_;
+};
+
+// The outcome of a query or cancel of `account` for what the tables hold of the order.
+Outcome outcome_from_tables(const Command& command, AccountNumber account, const std::optional<StoredOrder>& stored);
+
+}  // namespace exchange

@@ -1,0 +1,107 @@
+#include "core/projector.hpp"
+
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+namespace exchange {
+
+Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::function<void()> on_idle,
+                     std::function<void(const std::string&)> on_fatal)
+    : store_(store), clock_(clock), limits_(limits), metrics_(metrics), on_idle_(std::move(on_idle)), on_fatal_(std::move(on_fatal)) {
+  thread_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "projector");
+    try {
+      run();
+    } catch (const std::exception& error) {
+      on_fatal_(error.what());
+    }
+  });
+}
+
+Projector::~Projector() {
+  slot_.with([](Slot& slot) { slot.stopping = true; });
+  slot_.notify();
+  thread_.join();
+}
+
+bool Projector::idle() {
+  return slot_.with([](Slot& slot) { return !slot.offered && !slot.busy; });
+}
+
+void Projector::offer(Rows& rows, BatchNumber batch, ClosedMark closed) {
+  slot_.with([&](Slot& slot) {
+    ENSURE(!slot.offered && !slot.busy);
+    slot.offered = true;
+    std::swap(slot.rows, rows);
+    slot.batch = batch;
+    slot.closed = closed;
+  });
+  slot_.notify();
+}
+
+ClosedMark Projector::projected_closed() {
+  return slot_.with([](Slot& slot) { return slot.projected_closed; });
+}
+
+void Projector::hurry() {
+  slot_.with([](Slot& slot) { slot.hurry = true; });
+  slot_.notify();
+}
+
+void Projector::run() {
+  Rows rows;
+  while (true) {
+    BatchNumber batch = 0;
+    const bool work = slot_.when([](const Slot& slot) { return slot.offered || slot.stopping; },
+                                 [&](Slot& slot) {
+                                   if (!slot.offered) return false;
+                                   slot.offered = false;
+                                   slot.busy = true;
+                                   std::swap(rows, slot.rows);
+                                   batch = slot.batch;
+                                   return true;
+                                 });
+    if (!work) return;
+    project(rows, batch);
+    prune(batch);
+    slot_.wait_for(std::chrono::milliseconds(limits_.projection_interval_ms),
+                   [](const Slot& slot) { return slot.hurry || slot.stopping; });
+    slot_.with([&](Slot& slot) {
+      slot.busy = false;
+      slot.projected_closed = slot.closed;
+    });
+    on_idle_();
+  }
+}
+
+void Projector::project(const Rows& rows, BatchNumber batch) {
+  for (bool failed = false;;) {
+    try {
+      store_.project(rows, batch);
+      break;
+    } catch (const StoreUnavailable& error) {  // doing it twice does no harm
+      Metrics::add(metrics_.store_failures);
+      if (!failed) spdlog::error("projection of batch {} failed, trying again: {}", batch, error.what());
+      failed = true;
+      clock_.pause(limits_.store_retry_ms);
+    }
+  }
+  Metrics::set(metrics_.projected_batch, batch);
+}
+
+void Projector::prune(BatchNumber batch) {
+  if (limits_.keep_journal || batch < limits_.journal_batches_kept) return;
+  const BatchNumber through = batch - limits_.journal_batches_kept;
+  constexpr BatchNumber step = 1'000;
+  if (through < pruned_ + step) return;
+  try {
+    store_.prune(through);
+    pruned_ = through;
+  } catch (const StoreUnavailable& error) {  // the rows can go next time
+    spdlog::warn("pruning the journal failed: {}", error.what());
+  }
+}
+
+}  // namespace exchange

@@ -1,0 +1,58 @@
+#pragma once
+// Projector folds changed rows into the tables, on a thread of its own, one hand-over at a time.
+// The core offers rows only of committed batches; while a hand-over is under way, changes gather in the
+// exchange, where a row that changes again costs nothing more.
+
+#include <functional>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "engine/exchange.hpp"
+#include "metrics/guarded.hpp"
+#include "metrics/metrics.hpp"
+#include "options.hpp"
+#include "store/store.hpp"
+
+namespace exchange {
+
+class Projector {
+ public:
+  // `on_idle` is called when a hand-over is done; `on_fatal` when the store is lost for good.
+  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::function<void()> on_idle,
+            std::function<void(const std::string&)> on_fatal);
+  // Finishes the hand-over under way, then stops. While the store is away that takes until it is back.
+  ~Projector();
+
+  // Core thread. Whether offer() would be taken.
+  bool idle();
+  // Core thread; needs idle(). Takes the rows; gives back empty ones with room.
+  void offer(Rows& rows, BatchNumber batch, ClosedMark closed);
+  // Core thread. Orders closed by this mark are in the tables.
+  ClosedMark projected_closed();
+  // From now on there is no pause between projections.
+  void hurry();
+
+ private:
+  struct Slot {
+    bool offered = false, busy = false, hurry = false, stopping = false;
+    Rows rows;
+    BatchNumber batch = 0;
+    ClosedMark closed = 0, projected_closed = 0;
+  };
+
+  void run();
+  void project(const Rows& rows, BatchNumber batch);
+  void prune(BatchNumber batch);
+
+  Store& store_;
+  Clock& clock_;
+  const CoreLimits& limits_;
+  Metrics& metrics_;
+  const std::function<void()> on_idle_;
+  const std::function<void(const std::string&)> on_fatal_;
+  Guarded<Slot> slot_;
+  BatchNumber pruned_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace exchange

@@ -1,0 +1,19 @@
+#pragma once
+// From a store to the exchange that was promised to clients.
+
+#include "engine/exchange.hpp"
+#include "store/store.hpp"
+
+namespace exchange {
+
+struct Recovered {
+  Exchange exchange;
+  BatchNumber last_batch = 0;           // newest in the journal
+  std::uint64_t batches_replayed = 0;   // those not in the tables yet
+};
+
+// Loads the tables of an opened store and replays the journal after them. Throws StoreCorrupt where the
+// tables contradict themselves, the journal has a gap, or a replay differs from what was promised.
+Recovered recover(Store& store);
+
+}  // namespace exchange

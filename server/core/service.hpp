@@ -1,0 +1,41 @@
+#pragma once
+// What a transport asks of the core: run these commands, tell me when their outcomes are committed.
+
+#include <span>
+#include <vector>
+
+#include "engine/commands.hpp"
+
+namespace exchange {
+
+struct Submission;
+
+// Called once per batch with all its completed submissions of this sink, from the core's threads.
+// Must hand over quickly and never block.
+class CompletionSink {
+ public:
+  virtual void completed(std::span<Submission* const> submissions) = 0;
+
+ protected:
+  ~CompletionSink() = default;
+};
+
+// One wave of one connection. Owner: the connection, which must not touch it from submit() until the
+// sink gets it back.
+struct Submission {
+  std::span<const Command> commands;  // at least one
+  std::vector<Outcome> outcomes;      // when completed: one per command, in order
+  CompletionSink* sink = nullptr;
+};
+
+class Service {
+ public:
+  // Queues them, in this order. Any thread. Each completes once what its outcomes say is committed;
+  // while the store is away that takes until it is back.
+  virtual void submit(std::span<Submission* const> submissions) = 0;
+
+ protected:
+  ~Service() = default;
+};
+
+}  // namespace exchange

@@ -1,0 +1,124 @@
+// The server: wiring and the life of the process. Start reading here; then engine/exchange.hpp,
+// core/core.hpp, protocol/session.hpp.
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include "core/core.hpp"
+#include "options.hpp"
+#include "store/store.hpp"
+#include "transport/transport.hpp"
+
+using namespace exchange;
+
+namespace {
+
+constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
+
+[[noreturn]] void die(const std::string& why) {
+  spdlog::critical("{}", why);
+  spdlog::shutdown();
+  ::_exit(1);
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+bool stop_requested() {
+  sigset_t pending;
+  sigpending(&pending);
+  return sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT);
+}
+
+// Every connection needs a descriptor: take as many as we may have.
+void raise_descriptor_limit(Options& options) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  constexpr rlim_t own = 64;  // files, databases, listeners, event queues
+  const std::size_t possible = limit.rlim_cur > 2 * own ? std::size_t(limit.rlim_cur - own) : std::size_t(own);
+  if (possible < options.transport.connections_max) {
+    spdlog::warn("the descriptor limit allows {} connections, not {}", possible, options.transport.connections_max);
+    options.transport.connections_max = possible;
+  }
+}
+
+void open_store(Store& store, const CoreLimits& limits) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limits.store_wait_s);
+  while (true) {
+    try {
+      return store.open();
+    } catch (const StoreUnavailable& error) {
+      if (std::chrono::steady_clock::now() > deadline || stop_requested())
+        throw std::runtime_error("cannot open the store: " + std::string(error.what()));
+      spdlog::warn("store not there yet, trying again: {}", error.what());
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+  }
+}
+
+int run(Options options) {
+  // 1. The process: logs to stderr, signals for this thread only.
+  spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
+  spdlog::set_level(spdlog::level::from_str(options.log_level));
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  raise_descriptor_limit(options);
+
+  // 2. The store, and from it the exchange as it was promised to clients.
+  Metrics metrics;
+  const std::unique_ptr<Store> store = make_store(options.store);
+  open_store(*store, options.core);
+  if (options.store == "memory:") spdlog::warn("memory store: everything is lost when this process ends");
+  Recovered recovered = recover(*store);
+  spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)", store->describe(), recovered.exchange.accounts(),
+               recovered.exchange.orders_in_memory(), recovered.last_batch, recovered.batches_replayed);
+
+  // 3. The core, and clients.
+  auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die);
+  const std::unique_ptr<Transport> transport = make_transport(options, *core, metrics);
+  const std::string threads = options.policy == Policy::thread ? "per-client" : std::to_string(transport->threads());
+  std::printf("ready port=%u policy=%s threads=%s store=%s\n", unsigned(transport->port()), policy_name(options.policy), threads.c_str(),
+              store->describe().c_str());
+  std::fflush(stdout);
+
+  // 4. Until told to stop: then answer what was accepted, project what is journaled.
+  int signal = 0;
+  sigwait(&signals, &signal);
+  spdlog::info("stopping on signal {}", signal);
+  std::thread([] {
+    std::this_thread::sleep_for(stop_time_max);
+    die("could not stop in time (is the store away?); what was acknowledged is in the journal");
+  }).detach();
+  transport->stop();
+  core.reset();
+  spdlog::info("stopped");
+  spdlog::shutdown();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(parse_options(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "server: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,73 @@
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+namespace exchange {
+
+const char* policy_name(Policy policy) {
+  switch (policy) {
+    case Policy::thread: return "thread";
+    case Policy::pool: return "pool";
+    case Policy::loop: return "loop";
+  }
+  return "";
+}
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "An order-matching exchange: XML over TCP in, price-time matching, every reply after its commit.\n"
+      "Each option can also be given as the environment variable in brackets.",
+      "server");
+  app.option_defaults()->always_capture_default();
+  const auto add = [&](const char* name, auto& value, const char* text, const char* environment) {
+    return app.add_option(name, value, text)->envname(environment);
+  };
+
+  add("--port", options.port, "TCP port for clients; 0 picks a free one", "EXCHANGE_PORT")->check(CLI::Range(0, 65535));
+  add("--bind", options.bind, "IP address to listen on; 0.0.0.0 for all", "EXCHANGE_BIND");
+  add("--policy", options.policy, "where sessions run: thread (one per client), pool (fixed number over one queue), loop (event loops)",
+      "EXCHANGE_POLICY")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Policy>{{"thread", Policy::thread}, {"pool", Policy::pool}, {"loop", Policy::loop}})
+                      .description("{thread,pool,loop}"))
+      ->default_str("loop");
+  add("--threads", options.threads, "threads of pool and loop; 0: as many as CPUs this process may use", "EXCHANGE_THREADS")
+      ->check(CLI::Range(0, 4096));
+  add("--store", options.store, "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile)", "EXCHANGE_STORE");
+  add("--log-level", options.log_level, "least severe message on stderr", "EXCHANGE_LOG_LEVEL")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
+
+  std::string framing = "bare";
+  add("--reply-framing", framing, "bare, or length: a length line before every reply", "EXCHANGE_REPLY_FRAMING")
+      ->check(CLI::IsMember({"bare", "length"}));
+  app.add_flag("--close-after-reply", options.protocol.close_after_reply,
+               "close a connection once all its requests are answered, for clients that read to the end of the stream")
+      ->envname("EXCHANGE_CLOSE_AFTER_REPLY");
+  add("--frame-bytes-max", options.protocol.frame_bytes_max, "bytes of XML in one request at most", "EXCHANGE_FRAME_BYTES_MAX")
+      ->check(CLI::Range(64, 1 << 30));
+  add("--connections-max", options.transport.connections_max, "open connections at most (and below the descriptor limit)",
+      "EXCHANGE_CONNECTIONS_MAX")
+      ->check(CLI::Range(1, 1'000'000));
+
+  app.add_flag("--keep-journal", options.core.keep_journal, "never prune the journal, for audit and replay")->envname("EXCHANGE_KEEP_JOURNAL");
+  add("--journal-batches-kept", options.core.journal_batches_kept, "projected journal rows kept before pruning", "EXCHANGE_JOURNAL_BATCHES_KEPT");
+  add("--batch-commands-max", options.core.batch_commands_max, "commands in one commit at most; a request is never split",
+      "EXCHANGE_BATCH_COMMANDS_MAX")
+      ->check(CLI::Range(1, 1'000'000));
+  add("--projection-interval-ms", options.core.projection_interval_ms, "milliseconds between two updates of the tables at least",
+      "EXCHANGE_PROJECTION_INTERVAL_MS")
+      ->check(CLI::Range(0, 60'000));
+  add("--store-wait-s", options.core.store_wait_s, "seconds to wait at start for a database that is not there yet", "EXCHANGE_STORE_WAIT_S")
+      ->check(CLI::Range(0, 86'400));
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error) == 0 ? 0 : 2);
+  }
+  options.protocol.length_before_reply = framing == "length";
+  return options;
+}
+
+}  // namespace exchange

@@ -1,0 +1,60 @@
+#pragma once
+// Every setting and every limit of the server, with its default, its unit and why. A leaf: includes
+// nothing of the project. Values come from the command line or EXCHANGE_* variables (options.cpp).
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace exchange {
+
+struct ProtocolLimits {
+  std::size_t frame_bytes_max = 1u << 20;    // bytes of XML in one request; a larger length is refused unread
+  std::size_t length_line_bytes_max = 20;    // PROTOCOL: a newline must come within so many bytes
+  std::size_t leaves_max = 16'384;           // elements answered in one request; bounds memory per frame byte
+  std::size_t xml_depth_max = 16;            // protocol documents are 3 deep
+  std::size_t xml_attributes_max = 16;       // per element; keeps the search for repeated ones short
+  std::size_t read_buffer_bytes_min = 4096;  // per connection at rest: 10,000 idle ones cost 40 MB
+  std::size_t read_buffer_bytes_max = 65'536;  // grown to by a busy pipeline; a frame may need more
+  bool length_before_reply = false;          // --reply-framing length
+  bool close_after_reply = false;            // --close-after-reply
+};
+
+struct CoreLimits {
+  std::size_t batch_commands_max = 8'192;       // commands in one commit; a request is never split
+  std::size_t unprojected_rows_max = 400'000;   // rows the tables may lag behind before the core waits for them
+  std::uint32_t projection_interval_ms = 20;    // least time between two projections under load
+  std::uint64_t journal_batches_kept = 1'000;   // projected journal rows kept before pruning
+  bool keep_journal = false;                    // --keep-journal: never prune
+  std::uint32_t store_wait_s = 30;              // at start: how long a database may take to appear
+  std::uint32_t store_retry_ms = 100;           // pause between attempts to reach a store that is away
+};
+
+enum class Policy { thread, pool, loop };
+
+struct TransportLimits {
+  std::size_t connections_max = 16'384;      // open connections; one more is told so and closed
+  std::uint32_t drain_ms = 3'000;            // at stop: time for accepted requests to be answered
+  std::uint32_t linger_ms = 1'000;           // after a refusal: time to discard what the client still sends
+  std::uint32_t accept_retry_ms = 100;       // pause in accepting when descriptors run out
+  int listen_backlog = 4'096;                // capped by net.core.somaxconn
+};
+
+struct Options {
+  std::uint16_t port = 12345;  // 0 picks a free one
+  std::string bind = "127.0.0.1";
+  Policy policy = Policy::loop;
+  unsigned threads = 0;        // 0: as many as CPUs this process may use
+  std::string store = "sqlite:exchange.db";
+  std::string log_level = "info";
+  ProtocolLimits protocol;
+  CoreLimits core;
+  TransportLimits transport;
+};
+
+const char* policy_name(Policy policy);
+
+// The options of this command line and environment. On --help or a mistake prints and exits (0 or 2).
+Options parse_options(int argc, char** argv);
+
+}  // namespace exchange

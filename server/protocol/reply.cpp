@@ -1,0 +1,127 @@
+#include "protocol/reply.hpp"
+
+#include <charconv>
+
+namespace exchange {
+namespace {
+
+void append_number(std::string& out, std::int64_t number) {
+  char digits[24];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
+// `raw` is well-formed attribute text that may have stood between apostrophes.
+void append_raw_attribute(std::string& out, std::string_view name, std::string_view raw) {
+  if (raw.data() == nullptr) return;
+  out += ' ';
+  out += name;
+  out += "=\"";
+  for (std::size_t quote; (quote = raw.find('"')) != std::string_view::npos; raw.remove_prefix(quote + 1)) {
+    out += raw.substr(0, quote);
+    out += "&quot;";
+  }
+  out += raw;
+  out += '"';
+}
+
+void append_echo(std::string& out, const Leaf& leaf) {
+  switch (leaf.kind) {
+    case Leaf::Kind::account:
+    case Leaf::Kind::query:
+    case Leaf::Kind::cancel: return append_raw_attribute(out, "id", leaf.echo[0]);
+    case Leaf::Kind::symbol: return append_raw_attribute(out, "sym", leaf.echo[0]);
+    case Leaf::Kind::placement:
+      append_raw_attribute(out, "sym", leaf.echo[0]);
+      return append_raw_attribute(out, "id", leaf.echo[1]);
+    case Leaf::Kind::order:
+      append_raw_attribute(out, "sym", leaf.echo[0]);
+      append_raw_attribute(out, "amount", leaf.echo[1]);
+      return append_raw_attribute(out, "limit", leaf.echo[2]);
+    case Leaf::Kind::unknown: return;
+  }
+}
+
+void append_error(std::string& out, const Leaf& leaf, std::string_view sentence) {
+  out += "<error";
+  append_echo(out, leaf);
+  out += '>';
+  out += sentence;
+  out += "</error>";
+}
+
+void append_status(std::string& out, std::string_view element, const Status& status) {
+  out += '<';
+  out += element;
+  out += " id=\"";
+  append_number(out, std::int64_t(status.order));
+  out += "\">";
+  if (status.open > Shares()) {
+    out += "<open shares=\"";
+    append_decimal(out, status.open);
+    out += "\"/>";
+  } else if (status.canceled > Shares()) {
+    out += "<canceled shares=\"";
+    append_decimal(out, status.canceled);
+    out += "\" time=\"";
+    append_number(out, status.canceled_at.seconds());
+    out += "\"/>";
+  }
+  for (const Execution& execution : status.executions) {
+    out += "<executed shares=\"";
+    append_decimal(out, execution.shares);
+    out += "\" price=\"";
+    append_decimal(out, execution.price);
+    out += "\" time=\"";
+    append_number(out, execution.time.seconds());
+    out += "\"/>";
+  }
+  out += "</";
+  out += element;
+  out += '>';
+}
+
+struct OutcomeWriter {
+  std::string& out;
+  const Leaf& leaf;
+  void operator()(const Rejected& rejected) const { append_error(out, leaf, describe(rejected.reason)); }
+  void operator()(const Created&) const {
+    out += "<created";
+    append_echo(out, leaf);
+    out += "/>";
+  }
+  void operator()(const Opened& opened) const {
+    out += "<opened";
+    append_echo(out, leaf);
+    out += " id=\"";
+    append_number(out, std::int64_t(opened.order));
+    out += "\"/>";
+  }
+  void operator()(const Status& status) const { append_status(out, "status", status); }
+  void operator()(const Canceled& canceled) const { append_status(out, "canceled", canceled.status); }
+  void operator()(const NotInMemory&) const { ENSURE(!"resolved before a reply is written"); }
+};
+
+}  // namespace
+
+std::size_t append_results(std::string& out, const Request& request, std::span<const Leaf> leaves,
+                           std::span<const Outcome> outcomes, bool length_first) {
+  const std::size_t start = out.size();
+  std::size_t used = 0;
+  out += "<results>";
+  if (!request.mistake.empty()) {
+    out += "<error>";
+    out += request.mistake;
+    out += "</error>";
+  }
+  for (const Leaf& leaf : leaves) {
+    if (leaf.mistake.empty())
+      std::visit(OutcomeWriter{out, leaf}, outcomes[used++]);
+    else
+      append_error(out, leaf, leaf.mistake);
+  }
+  out += "</results>\n";
+  if (length_first) out.insert(start, std::to_string(out.size() - start) + "\n");
+  return used;
+}
+
+}  // namespace exchange

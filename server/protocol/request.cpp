@@ -1,0 +1,206 @@
+#include "protocol/request.hpp"
+
+#include <cstring>
+
+namespace exchange {
+namespace {
+
+constexpr std::size_t name_shown_max = 64;  // bytes of an unknown name repeated in an error
+
+std::string unknown_element(std::string_view name) {
+  std::size_t shown = std::min(name.size(), name_shown_max);
+  while (shown < name.size() && shown > 0 && (name[shown] & 0xC0) == 0x80) --shown;  // not inside a character
+  return "unknown element '" + std::string(name.substr(0, shown)) + (shown < name.size() ? "…" : "") + "'";
+}
+
+bool is_named(const pugi::xml_node& element, const char* name) { return std::strcmp(element.name(), name) == 0; }
+
+// Character data directly inside an element whose content is elements.
+bool has_stray_text(const pugi::xml_node& element) {
+  for (auto child = element.first_child(); child; child = child.next_sibling())
+    if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) return true;
+  return false;
+}
+
+bool has_content(const pugi::xml_node& element) { return has_child_elements(element) || has_stray_text(element); }
+
+class Reader {
+ public:
+  Reader(const ProtocolLimits& limits, std::vector<Leaf>& leaves, std::vector<Command>& commands)
+      : limits_(limits), leaves_(leaves), commands_(commands), leaves_before_(leaves.size()) {}
+
+  std::string read(const pugi::xml_node& root) {
+    if (is_named(root, "create")) return for_each_child(root, &Reader::read_creation);
+    if (is_named(root, "transactions")) return read_transactions(root);
+    return unknown_element(root.name());
+  }
+
+ private:
+  // Returns a mistake that refuses the whole request.
+  std::string for_each_child(const pugi::xml_node& parent, void (Reader::*read_child)(const pugi::xml_node&)) {
+    if (has_stray_text(parent)) return std::string("unexpected text in <") + parent.name() + ">";
+    for (const auto& child : parent.children()) {
+      if (child.type() != pugi::node_element) continue;
+      (this->*read_child)(child);
+      if (leaves_.size() - leaves_before_ > limits_.leaves_max)
+        return "more than " + std::to_string(limits_.leaves_max) + " elements in one request";
+    }
+    return {};
+  }
+
+  void mistake(Leaf leaf, std::string sentence) {
+    leaf.mistake = std::move(sentence);
+    leaves_.push_back(std::move(leaf));
+  }
+  void command(Leaf leaf, const Command& command) {
+    leaves_.push_back(std::move(leaf));
+    commands_.push_back(command);
+  }
+  std::string_view resolved(std::string_view raw) { return resolve_references(raw, scratch_); }
+
+  // --- <create> ---
+
+  void read_creation(const pugi::xml_node& element) {
+    if (is_named(element, "account"))
+      read_account(element);
+    else if (is_named(element, "symbol"))
+      read_symbol(element);
+    else
+      mistake({.kind = Leaf::Kind::unknown}, unknown_element(element.name()));
+  }
+
+  void read_account(const pugi::xml_node& element) {
+    Leaf leaf{.kind = Leaf::Kind::account, .echo = {raw_attribute(element, "id")}};
+    const std::string_view balance_text = raw_attribute(element, "balance");
+    if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
+    if (balance_text.data() == nullptr) return mistake(leaf, "missing attribute 'balance'");
+    if (has_content(element)) return mistake(leaf, "unexpected content in <account>");
+    const auto id = parse_account_id(resolved(leaf.echo[0]));
+    if (!id) return mistake(leaf, "account id must be 1 to 64 digits");
+    const auto balance = parse_cash(resolved(balance_text));
+    if (!balance) return mistake(leaf, "balance " + std::string(describe_cash_error(balance.error)));
+    if (balance.value < Cash()) return mistake(leaf, "balance is negative");
+    command(leaf, CreateAccount{*id, balance.value});
+  }
+
+  void read_symbol(const pugi::xml_node& element) {
+    const std::string_view raw_symbol = raw_attribute(element, "sym");
+    symbol_mistake_.clear();
+    symbol_ = parse_symbol_name(resolved(raw_symbol));
+    if (raw_symbol.data() == nullptr)
+      symbol_mistake_ = "missing attribute 'sym'";
+    else if (!symbol_)
+      symbol_mistake_ = "symbol must be 1 to 32 letters and digits";
+    else if (has_stray_text(element))
+      symbol_mistake_ = "unexpected text in <symbol>";
+
+    if (!has_child_elements(element)) {
+      Leaf leaf{.kind = Leaf::Kind::symbol, .echo = {raw_symbol}};
+      if (!symbol_mistake_.empty()) return mistake(leaf, symbol_mistake_);
+      return command(leaf, CreateSymbol{*symbol_});
+    }
+    for (const auto& child : element.children()) {
+      if (child.type() != pugi::node_element) continue;
+      if (is_named(child, "account"))
+        read_placement(child, raw_symbol);
+      else
+        mistake({.kind = Leaf::Kind::unknown}, unknown_element(child.name()));
+      if (leaves_.size() - leaves_before_ > limits_.leaves_max) return;
+    }
+  }
+
+  void read_placement(const pugi::xml_node& element, std::string_view raw_symbol) {
+    Leaf leaf{.kind = Leaf::Kind::placement, .echo = {raw_symbol, raw_attribute(element, "id")}};
+    if (!symbol_mistake_.empty()) return mistake(leaf, symbol_mistake_);
+    if (leaf.echo[1].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
+    const auto account = parse_account_id(resolved(leaf.echo[1]));
+    if (!account) return mistake(leaf, "account id must be 1 to 64 digits");
+    if (has_child_elements(element)) return mistake(leaf, "unexpected element in <account>");
+    const auto shares = parse_shares(element_text(element));
+    if (!shares) return mistake(leaf, "number of shares " + std::string(describe_shares_error(shares.error)));
+    if (shares.value <= Shares()) return mistake(leaf, "number of shares must be above zero");
+    command(leaf, PlaceShares{*symbol_, *account, shares.value});
+  }
+
+  // --- <transactions> ---
+
+  std::string read_transactions(const pugi::xml_node& root) {
+    const std::string_view raw_account = raw_attribute(root, "id");
+    account_ = parse_account_id(resolved(raw_account));
+    account_mistake_ = raw_account.data() == nullptr ? "missing attribute 'id' of <transactions>"
+                       : !account_                   ? "unknown account: an account id is 1 to 64 digits"
+                                                     : "";
+    if (!has_child_elements(root) && !has_stray_text(root)) return "no element in <transactions>";
+    return for_each_child(root, &Reader::read_transaction);
+  }
+
+  void read_transaction(const pugi::xml_node& element) {
+    if (is_named(element, "order"))
+      read_order(element);
+    else if (is_named(element, "query"))
+      read_query_or_cancel<QueryOrder>(element, Leaf::Kind::query);
+    else if (is_named(element, "cancel"))
+      read_query_or_cancel<CancelOrder>(element, Leaf::Kind::cancel);
+    else
+      mistake({.kind = Leaf::Kind::unknown}, unknown_element(element.name()));
+  }
+
+  void read_order(const pugi::xml_node& element) {
+    Leaf leaf{.kind = Leaf::Kind::order,
+              .echo = {raw_attribute(element, "sym"), raw_attribute(element, "amount"), raw_attribute(element, "limit")}};
+    if (!account_mistake_.empty()) return mistake(leaf, account_mistake_);
+    if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'sym'");
+    if (leaf.echo[1].data() == nullptr) return mistake(leaf, "missing attribute 'amount'");
+    if (leaf.echo[2].data() == nullptr) return mistake(leaf, "missing attribute 'limit'");
+    if (has_content(element)) return mistake(leaf, "unexpected content in <order>");
+    const auto symbol = parse_symbol_name(resolved(leaf.echo[0]));
+    if (!symbol) return mistake(leaf, "symbol must be 1 to 32 letters and digits");
+    const auto amount = parse_shares(resolved(leaf.echo[1]));
+    if (!amount) return mistake(leaf, "amount " + std::string(describe_shares_error(amount.error)));
+    if (amount.value == Shares()) return mistake(leaf, "amount is zero");
+    const auto limit = parse_price(resolved(leaf.echo[2]));
+    if (!limit) return mistake(leaf, "limit " + std::string(describe_shares_error(limit.error)));
+    if (limit.value <= Price()) return mistake(leaf, "limit must be above zero");
+    const bool buy = amount.value > Shares();
+    command(leaf, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell, buy ? amount.value : Shares() - amount.value,
+                             limit.value});
+  }
+
+  template <class ById>
+  void read_query_or_cancel(const pugi::xml_node& element, Leaf::Kind kind) {
+    Leaf leaf{.kind = kind, .echo = {raw_attribute(element, "id")}};
+    if (!account_mistake_.empty()) return mistake(leaf, account_mistake_);
+    if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
+    if (has_content(element)) return mistake(leaf, std::string("unexpected content in <") + element.name() + ">");
+    const auto order = parse_order_id(resolved(leaf.echo[0]));
+    if (!order) return mistake(leaf, "transaction id must be a whole number from 1");
+    command(leaf, ById{*account_, *order});
+  }
+
+  const ProtocolLimits& limits_;
+  std::vector<Leaf>& leaves_;
+  std::vector<Command>& commands_;
+  const std::size_t leaves_before_;
+  std::string scratch_;
+  std::optional<SymbolName> symbol_;   // of the <symbol> being read
+  std::string symbol_mistake_;
+  std::optional<AccountId> account_;   // of <transactions>
+  std::string account_mistake_;
+};
+
+}  // namespace
+
+Request read_request(char* text, std::size_t size, const ProtocolLimits& limits, XmlDocument& document,
+                     std::vector<Leaf>& leaves, std::vector<Command>& commands) {
+  const std::size_t leaves_before = leaves.size(), commands_before = commands.size();
+  Request request{.mistake = document.parse(text, size, limits)};
+  if (request.mistake.empty()) request.mistake = Reader(limits, leaves, commands).read(document.root());
+  if (!request.mistake.empty()) {  // refused as a whole: nothing of it is executed
+    leaves.resize(leaves_before, Leaf{Leaf::Kind::unknown});
+    commands.erase(commands.begin() + std::ptrdiff_t(commands_before), commands.end());
+  }
+  request.leaves = std::uint32_t(leaves.size() - leaves_before);
+  return request;
+}
+
+}  // namespace exchange

@@ -1,0 +1,110 @@
+#include "protocol/session.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "protocol/reply.hpp"
+
+namespace exchange {
+namespace {
+
+// Parsing needs a document only for a moment: one per thread keeps its memory warm, and idle
+// connections small.
+XmlDocument& thread_document() {
+  thread_local XmlDocument document;
+  return document;
+}
+
+}  // namespace
+
+std::span<char> Session::read_space() {
+  if (begin_ == end_) begin_ = end_ = 0;
+  const std::size_t held = end_ - begin_;
+  std::size_t size = std::max(buffer_.size(), limits_.read_buffer_bytes_min);
+  if (read_was_full_ && size < limits_.read_buffer_bytes_max) size *= 2;
+  // A large frame's space grows with the bytes that came, not with the length that was claimed.
+  if (bytes_wanted_ > size && held * 2 > size) size = std::min(bytes_wanted_, size * 2);
+  if (size > buffer_.size()) {
+    std::vector<char> larger(size);
+    std::copy(buffer_.begin() + std::ptrdiff_t(begin_), buffer_.begin() + std::ptrdiff_t(end_), larger.begin());
+    buffer_.swap(larger);
+    begin_ = 0;
+    end_ = held;
+  } else if (begin_ > 0 && (buffer_.size() - end_) * 2 < buffer_.size()) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, held);
+    begin_ = 0;
+    end_ = held;
+  }
+  return {buffer_.data() + end_, buffer_.size() - end_};
+}
+
+void Session::received(std::size_t bytes) {
+  ENSURE(bytes <= buffer_.size() - end_);
+  end_ += bytes;
+  read_was_full_ = end_ == buffer_.size();
+}
+
+bool Session::take_wave() {
+  while (!refused_ && leaves_.size() + requests_.size() < limits_.leaves_max) {
+    const Frame frame = find_frame({buffer_.data() + begin_, end_ - begin_}, limits_);
+    begin_ += frame.skip;
+    if (frame.state == Frame::State::complete) {
+      read_frame(frame);
+      continue;
+    }
+    if (frame.state == Frame::State::bad) {
+      close_after_mistake(frame.problem);
+    } else {
+      bytes_wanted_ = frame.bytes_wanted > frame.skip ? frame.bytes_wanted - frame.skip : 0;
+      if (stream_ended_ && begin_ != end_) close_after_mistake("bad framing: the stream ended inside a request");
+      if (stream_ended_ && requests_.empty()) finished_ = true;
+    }
+    break;
+  }
+  return !requests_.empty();
+}
+
+void Session::read_frame(const Frame& frame) {
+  bytes_wanted_ = 0;
+  requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_, thread_document(), leaves_,
+                                   commands_));
+  begin_ += frame.header + frame.bytes;
+}
+
+void Session::close_after_mistake(std::string_view problem) {
+  requests_.push_back({.mistake = std::string(problem)});
+  begin_ = end_;
+  refused_ = true;
+}
+
+void Session::reply(std::span<const Outcome> outcomes) {
+  ENSURE(outcomes.size() == commands_.size());
+  std::span<const Leaf> leaves = leaves_;
+  for (const Request& request : requests_) {
+    const std::size_t used =
+        append_results(output_, request, leaves.first(request.leaves), outcomes, limits_.length_before_reply);
+    leaves = leaves.subspan(request.leaves);
+    outcomes = outcomes.subspan(used);
+  }
+  requests_.clear();
+  leaves_.clear();
+  commands_.clear();
+  if (refused_ || (limits_.close_after_reply && begin_ == end_)) finished_ = true;
+  shrink();
+}
+
+// After something large, back to the size of a connection at rest.
+void Session::shrink() {
+  constexpr std::size_t leaves_kept_max = 256;
+  if (leaves_.capacity() > leaves_kept_max) {
+    leaves_.shrink_to_fit();
+    commands_.shrink_to_fit();
+    requests_.shrink_to_fit();
+  }
+  if (begin_ == end_ && buffer_.size() > limits_.read_buffer_bytes_max) {
+    buffer_ = {};
+    begin_ = end_ = 0;
+  }
+}
+
+}  // namespace exchange

@@ -1,0 +1,67 @@
+#pragma once
+// Session is one client's conversation, without its socket: bytes in, commands out, outcomes in, bytes out.
+// It goes in waves. A wave is all requests that are complete in the bytes received so far; while one is
+// being executed nothing is read, so that a connection never holds more than one wave.
+//   while (!session.finished()) {
+//     if (session.take_wave()) { run session.commands(); session.reply(outcomes); send session.output(); }
+//     else { n = receive into session.read_space(); session.received(n) or session.end_of_stream(); }
+//   }
+// Owner: the connection. Thread: one at a time. What is wrong in the bytes becomes an <error> in the
+// output; nothing is thrown but std::bad_alloc.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "protocol/framing.hpp"
+#include "protocol/request.hpp"
+
+namespace exchange {
+
+class Session {
+ public:
+  explicit Session(const ProtocolLimits& limits) : limits_(limits) {}
+
+  // Where the next bytes go; never empty. Good until received().
+  std::span<char> read_space();
+  void received(std::size_t bytes);
+  // The client sends no more. What is complete is still answered.
+  void end_of_stream() { stream_ended_ = true; }
+
+  // Reads the next wave. True where there is one; it may hold mistakes only and thus no command.
+  bool take_wave();
+  // The wave's commands, for the engine. reply() wants one outcome for each.
+  std::vector<Command>& commands() { return commands_; }
+  // Ends the wave: writes the replies of all its requests to output().
+  void reply(std::span<const Outcome> outcomes);
+
+  // Bytes for the client; empty them with output().clear() once sent.
+  std::string& output() { return output_; }
+  // Nothing more will come in or out, but for what output() still holds: close.
+  bool finished() const { return finished_; }
+  // Closed for bad framing: the client may still be sending and needs a moment to read why.
+  bool refused() const { return refused_; }
+
+ private:
+  void read_frame(const Frame& frame);
+  void close_after_mistake(std::string_view problem);
+  void shrink();
+
+  const ProtocolLimits& limits_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  // bytes received and not consumed yet
+  std::size_t bytes_wanted_ = 0;     // of the frame that is under way, when its length is known
+  bool read_was_full_ = false;
+  bool stream_ended_ = false;
+  bool finished_ = false;
+  bool refused_ = false;
+
+  // The wave.
+  std::vector<Request> requests_;
+  std::vector<Leaf> leaves_;  // views into buffer_
+  std::vector<Command> commands_;
+  std::string output_;
+};
+
+}  // namespace exchange

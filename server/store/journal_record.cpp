@@ -1,0 +1,174 @@
+#include "store/journal_record.hpp"
+
+#include <boost/crc.hpp>
+
+#include "store/store.hpp"
+
+namespace exchange {
+namespace {
+
+constexpr std::uint8_t version = 1;
+
+std::uint32_t checksum(std::string_view bytes) {
+  boost::crc_32_type crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  return crc.checksum();
+}
+
+// --- writing ---
+
+void put_byte(std::string& out, std::uint8_t byte) { out += char(byte); }
+void put_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) put_byte(out, std::uint8_t(value | 0x80));
+  put_byte(out, std::uint8_t(value));
+}
+template <class Integer>
+void put_fixed(std::string& out, Integer value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) put_byte(out, std::uint8_t(value >> (8 * i)));
+}
+template <std::size_t Max>
+void put(std::string& out, const InlineText<Max>& text) {
+  put_byte(out, std::uint8_t(text.view().size()));
+  out += text.view();
+}
+void put(std::string& out, Shares shares) { put_varint(out, std::uint64_t(shares.units())); }
+void put(std::string& out, Price price) { put_varint(out, std::uint64_t(price.units())); }
+void put(std::string& out, Cash cash) {
+  put_varint(out, std::uint64_t(cash.units()));
+  put_varint(out, std::uint64_t(cash.units() >> 64));
+}
+void put(std::string& out, Side side) { put_byte(out, std::uint8_t(side)); }
+void put(std::string& out, OrderId order) { put_varint(out, order); }
+
+// --- reading ---
+
+class Decoder {
+ public:
+  explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
+  bool at_end() const { return bytes_.empty(); }
+
+  std::uint8_t byte() {
+    if (bytes_.empty()) throw StoreCorrupt("journal record ends too early");
+    const auto byte = std::uint8_t(bytes_.front());
+    bytes_.remove_prefix(1);
+    return byte;
+  }
+  std::uint64_t varint() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const std::uint8_t next = byte();
+      value |= std::uint64_t(next & 0x7F) << shift;
+      if (next < 0x80) return value;
+    }
+    throw StoreCorrupt("journal record has an overlong number");
+  }
+  template <class Integer>
+  Integer fixed() {
+    Integer value = 0;
+    for (std::size_t i = 0; i < sizeof value; ++i) value |= Integer(byte()) << (8 * i);
+    return value;
+  }
+  template <class Text>
+  Text text() {
+    const std::size_t size = byte();
+    if (size > Text::size_max || size > bytes_.size()) throw StoreCorrupt("journal record has a text that is too long");
+    Text text(bytes_.substr(0, size));
+    bytes_.remove_prefix(size);
+    return text;
+  }
+  template <class Number>
+  Number positive() {
+    const auto units = std::int64_t(varint());
+    if (units <= 0) throw StoreCorrupt("journal record has a number out of range");
+    return Number::from_units(units);
+  }
+  Cash cash() {
+    const std::uint64_t low = varint(), high = varint();
+    const auto units = Int128(UInt128(high) << 64 | low);
+    if (units < 0) throw StoreCorrupt("journal record has a negative balance");
+    return Cash::from_units(units);
+  }
+  Side side() {
+    const std::uint8_t value = byte();
+    if (value > 1) throw StoreCorrupt("journal record has an unknown side");
+    return Side(value);
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+struct CommandWriter {
+  std::string& out;
+  void operator()(const CreateAccount& c) const { fields(c.account, c.balance); }
+  void operator()(const CreateSymbol& c) const { fields(c.symbol); }
+  void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
+  void operator()(const PlaceOrder& c) const { fields(c.account, c.symbol, c.side, c.shares, c.limit); }
+  void operator()(const CancelOrder& c) const { fields(c.account, c.order); }
+  void operator()(const QueryOrder&) const { ENSURE(!"a query changes nothing"); }
+  template <class... Field>
+  void fields(const Field&... field) const {
+    (put(out, field), ...);
+  }
+};
+
+Command read_command(Decoder& in) {
+  // Braces evaluate in order, which is the order of the fields.
+  switch (in.byte()) {
+    case 0: return CreateAccount{in.text<AccountId>(), in.cash()};
+    case 1: return CreateSymbol{in.text<SymbolName>()};
+    case 2: return PlaceShares{in.text<SymbolName>(), in.text<AccountId>(), in.positive<Shares>()};
+    case 3:
+      return PlaceOrder{in.text<AccountId>(), in.text<SymbolName>(), in.side(), in.positive<Shares>(),
+                        in.positive<Price>()};
+    case 4: return CancelOrder{in.text<AccountId>(), in.varint()};
+    default: throw StoreCorrupt("journal record has an unknown command");
+  }
+}
+
+}  // namespace
+
+void JournalWriter::begin(Timestamp now) {
+  commands_.clear();
+  count_ = 0;
+  now_ = now;
+}
+
+void JournalWriter::add(const Command& command) {
+  put_byte(commands_, std::uint8_t(command.index()));
+  std::visit(CommandWriter{commands_}, command);
+  ++count_;
+}
+
+std::string_view JournalWriter::finish(const Totals& after) {
+  payload_.clear();
+  put_byte(payload_, version);
+  put_varint(payload_, std::uint64_t(now_.microseconds));
+  put_varint(payload_, count_);
+  payload_ += commands_;
+  put_varint(payload_, after.orders);
+  put_varint(payload_, after.executions);
+  put_fixed(payload_, after.digest);
+  put_fixed(payload_, checksum(payload_));
+  return payload_;
+}
+
+JournalRecord decode_journal_record(std::string_view payload) {
+  constexpr std::size_t checksum_bytes = 4;
+  if (payload.size() < 1 + checksum_bytes) throw StoreCorrupt("journal record is too short");
+  const std::string_view body = payload.substr(0, payload.size() - checksum_bytes);
+  if (Decoder(payload.substr(body.size())).fixed<std::uint32_t>() != checksum(body))
+    throw StoreCorrupt("journal record fails its checksum");
+  Decoder in(body);
+  if (in.byte() != version) throw StoreCorrupt("journal record is of an unknown version");
+  JournalRecord record;
+  record.time = Timestamp{std::int64_t(in.varint())};
+  for (std::uint64_t left = in.varint(); left > 0; --left) record.commands.push_back(read_command(in));
+  record.orders = in.varint();
+  record.executions = in.varint();
+  record.digest = in.fixed<std::uint64_t>();
+  if (!in.at_end()) throw StoreCorrupt("journal record has trailing bytes");
+  return record;
+}
+
+}  // namespace exchange

@@ -1,0 +1,373 @@
+#include "store/postgres_store.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/algorithm/hex.hpp>
+#include <chrono>
+#include <iterator>
+#include <thread>
+
+#include "store/pqxx_shim.hpp"
+#include "store/schema.hpp"
+
+namespace exchange {
+namespace {
+
+constexpr long long advisory_lock = 0x45584348;          // one exchange per database
+constexpr auto lock_wait = std::chrono::seconds(5);      // for the backend of a server that just died
+constexpr int schema_version = 1;
+
+// Bounds on how long a dead network goes unnoticed, where the user has not set their own.
+std::string with_timeouts(std::string url) {
+  for (const char* setting : {"connect_timeout=5", "keepalives_idle=5", "keepalives_interval=2", "keepalives_count=3",
+                              "tcp_user_timeout=15000", "application_name=exchange"}) {
+    const std::string text = setting;
+    if (url.find(text.substr(0, text.find('=') + 1)) == std::string::npos)
+      url += (url.find('?') == std::string::npos ? "?" : "&") + text;
+  }
+  return url;
+}
+
+std::string bytea(std::string_view bytes) {
+  std::string hex = "\\x";
+  hex.reserve(2 + 2 * bytes.size());
+  boost::algorithm::hex_lower(bytes.begin(), bytes.end(), std::back_inserter(hex));
+  return hex;
+}
+
+std::string from_bytea(std::string_view hex) {
+  std::string bytes;
+  if (!hex.starts_with("\\x")) throw StoreCorrupt("the journal's payload is not in hex format");
+  boost::algorithm::unhex(hex.begin() + 2, hex.end(), std::back_inserter(bytes));
+  return bytes;
+}
+
+// "{1,2,3}": one parameter for a whole column, unpacked by unnest().
+class ArrayText {
+ public:
+  ArrayText& operator<<(std::string_view number) {
+    (text_ += separator()) += number;
+    return *this;
+  }
+  ArrayText& operator<<(std::int64_t number) { return *this << std::string_view(std::to_string(number)); }
+  ArrayText& operator<<(std::uint64_t number) { return *this << std::int64_t(number); }
+  ArrayText& operator<<(std::uint32_t number) { return *this << std::int64_t(number); }
+  ArrayText& operator<<(bool value) { return *this << std::string_view(value ? "t" : "f"); }
+  // Quoted: a symbol may be called NULL. Ids hold letters and digits only.
+  ArrayText& quoted(std::string_view id) {
+    ((text_ += separator()) += '"') += id;
+    text_ += '"';
+    return *this;
+  }
+  std::string finish() { return text_ += (text_.empty() ? "{}" : "}"); }
+
+ private:
+  char separator() const { return text_.empty() ? '{' : ','; }
+  std::string text_;
+};
+
+Shares shares(const pqxx::field& field) { return Shares::from_units(field.as<std::int64_t>()); }
+Price price(const pqxx::field& field) { return Price::from_units(field.as<std::int64_t>()); }
+Timestamp timestamp(const pqxx::field& field) { return {field.as<std::int64_t>()}; }
+Cash cash(const pqxx::field& field) { return Cash::from_units(parse_units(field.c_str())); }
+
+constexpr const char* order_columns =
+    "o.id, o.account, o.symbol, o.is_buy, o.shares_e8, o.limit_e8, o.open_e8, o.canceled_e8, o.opened_at_us, o.canceled_at_us";
+OrderRow order_row(const pqxx::row& row) {
+  return {row[0].as<OrderId>(), row[1].as<AccountNumber>(), row[2].as<SymbolNumber>(), row[3].as<bool>() ? Side::buy : Side::sell,
+          shares(row[4]),       price(row[5]),              shares(row[6]),            shares(row[7]),
+          timestamp(row[8]),    timestamp(row[9])};
+}
+
+// Needs the journal table, so not when the connection is made.
+void prepare_append(pqxx::connection& connection) {
+  connection.prepare("append", "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea FROM fence WHERE epoch = $2::bigint");
+}
+
+// Runs `work`; what libpqxx throws becomes what a store throws.
+template <class Work>
+auto translated(Work work) {
+  try {
+    return work();
+  } catch (const pqxx::failure& error) {  // broken connection, in doubt, SQL error
+    std::string text = error.what();
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    throw StoreUnavailable("PostgreSQL: " + text);
+  } catch (const pqxx::internal_error& error) {
+    throw StoreUnavailable(std::string("PostgreSQL: ") + error.what());
+  } catch (const pqxx::usage_error& error) {  // libpqxx 6 says so of a connection that was lost before
+    throw StoreUnavailable(std::string("PostgreSQL: ") + error.what());
+  }
+}
+
+void put_rows(pqxx::transaction_base& work, const Rows& rows) {
+  if (!rows.accounts.empty()) {
+    ArrayText number, id, balance;
+    for (const AccountRow& row : rows.accounts) {
+      number << row.number;
+      id.quoted(row.id.view());
+      balance << units_text(row.balance.units());
+    }
+    work.exec_prepared("put_accounts", number.finish(), id.finish(), balance.finish());
+  }
+  if (!rows.symbols.empty()) {
+    ArrayText number, name, total;
+    for (const SymbolRow& row : rows.symbols) {
+      number << row.number;
+      name.quoted(row.name.view());
+      total << row.shares_total.units();
+    }
+    work.exec_prepared("put_symbols", number.finish(), name.finish(), total.finish());
+  }
+  if (!rows.positions.empty()) {
+    ArrayText account, symbol, count;
+    for (const PositionRow& row : rows.positions) {
+      account << row.account;
+      symbol << row.symbol;
+      count << row.shares.units();
+    }
+    work.exec_prepared("put_positions", account.finish(), symbol.finish(), count.finish());
+  }
+  if (!rows.orders.empty()) {
+    ArrayText id, account, symbol, is_buy, count, limit, open, canceled, opened_at, canceled_at;
+    for (const OrderRow& row : rows.orders) {
+      id << row.id;
+      account << row.account;
+      symbol << row.symbol;
+      is_buy << (row.side == Side::buy);
+      count << row.shares.units();
+      limit << row.limit.units();
+      open << row.open.units();
+      canceled << row.canceled.units();
+      opened_at << row.opened_at.microseconds;
+      canceled_at << row.canceled_at.microseconds;
+    }
+    work.exec_prepared("put_orders", id.finish(), account.finish(), symbol.finish(), is_buy.finish(), count.finish(), limit.finish(),
+                       open.finish(), canceled.finish(), opened_at.finish(), canceled_at.finish());
+  }
+  if (!rows.executions.empty()) {
+    ArrayText id, symbol, buy, sell, count, price_, time;
+    for (const ExecutionRow& row : rows.executions) {
+      id << row.id;
+      symbol << row.symbol;
+      buy << row.buy_order;
+      sell << row.sell_order;
+      count << row.shares.units();
+      price_ << row.price.units();
+      time << row.time.microseconds;
+    }
+    work.exec_prepared("put_executions", id.finish(), symbol.finish(), buy.finish(), sell.finish(), count.finish(), price_.finish(),
+                       time.finish());
+  }
+}
+
+}  // namespace
+
+// A connection that is made when first needed and dropped when it fails.
+class PostgresStore::Connection {
+ public:
+  using SetUp = void (*)(pqxx::connection&);
+  Connection(std::string url, SetUp set_up) : url_(std::move(url)), set_up_(set_up) {}
+
+  // work(connection); after a failure the next call connects afresh.
+  template <class Work>
+  auto with(Work work) {
+    return translated([&] {
+      try {
+        if (!connection_) connect();
+        return work(*connection_);
+      } catch (...) {
+        connection_.reset();
+        throw;
+      }
+    });
+  }
+  bool connected() const { return connection_ != nullptr; }
+
+ private:
+  void connect() {
+    connection_ = std::make_unique<pqxx::connection>(url_);
+    never_reconnect(*connection_);
+    pqxx::nontransaction(*connection_).exec("SET lock_timeout = '5s'; SET client_min_messages = warning; SET bytea_output = hex");
+    set_up_(*connection_);
+  }
+
+  const std::string url_;
+  const SetUp set_up_;
+  std::unique_ptr<pqxx::connection> connection_;
+};
+
+PostgresStore::PostgresStore(const std::string& url) : url_(with_timeouts(url)) {
+  core_ = std::make_unique<Connection>(url_, [](pqxx::connection& connection) {
+    // A reply promises durability, whatever the database's default.
+    pqxx::nontransaction(connection).exec("SET synchronous_commit = on");
+  });
+  projector_ = std::make_unique<Connection>(url_, [](pqxx::connection& connection) {
+    // The journal covers what a crash may take; the log is sequential, so no pruning overtakes a projection.
+    pqxx::nontransaction(connection).exec("SET synchronous_commit = off");
+    connection.prepare("put_accounts",
+                       "INSERT INTO accounts SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])"
+                       " ON CONFLICT (number) DO UPDATE SET balance_e16 = EXCLUDED.balance_e16");
+    connection.prepare("put_symbols",
+                       "INSERT INTO symbols SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])"
+                       " ON CONFLICT (number) DO UPDATE SET shares_total_e8 = EXCLUDED.shares_total_e8");
+    connection.prepare("put_positions",
+                       "INSERT INTO positions SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"
+                       " ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = EXCLUDED.shares_e8");
+    connection.prepare("put_orders",
+                       "INSERT INTO orders SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[],"
+                       " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])"
+                       " ON CONFLICT (id) DO UPDATE SET open_e8 = EXCLUDED.open_e8, canceled_e8 = EXCLUDED.canceled_e8,"
+                       " canceled_at_us = EXCLUDED.canceled_at_us");
+    connection.prepare("put_executions",
+                       "INSERT INTO executions SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+                       " $5::bigint[], $6::bigint[], $7::bigint[]) ON CONFLICT (id) DO NOTHING");
+    connection.prepare("put_projection",
+                       "UPDATE projection SET batch = $1, orders = $2, executions = $3, cash_created_e16 = $4::numeric,"
+                       " last_time_us = $5, digest = $6");
+    connection.prepare("hold_fence", "SELECT epoch FROM fence WHERE epoch = $1 FOR SHARE");
+    connection.prepare("prune", "DELETE FROM journal WHERE batch <= $1");
+  });
+  reader_ = std::make_unique<Connection>(url_, [](pqxx::connection& connection) {
+    connection.prepare("get_order", std::string("SELECT ") + order_columns + " FROM orders o WHERE id = $1");
+    connection.prepare("get_executions",
+                       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = $1 UNION ALL "
+                       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = $1 ORDER BY 1");
+  });
+}
+
+PostgresStore::~PostgresStore() = default;
+
+std::string PostgresStore::describe() const {
+  std::string text = url_.substr(0, url_.find('?'));
+  const std::size_t authority = text.find("://") + 3, at = text.find('@', authority), colon = text.find(':', authority);
+  if (at != std::string::npos && colon < at) text.erase(colon, at - colon);
+  return text;
+}
+
+void PostgresStore::open() {
+  core_->with([&](pqxx::connection& connection) {
+    const auto deadline = std::chrono::steady_clock::now() + lock_wait;
+    while (!pqxx::nontransaction(connection).exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0].as<bool>()) {
+      if (std::chrono::steady_clock::now() > deadline) throw StoreFenced(describe() + " is in use by another server (it holds the advisory lock)");
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    pqxx::work work(connection);
+    work.exec(schema::postgresql);
+    const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
+    if (found != schema_version)
+      throw StoreCorrupt(describe() + " was written by another version of the exchange (schema " + std::to_string(found) + ")");
+    epoch_ = work.exec("UPDATE fence SET epoch = epoch + 1 RETURNING epoch")[0][0].as<Epoch>();
+    // Appends of an earlier server that are under way end here; later ones see the new epoch.
+    work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
+    work.commit();
+    if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
+      spdlog::warn("{} runs with fsync=off: what is acknowledged may be lost when its machine fails", describe());
+    prepare_append(connection);
+  });
+}
+
+TablesImage PostgresStore::load() {
+  return core_->with([](pqxx::connection& connection) {
+    TablesImage image;
+    Rows& rows = image.rows;
+    pqxx::work work(connection);
+    work.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    for (const auto& row : work.exec("SELECT number, id, balance_e16 FROM accounts ORDER BY number"))
+      rows.accounts.push_back({row[0].as<AccountNumber>(), AccountId(row[1].c_str()), cash(row[2])});
+    for (const auto& row : work.exec("SELECT number, name, shares_total_e8 FROM symbols ORDER BY number"))
+      rows.symbols.push_back({row[0].as<SymbolNumber>(), SymbolName(row[1].c_str()), shares(row[2])});
+    for (const auto& row : work.exec("SELECT account, symbol, shares_e8 FROM positions"))
+      rows.positions.push_back({row[0].as<AccountNumber>(), row[1].as<SymbolNumber>(), shares(row[2])});
+    for (const auto& row : work.exec(std::string("SELECT ") + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY id"))
+      rows.orders.push_back(order_row(row));
+    const std::string columns = "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o ";
+    for (const auto& row : work.exec(columns + "JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION " + columns +
+                                     "JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1"))
+      rows.executions.push_back({row[0].as<ExecutionId>(), row[1].as<SymbolNumber>(), row[2].as<OrderId>(), row[3].as<OrderId>(),
+                                 shares(row[4]), price(row[5]), timestamp(row[6])});
+    const pqxx::result found = work.exec("SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
+    if (found.size() != 1) throw StoreCorrupt("table projection must have one row");
+    const pqxx::row row = found[0];
+    image.projected_batch = row[0].as<BatchNumber>();
+    rows.totals = {row[1].as<OrderId>(), row[2].as<ExecutionId>(), cash(row[3]), timestamp(row[4]),
+                   std::uint64_t(row[5].as<std::int64_t>())};
+    return image;
+  });
+}
+
+void PostgresStore::read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) {
+  core_->with([&](pqxx::connection& connection) {
+    constexpr int rows_at_once = 1'000;
+    pqxx::work work(connection);
+    while (true) {
+      const pqxx::result rows = work.exec("SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) +
+                                          " ORDER BY batch LIMIT " + std::to_string(rows_at_once));
+      if (rows.empty()) return;
+      for (const auto& row : rows) {
+        after = row[0].as<BatchNumber>();
+        visit({after, row[1].as<Epoch>(), from_bytea(row[2].c_str())});
+      }
+    }
+  });
+}
+
+void PostgresStore::append(BatchNumber batch, std::string_view payload) {
+  if (!core_->connected()) throw StoreUnavailable("PostgreSQL: not connected");
+  core_->with([&](pqxx::connection& connection) {
+    pqxx::nontransaction work(connection);
+    if (work.exec_prepared("append", batch, epoch_, bytea(payload)).affected_rows() != 1)
+      throw StoreFenced(describe() + ": another server has taken the store over");
+  });
+}
+
+bool PostgresStore::settle(BatchNumber batch) {
+  return core_->with([&](pqxx::connection& connection) {
+    {
+      pqxx::nontransaction work(connection);
+      if (work.exec("SELECT epoch FROM fence")[0][0].as<Epoch>() != epoch_)
+        throw StoreFenced(describe() + ": another server has taken the store over");
+      if (!work.exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0].as<bool>())
+        throw StoreUnavailable("PostgreSQL: the lock of our lost connection is still held");
+    }
+    prepare_append(connection);
+    // Waits for an append of our lost connection that may still be committing.
+    pqxx::work work(connection);
+    work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
+    const pqxx::result row = work.exec("SELECT epoch FROM journal WHERE batch = " + std::to_string(batch));
+    work.commit();
+    if (row.empty()) return false;
+    if (row[0][0].as<Epoch>() != epoch_) throw StoreFenced(describe() + ": another server has taken the store over");
+    return true;
+  });
+}
+
+void PostgresStore::project(const Rows& rows, BatchNumber batch) {
+  projector_->with([&](pqxx::connection& connection) {
+    pqxx::work work(connection);
+    if (work.exec_prepared("hold_fence", epoch_).empty()) throw StoreFenced(describe() + ": another server has taken the store over");
+    put_rows(work, rows);
+    const Totals& totals = rows.totals;
+    work.exec_prepared("put_projection", batch, totals.orders, totals.executions, units_text(totals.cash_created.units()),
+                       totals.last_time.microseconds, std::int64_t(totals.digest));
+    work.commit();
+  });
+}
+
+void PostgresStore::prune(BatchNumber through) {
+  projector_->with([&](pqxx::connection& connection) { pqxx::nontransaction(connection).exec_prepared("prune", through); });
+}
+
+std::optional<StoredOrder> PostgresStore::read_order(OrderId order) {
+  return reader_->with([&](pqxx::connection& connection) -> std::optional<StoredOrder> {
+    pqxx::work work(connection);
+    const pqxx::result found = work.exec_prepared("get_order", order);
+    if (found.empty()) return {};
+    StoredOrder stored{order_row(found[0]), {}};
+    for (const auto& row : work.exec_prepared("get_executions", order))
+      stored.executions.push_back({shares(row[1]), price(row[2]), timestamp(row[3])});
+    return stored;
+  });
+}
+
+}  // namespace exchange

@@ -1,0 +1,64 @@
+#include "store/sqlite.hpp"
+
+#include "store/store.hpp"
+
+namespace exchange {
+
+SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path) {
+  const int code = sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  try {
+    check(code);
+    sqlite3_extended_result_codes(handle_, 1);
+    constexpr int busy_ms = 5'000;
+    check(sqlite3_busy_timeout(handle_, busy_ms));
+    run("PRAGMA journal_mode=WAL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536");  // KiB
+    run(sync == Sync::every_commit ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+  } catch (...) {
+    sqlite3_close_v2(handle_);
+    handle_ = nullptr;
+    throw;
+  }
+}
+
+void SqliteDatabase::run(const char* sql) { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
+
+void SqliteDatabase::rollback() noexcept {
+  if (handle_ != nullptr && sqlite3_get_autocommit(handle_) == 0) sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void SqliteDatabase::check(int code) const {
+  if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
+  const std::string problem = path_ + ": " + (handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
+  // After a failed sync nobody knows what is on the disk, and asking again may get a wrong answer from the
+  // page cache (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): stop, then recover.
+  if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
+    throw StoreCorrupt(problem + ": the disk failed to sync; start again once it is sound");
+  if ((code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB)
+    throw StoreCorrupt(problem + ": the file is damaged or not a database; restore it from a backup");
+  throw StoreUnavailable(problem);
+}
+
+SqliteStatement::SqliteStatement(SqliteDatabase& database, std::string_view sql) : database_(&database) {
+  database.check(sqlite3_prepare_v3(database.handle(), sql.data(), int(sql.size()), SQLITE_PREPARE_PERSISTENT, &handle_, nullptr));
+}
+
+bool SqliteStatement::step() {
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  sqlite3_reset(handle_);
+  database_->check(code);
+  return false;
+}
+
+int SqliteStatement::run() {
+  while (step()) {
+  }
+  return sqlite3_changes(database_->handle());
+}
+
+std::string_view SqliteStatement::text(int column) const {
+  const void* bytes = sqlite3_column_blob(handle_, column);
+  return {static_cast<const char*>(bytes), std::size_t(sqlite3_column_bytes(handle_, column))};
+}
+
+}  // namespace exchange

@@ -1,0 +1,82 @@
+#pragma once
+// SQLite's C interface as two owners, with its errors as the exceptions of store.hpp.
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace exchange {
+
+class SqliteDatabase {
+ public:
+  SqliteDatabase() = default;
+  // When a commit is on the disk: when it returns, or at the next checkpoint (WAL, synchronous=NORMAL:
+  // a power cut may take the last commits, never damage the file).
+  enum class Sync { every_commit, every_checkpoint };
+  // Opens or creates.
+  SqliteDatabase(const std::string& path, Sync sync);
+  SqliteDatabase(SqliteDatabase&& other) noexcept : handle_(other.handle_), path_(std::move(other.path_)) { other.handle_ = nullptr; }
+  SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(path_, other.path_);
+    return *this;
+  }
+  ~SqliteDatabase() { sqlite3_close_v2(handle_); }
+
+  // Runs statements that return nothing.
+  void run(const char* sql);
+  void rollback() noexcept;  // where a transaction is open
+  sqlite3* handle() const { return handle_; }
+  // Throws what `code` of the last call means; returns on success.
+  void check(int code) const;
+
+ private:
+  sqlite3* handle_ = nullptr;
+  std::string path_;
+};
+
+class SqliteStatement {
+ public:
+  SqliteStatement() = default;
+  SqliteStatement(SqliteDatabase& database, std::string_view sql);
+  SqliteStatement(SqliteStatement&& other) noexcept : database_(other.database_), handle_(other.handle_) { other.handle_ = nullptr; }
+  SqliteStatement& operator=(SqliteStatement&& other) noexcept {
+    std::swap(database_, other.database_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~SqliteStatement() { sqlite3_finalize(handle_); }
+
+  // Binds the arguments in order and starts afresh. Texts and blobs must live until the next call.
+  template <class... Argument>
+  SqliteStatement& with(const Argument&... argument) {
+    sqlite3_reset(handle_);
+    int at = 0;
+    (bind(++at, argument), ...);
+    return *this;
+  }
+  // Steps to the next row; false at the end.
+  bool step();
+  // Runs to the end; returns the rows changed.
+  int run();
+  void reset() { sqlite3_reset(handle_); }
+
+  std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); }
+  // Valid until the next step.
+  std::string_view text(int column) const;
+
+ private:
+  void bind(int at, std::int64_t value) { database_->check(sqlite3_bind_int64(handle_, at, value)); }
+  void bind(int at, std::uint64_t value) { bind(at, std::int64_t(value)); }
+  void bind(int at, std::uint32_t value) { bind(at, std::int64_t(value)); }
+  void bind(int at, bool value) { bind(at, std::int64_t(value)); }
+  void bind(int at, std::string_view text) {
+    database_->check(sqlite3_bind_text(handle_, at, text.data(), int(text.size()), SQLITE_STATIC));
+  }
+  SqliteDatabase* database_ = nullptr;
+  sqlite3_stmt* handle_ = nullptr;
+};
+
+}  // namespace exchange

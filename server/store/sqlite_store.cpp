@@ -1,0 +1,255 @@
+#include "store/sqlite_store.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "store/schema.hpp"
+
+namespace exchange {
+namespace {
+
+constexpr int schema_version = 1;
+
+void create_schema(SqliteDatabase& database, const char* schema, const std::string& path) {
+  SqliteStatement version(database, "PRAGMA user_version");
+  version.step();
+  const std::int64_t found = version.integer(0);
+  version.reset();
+  if (found != 0 && found != schema_version)
+    throw StoreCorrupt(path + " was written by another version of the exchange (schema " + std::to_string(found) + ")");
+  database.run("BEGIN IMMEDIATE");
+  database.run(schema);
+  database.run(("PRAGMA user_version=" + std::to_string(schema_version)).c_str());
+  database.run("COMMIT");
+}
+
+std::string random_id() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 32; ++i) id += "0123456789abcdef"[random() % 16];
+  return id;
+}
+
+std::string store_id(SqliteDatabase& database) {
+  SqliteStatement statement(database, "SELECT id FROM store");
+  return statement.step() ? std::string(statement.text(0)) : std::string();
+}
+
+AccountNumber account_number(const SqliteStatement& row, int column) { return AccountNumber(row.integer(column)); }
+Shares shares(const SqliteStatement& row, int column) { return Shares::from_units(row.integer(column)); }
+Price price(const SqliteStatement& row, int column) { return Price::from_units(row.integer(column)); }
+Timestamp timestamp(const SqliteStatement& row, int column) { return {row.integer(column)}; }
+Cash cash(const SqliteStatement& row, int column) { return Cash::from_units(parse_units(row.text(column))); }
+
+constexpr const char* order_columns =
+    "id, account, symbol, is_buy, shares_e8, limit_e8, open_e8, canceled_e8, opened_at_us, canceled_at_us";
+OrderRow order_row(const SqliteStatement& row) {
+  return {OrderId(row.integer(0)), account_number(row, 1), SymbolNumber(row.integer(2)), row.integer(3) != 0 ? Side::buy : Side::sell,
+          shares(row, 4),          price(row, 5),          shares(row, 6),               shares(row, 7),
+          timestamp(row, 8),       timestamp(row, 9)};
+}
+
+}  // namespace
+
+SqliteStore::~SqliteStore() {
+  if (lock_file_ >= 0) ::close(lock_file_);
+}
+
+void SqliteStore::open() {
+  try {
+    lock();
+    open_journal();
+    open_tables();
+    pair_files();
+    open_reader();
+    SqliteStatement take(journal_, "UPDATE fence SET epoch = epoch + 1 RETURNING epoch");
+    take.step();
+    epoch_ = Epoch(take.integer(0));
+    take.run();
+  } catch (const StoreUnavailable& error) {
+    throw StoreCorrupt(error.what());  // a file that cannot be opened now will not open by waiting
+  }
+}
+
+// Released by the kernel when the process ends, however it ends.
+void SqliteStore::lock() {
+  if (lock_file_ >= 0) return;
+  const std::string lock_path = path_ + ".lock";
+  lock_file_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_file_ < 0) throw StoreUnavailable("cannot create " + lock_path + ": " + std::strerror(errno));
+  if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_file_);
+    lock_file_ = -1;
+    throw StoreFenced(path_ + " is in use by another server (" + lock_path + " is held)");
+  }
+}
+
+// Both files carry the store's id: a journal without its tables, or with those of another store, would
+// replay into nonsense. The journal gets it first, so that a crash in between is told from a lost file.
+void SqliteStore::pair_files() {
+  std::string of_tables = store_id(tables_), of_journal = store_id(journal_);
+  SqliteStatement epoch(journal_, "SELECT epoch FROM fence");
+  const bool never_opened = epoch.step() && epoch.integer(0) == 0;
+  epoch.reset();
+  if (of_journal.empty() && of_tables.empty()) {
+    of_journal = random_id();
+    SqliteStatement(journal_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(of_journal)).run();
+  }
+  if (of_tables.empty() && never_opened) {
+    of_tables = of_journal;
+    SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(of_tables)).run();
+  }
+  if (of_tables.empty()) throw StoreCorrupt(path_ + " is missing or new, but its journal " + journal_path() + " is not; restore it");
+  if (of_journal.empty()) throw StoreCorrupt(journal_path() + " is missing or new, but its tables " + path_ + " are not; restore it");
+  if (of_tables != of_journal) throw StoreCorrupt(path_ + " and " + journal_path() + " belong to different stores");
+}
+
+void SqliteStore::open_journal() {
+  append_ = SqliteStatement();  // a database closes after its statements
+  prune_ = SqliteStatement();
+  settle_ = SqliteStatement();
+  journal_ = SqliteDatabase();
+  journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Sync::every_commit);
+  create_schema(journal_, schema::sqlite_journal, journal_path());
+  append_ = SqliteStatement(journal_, "INSERT INTO journal SELECT ?1, epoch, CAST(?3 AS BLOB) FROM fence WHERE epoch = ?2");
+  prune_ = SqliteStatement(journal_, "DELETE FROM journal WHERE batch <= ?1");
+  settle_ = SqliteStatement(journal_, "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
+}
+
+void SqliteStore::open_tables() {
+  tables_ = SqliteDatabase(path_, SqliteDatabase::Sync::every_checkpoint);
+  create_schema(tables_, schema::sqlite, path_);
+  put_account_ = SqliteStatement(tables_, "INSERT INTO accounts VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET balance_e16 = ?3");
+  put_symbol_ = SqliteStatement(tables_, "INSERT INTO symbols VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET shares_total_e8 = ?3");
+  put_position_ = SqliteStatement(tables_, "INSERT INTO positions VALUES (?1, ?2, ?3) ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = ?3");
+  put_order_ = SqliteStatement(tables_,
+                               "INSERT INTO orders VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+                               " ON CONFLICT (id) DO UPDATE SET open_e8 = ?7, canceled_e8 = ?8, canceled_at_us = ?10");
+  put_execution_ = SqliteStatement(tables_, "INSERT INTO executions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING");
+  put_projection_ = SqliteStatement(tables_,
+                                    "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"
+                                    " last_time_us = ?5, digest = ?6");
+}
+
+void SqliteStore::open_reader() {
+  reader_ = SqliteDatabase(path_, SqliteDatabase::Sync::every_checkpoint);
+  get_order_ = SqliteStatement(reader_, std::string("SELECT ") + order_columns + " FROM orders WHERE id = ?1");
+  get_executions_ = SqliteStatement(reader_,
+                                    "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
+                                    "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1");
+}
+
+TablesImage SqliteStore::load() {
+  TablesImage image;
+  Rows& rows = image.rows;
+  for (SqliteStatement s(tables_, "SELECT number, id, balance_e16 FROM accounts ORDER BY number"); s.step();)
+    rows.accounts.push_back({account_number(s, 0), AccountId(s.text(1)), cash(s, 2)});
+  for (SqliteStatement s(tables_, "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number"); s.step();)
+    rows.symbols.push_back({SymbolNumber(s.integer(0)), SymbolName(s.text(1)), shares(s, 2)});
+  for (SqliteStatement s(tables_, "SELECT account, symbol, shares_e8 FROM positions"); s.step();)
+    rows.positions.push_back({account_number(s, 0), SymbolNumber(s.integer(1)), shares(s, 2)});
+  for (SqliteStatement s(tables_, std::string("SELECT ") + order_columns + " FROM orders WHERE open_e8 > 0 ORDER BY id"); s.step();)
+    rows.orders.push_back(order_row(s));
+  for (SqliteStatement s(tables_,
+                         "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
+                         "JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION "
+                         "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
+                         "JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
+       s.step();)
+    rows.executions.push_back({ExecutionId(s.integer(0)), SymbolNumber(s.integer(1)), OrderId(s.integer(2)), OrderId(s.integer(3)),
+                               shares(s, 4), price(s, 5), timestamp(s, 6)});
+  SqliteStatement s(tables_, "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
+  if (!s.step()) throw StoreCorrupt(path_ + " has lost its projection row");
+  image.projected_batch = BatchNumber(s.integer(0));
+  rows.totals = {OrderId(s.integer(1)), ExecutionId(s.integer(2)), cash(s, 3), timestamp(s, 4), std::uint64_t(s.integer(5))};
+  return image;
+}
+
+void SqliteStore::read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) {
+  SqliteStatement s(journal_, "SELECT batch, epoch, payload FROM journal WHERE batch > ?1 ORDER BY batch");
+  for (s.with(after); s.step();) visit({BatchNumber(s.integer(0)), Epoch(s.integer(1)), std::string(s.text(2))});
+}
+
+void SqliteStore::append(BatchNumber batch, std::string_view payload) {
+  if (journal_.handle() == nullptr) throw StoreUnavailable("the journal is not open");
+  const BatchNumber prune_through = prune_through_.exchange(0);
+  try {
+    if (prune_through > 0) {
+      journal_.run("BEGIN IMMEDIATE");
+      prune_.with(prune_through).run();
+    }
+    if (append_.with(batch, epoch_, payload).run() != 1) throw StoreFenced(path_ + ": another server has taken the store over");
+    if (prune_through > 0) journal_.run("COMMIT");
+  } catch (...) {
+    journal_.rollback();
+    throw;
+  }
+}
+
+bool SqliteStore::settle(BatchNumber batch) {
+  open_journal();
+  settle_.with(batch).step();
+  const bool ours = Epoch(settle_.integer(0)) == epoch_, there = settle_.integer(1) == std::int64_t(batch);
+  settle_.reset();
+  if (!ours) throw StoreFenced(path_ + ": another server has taken the store over");
+  return there;
+}
+
+void SqliteStore::project(const Rows& rows, BatchNumber batch) {
+  try {
+    tables_.run("BEGIN IMMEDIATE");
+    upsert(rows);
+    const Totals& totals = rows.totals;
+    const std::string cash_created = units_text(totals.cash_created.units());
+    put_projection_
+        .with(batch, totals.orders, totals.executions, std::string_view(cash_created),
+              totals.last_time.microseconds, totals.digest)
+        .run();
+    tables_.run("COMMIT");
+  } catch (...) {
+    tables_.rollback();
+    throw;
+  }
+}
+
+// A projection reaches the disk at a checkpoint; only then may its journal rows go.
+void SqliteStore::prune(BatchNumber through) {
+  SqliteStatement checkpoint(tables_, "PRAGMA wal_checkpoint(FULL)");
+  const bool busy = !checkpoint.step() || checkpoint.integer(0) != 0;
+  checkpoint.run();
+  if (!busy) prune_through_ = through;
+}
+
+void SqliteStore::upsert(const Rows& rows) {
+  for (const AccountRow& row : rows.accounts) {
+    const std::string balance = units_text(row.balance.units());
+    put_account_.with(row.number, row.id.view(), std::string_view(balance)).run();
+  }
+  for (const SymbolRow& row : rows.symbols) put_symbol_.with(row.number, row.name.view(), row.shares_total.units()).run();
+  for (const PositionRow& row : rows.positions) put_position_.with(row.account, row.symbol, row.shares.units()).run();
+  for (const OrderRow& row : rows.orders)
+    put_order_
+        .with(row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(), row.limit.units(), row.open.units(),
+              row.canceled.units(), row.opened_at.microseconds, row.canceled_at.microseconds)
+        .run();
+  for (const ExecutionRow& row : rows.executions)
+    put_execution_
+        .with(row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(), row.price.units(), row.time.microseconds)
+        .run();
+}
+
+std::optional<StoredOrder> SqliteStore::read_order(OrderId order) {
+  if (!get_order_.with(order).step()) return {};
+  StoredOrder stored{order_row(get_order_), {}};
+  get_order_.reset();
+  for (get_executions_.with(order); get_executions_.step();)
+    stored.executions.push_back({shares(get_executions_, 1), price(get_executions_, 2), timestamp(get_executions_, 3)});
+  return stored;
+}
+
+}  // namespace exchange

@@ -1,0 +1,15 @@
+#include "transport/event_policies.hpp"
+#include "transport/thread_policy.hpp"
+
+namespace exchange {
+
+std::unique_ptr<Transport> make_transport(const Options& options, Service& service, Metrics& metrics) {
+  switch (options.policy) {
+    case Policy::thread: return make_thread_policy(options, service, metrics);
+    case Policy::pool: return make_pool_policy(options, service, metrics);
+    case Policy::loop: return make_loop_policy(options, service, metrics);
+  }
+  return nullptr;
+}
+
+}  // namespace exchange

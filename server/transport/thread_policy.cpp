@@ -1,0 +1,170 @@
+#include "transport/thread_policy.hpp"
+
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <semaphore>
+#include <thread>
+
+#include "protocol/session.hpp"
+#include "transport/listener.hpp"
+
+namespace exchange {
+namespace {
+
+namespace asio = boost::asio;
+
+struct BlockingSubmission : Submission {
+  std::binary_semaphore done{0};
+};
+
+class ReleaseSink final : public CompletionSink {
+ public:
+  void completed(std::span<Submission* const> submissions) override {
+    for (Submission* submission : submissions) static_cast<BlockingSubmission*>(submission)->done.release();
+  }
+};
+
+// A client's thread needs little stack: parsing recurses to xml_depth_max only.
+void use_small_stacks() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  constexpr std::size_t stack_bytes = 256 * 1024;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+#endif
+}
+
+class ThreadPolicy final : public Transport {
+ public:
+  ThreadPolicy(const Options& options, Service& service, Metrics& metrics)
+      : options_(options),
+        service_(service),
+        metrics_(metrics),
+        connections_(options.transport, metrics),
+        acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)) {
+    use_small_stacks();
+    accept_thread_ = std::thread([this] {
+      pthread_setname_np(pthread_self(), "accept");
+      accept();
+    });
+  }
+  ~ThreadPolicy() override { stop(); }
+
+  std::uint16_t port() const override { return acceptor_.local_endpoint().port(); }
+  unsigned threads() const override { return 0; }
+
+  void stop() override {
+    if (!accept_thread_.joinable()) return;
+    connections_.begin_stop();
+    ::shutdown(acceptor_.native_handle(), SHUT_RDWR);  // wakes accept()
+    accept_thread_.join();
+    connections_.begin_stop();  // what was accepted in between
+    connections_.wait_until_empty();
+    clients_.when([](const int& clients) { return clients == 0; }, [](int&) {});
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+  }
+
+ private:
+  void accept() {
+    while (true) {
+      boost::system::error_code error;
+      tcp::socket socket = acceptor_.accept(error);
+      if (connections_.stopping()) return;
+      if (error) {
+        Metrics::add(metrics_.accept_failures);
+        if (is_shortage(error)) std::this_thread::sleep_for(std::chrono::milliseconds(options_.transport.accept_retry_ms));
+        continue;
+      }
+      if (connections_.add(socket)) start_client(std::move(socket));
+    }
+  }
+
+  void start_client(tcp::socket socket) {
+    auto shared = std::make_shared<tcp::socket>(std::move(socket));
+    clients_.with([](int& clients) { ++clients; });
+    try {
+      std::thread([this, shared] {
+        pthread_setname_np(pthread_self(), "client");
+        serve(*shared);
+        forget(*shared);
+      }).detach();
+    } catch (const std::system_error& error) {
+      spdlog::error("no thread for a client: {}", error.what());
+      forget(*shared);
+    }
+  }
+
+  void forget(tcp::socket& socket) {
+    connections_.remove(socket);
+    boost::system::error_code ignored;
+    socket.close(ignored);
+    clients_.with([this](int& clients) {
+      --clients;
+      clients_.notify();  // under the lock: stop() may end right after
+    });
+  }
+
+  // The blocking loop.
+  void serve(tcp::socket& socket) try {
+    Session session(options_.protocol);
+    BlockingSubmission submission;
+    submission.sink = &sink_;
+    boost::system::error_code error;
+    while (!session.finished()) {
+      if (session.take_wave()) {
+        Metrics::add(metrics_.requests);
+        submission.outcomes.clear();
+        if (!session.commands().empty()) {
+          submission.commands = session.commands();
+          Submission* const one = &submission;
+          service_.submit({&one, 1});
+          submission.done.acquire();
+        }
+        session.reply(submission.outcomes);
+        asio::write(socket, asio::buffer(session.output()), error);
+        if (error) return;
+        session.output().clear();
+      } else if (!session.finished()) {
+        const std::span<char> space = session.read_space();
+        const std::size_t bytes = socket.read_some(asio::buffer(space.data(), space.size()), error);
+        if (error == asio::error::eof)
+          session.end_of_stream();
+        else if (error)
+          return;
+        else
+          session.received(bytes);
+      }
+    }
+    if (!session.refused()) return;
+    connections_.linger(socket);
+    char discarded[4096];
+    while (!error) socket.read_some(asio::buffer(discarded), error);
+  } catch (const std::exception& error) {
+    spdlog::error("a connection failed: {}", error.what());
+  }
+
+  const Options& options_;
+  Service& service_;
+  Metrics& metrics_;
+  ReleaseSink sink_;
+  ConnectionRegistry connections_;
+  Guarded<int> clients_;  // threads that may still touch this object
+  asio::io_context context_;
+  tcp::acceptor acceptor_;
+  std::thread accept_thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service, Metrics& metrics) {
+  return std::make_unique<ThreadPolicy>(options, service, metrics);
+}
+
+}  // namespace exchange

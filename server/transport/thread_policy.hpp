@@ -1,0 +1,12 @@
+#pragma once
+// One blocking thread per client: the classic, and the fair baseline.
+
+#include <memory>
+
+#include "transport/transport.hpp"
+
+namespace exchange {
+
+std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service, Metrics& metrics);
+
+}  // namespace exchange

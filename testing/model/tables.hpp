@@ -1,0 +1,33 @@
+#pragma once
+// Tables holds the newest row of everything that the engine handed over, as a store does, and gives
+// the image that recovery loads and the answers about orders that the engine forgot.
+// Called by tests and simulations.
+
+#include <map>
+#include <utility>
+
+#include "engine/commands.hpp"
+#include "engine/rows.hpp"
+
+namespace exchange {
+
+class Tables {
+ public:
+  // The last row of a key wins.
+  void write(const Rows& rows);
+  // All accounts, symbols and positions, the open orders and their executions.
+  Rows image() const;
+  // What the engine would have said, had it not answered `forgotten` to this query or cancel.
+  // Throws std::out_of_range where the order's row is missing.
+  Outcome answer(const Command& command, const NotInMemory& forgotten) const;
+
+ private:
+  std::map<AccountNumber, AccountRow> accounts_;
+  std::map<SymbolNumber, SymbolRow> symbols_;
+  std::map<std::pair<AccountNumber, SymbolNumber>, PositionRow> positions_;
+  std::map<OrderId, OrderRow> orders_;
+  std::map<ExecutionId, ExecutionRow> executions_;
+  Totals totals_;
+};
+
+}  // namespace exchange

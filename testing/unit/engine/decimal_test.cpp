@@ -1,0 +1,200 @@
+// Numbers: reading and printing, by example and against an oracle that works on text only.
+#include "catch.hpp"
+
+#include <random>
+#include <regex>
+
+#include "engine/decimal.hpp"
+
+using namespace exchange;
+
+namespace {
+
+const std::string fixed64_max_units = "9223372036799999999";
+const std::string cash_max_units = "170141183460469231731687303715884105727";
+
+struct Expected {
+  NumberError error;
+  std::string units;
+};
+// What the grammar of PROTOCOL "Numbers" makes of a text, without arithmetic.
+Expected oracle(const std::string& text, std::size_t decimals, const std::string& units_max) {
+  static const std::regex plain_decimal("(-?)([0-9]+\\.?|(?=\\.[0-9])|[0-9]+(?=\\.))(?:\\.?([0-9]*))");
+  if (text.empty()) return {NumberError::missing, ""};
+  std::smatch parts;
+  if (!std::regex_match(text, parts, plain_decimal)) return {NumberError::not_a_number, ""};
+  std::string whole = parts[2], fraction = parts[3];
+  if (!whole.empty() && whole.back() == '.') whole.pop_back();
+  if (fraction.size() > decimals) return {NumberError::too_many_decimals, ""};
+  std::string units = whole + fraction + std::string(decimals - fraction.size(), '0');
+  units.erase(0, units.find_first_not_of('0'));
+  if (units.size() > units_max.size() || (units.size() == units_max.size() && units > units_max))
+    return {NumberError::out_of_range, ""};
+  if (units.empty()) return {NumberError::none, "0"};
+  return {NumberError::none, parts[1].str() + units};
+}
+
+template <class T>
+void check_like_oracle(const Parsed<T>& parsed, const Expected& expected) {
+  REQUIRE(parsed.error == expected.error);
+  if (parsed) REQUIRE(units_text(parsed.value.units()) == expected.units);
+}
+
+void check_text(const std::string& text) {
+  INFO("text '" << text << "'");
+  check_like_oracle(parse_shares(text), oracle(text, 8, fixed64_max_units));
+  check_like_oracle(parse_price(text), oracle(text, 8, fixed64_max_units));
+  check_like_oracle(parse_cash(text), oracle(text, 16, cash_max_units));
+}
+
+}  // namespace
+
+TEST_CASE("numbers are read exactly") {
+  const auto units = [](std::string_view text) { return parse_shares(text).value.units(); };
+  CHECK(units("0") == 0);
+  CHECK(units("-0") == 0);
+  CHECK(units("200") == 20'000'000'000);
+  CHECK(units("127.5") == 12'750'000'000);
+  CHECK(units("-127.5") == -12'750'000'000);
+  CHECK(units("0.00000001") == 1);
+  CHECK(units(".5") == 50'000'000);
+  CHECK(units("-.5") == -50'000'000);
+  CHECK(units("5.") == 500'000'000);
+  CHECK(units("007.10") == 710'000'000);
+  CHECK(units("92233720367.99999999") == 9'223'372'036'799'999'999);
+  CHECK(units("-92233720367.99999999") == -9'223'372'036'799'999'999);
+  CHECK(parse_price("127.5").value == Price::from_units(12'750'000'000));
+  CHECK(parse_cash("0.0000000000000001").value == Cash::from_units(1));
+  CHECK(parse_cash("17014118346046923173168.7303715884105727").value == cash_total_max);
+}
+
+TEST_CASE("texts that are no plain decimal are refused") {
+  for (const char* text : {"-", ".", "-.", "+1", "--1", "1-", "1e9", "1E9", "0x10", "1,000", "1.2.3", "..1", " 1", "1 ", "1 0",
+                           "\t1", "1\n", "inf", "nan", "one", "1f", "1'000", "\xd9\xa1"}) {
+    INFO(text);
+    CHECK(parse_shares(text).error == NumberError::not_a_number);
+    CHECK(parse_price(text).error == NumberError::not_a_number);
+    CHECK(parse_cash(text).error == NumberError::not_a_number);
+  }
+  CHECK(parse_shares(std::string_view("1\0", 2)).error == NumberError::not_a_number);
+  CHECK(parse_shares("").error == NumberError::missing);
+}
+
+TEST_CASE("more decimals than fit are refused, not rounded") {
+  CHECK(parse_shares("0.000000001").error == NumberError::too_many_decimals);
+  CHECK(parse_shares("1.000000000").error == NumberError::too_many_decimals);
+  CHECK(parse_price("0.123456789").error == NumberError::too_many_decimals);
+  CHECK(parse_cash("0.12345678901234567").error == NumberError::too_many_decimals);
+  CHECK(parse_shares("0.0000000000000000000000x").error == NumberError::not_a_number);
+}
+
+TEST_CASE("numbers out of range are refused") {
+  for (const char* text : {"92233720368", "-92233720368", "92233720368.00000000", "100000000000", "18446744073709551616",
+                           "340282366920938463463374607431768211456", "99999999999999999999999999999999999999999999999999"}) {
+    INFO(text);
+    CHECK(parse_shares(text).error == NumberError::out_of_range);
+    CHECK(parse_price(text).error == NumberError::out_of_range);
+  }
+  CHECK(parse_cash("17014118346046923173168.7303715884105728").error == NumberError::out_of_range);
+  CHECK(parse_cash("34028236692093846346337.4607431768211456").error == NumberError::out_of_range);
+  CHECK(parse_cash("170141183460469231731687303715884105727").error == NumberError::out_of_range);
+  CHECK(parse_shares("99999999999999999999999999999999999999999999999999x").error == NumberError::not_a_number);
+}
+
+TEST_CASE("every number error has its own sentence") {
+  CHECK(describe_shares_error(NumberError::too_many_decimals).find("at most 8 decimals") != std::string_view::npos);
+  CHECK(describe_cash_error(NumberError::too_many_decimals).find("at most 16 decimals") != std::string_view::npos);
+  for (const auto describe : {describe_shares_error, describe_cash_error}) {
+    CHECK(describe(NumberError::none).empty());
+    std::vector<std::string_view> sentences;
+    for (const NumberError error :
+         {NumberError::missing, NumberError::not_a_number, NumberError::too_many_decimals, NumberError::out_of_range}) {
+      CHECK_FALSE(describe(error).empty());
+      CHECK(std::find(sentences.begin(), sentences.end(), describe(error)) == sentences.end());
+      sentences.push_back(describe(error));
+    }
+  }
+}
+
+TEST_CASE("numbers are printed in shortest plain decimal") {
+  CHECK(to_string(Shares::whole(200)) == "200");
+  CHECK(to_string(Shares()) == "0");
+  CHECK(to_string(Shares::from_units(1)) == "0.00000001");
+  CHECK(to_string(Shares::from_units(-1)) == "-0.00000001");
+  CHECK(to_string(Shares::from_units(1'050'000'000)) == "10.5");
+  CHECK(to_string(Shares::from_units(INT64_MAX)) == "92233720368.54775807");
+  CHECK(to_string(Shares::from_units(INT64_MIN)) == "-92233720368.54775808");
+  CHECK(to_string(Price::from_units(12'750'000'000)) == "127.5");
+  CHECK(to_string(Cash::whole(1'000'000)) == "1000000");
+  CHECK(to_string(Cash::from_units(1)) == "0.0000000000000001");
+  CHECK(to_string(cash_total_max) == "17014118346046923173168.7303715884105727");
+  CHECK(units_text(0) == "0");
+  CHECK(units_text(-100) == "-100");
+  CHECK(units_text(int128_max) == cash_max_units);
+  CHECK(units_text(-int128_max - 1) == "-170141183460469231731687303715884105728");
+}
+
+TEST_CASE("printing appends") {
+  std::string text = "shares=";
+  append_decimal(text, Shares::whole(-3));
+  CHECK(text == "shares=-3");
+}
+
+TEST_CASE("any units survive being printed and read") {
+  std::mt19937_64 random(test_seed());
+  INFO("--seed " << test_seed());
+  for (int i = 0; i < 100'000; ++i) {
+    // All magnitudes, and multiples of powers of ten, where zeros are left out.
+    auto units = std::int64_t(random() >> (random() % 64));
+    if (i % 2 == 0)
+      for (auto zeros = random() % 12; zeros > 0; --zeros) units = units / 10 * 10 % 100'000'000'000'000'000 * 10;
+    units %= 9'223'372'036'800'000'000;
+    if (units < 0) units = -units;
+    if (random() % 2 == 0) units = -units;
+    const auto shares = Shares::from_units(units);
+    REQUIRE(parse_shares(to_string(shares)).value == shares);
+    REQUIRE(parse_price(to_string(Price::from_units(units))).value == Price::from_units(units));
+
+    const Int128 wide = (Int128(random() >> 1) << 64 | random()) >> (random() % 127);
+    const auto cash = Cash::from_units(random() % 2 == 0 ? wide : -wide);
+    const std::string text = to_string(cash);
+    REQUIRE(parse_cash(text).value == cash);
+    REQUIRE(parse_units(units_text(cash.units())) == cash.units());
+    const bool shortest = text.find('.') == std::string::npos || text.back() != '0';
+    REQUIRE(shortest);
+  }
+}
+
+TEST_CASE("random texts are read exactly where they are plain decimals in range") {
+  std::mt19937_64 random(test_seed());
+  INFO("--seed " << test_seed());
+  const std::string characters = "0123456789009.-e+ x";
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    for (auto size = random() % 10; size > 0; --size) text += characters[random() % characters.size()];
+    check_text(text);
+  }
+  for (int i = 0; i < 20'000; ++i) {  // mostly right: digits, a point, a sign, sometimes one character off
+    std::string text = random() % 3 == 0 ? "-" : "";
+    for (auto size = random() % (i % 2 ? 14 : 42); size > 0; --size) text += char('0' + random() % 10);
+    if (random() % 3 != 0) text += '.';
+    for (auto size = random() % 18; size > 0; --size) text += char('0' + random() % 10);
+    if (random() % 8 == 0 && !text.empty()) text[random() % text.size()] = characters[random() % characters.size()];
+    check_text(text);
+  }
+}
+
+TEST_CASE("texts around the ends of the ranges are read exactly") {
+  for (const char* whole : {"92233720367", "92233720368", "17014118346046923173168"})
+    for (const char* fraction : {"", ".", ".0", ".99999998", ".99999999", ".999999990", ".54775807", ".54775808",
+                                 ".7303715884105726", ".7303715884105727", ".7303715884105728", ".73037158841057270"})
+      for (const char* before : {"", "-", "0", "-000000000000000000000000000000000000000000000000000"})
+        check_text(std::string(before) + whole + fraction);
+}
+
+TEST_CASE("a cost is exact at the ends of its range") {
+  const auto most = parse_shares("92233720367.99999999").value;
+  const auto dearest = parse_price("92233720367.99999999").value;
+  CHECK(units_text(cost(most, dearest).units()) == "85070591729211206450043519590239999999" "0000000000000001"
+                                                       + std::string());
+}
