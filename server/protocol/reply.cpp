@@ -24,6 +24,19 @@ void append_raw_attribute(std::string& out, std::string_view name, std::string_v
   out += '"';
 }
 
+void append_sentence(std::string& out, std::string_view sentence) {
+  for (const char c : sentence) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '>')
+      out += "&gt;";
+    else
+      out += c;
+  }
+}
+
 void append_echo(std::string& out, const Leaf& leaf) {
   switch (leaf.kind) {
     case Leaf::Kind::account:
@@ -45,7 +58,7 @@ void append_error(std::string& out, const Leaf& leaf, std::string_view sentence)
   out += "<error";
   append_echo(out, leaf);
   out += '>';
-  out += sentence;
+  append_sentence(out, sentence);
   out += "</error>";
 }
 
@@ -110,7 +123,7 @@ std::size_t append_results(std::string& out, const Request& request, std::span<c
   out += "<results>";
   if (!request.mistake.empty()) {
     out += "<error>";
-    out += request.mistake;
+    append_sentence(out, request.mistake);
     out += "</error>";
   }
   for (const Leaf& leaf : leaves) {

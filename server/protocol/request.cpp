@@ -38,7 +38,7 @@ class Reader {
  private:
   // Returns a mistake that refuses the whole request.
   std::string for_each_child(const pugi::xml_node& parent, void (Reader::*read_child)(const pugi::xml_node&)) {
-    if (has_stray_text(parent)) return std::string("unexpected text in <") + parent.name() + ">";
+    if (has_stray_text(parent)) return std::string("unexpected text in ") + parent.name();
     for (const auto& child : parent.children()) {
       if (child.type() != pugi::node_element) continue;
       (this->*read_child)(child);
@@ -74,7 +74,7 @@ class Reader {
     const std::string_view balance_text = raw_attribute(element, "balance");
     if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
     if (balance_text.data() == nullptr) return mistake(leaf, "missing attribute 'balance'");
-    if (has_content(element)) return mistake(leaf, "unexpected content in <account>");
+    if (has_content(element)) return mistake(leaf, "unexpected content in account");
     const auto id = parse_account_id(resolved(leaf.echo[0]));
     if (!id) return mistake(leaf, "account id must be 1 to 64 digits");
     const auto balance = parse_cash(resolved(balance_text));
@@ -92,7 +92,7 @@ class Reader {
     else if (!symbol_)
       symbol_mistake_ = "symbol must be 1 to 32 letters and digits";
     else if (has_stray_text(element))
-      symbol_mistake_ = "unexpected text in <symbol>";
+      symbol_mistake_ = "unexpected text in symbol";
 
     if (!has_child_elements(element)) {
       Leaf leaf{.kind = Leaf::Kind::symbol, .echo = {raw_symbol}};
@@ -115,7 +115,7 @@ class Reader {
     if (leaf.echo[1].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
     const auto account = parse_account_id(resolved(leaf.echo[1]));
     if (!account) return mistake(leaf, "account id must be 1 to 64 digits");
-    if (has_child_elements(element)) return mistake(leaf, "unexpected element in <account>");
+    if (has_child_elements(element)) return mistake(leaf, "unexpected element in account");
     const auto shares = parse_shares(element_text(element));
     if (!shares) return mistake(leaf, "number of shares " + std::string(describe_shares_error(shares.error)));
     if (shares.value <= Shares()) return mistake(leaf, "number of shares must be above zero");
@@ -127,10 +127,10 @@ class Reader {
   std::string read_transactions(const pugi::xml_node& root) {
     const std::string_view raw_account = raw_attribute(root, "id");
     account_ = parse_account_id(resolved(raw_account));
-    account_mistake_ = raw_account.data() == nullptr ? "missing attribute 'id' of <transactions>"
+    account_mistake_ = raw_account.data() == nullptr ? "missing attribute 'id' of transactions"
                        : !account_                   ? "unknown account: an account id is 1 to 64 digits"
                                                      : "";
-    if (!has_child_elements(root) && !has_stray_text(root)) return "no element in <transactions>";
+    if (!has_child_elements(root) && !has_stray_text(root)) return "transactions has no element";
     return for_each_child(root, &Reader::read_transaction);
   }
 
@@ -152,7 +152,7 @@ class Reader {
     if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'sym'");
     if (leaf.echo[1].data() == nullptr) return mistake(leaf, "missing attribute 'amount'");
     if (leaf.echo[2].data() == nullptr) return mistake(leaf, "missing attribute 'limit'");
-    if (has_content(element)) return mistake(leaf, "unexpected content in <order>");
+    if (has_content(element)) return mistake(leaf, "unexpected content in order");
     const auto symbol = parse_symbol_name(resolved(leaf.echo[0]));
     if (!symbol) return mistake(leaf, "symbol must be 1 to 32 letters and digits");
     const auto amount = parse_shares(resolved(leaf.echo[1]));
@@ -171,7 +171,7 @@ class Reader {
     Leaf leaf{.kind = kind, .echo = {raw_attribute(element, "id")}};
     if (!account_mistake_.empty()) return mistake(leaf, account_mistake_);
     if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
-    if (has_content(element)) return mistake(leaf, std::string("unexpected content in <") + element.name() + ">");
+    if (has_content(element)) return mistake(leaf, std::string("unexpected content in ") + element.name());
     const auto order = parse_order_id(resolved(leaf.echo[0]));
     if (!order) return mistake(leaf, "transaction id must be a whole number from 1");
     command(leaf, ById{*account_, *order});

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds (Release) and runs the whole test suite. The last line counts tests.
+# Arguments go to ctest: ./test.sh -R engine
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+"$here/install-dependencies.sh"
+cd "$here"
+cmake --preset release -DEXCHANGE_TESTS=ON
+cmake --build build
+status=0
+ctest --test-dir build --verbose --no-tests=error "$@" | tee build/tests.log || status=$?
+# Catch2 closes a binary's output with its number of test cases; a test without such a line counts as one.
+awk '
+  /^[0-9]+: .*All tests passed \(.* in [0-9]+ test case/ { sub(/.* in /, ""); passed_in[test] = $1; counted[test] = 1; next }
+  /^[0-9]+: test cases:/ {
+    line = $0; counted[test] = 1
+    if (match(line, /[0-9]+ passed/)) passed_in[test] = substr(line, RSTART) + 0
+    if (match(line, /[0-9]+ failed/)) failed_in[test] = substr(line, RSTART) + 0
+  }
+  /^[0-9]+: / { next }
+  /^test [0-9]+$/ { test = $2 }
+  /Test +#[0-9]+:/ {
+    ok = /Passed/
+    passed += counted[test] ? passed_in[test] : ok
+    failed += failed_in[test]
+    if (!ok && !failed_in[test]) failed += 1
+  }
+  END { printf "%d passed, %d failed\n", passed, failed }' build/tests.log
+exit "$status"

@@ -1,0 +1,282 @@
+// One contract for all stores: what store.hpp promises, the core relies on. Every case runs against
+// SQLite, PostgreSQL (a private cluster) and memory.
+
+#include "catch.hpp"
+
+#include <set>
+
+#include "core/recovery.hpp"
+#include "store/journal_record.hpp"
+#include "store/memory_store.hpp"
+#include "store/postgres_store.hpp"
+#include "store/sqlite_store.hpp"
+#include "system/postgres_cluster.hpp"
+
+using namespace exchange;
+using exchange::testing::shared_cluster;
+using exchange::testing::TemporaryFolder;
+
+namespace {
+
+// A place for one store, which reopen() opens again as the next server would.
+class Place {
+ public:
+  virtual ~Place() = default;
+  virtual Store& reopen() = 0;
+};
+
+class SqlitePlace : public Place {
+ public:
+  Store& reopen() override {
+    store_.reset();
+    store_ = std::make_unique<SqliteStore>(folder_.path() + "/x.db");
+    store_->open();
+    return *store_;
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::unique_ptr<Store> store_;
+};
+
+class PostgresPlace : public Place {
+ public:
+  Store& reopen() override {
+    store_.reset();
+    store_ = std::make_unique<PostgresStore>(url_);
+    store_->open();
+    return *store_;
+  }
+
+ private:
+  const std::string url_ = shared_cluster().create_database();
+  std::unique_ptr<Store> store_;
+};
+
+class MemoryPlace : public Place {
+ public:
+  Store& reopen() override {
+    store_.open();
+    return store_;
+  }
+
+ private:
+  MemoryStore store_;
+};
+
+std::unique_ptr<Place> any_place() {
+  const int form = GENERATE(0, 1, 2);
+  if (form == 0) return std::make_unique<SqlitePlace>();
+  if (form == 1) return std::make_unique<PostgresPlace>();
+  return std::make_unique<MemoryPlace>();
+}
+
+std::vector<JournalRow> journal_after(Store& store, BatchNumber batch) {
+  std::vector<JournalRow> rows;
+  store.read_journal(batch, [&](const JournalRow& row) { rows.push_back(row); });
+  return rows;
+}
+
+const AccountId alice("1"), bob("007");
+const SymbolName spy("SPY"), null_named("NULL");
+const std::string awkward_payload("\0\\x'\"\xFF\n", 7);
+
+// A small market with every kind of row, the extremes of its numbers among them.
+Exchange small_market() {
+  Exchange exchange;
+  const auto at = [](std::int64_t s) { return Timestamp{s * 1'000'000}; };
+  exchange.apply(CreateAccount{alice, Cash::whole(1'000'000)}, at(1));
+  exchange.apply(CreateAccount{bob, parse_cash("12345678901234567890.1234567890123456").value}, at(1));
+  exchange.apply(CreateSymbol{null_named}, at(1));
+  exchange.apply(PlaceShares{spy, bob, parse_shares("92233720367.99999999").value}, at(1));
+  exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(100), Price::whole(5)}, at(2));   // 1: half filled, open
+  exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(50), Price::whole(4)}, at(3));     // 2: filled
+  exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(7), Price::whole(3)}, at(4));     // 3: canceled
+  exchange.apply(CancelOrder{alice, 3}, at(5));
+  exchange.apply(PlaceOrder{bob, spy, Side::sell, parse_shares("0.00000001").value, Price::whole(90'000'000'000)}, at(6));  // 4: open
+  return exchange;
+}
+
+void project(Store& store, Exchange& exchange, BatchNumber batch) {
+  Rows rows;
+  const ClosedMark closed = exchange.take_changes(rows);
+  store.project(rows, batch);
+  exchange.release_closed(closed);
+}
+
+Status query(Exchange& exchange, const AccountId& account, OrderId order) {
+  return std::get<Status>(exchange.apply(QueryOrder{account, order}, {}));
+}
+
+}  // namespace
+
+TEST_CASE("a new store is empty") {
+  const auto place = any_place();
+  Store& store = place->reopen();
+  const TablesImage image = store.load();
+  CHECK(image.rows.size() == 0);
+  CHECK(image.rows.totals == Totals{});
+  CHECK(image.projected_batch == 0);
+  CHECK(journal_after(store, 0).empty());
+  CHECK_FALSE(store.read_order(1));
+}
+
+TEST_CASE("what was appended is there after reopening, byte for byte and in order") {
+  const auto place = any_place();
+  Store* store = &place->reopen();
+  store->append(1, awkward_payload);
+  store->append(2, std::string(100'000, 'x'));
+  store = &place->reopen();
+  store->append(3, "three");
+  const auto rows = journal_after(*store, 1);
+  REQUIRE(rows.size() == 2);
+  CHECK((rows[0].batch == 2 && rows[0].payload == std::string(100'000, 'x')));
+  CHECK((rows[1].batch == 3 && rows[1].payload == "three"));
+  CHECK(rows[1].epoch > rows[0].epoch);
+  CHECK(journal_after(*store, 0)[0].payload == awkward_payload);
+}
+
+TEST_CASE("a batch number is taken once, and settle tells whether it was") {
+  const auto place = any_place();
+  Store& store = place->reopen();
+  store.append(1, "first");
+  CHECK_THROWS_AS(store.append(1, "second"), StoreUnavailable);
+  CHECK(store.settle(1));
+  CHECK_FALSE(store.settle(2));
+  store.append(2, "goes on after settling");
+  CHECK(journal_after(store, 0).size() == 2);
+}
+
+TEST_CASE("projected tables load as the exchange they came from") {
+  const auto place = any_place();
+  Exchange exchange = small_market();
+  project(place->reopen(), exchange, 17);
+
+  const TablesImage image = place->reopen().load();
+  CHECK(image.projected_batch == 17);
+  CHECK(image.rows.totals == exchange.totals());
+  Exchange loaded(image.rows);
+  CHECK(loaded.check_invariants() == "");
+  for (const AccountId& account : {alice, bob}) {
+    CHECK(loaded.balance(account) == exchange.balance(account));
+    CHECK(loaded.position(account, spy) == exchange.position(account, spy));
+  }
+  for (const Side side : {Side::buy, Side::sell}) CHECK(loaded.depth(spy, side) == exchange.depth(spy, side));
+  CHECK(query(loaded, alice, 1) == query(exchange, alice, 1));
+  CHECK(query(loaded, bob, 4) == query(exchange, bob, 4));
+  CHECK(loaded.orders_in_memory() == 2);
+}
+
+TEST_CASE("a later projection overwrites rows and adds new ones; doing it twice does no harm") {
+  const auto place = any_place();
+  Store& store = place->reopen();
+  Exchange exchange = small_market();
+  project(store, exchange, 1);
+  exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(20), Price::whole(5)}, Timestamp{7'000'000});
+  exchange.apply(CancelOrder{alice, 1}, Timestamp{8'000'000});
+  Rows rows;
+  exchange.take_changes(rows);
+  store.project(rows, 2);
+  store.project(rows, 2);
+
+  const TablesImage image = store.load();
+  CHECK(image.projected_batch == 2);
+  Exchange loaded(image.rows);
+  CHECK(loaded.check_invariants() == "");
+  CHECK(loaded.balance(alice) == exchange.balance(alice));
+  CHECK(loaded.depth(spy, Side::buy).empty());
+  const auto order = store.read_order(1);
+  REQUIRE(order);
+  CHECK((order->row.canceled == Shares::whole(30) && order->row.open == Shares() && order->row.shares == Shares::whole(100)));
+  CHECK((order->row.opened_at == Timestamp{2'000'000} && order->row.canceled_at == Timestamp{8'000'000}));
+  CHECK(order->executions == std::vector<Execution>{{Shares::whole(50), Price::whole(5), Timestamp{3'000'000}},
+                                                    {Shares::whole(20), Price::whole(5), Timestamp{7'000'000}}});
+}
+
+TEST_CASE("an order is read with its executions, from both sides; an unknown one is not") {
+  const auto place = any_place();
+  Store& store = place->reopen();
+  Exchange exchange = small_market();
+  project(store, exchange, 1);
+  const auto sell = store.read_order(2);
+  REQUIRE(sell);
+  CHECK((sell->row.id == 2 && sell->row.side == Side::sell && sell->row.account == 1 && sell->row.limit == Price::whole(4)));
+  CHECK(sell->executions == std::vector<Execution>{{Shares::whole(50), Price::whole(5), Timestamp{3'000'000}}});
+  const auto open = store.read_order(4);
+  REQUIRE(open);
+  CHECK(open->row.open == parse_shares("0.00000001").value);
+  CHECK_FALSE(store.read_order(5));
+}
+
+TEST_CASE("pruning lets go of old rows only") {
+  const auto place = any_place();
+  Store& store = place->reopen();
+  Exchange exchange = small_market();
+  for (BatchNumber batch = 1; batch <= 5; ++batch) store.append(batch, "payload");
+  project(store, exchange, 4);
+  store.prune(3);
+  store.append(6, "payload");  // some stores prune with the next append
+  std::set<BatchNumber> left;
+  for (const JournalRow& row : journal_after(store, 0)) left.insert(row.batch);
+  CHECK(left == std::set<BatchNumber>{4, 5, 6});
+}
+
+TEST_CASE("recovery replays what the tables lack and ends in the same state") {
+  const auto place = any_place();
+  Store* store = &place->reopen();
+  Exchange exchange = small_market();
+  project(*store, exchange, 1);
+  JournalWriter writer;
+  BatchNumber batch = 1;
+  for (const std::vector<Command>& commands : std::vector<std::vector<Command>>{
+           {CreateAccount{AccountId("3"), Cash()}, PlaceShares{null_named, AccountId("3"), Shares::whole(9)}},
+           {PlaceOrder{bob, spy, Side::sell, Shares::whole(60), Price::whole(5)}},
+           {CancelOrder{bob, 5}}}) {
+    const Timestamp now{std::int64_t(++batch) * 10'000'000};
+    writer.begin(now);
+    for (const Command& command : commands) {
+      REQUIRE(changed_state(exchange.apply(command, now)));
+      writer.add(command);
+    }
+    store->append(batch, writer.finish(exchange.totals()));
+  }
+  store = &place->reopen();
+  Recovered recovered = recover(*store);
+  CHECK(recovered.last_batch == 4);
+  CHECK(recovered.batches_replayed == 3);
+  CHECK(recovered.exchange.totals() == exchange.totals());
+  CHECK(recovered.exchange.balance(bob) == exchange.balance(bob));
+  CHECK(query(recovered.exchange, bob, 5) == query(exchange, bob, 5));
+  CHECK(recovered.exchange.check_invariants() == "");
+}
+
+TEST_CASE("recovery refuses a journal with a gap, a broken record or a replay that differs") {
+  const auto place = any_place();
+  Store& store = place->reopen();
+  JournalWriter writer;
+  writer.begin(Timestamp{1});
+  writer.add(CreateAccount{alice, Cash::whole(5)});
+  Exchange exchange;
+  exchange.apply(CreateAccount{alice, Cash::whole(5)}, Timestamp{1});
+  const std::string good(writer.finish(exchange.totals()));
+  SECTION("gap") {
+    store.append(2, good);
+    CHECK_THROWS_WITH(recover(store), contains_text("rows are missing"));
+  }
+  SECTION("any byte changed") {
+    std::string bad = good;
+    bad[bad.size() / 2] = char(bad[bad.size() / 2] ^ 1);
+    store.append(1, bad);
+    CHECK_THROWS_WITH(recover(store), contains_text("batch 1") && contains_text("checksum"));
+  }
+  SECTION("another promise") {
+    Totals totals = exchange.totals();
+    ++totals.digest;
+    store.append(1, writer.finish(totals));
+    CHECK_THROWS_WITH(recover(store), contains_text("differs from what was promised"));
+  }
+  SECTION("good") {
+    store.append(1, good);
+    CHECK(recover(store).exchange.balance(alice) == Cash::whole(5));
+  }
+}
