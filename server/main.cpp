@@ -117,6 +117,9 @@ int run(Options options) {
 int main(int argc, char** argv) {
   try {
     return run(parse_options(argc, argv));
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "server: %s\n", error.what());
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "server: %s\n", error.what());
     return 1;
