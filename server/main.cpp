@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/core.hpp"
+#include "dashboard/http_server.hpp"
 #include "options.hpp"
 #include "store/store.hpp"
 #include "transport/transport.hpp"
@@ -92,9 +93,13 @@ int run(Options options) {
   // 3. The core, and clients.
   auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die);
   const std::unique_ptr<Transport> transport = make_transport(options, *core, metrics);
+  std::unique_ptr<HttpServer> http;
+  if (options.http_port != Options::http_off)
+    http = std::make_unique<HttpServer>(options.bind, std::uint16_t(options.http_port), metrics);
   const std::string threads = options.policy == Policy::thread ? "per-client" : std::to_string(transport->threads());
-  std::printf("ready port=%u policy=%s threads=%s store=%s\n", unsigned(transport->port()), policy_name(options.policy), threads.c_str(),
-              store->describe().c_str());
+  const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
+  std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), threads.c_str(),
+              store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);
 
   // 4. Until told to stop: then answer what was accepted, project what is journaled.

@@ -41,11 +41,13 @@ struct TransportLimits {
 };
 
 struct Options {
+  static constexpr std::uint32_t http_off = 65'536;
   std::uint16_t port = 12345;  // 0 picks a free one
   std::string bind = "127.0.0.1";
   Policy policy = Policy::loop;
   unsigned threads = 0;        // 0: as many as CPUs this process may use
   std::string store = "sqlite:exchange.db";
+  std::uint32_t http_port = http_off;  // 0 picks a free one
   std::string log_level = "info";
   ProtocolLimits protocol;
   CoreLimits core;

@@ -31,6 +31,8 @@ class Session {
 
   // Reads the next wave. True where there is one; it may hold mistakes only and thus no command.
   bool take_wave();
+  // Requests in the wave.
+  std::size_t requests() const { return requests_.size(); }
   // The wave's commands, for the engine. reply() wants one outcome for each.
   std::vector<Command>& commands() { return commands_; }
   // Ends the wave: writes the replies of all its requests to output().

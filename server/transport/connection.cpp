@@ -53,7 +53,7 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
   Session& session = connection.session;
   while (!session.finished()) {
     if (session.take_wave()) {
-      Metrics::add(metrics.requests);
+      Metrics::add(metrics.requests, session.requests());
       connection.outcomes.clear();
       if (!session.commands().empty()) co_await execute(connection);
       session.reply(connection.outcomes);

@@ -119,7 +119,7 @@ class ThreadPolicy final : public Transport {
     boost::system::error_code error;
     while (!session.finished()) {
       if (session.take_wave()) {
-        Metrics::add(metrics_.requests);
+        Metrics::add(metrics_.requests, session.requests());
         submission.outcomes.clear();
         if (!session.commands().empty()) {
           submission.commands = session.commands();

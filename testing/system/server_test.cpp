@@ -64,7 +64,7 @@ TEST_CASE("SIGTERM with connected clients answers what was received, projects it
 
 TEST_CASE("mistakes on the command line are told and end with 2, --help with 0") {
   CHECK(run_server({"--help"}).status == 0);
-  for (const char* flag : {"--port", "--bind", "--policy", "--threads", "--store"})
+  for (const char* flag : {"--port", "--bind", "--policy", "--threads", "--store", "--http-port"})
     CHECK(run_server({"--help"}).output.find(flag) != std::string::npos);
   const auto mistake = [](const std::vector<std::string>& arguments, const std::string& says) {
     const RunResult result = run_server(arguments);
@@ -161,4 +161,34 @@ TEST_CASE("a closed order is still found after its row left memory, by its owner
   CHECK(ask("1", "<query id=\"1\"/>") == before);
   CHECK(ask("1", "<cancel id=\"1\"/>") == "<results><error id=\"1\">order has nothing open</error></results>\n");
   CHECK(ask("2", "<query id=\"1\"/>") == "<results><error id=\"1\">no such order of this account</error></results>\n");
+}
+
+TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what it has done") {
+  PostgresCluster cluster;
+  ServerProcess server({"--store", cluster.create_database(), "--http-port", "0"});
+  const unsigned http_port = unsigned(std::stoul(server.ready_line().substr(server.ready_line().find("http-port=") + 10)));
+  const auto http = [&](const std::string& request_line) {
+    Client client(http_port);
+    client.send_raw(request_line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return client.receive_all();
+  };
+  Client client(server.port());
+  REQUIRE(client.request(create_two).find("<error") == std::string::npos);
+  CHECK(http("GET /healthz").find("HTTP/1.1 200 ") == 0);
+  CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
+  const std::string metrics = http("GET /metrics");
+  CHECK(metrics.find("\nexchange_commands_total 3\n") != std::string::npos);
+  CHECK(metrics.find("\nexchange_batches_committed_total 1\n") != std::string::npos);
+  CHECK(http("GET /nothing").find("HTTP/1.1 404 ") == 0);
+  CHECK(http("POST /metrics").find("HTTP/1.1 405 ") == 0);
+
+  cluster.kill();
+  client.send_raw("46\n<create><account id=\"7\" balance=\"1\"/></create>");
+  for (int tries = 0; tries < 200 && http("GET /readyz").find("HTTP/1.1 503 ") != 0; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(http("GET /readyz").find("HTTP/1.1 503 ") == 0);
+  CHECK(http("GET /healthz").find("HTTP/1.1 200 ") == 0);
+  cluster.start();
+  CHECK(client.receive() == "<results><created id=\"7\"/></results>\n");
+  CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
 }
