@@ -1,0 +1,88 @@
+#include "catch.hpp"
+
+#include "core/committer.hpp"
+#include "core/recovery.hpp"
+#include "unit/core/faulty_store.hpp"
+
+using namespace exchange;
+using exchange::testing::FaultyStore;
+using exchange::testing::ManualClock;
+using Fault = FaultyStore::Fault;
+
+namespace {
+
+struct Fixture {
+  Fixture() { store.open(); }
+
+  std::vector<Outcome> commit(const std::vector<Command>& commands) {
+    Submission submission;
+    submission.commands = commands;
+    Submission* const one = &submission;
+    committer.commit({&one, 1});
+    return submission.outcomes;
+  }
+  std::size_t journal_rows() {
+    std::size_t rows = 0;
+    store.read_journal(0, [&](const JournalRow&) { ++rows; });
+    return rows;
+  }
+
+  FaultyStore store;
+  ManualClock clock;
+  CoreLimits limits;
+  Metrics metrics;
+  Committer committer{Exchange(), 0, store, clock, limits, metrics};
+  const AccountId account{"1"};
+  const CreateAccount create{account, Cash::whole(100)};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "a batch is one journal row with the commands that changed state") {
+  const auto outcomes = commit({create, create, QueryOrder{account, 1}, CreateSymbol{SymbolName("SPY")}});
+  CHECK(outcomes == std::vector<Outcome>{Created{}, Rejected{Reason::account_exists}, Rejected{Reason::unknown_order}, Created{}});
+  REQUIRE(journal_rows() == 1);
+  store.read_journal(0, [](const JournalRow& row) { CHECK(decode_journal_record(row.payload).commands.size() == 2); });
+}
+
+TEST_CASE_METHOD(Fixture, "a batch that changes nothing writes nothing") {
+  commit({QueryOrder{account, 1}});
+  CHECK(store.appends == 0);
+  CHECK(committer.last_batch() == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "an append that was lost is asked for by its number, then made again") {
+  store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost}; });
+  commit({create});
+  CHECK(store.appends == 3);
+  CHECK(store.settles == 2);
+  CHECK(journal_rows() == 1);
+  CHECK(recover(store).exchange.balance(account) == Cash::whole(100));
+}
+
+TEST_CASE_METHOD(Fixture, "an append that was committed, though it reported failure, is not made again") {
+  store.append_faults.with([](auto& faults) { faults = {Fault::committed_but_lost}; });
+  commit({create});
+  CHECK(store.appends == 1);
+  CHECK(store.settles == 1);
+  CHECK(journal_rows() == 1);
+  CHECK(committer.last_batch() == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "while the store is away nothing returns, and the metric says so") {
+  store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost}; });
+  store.settle_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost, Fault::none, Fault::lost}; });
+  commit({create});
+  CHECK(metrics.store_available);
+  CHECK(metrics.store_failures == 5);
+  CHECK(journal_rows() == 1);
+  CHECK(clock.time_us == 1'000'000'000 + 5 * 100'000);
+}
+
+TEST_CASE_METHOD(Fixture, "time never goes back, though the clock does") {
+  commit({create});
+  clock.time_us = 5;
+  commit({CreateSymbol{SymbolName("SPY")}});
+  CHECK(committer.exchange().totals().last_time == Timestamp{1'000'000'000});
+  CHECK(recover(store).exchange.totals() == committer.exchange().totals());
+}

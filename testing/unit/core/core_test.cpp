@@ -1,0 +1,135 @@
+#include "catch.hpp"
+
+#include <semaphore>
+
+#include "core/core.hpp"
+#include "unit/core/faulty_store.hpp"
+
+using namespace exchange;
+using exchange::testing::FaultyStore;
+using exchange::testing::ManualClock;
+using Fault = FaultyStore::Fault;
+
+namespace {
+
+class WaitingSink : public CompletionSink {
+ public:
+  explicit WaitingSink(FaultyStore& store) : store_(store) {}
+  void completed(std::span<Submission* const> submissions) override {
+    for (Submission* submission : submissions) order.push_back(submission);
+    journal_rows_at_completion = 0;
+    store_.read_journal(0, [&](const JournalRow&) { ++journal_rows_at_completion; });
+    done.release(std::ptrdiff_t(submissions.size()));
+  }
+  std::vector<Submission*> order;
+  std::size_t journal_rows_at_completion = 0;
+  std::counting_semaphore<> done{0};
+
+ private:
+  FaultyStore& store_;
+};
+
+struct Fixture {
+  Fixture() {
+    store.open();
+    limits.projection_interval_ms = 0;
+  }
+  void start() { core.emplace(recover(store), store, clock, limits, metrics, [](const std::string& why) { FAIL(why); }); }
+
+  std::vector<Outcome> run(const std::vector<Command>& commands) {
+    Submission submission;
+    submission.commands = commands;
+    submission.sink = &sink;
+    Submission* const one = &submission;
+    core->submit({&one, 1});
+    sink.done.acquire();
+    return submission.outcomes;
+  }
+
+  FaultyStore store;
+  ManualClock clock;
+  CoreLimits limits;
+  Metrics metrics;
+  WaitingSink sink{store};
+  std::optional<Core> core;
+  const AccountId buyer{"1"}, seller{"2"};
+  const SymbolName spy{"SPY"};
+  const std::vector<Command> market{CreateAccount{buyer, Cash::whole(1'000)}, CreateAccount{seller, Cash()},
+                                    PlaceShares{spy, seller, Shares::whole(100)}};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "a submission completes only when its row is in the journal, however often the store fails") {
+  store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost, Fault::lost}; });
+  start();
+  run(market);
+  CHECK(sink.journal_rows_at_completion == 1);
+  run({CancelOrder{buyer, 1}, PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)}});
+  CHECK(sink.journal_rows_at_completion == 2);
+}
+
+TEST_CASE_METHOD(Fixture, "submissions of one call complete in order") {
+  start();
+  const std::vector<Command> query{QueryOrder{buyer, 1}};
+  std::vector<Submission> submissions(100);
+  std::vector<Submission*> pointers;
+  for (Submission& submission : submissions) {
+    submission.commands = query;
+    submission.sink = &sink;
+    pointers.push_back(&submission);
+  }
+  core->submit(pointers);
+  for (std::size_t i = 0; i < submissions.size(); ++i) sink.done.acquire();
+  CHECK(sink.order == pointers);
+}
+
+TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fails now and then") {
+  store.project_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost, Fault::lost}; });
+  start();
+  run(market);
+  for (int i = 0; i < 20; ++i) run({PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)}});
+  core.reset();
+  const TablesImage image = store.load();
+  CHECK(image.projected_batch == 21);
+  CHECK(image.rows.orders.size() == 20);
+  CHECK(recover(store).batches_replayed == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "closed orders leave memory once projected and are read from the tables") {
+  start();
+  run(market);
+  run({PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)}});
+  run({PlaceOrder{seller, spy, Side::sell, Shares::whole(5), Price::whole(9)}});
+  // Each round trip is a batch after which the core takes in what the projector has finished.
+  std::vector<Outcome> asked;
+  for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries) asked = run({QueryOrder{buyer, 1}, CancelOrder{buyer, 1}, QueryOrder{seller, 1}});
+  CHECK(metrics.orders_read > 0);
+  asked = run({QueryOrder{buyer, 1}, CancelOrder{buyer, 1}, QueryOrder{seller, 1}, CancelOrder{seller, 1}, QueryOrder{buyer, 3}});
+  const Status filled{1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
+  CHECK(asked == std::vector<Outcome>{filled, Rejected{Reason::nothing_open}, Rejected{Reason::unknown_order},
+                                      Rejected{Reason::unknown_order}, Rejected{Reason::unknown_order}});
+  store.read_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost}; });
+  CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
+  core.reset();
+}
+
+TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits for them") {
+  limits.unprojected_rows_max = 10;
+  store.hold_projection.with([](bool& hold) { hold = true; });
+  start();
+  run(market);  // handed over, held
+  for (int i = 0; i < 11; ++i) run({CreateAccount{AccountId(std::to_string(10 + i)), Cash()}});
+  Submission waiting;
+  const std::vector<Command> query{QueryOrder{buyer, 1}};
+  waiting.commands = query;
+  waiting.sink = &sink;
+  Submission* const one = &waiting;
+  core->submit({&one, 1});
+  CHECK_FALSE(sink.done.try_acquire_for(std::chrono::milliseconds(50)));
+  store.hold_projection.with([](bool& hold) { hold = false; });
+  store.hold_projection.notify();
+  sink.done.acquire();
+  CHECK(metrics.lag_waits > 0);
+  core.reset();
+}

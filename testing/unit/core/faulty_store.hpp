@@ -1,0 +1,67 @@
+#pragma once
+// A memory store whose next operations fail as told, and a clock turned by hand.
+
+#include <atomic>
+#include <deque>
+
+#include "core/clock.hpp"
+#include "metrics/guarded.hpp"
+#include "store/memory_store.hpp"
+
+namespace exchange::testing {
+
+class FaultyStore : public MemoryStore {
+ public:
+  enum class Fault { none, lost, committed_but_lost };  // lost: nothing happened; both report failure
+
+  void append(BatchNumber batch, std::string_view payload) override {
+    ++appends;
+    switch (next(append_faults)) {
+      case Fault::none: return MemoryStore::append(batch, payload);
+      case Fault::lost: throw StoreUnavailable("append lost");
+      case Fault::committed_but_lost: MemoryStore::append(batch, payload); throw StoreUnavailable("reply to append lost");
+    }
+  }
+  bool settle(BatchNumber batch) override {
+    ++settles;
+    if (next(settle_faults) != Fault::none) throw StoreUnavailable("settle failed");
+    return MemoryStore::settle(batch);
+  }
+  void project(const Rows& rows, BatchNumber batch) override {
+    hold_projection.when([](bool hold) { return !hold; }, [](bool) {});
+    switch (next(project_faults)) {
+      case Fault::none: break;
+      case Fault::lost: throw StoreUnavailable("projection lost");
+      case Fault::committed_but_lost: MemoryStore::project(rows, batch); throw StoreUnavailable("reply to projection lost");
+    }
+    MemoryStore::project(rows, batch);
+    ++projections;
+  }
+  std::optional<StoredOrder> read_order(OrderId order) override {
+    if (next(read_faults) != Fault::none) throw StoreUnavailable("read failed");
+    return MemoryStore::read_order(order);
+  }
+
+  Guarded<std::deque<Fault>> append_faults, settle_faults, project_faults, read_faults;
+  Guarded<bool> hold_projection;
+  std::atomic<int> appends{0}, settles{0}, projections{0};
+
+ private:
+  static Fault next(Guarded<std::deque<Fault>>& faults) {
+    return faults.with([](std::deque<Fault>& queue) {
+      if (queue.empty()) return Fault::none;
+      const Fault fault = queue.front();
+      queue.pop_front();
+      return fault;
+    });
+  }
+};
+
+class ManualClock : public Clock {
+ public:
+  Timestamp now() override { return {time_us}; }
+  void pause(std::uint32_t milliseconds) override { time_us += milliseconds * 1'000; }
+  std::atomic<std::int64_t> time_us{1'000'000'000};
+};
+
+}  // namespace exchange::testing
