@@ -7,8 +7,8 @@
 namespace exchange {
 namespace {
 
-// How many commands ahead of apply the two stages of prefetching run.
-constexpr std::size_t prefetch_far_ahead = 16, prefetch_near_ahead = 8;
+// How many commands ahead of apply the exchange looks; measured with testing/benchmarks/engine_benchmark.
+constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 
 }  // namespace
 
@@ -27,16 +27,17 @@ void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
   for (const Submission* submission : submissions)
     for (const Command& command : submission->commands) commands_.push_back(&command);
 
+  located_.clear();
   std::size_t at = 0;
   std::uint64_t refused = 0;
   for (Submission* submission : submissions) {
     submission->outcomes.clear();
     submission->outcomes.reserve(submission->commands.size());
     for (const Command& command : submission->commands) {
-      if (at + prefetch_far_ahead < commands_.size()) exchange_.prefetch_far(*commands_[at + prefetch_far_ahead]);
-      if (at + prefetch_near_ahead < commands_.size()) exchange_.prefetch_near(*commands_[at + prefetch_near_ahead]);
-      ++at;
-      const Outcome& outcome = submission->outcomes.emplace_back(exchange_.apply(command, now));
+      while (located_.size() < std::min(at + locate_ahead, commands_.size()))
+        located_.push_back(exchange_.locate(*commands_[located_.size()]));
+      if (const std::size_t ahead = at + prefetch_ahead; ahead < commands_.size()) exchange_.prefetch(*commands_[ahead], located_[ahead]);
+      const Outcome& outcome = submission->outcomes.emplace_back(exchange_.apply(command, now, located_[at++]));
       if (changed_state(outcome)) writer_.add(command);
       refused += std::holds_alternative<Rejected>(outcome);
     }

@@ -41,6 +41,7 @@ class Committer {
   Metrics& metrics_;
   JournalWriter writer_;
   std::vector<const Command*> commands_;
+  std::vector<Exchange::Located> located_;
 };
 
 }  // namespace exchange

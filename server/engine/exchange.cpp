@@ -60,11 +60,17 @@ std::uint32_t Exchange::add_position(AccountNumber account, SymbolNumber symbol)
 
 // --- trading --------------------------------------------------------------------------------------
 
-Outcome Exchange::apply(const PlaceOrder& command, Timestamp now) {
+Outcome Exchange::apply(const Command& command, Timestamp now, const Located& located) {
+  if (const auto* place_order = std::get_if<PlaceOrder>(&command)) return place(*place_order, now, located);
+  if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) return cancel(*cancel_order, now, located);
+  return std::visit([&](const auto& c) { return apply(c, now); }, command);
+}
+
+Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located& located) {
   ENSURE(command.shares > Shares() && command.limit > Price());
-  const AccountNumber account = account_ids_.find(command.account);
+  const AccountNumber account = find_account(command.account, located);
   if (account == no_index) return Rejected{Reason::unknown_account};
-  const SymbolNumber symbol = symbol_names_.find(command.symbol);
+  const SymbolNumber symbol = located.symbol != no_index ? located.symbol : symbol_names_.find(command.symbol);
   if (symbol == no_index) return Rejected{Reason::unknown_symbol};
 
   std::uint32_t position = no_index;
@@ -170,8 +176,8 @@ void Exchange::record_execution(Order& order, std::uint32_t execution) {
   order.last_execution = execution;
 }
 
-Outcome Exchange::apply(const CancelOrder& command, Timestamp now) {
-  const auto found = find_order(command.account, command.order);
+Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Located& located) {
+  const auto found = find_order(command.account, command.order, located);
   if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
   const std::uint32_t index = std::get<std::uint32_t>(found);
   Order& order = orders_[index];
@@ -196,16 +202,17 @@ Outcome Exchange::apply(const CancelOrder& command, Timestamp now) {
 }
 
 Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
-  const auto found = find_order(command.account, command.order);
+  const auto found = find_order(command.account, command.order, {});
   if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
   return status(std::get<std::uint32_t>(found));
 }
 
-std::variant<std::uint32_t, Outcome> Exchange::find_order(const AccountId& account_id, OrderId id) const {
-  const AccountNumber account = account_ids_.find(account_id);
+std::variant<std::uint32_t, Outcome> Exchange::find_order(const AccountId& account_id, OrderId id,
+                                                                const Located& located) const {
+  const AccountNumber account = find_account(account_id, located);
   if (account == no_index) return Outcome(Rejected{Reason::unknown_account});
   if (id == 0 || id > totals_.orders) return Outcome(Rejected{Reason::unknown_order});
-  const std::uint32_t index = order_index_.find(id);
+  const std::uint32_t index = located.order != no_index ? located.order : order_index_.find(id);
   if (index == no_index) return Outcome(NotInMemory{account, id});
   if (orders_[index].account != account) return Outcome(Rejected{Reason::unknown_order});
   return index;
@@ -219,44 +226,41 @@ Status Exchange::status(std::uint32_t index) const {
   return status;
 }
 
-// --- prefetching ----------------------------------------------------------------------------------
+// --- looking ahead --------------------------------------------------------------------------------
 
-void Exchange::prefetch_far(const Command& command) const {
-  if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
-    const std::uint32_t index = order_index_.find(cancel->order);
-    if (index == no_index) return;
-    __builtin_prefetch(&orders_[index]);
-    __builtin_prefetch(&histories_[index]);
-  } else if (const auto* place = std::get_if<PlaceOrder>(&command)) {
-    const AccountNumber account = account_ids_.find(place->account);
-    const SymbolNumber symbol = symbol_names_.find(place->symbol);
-    if (account == no_index || symbol == no_index) return;
-    position_index_.prefetch(position_key(account, symbol));
-    __builtin_prefetch(&accounts_[account]);
-    const std::uint32_t level = symbols_[symbol].sides[int(place->side)].find(rank(place->side, place->limit));
-    if (level != no_index) __builtin_prefetch(&levels_[level]);
+Exchange::Located Exchange::locate(const Command& command) const {
+  Located located;
+  if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
+    located.account = account_ids_.find(place_order->account);
+    located.symbol = symbol_names_.find(place_order->symbol);
+    if (located.account == no_index || located.symbol == no_index) return located;
+    __builtin_prefetch(&accounts_[located.account]);
+    position_index_.prefetch(position_key(located.account, located.symbol));
+  } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
+    located.account = account_ids_.find(cancel_order->account);
+    located.order = order_index_.find(cancel_order->order);
+    if (located.order == no_index) return located;
+    __builtin_prefetch(&orders_[located.order]);
+    __builtin_prefetch(&histories_[located.order]);
   }
+  return located;
 }
 
-void Exchange::prefetch_near(const Command& command) const {
-  if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
-    const std::uint32_t index = order_index_.find(cancel->order);
-    if (index == no_index) return;
-    const Order& order = orders_[index];
+void Exchange::prefetch(const Command& command, const Located& located) const {
+  if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
+    if (located.account == no_index || located.symbol == no_index) return;
+    const std::uint32_t position = find_position(located.account, located.symbol);
+    if (position != no_index) __builtin_prefetch(&positions_[position]);
+    const PriceIndex& side = symbols_[located.symbol].sides[int(place_order->side)];
+    const std::uint32_t level = side.find(rank(place_order->side, place_order->limit));
+    if (level != no_index) __builtin_prefetch(&orders_[levels_[level].last]);
+  } else if (located.order != no_index) {
+    const Order& order = orders_[located.order];
     if (order.open == Shares()) return;
     if (order.previous != no_index) __builtin_prefetch(&orders_[order.previous]);
     if (order.next != no_index) __builtin_prefetch(&orders_[order.next]);
     __builtin_prefetch(&levels_[order.level]);
     if (order.position != no_index) __builtin_prefetch(&positions_[order.position]);
-  } else if (const auto* place = std::get_if<PlaceOrder>(&command)) {
-    const AccountNumber account = account_ids_.find(place->account);
-    const SymbolNumber symbol = symbol_names_.find(place->symbol);
-    if (account == no_index || symbol == no_index) return;
-    const std::uint32_t position = find_position(account, symbol);
-    if (position != no_index) __builtin_prefetch(&positions_[position]);
-    const PriceIndex& side = symbols_[symbol].sides[int(place->side)];
-    const std::uint32_t level = side.find(rank(place->side, place->limit));
-    if (level != no_index) __builtin_prefetch(&orders_[levels_[level].last]);
   }
 }
 

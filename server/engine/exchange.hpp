@@ -40,21 +40,25 @@ class Exchange {
   Outcome apply(const PlaceShares& command, Timestamp now);
   // Sets aside funds or shares, matches, then rests the remainder (PROTOCOL, market rules 1-6).
   // Opened. Refused: unknown_account, unknown_symbol, insufficient_funds, insufficient_shares.
-  Outcome apply(const PlaceOrder& command, Timestamp now);
+  Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
   // Gives back what is set aside for the open part. Canceled. Refused: unknown_account, unknown_order
   // (another's order included), nothing_open. NotInMemory where the order may be in the tables.
-  Outcome apply(const CancelOrder& command, Timestamp now);
+  Outcome apply(const CancelOrder& command, Timestamp now) { return cancel(command, now, {}); }
   // Status. Refused: unknown_account, unknown_order (another's included). NotInMemory as above.  Changes nothing.
   Outcome apply(const QueryOrder& command, Timestamp now);
-  Outcome apply(const Command& command, Timestamp now) {
-    return std::visit([&](const auto& c) { return apply(c, now); }, command);
-  }
+  Outcome apply(const Command& command, Timestamp now) { return apply(command, now, Located{}); }
 
-  // Fetches into the cache what apply(command) will touch, and changes nothing. For a batch, call the
-  // near stage a few commands ahead of apply and the far stage a few further ahead: with a large book
-  // most of a command's time is memory misses, which then overlap. Stages follow one pointer each.
-  void prefetch_far(const Command& command) const;
-  void prefetch_near(const Command& command) const;
+  // Looking ahead, for batches: with a large book most of a command's time is memory misses, which
+  // overlap when commands are located some way ahead of being applied, and prefetched a little later.
+  // What locate() finds stays true until release_closed(); what it does not find, apply() looks up itself.
+  struct Located {
+    AccountNumber account = no_index;
+    SymbolNumber symbol = no_index;
+    std::uint32_t order = no_index;
+  };
+  Located locate(const Command& command) const;
+  void prefetch(const Command& command, const Located& located) const;
+  Outcome apply(const Command& command, Timestamp now, const Located& located);
 
   // Moves every row changed since the last call into `rows` (overwritten), with the values they have
   // now. Returns the mark to pass to release_closed() once these rows are in the tables.
@@ -146,9 +150,14 @@ class Exchange {
   }
   std::uint32_t add_position(AccountNumber account, SymbolNumber symbol);
   SymbolNumber add_symbol(const SymbolName& name);
+  AccountNumber find_account(const AccountId& id, const Located& located) const {
+    return located.account != no_index ? located.account : account_ids_.find(id);
+  }
   // The order's index, or the refusal that query and cancel share.
-  std::variant<std::uint32_t, Outcome> find_order(const AccountId& account, OrderId order) const;
+  std::variant<std::uint32_t, Outcome> find_order(const AccountId& account, OrderId order, const Located& located) const;
 
+  Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
+  Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);
   void match(std::uint32_t taker_index, Timestamp now);
   void execute(Order& taker, Order& maker, Shares shares, Timestamp now);
   void record_execution(Order& order, std::uint32_t execution);

@@ -150,17 +150,9 @@ class Interner {
   };
 
   static std::uint64_t hash_of(const Text& text) {
-    const std::string_view view = text.view();
-    std::uint64_t hash = view.size();
-    std::size_t at = 0;
-    for (; at + 8 <= view.size(); at += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, view.data() + at, 8);
-      hash = mix_bits(hash ^ word);
-    }
-    std::uint64_t tail = 0;
-    for (; at < view.size(); ++at) tail = tail << 8 | std::uint8_t(view[at]);
-    return mix_bits(hash ^ tail * 0x9e3779b97f4a7c15u);
+    std::uint64_t hash = text.view().size();
+    for (std::size_t at = 0; at < text.words(); ++at) hash = mix_bits(hash ^ text.word(at));
+    return hash;
   }
   static std::uint32_t tag_of(std::uint64_t hash) { return std::uint32_t(hash >> 32); }
   void place(std::uint64_t hash, std::uint32_t index) {

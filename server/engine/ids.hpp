@@ -18,14 +18,29 @@ class InlineText {
   InlineText() = default;
   explicit InlineText(std::string_view text) : size_(std::uint8_t(text.size())) {
     ENSURE(text.size() <= Max);
+    if (size_ > 0) std::memset(bytes_ + (size_ - 1) / 8 * 8, 0, 8);
     std::memcpy(bytes_, text.data(), text.size());
   }
   std::string_view view() const { return {bytes_, size_}; }
-  bool operator==(const InlineText& other) const { return view() == other.view(); }
+
+  // The text in words of 8 bytes, the last filled up with zeros: short ids compare and hash in one step.
+  std::size_t words() const { return (size_ + 7u) / 8; }
+  std::uint64_t word(std::size_t at) const {
+    std::uint64_t word;
+    std::memcpy(&word, bytes_ + at * 8, 8);
+    return word;
+  }
+  bool operator==(const InlineText& other) const {
+    if (size_ != other.size_) return false;
+    for (std::size_t at = 0; at < words(); ++at)
+      if (word(at) != other.word(at)) return false;
+    return true;
+  }
 
  private:
+  static_assert(Max % 8 == 0);
   std::uint8_t size_ = 0;
-  char bytes_[Max];  // only the first size_ are set
+  char bytes_[Max];  // only words() are set
 };
 
 struct AccountId : InlineText<64> {

@@ -19,85 +19,84 @@ class PriceIndex {
  public:
   bool empty() const { return blocks_.empty(); }
   // Both need a side that is not empty.
-  std::int64_t best_rank() const { return blocks_.back().entries->at_end().rank; }
-  std::uint32_t best_level() const { return blocks_.back().entries->at_end().level; }
+  std::int64_t best_rank() const { return blocks_.back().block->ranks[blocks_.back().block->size - 1]; }
+  std::uint32_t best_level() const { return blocks_.back().block->levels[blocks_.back().block->size - 1]; }
 
   // The level of this rank, or no_index.
   std::uint32_t find(std::int64_t rank) const {
     if (blocks_.empty()) return no_index;
-    const Block& block = *blocks_[block_of(rank)].entries;
+    const Block& block = *blocks_[block_of(rank)].block;
     const std::uint32_t at = block.lower_bound(rank);
-    return at < block.size && block.entries[at].rank == rank ? block.entries[at].level : no_index;
+    return at < block.size && block.ranks[at] == rank ? block.levels[at] : no_index;
   }
 
   // The rank must be new.
   void insert(std::int64_t rank, std::uint32_t level) {
     if (blocks_.empty()) blocks_.push_back({rank, new_block()});
     std::size_t where = block_of(rank);
-    if (blocks_[where].entries->size == block_size) {
+    if (blocks_[where].block->size == block_size) {
       split(where);
       if (rank >= blocks_[where + 1].first_rank) ++where;
     }
-    Block& block = *blocks_[where].entries;
+    Block& block = *blocks_[where].block;
     const std::uint32_t at = block.lower_bound(rank);
-    std::move_backward(block.entries.begin() + at, block.entries.begin() + block.size,
-                       block.entries.begin() + block.size + 1);
-    block.entries[at] = {rank, level};
-    ++block.size;
-    blocks_[where].first_rank = block.entries[0].rank;
+    block.insert(at, rank, level);
+    blocks_[where].first_rank = block.ranks[0];
   }
 
   // The rank must be there.
   void erase(std::int64_t rank) {
     const std::size_t where = block_of(rank);
-    Block& block = *blocks_[where].entries;
+    Block& block = *blocks_[where].block;
     const std::uint32_t at = block.lower_bound(rank);
-    ENSURE(at < block.size && block.entries[at].rank == rank);
-    std::move(block.entries.begin() + at + 1, block.entries.begin() + block.size, block.entries.begin() + at);
-    if (--block.size == 0) {
-      spare_.push_back(std::move(blocks_[where].entries));
+    ENSURE(at < block.size && block.ranks[at] == rank);
+    block.erase(at);
+    if (block.size == 0) {
+      spare_.push_back(std::move(blocks_[where].block));
       blocks_.erase(blocks_.begin() + std::ptrdiff_t(where));
     } else {
-      blocks_[where].first_rank = block.entries[0].rank;
+      blocks_[where].first_rank = block.ranks[0];
     }
   }
 
   // Best first.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
-      for (std::uint32_t at = block->entries->size; at-- > 0;) visit(block->entries->entries[at].level);
+    for (auto slot = blocks_.rbegin(); slot != blocks_.rend(); ++slot)
+      for (std::uint32_t at = slot->block->size; at-- > 0;) visit(slot->block->levels[at]);
   }
 
  private:
   static constexpr std::uint32_t block_size = 64;
-  struct Entry {
-    std::int64_t rank;
-    std::uint32_t level;
-  };
   struct Block {
     std::uint32_t size = 0;
-    std::array<Entry, block_size> entries;
-    const Entry& at_end() const { return entries[size - 1]; }
+    std::array<std::int64_t, block_size> ranks;
+    std::array<std::uint32_t, block_size> levels;
+
     // From the end: that is where the market is.
     std::uint32_t lower_bound(std::int64_t rank) const {
       constexpr std::uint32_t near = 8;
       std::uint32_t at = size;
-      while (at > 0 && entries[at - 1].rank >= rank) {
-        --at;
-        if (size - at == near) {
-          const auto end = entries.begin() + at;
-          return std::uint32_t(std::lower_bound(entries.begin(), end, rank,
-                                                [](const Entry& entry, std::int64_t r) { return entry.rank < r; }) -
-                               entries.begin());
-        }
-      }
-      return at;
+      for (std::uint32_t step = 0; step < near && at > 0; ++step, --at)
+        if (ranks[at - 1] < rank) return at;
+      return std::uint32_t(std::lower_bound(ranks.begin(), ranks.begin() + at, rank) - ranks.begin());
+    }
+    void insert(std::uint32_t at, std::int64_t rank, std::uint32_t level) {
+      std::move_backward(ranks.begin() + at, ranks.begin() + size, ranks.begin() + size + 1);
+      std::move_backward(levels.begin() + at, levels.begin() + size, levels.begin() + size + 1);
+      ranks[at] = rank;
+      levels[at] = level;
+      ++size;
+    }
+    void erase(std::uint32_t at) {
+      std::move(ranks.begin() + at + 1, ranks.begin() + size, ranks.begin() + at);
+      std::move(levels.begin() + at + 1, levels.begin() + size, levels.begin() + at);
+      --size;
     }
   };
   struct Slot {
     std::int64_t first_rank;
-    std::unique_ptr<Block> entries;
+    std::unique_ptr<Block> block;
   };
 
   // The last block whose first rank is not above `rank`; the first block where there is none.
@@ -116,12 +115,13 @@ class PriceIndex {
   }
   void split(std::size_t where) {
     auto upper = new_block();
-    Block& lower = *blocks_[where].entries;
+    Block& lower = *blocks_[where].block;
     const std::uint32_t half = block_size / 2;
-    std::copy(lower.entries.begin() + half, lower.entries.end(), upper->entries.begin());
+    std::copy(lower.ranks.begin() + half, lower.ranks.end(), upper->ranks.begin());
+    std::copy(lower.levels.begin() + half, lower.levels.end(), upper->levels.begin());
     upper->size = block_size - half;
     lower.size = half;
-    const std::int64_t first = upper->entries[0].rank;
+    const std::int64_t first = upper->ranks[0];
     blocks_.insert(blocks_.begin() + std::ptrdiff_t(where) + 1, Slot{first, std::move(upper)});
   }
 

@@ -13,17 +13,18 @@ Outcome canceled(OrderId order, std::int64_t shares, Timestamp at, std::vector<E
 // The command is refused for this reason, and no balance, position, book, row or counter notices.
 void check_refused(Market& market, const Command& command, Reason reason) {
   const auto view = [&] {
-    std::vector<std::string> view;
+    std::vector<std::string> parts;
     for (const char* account : {"1", "2", "3", "9"}) {
-      view.push_back(to_string(market.balance(account)));
-      for (const char* symbol : {"SYM", "NONE"}) view.push_back(to_string(market.position(account, symbol)));
+      parts.push_back(to_string(market.balance(account)));
+      for (const char* symbol : {"SYM", "NONE"}) parts.push_back(to_string(market.position(account, symbol)));
     }
     for (const char* symbol : {"SYM", "NONE"})
       for (const auto& book : {market.bids(symbol), market.asks(symbol)})
-        for (const auto& at : book) view.push_back(Catch::StringMaker<Exchange::Depth>::convert(at));
-    for (const std::size_t count : {market.engine.accounts(), market.engine.orders_in_memory(), market.engine.changed_rows()})
-      view.push_back(std::to_string(count));
-    return view;
+        for (const auto& at : book) parts.push_back(Catch::StringMaker<Exchange::Depth>::convert(at));
+    const Exchange& engine = market.engine;
+    for (const std::size_t count : {engine.accounts(), engine.orders_in_memory(), engine.changed_rows()})
+      parts.push_back(std::to_string(count));
+    return parts;
   };
   const auto view_before = view();
   const Totals totals_before = market.engine.totals();
@@ -174,10 +175,11 @@ TEST_CASE("cash that is set aside cannot be spent again") {
 
 TEST_CASE("a sell of more than the free position is refused") {
   Market market = market_with_a_book();  // 9,960 free
-  check_refused(market, order("2", "SYM", Side::sell, Shares::from_units(Shares::whole(9'960).units() + 1), Price::whole(80)),
+  const Shares one_unit = Shares::from_units(1);
+  check_refused(market, order("2", "SYM", Side::sell, Shares::whole(9'960) + one_unit, Price::whole(80)),
                 Reason::insufficient_shares);
   market.account("3", 0);
-  check_refused(market, order("3", "SYM", Side::sell, Shares::from_units(1), Price::whole(80)), Reason::insufficient_shares);
+  check_refused(market, order("3", "SYM", Side::sell, one_unit, Price::whole(80)), Reason::insufficient_shares);
 }
 
 TEST_CASE("an account cannot be created twice") {
@@ -197,10 +199,11 @@ TEST_CASE("cash beyond the total that the exchange can hold is refused") {
 
 TEST_CASE("shares beyond the total of one symbol are refused") {
   Market market = market_with_a_book();
-  const Shares left = shares_total_max - Shares::whole(20'000);
-  check_refused(market, PlaceShares{SymbolName("SYM"), AccountId("1"), left + Shares::from_units(1)}, Reason::shares_total_overflow);
-  CHECK(market.apply(PlaceShares{SymbolName("SYM"), AccountId("1"), left}) == created());
-  check_refused(market, PlaceShares{SymbolName("SYM"), AccountId("2"), Shares::from_units(1)}, Reason::shares_total_overflow);
+  const Shares left = shares_total_max - Shares::whole(20'000), one_unit = Shares::from_units(1);
+  const SymbolName symbol("SYM");
+  check_refused(market, PlaceShares{symbol, AccountId("1"), left + one_unit}, Reason::shares_total_overflow);
+  CHECK(market.apply(PlaceShares{symbol, AccountId("1"), left}) == created());
+  check_refused(market, PlaceShares{symbol, AccountId("2"), one_unit}, Reason::shares_total_overflow);
   market.give("2", 1, "OTHER");  // each symbol has its own total
 }
 

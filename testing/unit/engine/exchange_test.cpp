@@ -140,10 +140,11 @@ TEST_CASE("a buy takes the cheapest ask first, then the oldest") {
   market.sell("1", 20, 101);  // 3
   market.sell("1", 10, 100);  // 4
   market.buy("2", 25, 105);
-  CHECK(market.query("2", 5) == status(5, 0, {executed(10, 100, seconds(1)), executed(10, 101, seconds(1)), executed(5, 101, seconds(1))}));
-  CHECK(market.query("1", 4) == status(4, 0, {executed(10, 100, seconds(1))}));
-  CHECK(market.query("1", 2) == status(2, 0, {executed(10, 101, seconds(1))}));
-  CHECK(market.query("1", 3) == status(3, 15, {executed(5, 101, seconds(1))}));
+  const Execution fills[] = {executed(10, 100, seconds(1)), executed(10, 101, seconds(1)), executed(5, 101, seconds(1))};
+  CHECK(market.query("2", 5) == status(5, 0, {fills[0], fills[1], fills[2]}));
+  CHECK(market.query("1", 4) == status(4, 0, {fills[0]}));
+  CHECK(market.query("1", 2) == status(2, 0, {fills[1]}));
+  CHECK(market.query("1", 3) == status(3, 15, {fills[2]}));
   CHECK(market.query("1", 1) == status(1, 10, {}));
 }
 
@@ -154,10 +155,11 @@ TEST_CASE("a sell takes the dearest bid first, then the oldest") {
   market.buy("2", 20, 99);   // 3
   market.buy("2", 10, 100);  // 4
   market.sell("1", 25, 95);
-  CHECK(market.query("1", 5) == status(5, 0, {executed(10, 100, seconds(1)), executed(10, 99, seconds(1)), executed(5, 99, seconds(1))}));
-  CHECK(market.query("2", 4) == status(4, 0, {executed(10, 100, seconds(1))}));
-  CHECK(market.query("2", 2) == status(2, 0, {executed(10, 99, seconds(1))}));
-  CHECK(market.query("2", 3) == status(3, 15, {executed(5, 99, seconds(1))}));
+  const Execution fills[] = {executed(10, 100, seconds(1)), executed(10, 99, seconds(1)), executed(5, 99, seconds(1))};
+  CHECK(market.query("1", 5) == status(5, 0, {fills[0], fills[1], fills[2]}));
+  CHECK(market.query("2", 4) == status(4, 0, {fills[0]}));
+  CHECK(market.query("2", 2) == status(2, 0, {fills[1]}));
+  CHECK(market.query("2", 3) == status(3, 15, {fills[2]}));
   CHECK(market.query("2", 1) == status(1, 10, {}));
 }
 

@@ -37,7 +37,9 @@ inline std::string print(const Outcome& outcome) {
 }
 inline std::string print(const Command& command) {
   struct {
-    std::string operator()(const CreateAccount& c) { return "account " + print(c.account) + " with " + to_string(c.balance); }
+    std::string operator()(const CreateAccount& c) {
+      return "account " + print(c.account) + " with " + to_string(c.balance);
+    }
     std::string operator()(const CreateSymbol& c) { return "symbol " + print(c.symbol); }
     std::string operator()(const PlaceShares& c) {
       return "place " + to_string(c.shares) + " " + print(c.symbol) + " at " + print(c.account);
@@ -63,9 +65,9 @@ inline std::vector<std::string> lines(const Rows& rows) {
   for (const PositionRow& r : rows.positions)
     lines.push_back("position " + number(r.account) + " " + number(r.symbol) + ": " + to_string(r.shares));
   for (const OrderRow& r : rows.orders)
-    lines.push_back("order " + number(r.id) + ": account " + number(r.account) + (r.side == Side::buy ? " buys " : " sells ") +
-                    to_string(r.shares) + " of " + number(r.symbol) + " @" + to_string(r.limit) + " at " +
-                    print(r.opened_at) + ", open " + to_string(r.open) + ", canceled " + to_string(r.canceled) + " at " +
+    lines.push_back("order " + number(r.id) + ": account " + number(r.account) +
+                    (r.side == Side::buy ? " buys " : " sells ") + to_string(r.shares) + " of " + number(r.symbol) + " @" +
+                    to_string(r.limit) + " at " + print(r.opened_at) + ", open " + to_string(r.open) + ", canceled " + to_string(r.canceled) + " at " +
                     print(r.canceled_at));
   for (const ExecutionRow& r : rows.executions)
     lines.push_back("execution " + number(r.id) + ": buy " + number(r.buy_order) + " sell " + number(r.sell_order) + " " +
@@ -137,13 +139,17 @@ class Market {
     REQUIRE(apply(PlaceShares{SymbolName(symbol), AccountId(account), Shares::whole(shares)}) == created());
   }
   Outcome buy(std::string_view account, std::int64_t shares, std::int64_t limit, std::string_view symbol = "SYM") {
-    return apply(PlaceOrder{AccountId(account), SymbolName(symbol), Side::buy, Shares::whole(shares), Price::whole(limit)});
+    return place(account, Side::buy, shares, limit, symbol);
   }
   Outcome sell(std::string_view account, std::int64_t shares, std::int64_t limit, std::string_view symbol = "SYM") {
-    return apply(PlaceOrder{AccountId(account), SymbolName(symbol), Side::sell, Shares::whole(shares), Price::whole(limit)});
+    return place(account, Side::sell, shares, limit, symbol);
   }
   Outcome cancel(std::string_view account, OrderId order) { return apply(CancelOrder{AccountId(account), order}); }
   Outcome query(std::string_view account, OrderId order) { return apply(QueryOrder{AccountId(account), order}); }
+
+  Outcome place(std::string_view account, Side side, std::int64_t shares, std::int64_t limit, std::string_view symbol) {
+    return apply(PlaceOrder{AccountId(account), SymbolName(symbol), side, Shares::whole(shares), Price::whole(limit)});
+  }
 
   Cash balance(std::string_view account) const { return engine.balance(AccountId(account)); }
   Shares position(std::string_view account, std::string_view symbol = "SYM") const {

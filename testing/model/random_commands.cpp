@@ -1,0 +1,55 @@
+#include "model/random_commands.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace exchange {
+
+AccountId RandomCommands::account(std::uint64_t number) { return AccountId(std::to_string(number)); }
+SymbolName RandomCommands::symbol(std::uint64_t number) { return SymbolName("S" + std::to_string(number)); }
+
+Command RandomCommands::next(OrderId orders) {
+  const AccountId account = RandomCommands::account(below(50) == 0 ? accounts : below(accounts));
+  const SymbolName symbol = RandomCommands::symbol(below(50) == 0 ? symbols : below(symbols));
+  const auto choice = below(100);
+  if (choice < 4) return CreateAccount{account, cash()};
+  if (choice < 5) return CreateSymbol{RandomCommands::symbol(below(symbols))};
+  if (choice < 12) return PlaceShares{symbol, account, Shares::from_units(fixed64_units(20))};
+  if (choice < 70)
+    return PlaceOrder{account, symbol, below(2) == 0 ? Side::buy : Side::sell, Shares::from_units(fixed64_units(5)),
+                      Price::from_units(fixed64_units(7))};
+  if (choice < 88) return CancelOrder{account, order(orders)};
+  return QueryOrder{account, order(orders)};
+}
+
+Timestamp RandomCommands::next_time() {
+  if (below(2) == 0) now_.microseconds += std::int64_t(below(3'000'000));
+  return now_;
+}
+
+// Positive.
+std::int64_t RandomCommands::fixed64_units(std::uint64_t whole_end) {
+  constexpr std::int64_t most = 9'223'372'036'799'999'999, whole = 100'000'000;
+  if (extreme_ && below(2) == 0) return below(4) == 0 ? most : 1 + std::int64_t((random_() >> (1 + below(63))) % most);
+  const auto units = whole * std::int64_t(1 + below(whole_end));
+  return below(4) == 0 ? units - whole / 4 : units;
+}
+
+Cash RandomCommands::cash() {
+  if (!extreme_) return Cash::whole(std::int64_t(below(150)));
+  const Cash choices[] = {Cash(), Cash::from_units(1), Cash::from_units(int128_max / 4), Cash::from_units(int128_max / 2),
+                          cash_total_max};
+  return choices[below(5)];
+}
+
+// Mostly one of the newest, at times any, one not given yet, or none.
+OrderId RandomCommands::order(OrderId orders) {
+  const auto choice = below(50);
+  if (choice == 0) return 0;
+  if (choice == 1) return orders + 1 + below(2);
+  if (choice == 2) return UINT64_MAX;
+  if (orders == 0) return 1;
+  return choice < 10 ? 1 + below(orders) : orders - below(std::min<OrderId>(orders, 12));
+}
+
+}  // namespace exchange

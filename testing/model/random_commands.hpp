@@ -1,0 +1,37 @@
+#pragma once
+// RandomCommands draws commands from so few accounts, symbols and prices that matches, self-trades,
+// refusals and cancels are all frequent. Called by random tests and simulations; the seed is theirs.
+
+#include <random>
+
+#include "engine/commands.hpp"
+
+namespace exchange {
+
+class RandomCommands {
+ public:
+  // `extreme` draws numbers from all magnitudes up to the ends of their ranges.
+  RandomCommands(std::uint64_t seed, bool extreme) : random_(seed), extreme_(extreme) {}
+
+  // `orders`: order ids given so far.
+  Command next(OrderId orders);
+  // Stays, or goes on by up to three seconds.
+  Timestamp next_time();
+  // Uniform in [0, end).
+  std::uint64_t below(std::uint64_t end) { return random_() % end; }
+
+  static constexpr int accounts = 5, symbols = 3;  // of each, the last is rare or never created
+  static AccountId account(std::uint64_t number);
+  static SymbolName symbol(std::uint64_t number);
+
+ private:
+  std::int64_t fixed64_units(std::uint64_t whole_end);
+  Cash cash();
+  OrderId order(OrderId orders);
+
+  std::mt19937_64 random_;
+  bool extreme_;
+  Timestamp now_{1'000'000'000'000};
+};
+
+}  // namespace exchange

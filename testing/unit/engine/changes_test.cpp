@@ -1,0 +1,264 @@
+// What changed, as rows; forgetting closed orders; and loading an image.
+#include <malloc.h>
+
+#include <functional>
+#include <stdexcept>
+
+#include "model/tables.hpp"
+#include "support.hpp"
+
+using namespace exchange;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+Lines changes(Market& market) {
+  Rows rows;
+  market.engine.take_changes(rows);
+  REQUIRE(rows.totals == market.engine.totals());
+  REQUIRE(market.engine.changed_rows() == 0);
+  return lines(rows);
+}
+
+// Hands everything over and forgets what has closed.
+void release(Market& market) {
+  Rows rows;
+  market.engine.release_closed(market.engine.take_changes(rows));
+  REQUIRE(market.engine.check_invariants() == "");
+}
+
+Outcome not_in_memory(AccountNumber account, OrderId order) { return NotInMemory{account, order}; }
+
+}  // namespace
+
+TEST_CASE("what is created appears in the changes once, with its newest values") {
+  Market market;
+  market.account("7", 100);
+  market.account("8", 0);
+  market.give("8", 10);
+  market.give("8", 5);
+  CHECK(market.engine.changed_rows() == 4);
+  CHECK(changes(market) == Lines{"account 0 7: 100", "account 1 8: 0", "position 1 0: 15", "symbol 0 SYM: 15"});
+  CHECK(changes(market) == Lines{});
+}
+
+TEST_CASE("changes are exactly the rows that a command changed") {
+  Market market = market_of_two();
+  changes(market);
+  market.sell("1", 10, 100);
+  CHECK(changes(market) == Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 10, canceled 0 at 0us",
+                                 "position 0 0: 9990"});
+  market.now = seconds(2);
+  market.buy("2", 4, 105);
+  CHECK(changes(market) == Lines{"account 0 1: 1000400", "account 1 2: 999600",
+                                 "execution 1: buy 2 sell 1 4 of 0 @100 at 2000000us",
+                                 "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 6, canceled 0 at 0us",
+                                 "order 2: account 1 buys 4 of 0 @105 at 2000000us, open 0, canceled 0 at 0us",
+                                 "position 1 0: 10004"});
+  market.now = seconds(3);
+  market.cancel("1", 1);
+  CHECK(changes(market) == Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 0, canceled 6 at 3000000us",
+                                 "position 0 0: 9996"});
+  market.buy("1", 1, 50);
+  CHECK(changes(market) == Lines{"account 0 1: 1000350",
+                                 "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 1, canceled 0 at 0us"});
+  market.cancel("1", 3);
+  CHECK(changes(market) == Lines{"account 0 1: 1000400",
+                                 "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 0, canceled 1 at 3000000us"});
+}
+
+TEST_CASE("a first execution of a buyer makes a position row") {
+  Market market = market_of_two();
+  market.account("3", 1'000);
+  market.sell("1", 10, 100);
+  changes(market);
+  market.buy("3", 1, 100);
+  CHECK(changes(market) == Lines{"account 0 1: 1000100", "account 2 3: 900",
+                                 "execution 1: buy 2 sell 1 1 of 0 @100 at 1000000us",
+                                 "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 9, canceled 0 at 0us",
+                                 "order 2: account 2 buys 1 of 0 @100 at 1000000us, open 0, canceled 0 at 0us",
+                                 "position 2 0: 1"});
+}
+
+TEST_CASE("queries and refusals change no row and no total") {
+  Market market = market_of_two();
+  market.buy("1", 1, 50);
+  changes(market);
+  const Totals before = market.engine.totals();
+  market.now = seconds(2);
+  market.query("1", 1);
+  market.cancel("2", 1);
+  market.buy("1", 1'000'000, 1'000'000);
+  CHECK(changes(market) == Lines{});
+  CHECK(market.engine.totals() == before);
+}
+
+TEST_CASE("totals count what was given and created and keep the time of the newest change") {
+  Market market = market_of_two();
+  market.sell("1", 10, 100);
+  market.now = seconds(4);
+  market.buy("2", 4, 100);
+  market.now = seconds(5);
+  market.query("2", 2);
+  const Totals totals = market.engine.totals();
+  CHECK(totals.orders == 2);
+  CHECK(totals.executions == 1);
+  CHECK(totals.cash_created == Cash::whole(2'000'000));
+  CHECK(totals.last_time == seconds(4));
+}
+
+TEST_CASE("closed orders are known until they are released, open ones for ever") {
+  Market market = market_of_two();
+  market.sell("1", 10, 100);  // 1: stays open, with two executions
+  market.buy("2", 4, 100);    // 2: executed
+  market.buy("2", 4, 50);     // 3: canceled
+  market.cancel("2", 3);
+  Rows rows;
+  const ClosedMark mark = market.engine.take_changes(rows);
+  market.buy("2", 1, 100);  // 4: closes after the mark
+  CHECK(market.query("2", 2) == status(2, 0, {executed(4, 100, seconds(1))}));
+  CHECK(market.engine.orders_in_memory() == 4);
+
+  market.engine.release_closed(mark);
+  CHECK(market.engine.orders_in_memory() == 2);
+  CHECK(market.query("2", 2) == not_in_memory(1, 2));
+  CHECK(market.cancel("2", 2) == not_in_memory(1, 2));
+  CHECK(market.query("2", 3) == not_in_memory(1, 3));
+  CHECK(market.query("1", 3) == not_in_memory(0, 3));  // whose it was is forgotten too
+  CHECK(market.query("9", 3) == rejected(Reason::unknown_account));
+  CHECK(market.query("2", 4) == status(4, 0, {executed(1, 100, seconds(1))}));
+  CHECK(market.query("1", 1) == status(1, 5, {executed(4, 100, seconds(1)), executed(1, 100, seconds(1))}));
+  CHECK(market.query("1", 5) == rejected(Reason::unknown_order));
+}
+
+TEST_CASE("releasing up to an old mark again changes nothing") {
+  Market market = market_of_two();
+  Rows rows;
+  market.buy("2", 4, 50);
+  market.cancel("2", 1);
+  const ClosedMark mark = market.engine.take_changes(rows);
+  market.engine.release_closed(mark);
+  market.buy("2", 4, 50);
+  market.cancel("2", 2);
+  market.engine.release_closed(mark);
+  CHECK(market.engine.orders_in_memory() == 1);
+  CHECK(market.engine.check_invariants() == "");
+}
+
+TEST_CASE("an order that takes a released order's place does not inherit from it") {
+  Market market = market_of_two();
+  market.sell("1", 10, 100);
+  market.buy("2", 10, 100);
+  market.buy("2", 10, 90);
+  market.cancel("2", 3);
+  release(market);
+  market.now = seconds(2);
+  for (const OrderId id : {4, 5, 6}) {
+    CHECK(market.buy("2", 1, 80) == opened(id));
+    CHECK(market.query("2", id) == status(id, 1, {}));
+  }
+}
+
+// Counts what the allocator holds; under a sanitizer's allocator it counts nothing.
+TEST_CASE("memory does not grow with orders that closed and were released") {
+  Exchange engine;
+  const AccountId account("1");
+  const SymbolName symbol("S");
+  engine.apply(CreateAccount{account, Cash::whole(1'000)}, {});
+  engine.apply(PlaceShares{symbol, account, Shares::whole(10)}, {});
+  Rows rows;
+  const auto trade = [&](int orders) {
+    for (int i = 0; i < orders; ++i) {
+      engine.apply(PlaceOrder{account, symbol, Side::sell, Shares::whole(1), Price::whole(1)}, {});
+      engine.apply(PlaceOrder{account, symbol, Side::buy, Shares::whole(1), Price::whole(1)}, {});
+      if (i % 1'000 == 999) engine.release_closed(engine.take_changes(rows));
+    }
+  };
+  const auto bytes = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  trade(10'000);
+  const std::size_t before = bytes();
+  trade(200'000);
+  CHECK(engine.orders_in_memory() == 0);
+  CHECK(bytes() < before + (1u << 20));
+}
+
+TEST_CASE("an exchange loaded from its rows has the state of the first") {
+  Market market = market_of_two();
+  Tables tables;
+  market.sell("1", 10, 100);
+  market.now = seconds(2);
+  market.buy("2", 4, 105);
+  market.buy("2", 6, 90);
+  market.sell("1", 2, 90);
+  market.sell("1", 3, 100);
+  market.cancel("1", 5);
+  Rows rows;
+  market.engine.take_changes(rows);
+  tables.write(rows);
+  Market loaded{Exchange(tables.image()), seconds(3)};
+  CHECK(loaded.engine.check_invariants() == "");
+  CHECK(loaded.engine.changed_rows() == 0);
+  CHECK(loaded.engine.totals() == market.engine.totals());
+  CHECK(loaded.engine.accounts() == 2);
+  CHECK(loaded.engine.orders_in_memory() == 2);
+  CHECK(loaded.bids() == market.bids());
+  CHECK(loaded.asks() == market.asks());
+  for (const char* account : {"1", "2"}) {
+    CHECK(loaded.balance(account) == market.balance(account));
+    CHECK(loaded.position(account) == market.position(account));
+  }
+  CHECK(loaded.query("1", 1) == status(1, 6, {executed(4, 100, seconds(2))}));
+  CHECK(loaded.query("2", 3) == status(3, 4, {executed(2, 90, seconds(2))}));
+  CHECK(loaded.query("2", 2) == not_in_memory(1, 2));
+  CHECK(loaded.sell("1", 4, 90) == opened(6));
+  CHECK(loaded.query("2", 3) == status(3, 0, {executed(2, 90, seconds(2)), executed(4, 90, seconds(3))}));
+}
+
+TEST_CASE("an image of nothing is an empty exchange") {
+  Exchange engine{Rows()};
+  CHECK(engine.totals() == Totals());
+  CHECK(engine.check_invariants() == "");
+}
+
+TEST_CASE("rows that contradict each other are refused by name") {
+  Market market = market_of_two();
+  market.sell("1", 10, 100);
+  market.buy("2", 4, 100);
+  market.buy("2", 4, 90);
+  Rows all;
+  market.engine.take_changes(all);
+  Tables tables;
+  tables.write(all);
+  const Rows sound = tables.image();
+  REQUIRE_NOTHROW(Exchange(sound));
+
+  const struct {
+    const char* row;
+    std::function<void(Rows&)> damage;
+  } cases[] = {
+      {"accounts row 1", [](Rows& rows) { rows.accounts.erase(rows.accounts.begin()); }},
+      {"accounts row 1", [](Rows& rows) { rows.accounts[1].id = rows.accounts[0].id; }},
+      {"accounts row 0", [](Rows& rows) { rows.accounts[0].balance = Cash::from_units(-1); }},
+      {"symbols row 1", [](Rows& rows) { rows.symbols[0].number = 1; }},
+      {"symbols row 1", [](Rows& rows) { rows.symbols.push_back({1, rows.symbols[0].name, Shares()}); }},
+      {"positions row", [](Rows& rows) { rows.positions[0].account = 2; }},
+      {"positions row", [](Rows& rows) { rows.positions[0].symbol = 1; }},
+      {"positions row 0", [](Rows& rows) { rows.positions[0].shares = Shares::from_units(-1); }},
+      {"positions row 0", [](Rows& rows) { rows.positions[1] = rows.positions[0]; }},
+      {"orders row 1", [](Rows& rows) { std::swap(rows.orders[0], rows.orders[1]); }},
+      {"orders row 3", [](Rows& rows) { rows.totals.orders = 2; }},
+      {"orders row 1", [](Rows& rows) { rows.orders[0].account = 2; }},
+      {"orders row 1", [](Rows& rows) { rows.orders[0].symbol = 1; }},
+      {"orders row 1", [](Rows& rows) { rows.orders[0].open = Shares(); }},
+      {"orders row 1", [](Rows& rows) { rows.orders[0].open = Shares::whole(11); }},
+      {"orders row 1", [](Rows& rows) { rows.orders[0].limit = Price(); }},
+      {"orders row 1", [](Rows& rows) { rows.positions.clear(); }},
+      {"executions row 1", [](Rows& rows) { rows.executions[0].sell_order = 2; }},
+      {"executions row 1", [](Rows& rows) { rows.executions[0].buy_order = 3; }},
+  };
+  for (const auto& [row, damage] : cases) {
+    Rows rows = sound;
+    damage(rows);
+    CHECK_THROWS_WITH(Exchange(rows), Catch::Matchers::StartsWith(row));
+  }
+}

@@ -1,0 +1,238 @@
+// Random commands: the engine against the naive exchange, against its own rows, and against itself.
+#include <deque>
+#include <map>
+#include <set>
+
+#include "model/naive_exchange.hpp"
+#include "model/random_commands.hpp"
+#include "model/tables.hpp"
+#include "support.hpp"
+
+using namespace exchange;
+
+namespace {
+
+// Engine (or model): every balance, position and book that random commands can reach.
+template <class Engine>
+std::vector<std::string> state_of(const Engine& engine) {
+  std::vector<std::string> state;
+  for (int account = 0; account <= RandomCommands::accounts; ++account) {
+    const AccountId id = RandomCommands::account(account);
+    std::string line = "account " + print(id) + " " + to_string(engine.balance(id));
+    for (int symbol = 0; symbol <= RandomCommands::symbols; ++symbol)
+      line += " " + to_string(engine.position(id, RandomCommands::symbol(symbol)));
+    state.push_back(line);
+  }
+  for (int symbol = 0; symbol <= RandomCommands::symbols; ++symbol)
+    for (const Side side : {Side::buy, Side::sell}) {
+      std::string line = side == Side::buy ? "bids" : "asks";
+      for (const auto& depth : engine.depth(RandomCommands::symbol(symbol), side))
+        line += " | " + Catch::StringMaker<Exchange::Depth>::convert(depth);
+      state.push_back(line);
+    }
+  return state;
+}
+
+// An engine's mouth to the world: resolves what the engine forgot from the tables, as the core does,
+// and expects it to have forgotten exactly the orders in `released`.
+Outcome apply_with_tables(Exchange& engine, const Tables& tables, const std::set<OrderId>& released, const Command& command,
+                          Timestamp now) {
+  const Outcome outcome = engine.apply(command, now);
+  const auto* forgotten = std::get_if<NotInMemory>(&outcome);
+  OrderId order = 0;
+  if (const auto* cancel = std::get_if<CancelOrder>(&command)) order = cancel->order;
+  if (const auto* query = std::get_if<QueryOrder>(&command)) order = query->order;
+  const bool should_forget = released.count(order) != 0 && outcome != rejected(Reason::unknown_account);
+  REQUIRE((forgotten != nullptr) == should_forget);
+  if (forgotten == nullptr) return outcome;
+  REQUIRE(forgotten->order == order);
+  return tables.answer(command, *forgotten);
+}
+
+std::set<OrderId> closed_orders(const NaiveExchange& model) {
+  std::set<OrderId> closed;
+  for (OrderId order = 1; order <= model.orders(); ++order)
+    if (!model.is_open(order)) closed.insert(order);
+  return closed;
+}
+
+constexpr int rounds = 200, commands_per_round = 400;
+
+}  // namespace
+
+TEST_CASE("random commands have the outcomes of the naive exchange") {
+  std::map<std::string, int> outcomes;  // how often each kind came up
+  for (int round = 0; round < rounds; ++round) {
+    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    Exchange engine;
+    NaiveExchange model;
+    for (int i = 0; i < commands_per_round; ++i) {
+      const Command command = commands.next(model.orders());
+      const Timestamp now = commands.next_time();
+      INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
+      const Outcome expected = model.apply(command, now);
+      REQUIRE(engine.apply(command, now) == expected);
+      if (i % 20 == 0) {
+        REQUIRE(engine.check_invariants() == "");
+        REQUIRE(state_of(engine) == state_of(model));
+      }
+      const auto* refusal = std::get_if<Rejected>(&expected);
+      const auto* status = std::get_if<Status>(&expected);
+      ++outcomes[refusal ? std::string(describe(refusal->reason)) : "kind " + std::to_string(expected.index())];
+      if (status && status->executions.size() > 1) ++outcomes["several executions"];
+      if (status && status->open > Shares() && !status->executions.empty()) ++outcomes["partly filled"];
+    }
+    REQUIRE(engine.orders_in_memory() == model.orders());
+    REQUIRE(engine.accounts() == model.accounts());
+  }
+  CHECK(outcomes.size() == 15);  // 9 refusals, 4 other kinds, and the two above
+  for (const auto& [outcome, times] : outcomes) {
+    INFO("--seed " << test_seed() << ", " << outcome);
+    CHECK(times >= 10);
+  }
+}
+
+TEST_CASE("engine and tables together remember what the naive exchange does, while closed orders are released") {
+  for (int round = 0; round < rounds; ++round) {
+    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    Exchange engine;
+    NaiveExchange model;
+    Tables tables;
+    struct Taken {
+      ClosedMark mark;
+      std::set<OrderId> closed;
+    };
+    std::deque<Taken> taken;  // in the tables, and not released yet
+    std::set<OrderId> released;
+    for (int i = 0; i < commands_per_round; ++i) {
+      const Command command = commands.next(model.orders());
+      const Timestamp now = commands.next_time();
+      INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
+      REQUIRE(apply_with_tables(engine, tables, released, command, now) == model.apply(command, now));
+      if (commands.below(10) == 0) {
+        Rows rows;
+        const ClosedMark mark = engine.take_changes(rows);
+        tables.write(rows);
+        taken.push_back({mark, closed_orders(model)});
+      }
+      if (commands.below(15) == 0 && !taken.empty()) {
+        engine.release_closed(taken.front().mark);
+        released = std::move(taken.front().closed);
+        taken.pop_front();
+        REQUIRE(engine.orders_in_memory() == model.orders() - released.size());
+        REQUIRE(engine.check_invariants() == "");
+        REQUIRE(state_of(engine) == state_of(model));
+      }
+    }
+  }
+}
+
+TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stopped") {
+  for (int round = 0; round < rounds; ++round) {
+    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    Exchange first, rebuilt;  // the first one never stops, the other one every now and then
+    NaiveExchange model;
+    Tables tables;
+    std::set<OrderId> released;
+    for (int i = 0; i < commands_per_round; ++i) {
+      const Command command = commands.next(model.orders());
+      const Timestamp now = commands.next_time();
+      INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
+      const Outcome outcome = first.apply(command, now);
+      REQUIRE(outcome == model.apply(command, now));
+      REQUIRE(apply_with_tables(rebuilt, tables, released, command, now) == outcome);
+      REQUIRE(rebuilt.totals() == first.totals());
+      if (commands.below(20) != 0) continue;
+
+      Rows rows_of_first, rows;
+      first.take_changes(rows_of_first);
+      rebuilt.take_changes(rows);
+      REQUIRE(lines(rows) == lines(rows_of_first));
+      REQUIRE(rows.totals == rows_of_first.totals);
+      tables.write(rows);
+      if (commands.below(3) != 0) continue;
+
+      rebuilt = Exchange(tables.image());
+      released = closed_orders(model);
+      REQUIRE(rebuilt.check_invariants() == "");
+      REQUIRE(rebuilt.changed_rows() == 0);
+      REQUIRE(rebuilt.accounts() == first.accounts());
+      REQUIRE(rebuilt.orders_in_memory() == model.orders() - released.size());
+      REQUIRE(state_of(rebuilt) == state_of(first));
+    }
+  }
+}
+
+TEST_CASE("replaying only the commands that changed state gives the same state and digest") {
+  for (int round = 0; round < rounds; ++round) {
+    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    Exchange engine, replayed;
+    for (int i = 0; i < commands_per_round; ++i) {
+      const Command command = commands.next(engine.totals().orders);
+      const Timestamp now = commands.next_time();
+      INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
+      const Totals before = engine.totals();
+      const Outcome outcome = engine.apply(command, now);
+      REQUIRE(changed_state(outcome) == (engine.totals().digest != before.digest));
+      if (changed_state(outcome))
+        REQUIRE(replayed.apply(command, now) == outcome);
+      else
+        REQUIRE(engine.totals() == before);
+    }
+    Rows rows, replayed_rows;
+    engine.take_changes(rows);
+    replayed.take_changes(replayed_rows);
+    REQUIRE(replayed.totals() == engine.totals());
+    REQUIRE(lines(replayed_rows) == lines(rows));
+    REQUIRE(state_of(replayed) == state_of(engine));
+  }
+}
+
+TEST_CASE("commands located and prefetched ahead of being applied have the same outcomes") {
+  for (int round = 0; round < rounds; ++round) {
+    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    Exchange plain, ahead;
+    while (plain.totals().orders < commands_per_round / 2) {
+      // The later commands of a batch name accounts and orders that its earlier ones create and close.
+      std::vector<Command> batch;
+      for (auto size = 1 + commands.below(40); size > 0; --size)
+        batch.push_back(commands.next(plain.totals().orders + commands.below(batch.size() + 1)));
+      const Timestamp now = commands.next_time();
+      const std::size_t locate_ahead = 1 + commands.below(40), prefetch_ahead = commands.below(locate_ahead);
+      std::vector<Exchange::Located> located;
+      for (std::size_t at = 0; at < batch.size(); ++at) {
+        INFO("--seed " << test_seed() << ", round " << round << ": " << print(batch[at]));
+        while (located.size() < std::min(at + locate_ahead, batch.size()))
+          located.push_back(ahead.locate(batch[located.size()]));
+        if (at + prefetch_ahead < batch.size()) ahead.prefetch(batch[at + prefetch_ahead], located[at + prefetch_ahead]);
+        REQUIRE(ahead.apply(batch[at], now, located[at]) == plain.apply(batch[at], now));
+        REQUIRE(ahead.totals() == plain.totals());
+      }
+      REQUIRE(ahead.check_invariants() == "");
+      REQUIRE(state_of(ahead) == state_of(plain));
+      Rows rows, plain_rows;
+      ahead.release_closed(ahead.take_changes(rows));
+      plain.release_closed(plain.take_changes(plain_rows));
+      REQUIRE(lines(rows) == lines(plain_rows));
+    }
+  }
+}
+
+TEST_CASE("locating and prefetching change nothing") {
+  RandomCommands commands(test_seed(), false);
+  Exchange engine;
+  for (int i = 0; i < 2'000; ++i) {
+    const Command command = commands.next(engine.totals().orders);
+    INFO("--seed " << test_seed() << ": " << print(command));
+    const Totals totals = engine.totals();
+    const auto state = state_of(engine);
+    const std::size_t rows = engine.changed_rows(), orders = engine.orders_in_memory();
+    engine.prefetch(command, engine.locate(command));
+    engine.prefetch(command, {});
+    REQUIRE(engine.totals() == totals);
+    REQUIRE(state_of(engine) == state);
+    REQUIRE(engine.changed_rows() == rows);
+    REQUIRE(engine.orders_in_memory() == orders);
+    engine.apply(command, commands.next_time());
+  }
+}
