@@ -1,0 +1,71 @@
+#pragma once
+// TCP as the load generator needs it: non-blocking sockets, and one blocking round trip for the set-up.
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace exchange::loadgen {
+
+// The server cannot be reached, or went away before the measurement.
+struct Unreachable : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+// The user wants us to stop.
+struct Interrupted : std::exception {};
+
+// Set by a signal handler.
+using StopFlag = std::atomic<bool>;
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+  void close();
+  int number() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+struct Address {
+  std::string text;  // HOST:PORT
+  sockaddr_storage storage{};
+  socklen_t bytes = 0;
+};
+
+// Of "HOST:PORT". Throws Unreachable where the name has no address.
+Address resolve(const std::string& host_and_port);
+
+struct Connecting {
+  Descriptor socket;  // without one, `error` says why
+  int error = 0;      // errno; EINPROGRESS: wait until it is writable
+};
+Connecting start_connect(const Address& address);
+// errno of a connection that was in progress; 0: connected.
+int connect_result(int socket);
+// Makes close() send a reset: no port is left waiting, and a server's unread bytes are dropped.
+void reset_on_close(int socket);
+
+// Waits for `events` of poll(2) on `descriptor`. False after `timeout_s`; throws Interrupted once `stop` is set.
+bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& stop);
+
+// Sends `request` on a connection of its own and returns what came once `is_complete` says so of it. An
+// empty request only tries whether the server is there. Throws Unreachable, Interrupted.
+std::string round_trip(const Address& address, std::string_view request, double timeout_s, const StopFlag& stop,
+                       const std::function<bool(std::string_view)>& is_complete);
+
+}  // namespace exchange::loadgen
