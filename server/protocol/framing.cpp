@@ -1,11 +1,13 @@
 #include "protocol/framing.hpp"
 
+#include <algorithm>
+
 namespace exchange {
 
+std::size_t blank_bytes(std::string_view buffer) { return std::min(buffer.find_first_not_of(" \t\r\n"), buffer.size()); }
+
 Frame find_frame(std::string_view buffer, const ProtocolLimits& limits) {
-  Frame frame{.state = Frame::State::incomplete};
-  while (frame.skip < buffer.size() && std::string_view(" \t\r\n").find(buffer[frame.skip]) != std::string_view::npos)
-    ++frame.skip;
+  Frame frame{.state = Frame::State::incomplete, .skip = blank_bytes(buffer)};
   const std::string_view line = buffer.substr(frame.skip);
   const auto bad = [&](std::string_view problem) {
     frame.state = Frame::State::bad;

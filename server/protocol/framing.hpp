@@ -18,6 +18,9 @@ struct Frame {
   std::string_view problem;     // bad: a sentence for the client
 };
 
+// How many bytes of blank space, as may stand between frames, `buffer` begins with.
+std::size_t blank_bytes(std::string_view buffer);
+
 // The first frame in `buffer`.
 Frame find_frame(std::string_view buffer, const ProtocolLimits& limits);
 

@@ -27,7 +27,7 @@ struct Request {
 };
 
 // Reads a document, adding its leaves to `leaves` and their commands, in the same order, to `commands`.
-// `text` is changed; views into it end up in `leaves`.
+// `text` is changed, and text[size] must be there (XmlDocument::parse); views into it end up in `leaves`.
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits, XmlDocument& document,
                      std::vector<Leaf>& leaves, std::vector<Command>& commands);
 

@@ -20,28 +20,28 @@ XmlDocument& thread_document() {
 std::span<char> Session::read_space() {
   if (begin_ == end_) begin_ = end_ = 0;
   const std::size_t held = end_ - begin_;
-  std::size_t size = std::max(buffer_.size(), limits_.read_buffer_bytes_min);
+  std::size_t size = std::max(space(), limits_.read_buffer_bytes_min);
   if (read_was_full_ && size < limits_.read_buffer_bytes_max) size *= 2;
   // A large frame's space grows with the bytes that came, not with the length that was claimed.
   if (bytes_wanted_ > size && held * 2 > size) size = std::min(bytes_wanted_, size * 2);
-  if (size > buffer_.size()) {
-    std::vector<char> larger(size);
+  if (size > space()) {
+    std::vector<char> larger(size + 1);
     std::copy(buffer_.begin() + std::ptrdiff_t(begin_), buffer_.begin() + std::ptrdiff_t(end_), larger.begin());
     buffer_.swap(larger);
     begin_ = 0;
     end_ = held;
-  } else if (begin_ > 0 && (buffer_.size() - end_) * 2 < buffer_.size()) {
+  } else if (begin_ > 0 && (space() - end_) * 2 < space()) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, held);
     begin_ = 0;
     end_ = held;
   }
-  return {buffer_.data() + end_, buffer_.size() - end_};
+  return {buffer_.data() + end_, space() - end_};
 }
 
 void Session::received(std::size_t bytes) {
-  ENSURE(bytes <= buffer_.size() - end_);
+  ENSURE(bytes <= space() - end_);
   end_ += bytes;
-  read_was_full_ = end_ == buffer_.size();
+  read_was_full_ = end_ == space();
 }
 
 bool Session::take_wave() {
@@ -89,6 +89,7 @@ void Session::reply(std::span<const Outcome> outcomes) {
   requests_.clear();
   leaves_.clear();
   commands_.clear();
+  begin_ += blank_bytes({buffer_.data() + begin_, end_ - begin_});
   if (refused_ || (limits_.close_after_reply && begin_ == end_)) finished_ = true;
   shrink();
 }
@@ -101,9 +102,10 @@ void Session::shrink() {
     commands_.shrink_to_fit();
     requests_.shrink_to_fit();
   }
-  if (begin_ == end_ && buffer_.size() > limits_.read_buffer_bytes_max) {
+  if (begin_ == end_ && space() > limits_.read_buffer_bytes_max) {
     buffer_ = {};
     begin_ = end_ = 0;
+    read_was_full_ = false;
   }
 }
 

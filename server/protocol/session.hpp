@@ -51,7 +51,9 @@ class Session {
   void shrink();
 
   const ProtocolLimits& limits_;
-  std::vector<char> buffer_;
+  std::size_t space() const { return buffer_.empty() ? 0 : buffer_.size() - 1; }
+
+  std::vector<char> buffer_;  // and one byte more, which parsing needs behind a frame
   std::size_t begin_ = 0, end_ = 0;  // bytes received and not consumed yet
   std::size_t bytes_wanted_ = 0;     // of the frame that is under way, when its length is known
   bool read_was_full_ = false;

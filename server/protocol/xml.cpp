@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace exchange {
 namespace {
@@ -13,24 +14,43 @@ bool is_xml_char(std::uint32_t c) {
          (c >= 0x10000 && c <= 0x10FFFF);
 }
 
-// Bytes of the UTF-8 sequence at `at` when it is a well-formed one (Unicode, table 3-7) of an XML Char; else 0.
+// XML 1.0, productions 4 and 4a, beyond ASCII; pugixml has checked what is within it.
+bool is_name_char(std::uint32_t c, bool first) {
+  const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
+  if (c < 0x80 || (in(0xC0, 0x2FF) && c != 0xD7 && c != 0xF7) || in(0x370, 0x37D) || in(0x37F, 0x1FFF) || in(0x200C, 0x200D) ||
+      in(0x2070, 0x218F) || in(0x2C00, 0x2FEF) || in(0x3001, 0xD7FF) || in(0xF900, 0xFDCF) || in(0xFDF0, 0xFFFD) ||
+      in(0x10000, 0xEFFFF))
+    return true;
+  return !first && (c == 0xB7 || in(0x300, 0x36F) || in(0x203F, 0x2040));
+}
+
+// The code point of the well-formed sequence of `length` bytes at `at`.
+std::uint32_t decode_utf8(const unsigned char* at, std::size_t length) {
+  if (length == 1) return at[0];
+  std::uint32_t c = at[0] & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) c = c << 6 | (at[i] & 0x3Fu);
+  return c;
+}
+
+// Bytes of the UTF-8 sequence at `at` when it is a well-formed one of an XML Char; else 0.
 std::size_t utf8_char(const unsigned char* at, std::size_t left) {
-  const auto continuation = [&](std::size_t i) { return i < left && (at[i] & 0xC0) == 0x80; };
-  const unsigned char first = at[0];
-  if (first < 0x80) return is_xml_char(first) ? 1 : 0;
-  if (first >= 0xC2 && first <= 0xDF) return continuation(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    if (!continuation(1) || !continuation(2)) return 0;
-    const std::uint32_t c = std::uint32_t(first & 0x0F) << 12 | std::uint32_t(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
-    return c >= 0x800 && is_xml_char(c) ? 3 : 0;
+  const std::size_t length = at[0] < 0x80 ? 1 : at[0] < 0xC0 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : at[0] < 0xF8 ? 4 : 0;
+  if (length == 0 || length > left) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((at[i] & 0xC0) != 0x80) return 0;
+  constexpr std::uint32_t shortest[] = {0, 0, 0x80, 0x800, 0x10000};  // an overlong form is not UTF-8
+  const std::uint32_t c = decode_utf8(at, length);
+  return c >= shortest[length] && is_xml_char(c) ? length : 0;
+}
+
+bool is_name(const char* text) {
+  const auto* at = reinterpret_cast<const unsigned char*>(text);
+  for (bool first = true; *at != 0; first = false) {
+    const std::size_t length = *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
+    if (!is_name_char(decode_utf8(at, length), first)) return false;
+    at += length;
   }
-  if (first >= 0xF0 && first <= 0xF4) {
-    if (!continuation(1) || !continuation(2) || !continuation(3)) return 0;
-    const std::uint32_t c = std::uint32_t(first & 0x07) << 18 | std::uint32_t(at[1] & 0x3F) << 12 |
-                            std::uint32_t(at[2] & 0x3F) << 6 | (at[3] & 0x3F);
-    return c >= 0x10000 && is_xml_char(c) ? 4 : 0;
-  }
-  return 0;
+  return true;
 }
 
 bool all_xml_chars(const char* text, std::size_t size) {
@@ -107,6 +127,7 @@ const char* attributes_problem(const pugi::xml_node& element, const ProtocolLimi
   std::size_t count = 0;
   for (auto attribute = element.first_attribute(); attribute; attribute = attribute.next_attribute()) {
     if (++count > limits.xml_attributes_max) return "too many attributes on one element";
+    if (!is_name(attribute.name())) return "bad name";
     for (auto earlier = element.first_attribute(); earlier != attribute; earlier = earlier.next_attribute())
       if (std::strcmp(earlier.name(), attribute.name()) == 0) return "repeated attribute";
     const std::string_view value = attribute.value();
@@ -122,11 +143,13 @@ const char* misc_problem(const pugi::xml_node& node) {
   if (node.type() == pugi::node_declaration) return "XML declaration not at the start";
   if (node.type() == pugi::node_comment && (value.find("--") != std::string_view::npos || value.ends_with('-')))
     return "'--' in a comment";
+  if (node.type() == pugi::node_pi && !is_name(node.name())) return "bad name";
   return nullptr;
 }
 
 const char* content_problem(const pugi::xml_node& element, std::size_t depth, const ProtocolLimits& limits) {
   if (depth > limits.xml_depth_max) return "elements nested too deep";
+  if (!is_name(element.name())) return "bad name";
   if (const char* problem = attributes_problem(element, limits)) return problem;
   for (auto child = element.first_child(); child; child = child.next_sibling()) {
     const char* problem = nullptr;
@@ -150,16 +173,49 @@ bool equal_ignoring_case(std::string_view a, std::string_view lower) {
   return true;
 }
 
-const char* declaration_problem(const pugi::xml_node& declaration) {
-  const std::string_view version = declaration.attribute("version").value();
-  if (version != "1.0" && version != "1.1") return "unknown XML version";
-  const auto encoding = declaration.attribute("encoding");
-  if (encoding && !equal_ignoring_case(encoding.value(), "utf-8") && !equal_ignoring_case(encoding.value(), "us-ascii"))
-    return "encodings other than UTF-8 are not accepted";
-  return nullptr;
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+// Takes the next ` name = "value"` off `text`; false where it is none.
+bool take_pseudo_attribute(std::string_view& rest, std::string_view& name, std::string_view& value) {
+  std::string_view text = rest;
+  const auto skip_blank = [&] {
+    const std::size_t before = text.size();
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    return text.size() < before;
+  };
+  if (!skip_blank()) return false;
+  const std::size_t name_end = text.find_first_of("= \t\r\n");
+  name = text.substr(0, name_end);
+  text.remove_prefix(name.size());
+  skip_blank();
+  if (text.empty() || text.front() != '=') return false;
+  text.remove_prefix(1);
+  skip_blank();
+  if (text.empty() || (text.front() != '"' && text.front() != '\'')) return false;
+  const std::size_t close = text.find(text.front(), 1);
+  if (close == std::string_view::npos) return false;
+  value = text.substr(1, close - 1);
+  rest = text.substr(close + 1);
+  return true;
 }
 
-const char* document_problem(const pugi::xml_document& document, bool declaration_first, const ProtocolLimits& limits) {
+// What stands between "<?xml" and "?>" (XML 1.0, production 23). pugixml would let nearly anything pass.
+const char* declaration_problem(std::string_view text) {
+  std::string_view name, value;
+  bool more = take_pseudo_attribute(text, name, value);
+  if (!more || name != "version" || (value != "1.0" && value != "1.1")) return "unknown XML version";
+  more = take_pseudo_attribute(text, name, value);
+  if (more && name == "encoding") {
+    if (!equal_ignoring_case(value, "utf-8") && !equal_ignoring_case(value, "us-ascii"))
+      return "encodings other than UTF-8 are not accepted";
+    more = take_pseudo_attribute(text, name, value);
+  }
+  if (more && name == "standalone" && (value == "yes" || value == "no")) more = take_pseudo_attribute(text, name, value);
+  const bool rest_blank = text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  return more || !rest_blank ? "bad XML declaration" : nullptr;
+}
+
+const char* document_problem(const pugi::xml_document& document, const ProtocolLimits& limits) {
   bool root_seen = false;
   for (auto node = document.first_child(); node; node = node.next_sibling()) {
     const char* problem = nullptr;
@@ -169,8 +225,6 @@ const char* document_problem(const pugi::xml_document& document, bool declaratio
       problem = content_problem(node, 1, limits);
     } else if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) {
       return "text outside the root element";
-    } else if (node.type() == pugi::node_declaration && declaration_first && !node.previous_sibling()) {
-      problem = declaration_problem(node);
     } else {
       problem = misc_problem(node);
     }
@@ -179,27 +233,35 @@ const char* document_problem(const pugi::xml_document& document, bool declaratio
   return root_seen ? nullptr : "no root element";
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
 }  // namespace
 
 std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimits& limits) {
-  if (size >= 3 && std::memcmp(text, "\xEF\xBB\xBF", 3) == 0) {  // a byte order mark is no content
-    text += 3;
-    size -= 3;
+  const auto malformed = [](const char* problem) { return std::string("malformed XML: ") + problem; };
+  char* const end = text + size;
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF", declaration = "<?xml";
+  const bool marked = std::string_view(text, size).starts_with(byte_order_mark);
+  if (marked) text += byte_order_mark.size();
+  if (!all_xml_chars(text, std::size_t(end - text))) return malformed("not UTF-8, or a character that XML does not allow");
+  const std::string_view all(text, std::size_t(end - text));
+  if (all.starts_with(declaration) && all.size() > declaration.size() && (is_blank(all[declaration.size()]) || all[declaration.size()] == '?')) {
+    const std::size_t close = all.find("?>");
+    if (close == std::string_view::npos) return malformed("XML declaration not closed");
+    if (const char* problem = declaration_problem(all.substr(declaration.size(), close - declaration.size()))) return malformed(problem);
+    text += close + 2;
   }
-  if (!all_xml_chars(text, size)) return "malformed XML: not UTF-8, or a character that XML does not allow";
-  const bool declaration_first = size >= 5 && std::memcmp(text, "<?xml", 5) == 0;
+  // pugixml would skip it.
+  if (std::string_view(text, std::size_t(end - text)).starts_with(byte_order_mark)) return malformed("a byte order mark not at the start");
 
   // References stay as written: unresolved, "&foo;" and "&amp;foo;" can still be told apart, and values
   // can be repeated to the client as it wrote them. White space alone outside leaves is dropped.
   constexpr unsigned flags = pugi::parse_cdata | pugi::parse_comments | pugi::parse_pi | pugi::parse_declaration |
                              pugi::parse_doctype | pugi::parse_fragment;
-  const auto result = document_.load_buffer_inplace(text, size, flags, pugi::encoding_utf8);
-  if (!result) return std::string("malformed XML: ") + result.description();
-  if (const char* problem = document_problem(document_, declaration_first, limits))
-    return std::string("malformed XML: ") + problem;
-  return {};
+  // pugixml ends its text by overwriting the last character, and may forget what that was: give it a blank.
+  const char behind = std::exchange(*end, ' ');
+  const auto result = document_.load_buffer_inplace(text, std::size_t(end - text) + 1, flags, pugi::encoding_utf8);
+  const char* problem = result ? document_problem(document_, limits) : result.description();
+  *end = behind;
+  return problem != nullptr ? malformed(problem) : std::string();
 }
 
 std::string_view raw_attribute(const pugi::xml_node& element, const char* name) {

@@ -13,7 +13,8 @@ namespace exchange {
 
 class XmlDocument {
  public:
-  // Parses `text` in place: `text` is changed, and views into it stay good while it lives.
+  // Parses `text` in place: it is changed, and views into it stay good while it lives. The byte behind
+  // it, text[size], must be there too; it is as before afterwards.
   // Returns an empty string, or why this is not a document we take.
   std::string parse(char* text, std::size_t size, const ProtocolLimits& limits);
   // The one root element of the last good parse.

@@ -87,15 +87,22 @@ int main(int argc, char** argv) {
     std::uint64_t opened = 0, canceled = 0, rejected = 0;
     std::size_t count = 0;
     const auto start = std::chrono::steady_clock::now();
-    const Command* const end = stream.commands.data() + stream.commands.size();
-    for (const Command& command : stream.commands) {
-      if (&command + 16 < end) engine.prefetch_far(*(&command + 16));
-      if (&command + 8 < end) engine.prefetch_near(*(&command + 8));
-      const Outcome outcome = engine.apply(command, {});
+    // As the core does with a batch.
+    constexpr std::size_t ahead_far = 16, ahead_near = 8;
+    std::vector<Exchange::Located> located(ahead_far);
+    const std::vector<Command>& all = stream.commands;
+    for (std::size_t i = 0; i < std::min(ahead_far, all.size()); ++i) located[i] = engine.locate(all[i]);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i + ahead_near < all.size()) engine.prefetch(all[i + ahead_near], located[(i + ahead_near) % ahead_far]);
+      const Outcome outcome = engine.apply(all[i], {}, located[i % ahead_far]);
       opened += std::holds_alternative<Opened>(outcome);
       canceled += std::holds_alternative<Canceled>(outcome);
       rejected += std::holds_alternative<Rejected>(outcome);
-      if (++count % 1'000 == 0) engine.release_closed(engine.take_changes(rows));
+      if (++count % 1'000 == 0) {
+        engine.release_closed(engine.take_changes(rows));
+        for (Exchange::Located& stale : located) stale = {};
+      }
+      if (i + ahead_far < all.size()) located[i % ahead_far] = engine.locate(all[i + ahead_far]);
     }
     const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start;
     ns_per_command.push_back(elapsed.count() / double(stream.commands.size()));

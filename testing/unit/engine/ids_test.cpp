@@ -52,3 +52,19 @@ TEST_CASE("a timestamp prints as whole seconds") {
   CHECK(Timestamp{1'999'999}.seconds() == 1);
   CHECK(Timestamp{2'000'000}.seconds() == 2);
 }
+
+TEST_CASE("ids are equal where every character is, whatever their length") {
+  const std::string text(64, '7');
+  for (std::size_t size = 1; size <= 64; ++size) {
+    INFO(size);
+    const AccountId id(text.substr(0, size));
+    CHECK(id == AccountId(text.substr(0, size)));
+    for (std::size_t other = 0; other < size; ++other) {
+      CHECK_FALSE(id == AccountId(text.substr(0, other)));
+      CHECK_FALSE(AccountId(text.substr(0, other)) == id);
+      std::string changed = text.substr(0, size);
+      changed[other] = '8';
+      CHECK_FALSE(id == AccountId(changed));
+    }
+  }
+}

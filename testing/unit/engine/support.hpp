@@ -66,9 +66,9 @@ inline std::vector<std::string> lines(const Rows& rows) {
     lines.push_back("position " + number(r.account) + " " + number(r.symbol) + ": " + to_string(r.shares));
   for (const OrderRow& r : rows.orders)
     lines.push_back("order " + number(r.id) + ": account " + number(r.account) +
-                    (r.side == Side::buy ? " buys " : " sells ") + to_string(r.shares) + " of " + number(r.symbol) + " @" +
-                    to_string(r.limit) + " at " + print(r.opened_at) + ", open " + to_string(r.open) + ", canceled " + to_string(r.canceled) + " at " +
-                    print(r.canceled_at));
+                    (r.side == Side::buy ? " buys " : " sells ") + to_string(r.shares) + " of " + number(r.symbol) +
+                    " @" + to_string(r.limit) + " at " + print(r.opened_at) + ", open " + to_string(r.open) +
+                    ", canceled " + to_string(r.canceled) + " at " + print(r.canceled_at));
   for (const ExecutionRow& r : rows.executions)
     lines.push_back("execution " + number(r.id) + ": buy " + number(r.buy_order) + " sell " + number(r.sell_order) + " " +
                     to_string(r.shares) + " of " + number(r.symbol) + " @" + to_string(r.price) + " at " + print(r.time));

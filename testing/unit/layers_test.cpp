@@ -1,0 +1,252 @@
+// The arrows of DESIGN.md, "Layers", as a test: reads every #include under server/, client/ and testing/
+// and names file:line of each that goes against them.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using Lines = std::vector<std::string>;
+
+// What the files of a layer may include of the project. A file directly in server/ or client/ is a layer of its
+// own. A layer without a line here is a violation: whoever adds one says here what it stands on.
+const std::map<std::string, std::set<std::string>> allowed = {
+    {"server/options", {"server/options"}},
+    {"server/main.cpp", {"server/*"}},
+    {"server/engine", {"server/engine"}},
+    {"server/metrics", {"server/metrics"}},
+    {"server/protocol", {"server/engine", "server/protocol", "server/options"}},
+    {"server/store", {"server/engine", "server/metrics", "server/store"}},
+    {"server/core", {"server/engine", "server/store", "server/metrics", "server/core", "server/options"}},
+    {"server/transport", {"server/protocol", "server/core", "server/engine", "server/metrics", "server/transport", "server/options"}},
+    {"server/dashboard", {"server/metrics", "server/dashboard", "server/options"}},
+    {"client", {"client", "server/protocol", "server/engine", "server/metrics", "server/options"}},
+    {"testing", {"server/*", "client", "testing"}},
+};
+
+// The engine is pure (DESIGN.md, "The engine").
+const std::set<std::string> system_headers_of_engine = {"sys/mman.h"};
+const std::set<std::string> std_headers_not_for_engine = {"chrono",    "thread", "mutex",  "shared_mutex", "condition_variable", "future", "atomic", "semaphore",
+                                                          "stop_token", "latch",  "barrier", "random",      "fstream",            "iostream", "filesystem"};
+const std::regex not_for_engine(R"(\b(double|float|std::chrono::\w+|(system|steady|high_resolution)_clock|std::(j?thread|\w*mutex)|random_device)\b)");
+
+std::string layer_of(const fs::path& path) {  // relative to the project
+  auto part = path.begin();
+  const std::string top = *part;
+  if (top != "server" || ++part == path.end()) return top;
+  if (path.stem() == "options" && std::next(part) == path.end()) return "server/options";
+  return top + "/" + part->string();
+}
+
+bool is_allowed(const std::string& from, const std::string& to) {
+  const std::set<std::string>& targets = allowed.at(from);
+  return targets.contains(to) || (to.starts_with("server/") && targets.contains("server/*"));
+}
+
+// Blanks comments and the contents of literals, keeping every line where it is.
+std::string code_only(std::string text) {
+  const auto skip_until = [&](std::size_t& at, std::string_view end, std::size_t opening) {
+    for (std::size_t i = 0; at < text.size() && (i < opening || !std::string_view(text).substr(at).starts_with(end)); ++at, ++i) {
+      if (end.size() == 1 && end != "\n") {  // a literal: ends with its line at the latest
+        if (text[at] == '\n') return;
+        if (text[at] == '\\' && at + 1 < text.size() && text[at + 1] != '\n') text[at++] = ' ';
+      }
+      if (text[at] != '\n') text[at] = ' ';
+    }
+    for (std::size_t i = 0; i < end.size() && at < text.size() && end != "\n"; ++i) text[at++] = ' ';
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(at);
+    const bool separator = at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1])) && rest[0] == '\'';  // 1'000
+    if (rest.starts_with("//"))
+      skip_until(at, "\n", 2);
+    else if (rest.starts_with("/*"))
+      skip_until(at, "*/", 2);
+    else if (rest[0] == '"')
+      skip_until(at, "\"", 1);
+    else if (rest[0] == '\'' && !separator)
+      skip_until(at, "'", 1);
+    else
+      ++at;
+  }
+  return text;
+}
+
+class Inspector {
+ public:
+  explicit Inspector(fs::path root) : root_(std::move(root)) {}
+
+  Lines violations() {
+    for (const char* top : {"server", "client", "testing"})
+      for (const auto& entry : fs::recursive_directory_iterator(root_ / top))
+        if (entry.is_regular_file() && is_source(entry.path())) inspect(entry.path());
+    std::sort(violations_.begin(), violations_.end());
+    return violations_;
+  }
+  std::size_t files() const { return files_; }
+  std::size_t project_includes() const { return project_includes_; }
+
+ private:
+  static bool is_source(const fs::path& path) {
+    static const std::set<std::string> extensions = {".cpp", ".hpp", ".h", ".in", ".c", ".cc", ".ipp", ".inl"};
+    return extensions.contains(path.extension());
+  }
+
+  void inspect(const fs::path& path) {
+    ++files_;
+    file_ = fs::relative(path, root_);
+    layer_ = layer_of(file_);
+    if (!allowed.contains(layer_)) return violation(1, "no rule says what layer " + layer_ + " may include");
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    std::istringstream lines(text.str()), code(code_only(text.str()));
+    std::string line, code_line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+      std::getline(code, code_line);
+      inspect_line(number, line, code_line);
+    }
+  }
+
+  void inspect_line(int number, const std::string& line, const std::string& code) {
+    static const std::regex directive(R"(^\s*#\s*include\b)"), include(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
+    if (std::smatch match; std::regex_search(code, directive)) {
+      if (!std::regex_match(line, match, include)) return violation(number, "an include that cannot be read: " + line);
+      return inspect_include(number, match[2], match[1] == "\"");
+    }
+    if (std::smatch match; layer_ == "server/engine" && std::regex_search(code, match, not_for_engine))
+      violation(number, "the engine is pure and uses '" + match.str() + "'");
+  }
+
+  void inspect_include(int number, const std::string& name, bool quoted) {
+    if (name.find("..") != std::string::npos) return violation(number, "includes " + name + " around the include paths");
+    const fs::path target = resolve(name, quoted);
+    if (!target.empty()) {
+      ++project_includes_;
+      if (!is_allowed(layer_, layer_of(target)))
+        violation(number, layer_ + " may not include " + name + " of " + layer_of(target));
+      return;
+    }
+    if (quoted) return violation(number, "includes " + name + ", which is not of this project");
+    static const std::regex std_header("[a-z_0-9]+");
+    if (layer_ == "server/engine" && !system_headers_of_engine.contains(name) &&
+        (!std::regex_match(name, std_header) || std_headers_not_for_engine.contains(name)))
+      violation(number, "the engine is pure and includes <" + name + ">");
+  }
+
+  // The file of the project that an include finds, relative to the project; empty where there is none.
+  fs::path resolve(const std::string& name, bool quoted) const {
+    Lines places = {"server", "client", "testing", ""};
+    if (quoted) places.insert(places.begin(), file_.parent_path().string());
+    for (const std::string& place : places) {
+      const fs::path path = fs::path(place) / name;
+      if (fs::is_regular_file(root_ / path) || fs::is_regular_file(root_ / (path.string() + ".in"))) return path.lexically_normal();
+    }
+    return {};
+  }
+
+  void violation(int line, const std::string& what) {
+    violations_.push_back(file_.string() + ":" + std::to_string(line) + ": " + what);
+  }
+
+  const fs::path root_;
+  fs::path file_;
+  std::string layer_;
+  Lines violations_;
+  std::size_t files_ = 0, project_includes_ = 0;
+};
+
+// A copy of the tree's sources, to plant violations in.
+class Copy {
+ public:
+  Copy() : root_(fs::temp_directory_path() / ("layers_test." + std::to_string(std::random_device()()))) {
+    fs::create_directories(root_);
+    for (const char* top : {"server", "client", "testing"})
+      fs::copy(fs::path(PROJECT_ROOT) / top, root_ / top, fs::copy_options::recursive);
+  }
+  ~Copy() { fs::remove_all(root_); }
+
+  // What is found with these lines in front of a file, which is made where it is new.
+  Lines violations_with(const std::string& file, const std::string& lines) const {
+    const fs::path path = root_ / file;
+    const bool is_new = !fs::exists(path);
+    fs::create_directories(path.parent_path());
+    std::stringstream original;
+    if (!is_new) original << std::ifstream(path).rdbuf();
+    std::ofstream(path) << lines << original.str();
+    Lines found = Inspector(root_).violations();
+    if (is_new)
+      fs::remove(path);
+    else
+      std::ofstream(path) << original.str();
+    return found;
+  }
+
+ private:
+  const fs::path root_;
+};
+
+}  // namespace
+
+TEST_CASE("no include goes against the arrows") {
+  Inspector inspector(PROJECT_ROOT);
+  std::string found;
+  for (const std::string& violation : inspector.violations()) found += violation + "\n";
+  CHECK(found == "");
+  CHECK(inspector.files() > 50);  // it did look
+  CHECK(inspector.project_includes() > 100);
+}
+
+TEST_CASE("a planted violation is found, with its file and line") {
+  const Copy copy;
+  const struct {
+    std::string file, lines, found;
+  } planted[] = {
+      {"server/engine/decimal.cpp", "\n#include \"core/clock.hpp\"\n", ":2: server/engine may not include core/clock.hpp of server/core"},
+      {"server/engine/decimal.cpp", "#include \"options.hpp\"\n", ":1: server/engine may not include options.hpp of server/options"},
+      {"server/engine/decimal.cpp", "#include <pugixml.hpp>\n", ":1: the engine is pure and includes <pugixml.hpp>"},
+      {"server/engine/decimal.cpp", "#include <boost/crc.hpp>\n", ":1: the engine is pure and includes <boost/crc.hpp>"},
+      {"server/engine/decimal.cpp", "  #  include <mutex>\n", ":1: the engine is pure and includes <mutex>"},
+      {"server/engine/ids.hpp", "// double\nstatic double x;\n", ":2: the engine is pure and uses 'double'"},
+      {"server/engine/ids.hpp", "inline auto f() { return std::chrono::system_clock::now(); }\n", ":1: the engine is pure and uses 'std::chrono::system_clock'"},
+      {"server/engine/ids.hpp", "std::mutex m; /* std::thread */\n", ":1: the engine is pure and uses 'std::mutex'"},
+      {"server/metrics/metrics.hpp", "#include \"engine/ids.hpp\"\n", ":1: server/metrics may not include engine/ids.hpp of server/engine"},
+      {"server/protocol/xml.cpp", "#include \"core/service.hpp\"\n", ":1: server/protocol may not include core/service.hpp of server/core"},
+      {"server/protocol/xml.cpp", "#include <metrics/metrics.hpp>\n", ":1: server/protocol may not include metrics/metrics.hpp of server/metrics"},
+      {"server/store/sqlite.cpp", "#include \"options.hpp\"\n", ":1: server/store may not include options.hpp of server/options"},
+      {"server/store/sqlite.cpp", "#include \"core/clock.hpp\"\n", ":1: server/store may not include core/clock.hpp of server/core"},
+      {"server/core/core.cpp", "#include \"protocol/session.hpp\"\n", ":1: server/core may not include protocol/session.hpp of server/protocol"},
+      {"server/transport/listener.cpp", "#include \"store/store.hpp\"\n", ":1: server/transport may not include store/store.hpp of server/store"},
+      {"server/transport/listener.cpp", "#include \"catch.hpp\"\n", ":1: server/transport may not include catch.hpp of testing"},
+      {"server/main.cpp", "#include \"testing/catch.hpp\"\n", ":1: server/main.cpp may not include testing/catch.hpp of testing"},
+      {"server/options.hpp", "#include \"engine/ids.hpp\"\n", ":1: server/options may not include engine/ids.hpp of server/engine"},
+      {"server/core/core.cpp", "#include \"../transport/transport.hpp\"\n", ":1: includes ../transport/transport.hpp around the include paths"},
+      {"server/core/core.cpp", "#include \"nowhere.hpp\"\n", ":1: includes nowhere.hpp, which is not of this project"},
+      {"server/core/core.cpp", "#include WHAT\n", ":1: an include that cannot be read: #include WHAT"},
+      {"server/newcomer/new.cpp", "", ":1: no rule says what layer server/newcomer may include"},
+      {"client/planted.cpp", "#include \"transport/transport.hpp\"\n", ":1: client may not include transport/transport.hpp of server/transport"},
+      {"client/planted.cpp", "#include \"core/core.hpp\"\n", ":1: client may not include core/core.hpp of server/core"},
+      {"client/planted.cpp", "#include \"catch.hpp\"\n", ":1: client may not include catch.hpp of testing"},
+  };
+  for (const auto& p : planted) CHECK(copy.violations_with(p.file, p.lines) == Lines{p.file + p.found});
+}
+
+TEST_CASE("what goes along the arrows, or only looks like an include, is no violation") {
+  const Copy copy;
+  CHECK(copy.violations_with("server/engine/decimal.cpp", "#include <vector>\n#include <sys/mman.h>\n#include \"engine/pool.hpp\"\n") == Lines{});
+  CHECK(copy.violations_with("server/engine/decimal.cpp", "/*\n#include \"core/core.hpp\"\n*/ // float\nconst char* s = \"double\";\n") == Lines{});
+  CHECK(copy.violations_with("server/protocol/xml.cpp", "#include \"engine/ids.hpp\"\n#include \"options.hpp\"\n") == Lines{});
+  CHECK(copy.violations_with("client/planted.cpp", "#include \"protocol/session.hpp\"\n#include \"metrics/histogram.hpp\"\n") == Lines{});
+  CHECK(copy.violations_with("testing/planted.cpp", "#include \"core/core.hpp\"\n#include \"transport/transport.hpp\"\n") == Lines{});
+}

@@ -1,0 +1,189 @@
+#include "protocol/framing.hpp"
+
+#include "unit/protocol/support.hpp"
+
+using namespace exchange;
+
+namespace {
+
+const std::string create = R"(<create><account id="1" balance="5"/></create>)";
+const std::string created = results(R"(<created id="1"/>)");
+const std::string again = R"(<create><symbol sym="S"/></create>)";
+const std::string again_created = results(R"(<created sym="S"/>)");
+
+std::string describe(const Frame& frame) {
+  switch (frame.state) {
+    case Frame::State::incomplete:
+      return "incomplete skip " + std::to_string(frame.skip) + " wants " + std::to_string(frame.bytes_wanted);
+    case Frame::State::complete:
+      return "complete " + std::to_string(frame.skip) + "+" + std::to_string(frame.header) + "+" + std::to_string(frame.bytes);
+    case Frame::State::bad: return std::string(frame.problem);
+  }
+  return "?";
+}
+std::string find(std::string_view buffer) { return describe(find_frame(buffer, ProtocolLimits{})); }
+
+const std::string bad_digits = "bad framing: a request begins with its length in digits";
+const std::string bad_newline = "bad framing: the length must be followed by a newline";
+const std::string too_long_line = "bad framing: length line too long";
+const std::string over_limit = "bad framing: request longer than the limit";
+const std::string zero = "bad framing: length is 0";
+
+}  // namespace
+
+TEST_CASE("a frame is a line of digits and as many bytes") {
+  CHECK(find("3\nabc") == "complete 0+2+3");
+  CHECK(find("3\nabcd") == "complete 0+2+3");
+  CHECK(find("10\n0123456789") == "complete 0+3+10");
+  CHECK(find("0003\nabc") == "complete 0+5+3");
+  CHECK(find("3\r\nabc") == "complete 0+3+3");
+  CHECK(find("3\n\n\n\n") == "complete 0+2+3");  // blank bytes of the XML are its own
+}
+
+TEST_CASE("a frame that is still on its way is incomplete, and says how much it wants once it knows") {
+  CHECK(find("") == "incomplete skip 0 wants 0");
+  CHECK(find("1") == "incomplete skip 0 wants 0");
+  CHECK(find("12") == "incomplete skip 0 wants 0");
+  CHECK(find("12\r") == "incomplete skip 0 wants 0");
+  CHECK(find("12\n") == "incomplete skip 0 wants 15");
+  CHECK(find("12\r\n") == "incomplete skip 0 wants 16");
+  CHECK(find("12\n01234567890") == "incomplete skip 0 wants 15");
+  CHECK(find(" \n12\n0") == "incomplete skip 2 wants 17");
+}
+
+TEST_CASE("blank space before a frame is skipped, also where no frame follows yet") {
+  CHECK(find("\n3\nabc") == "complete 1+2+3");
+  CHECK(find(" \t\r\n\n3\nabc") == "complete 5+2+3");
+  CHECK(find(" \r\n") == "incomplete skip 3 wants 0");
+  CHECK(find("\v3\nabc") == bad_digits);
+}
+
+TEST_CASE("what does not begin with a digit is no frame") {
+  for (const std::string bad : {"x", "-1\nabc", "+3\nabc", "<create/>", ".5\n", "\xEF\xBB\xBF" "3\nabc", "٣\nabc"}) CHECK(find(bad) == bad_digits);
+  CHECK(find(std::string_view("\0003\nabc", 6)) == bad_digits);
+}
+
+TEST_CASE("nothing but a newline may follow the digits") {
+  for (const std::string bad : {"3x", "3 \nabc", "3\tabc", "3.0\nabc", "3-\n", "0x3\nabc", "3\rabc", "3\r\r\nabc", "3e1\n"})
+    CHECK(find(bad) == bad_newline);
+  CHECK(find(std::string_view("3\0\nabc", 6)) == bad_newline);
+}
+
+TEST_CASE("a length of nothing is refused however it is written") {
+  CHECK(find("0\n") == zero);
+  CHECK(find("0\r\n") == zero);
+  CHECK(find("0000\nabc") == zero);
+}
+
+TEST_CASE("a length over the limit is refused before its bytes are read, one at the limit is not") {
+  CHECK(find("1048576\n") == "incomplete skip 0 wants 1048584");
+  CHECK(find("1048577\n") == over_limit);
+  CHECK(find("9999999999999999999\n") == over_limit);
+  CHECK(find("18446744073709551617\n") == too_long_line);  // 2^64 + 1 does not wrap to 1
+  CHECK(find("1844674407370955161\n") == over_limit);
+  ProtocolLimits small;
+  small.frame_bytes_max = 4;
+  CHECK(describe(find_frame("4\nabcd", small)) == "complete 0+2+4");
+  CHECK(describe(find_frame("5\nabcde", small)) == over_limit);
+}
+
+TEST_CASE("the newline comes within 20 bytes or never") {
+  const std::string digits19 = "0000000000000000003", digits18 = digits19.substr(1);
+  CHECK(find(digits19 + "\nabc") == "complete 0+20+3");
+  CHECK(find(digits18 + "\r\nabc") == "complete 0+20+3");
+  CHECK(find(digits19 + "\r\nabc") == too_long_line);
+  CHECK(find(digits19) == "incomplete skip 0 wants 0");
+  CHECK(find("0" + digits19) == too_long_line);
+  CHECK(find("0" + digits19 + "\nabc") == too_long_line);
+  CHECK(find(std::string(1'000'000, '1')) == too_long_line);
+  CHECK(find(std::string(1'000'000, ' ') + digits19 + "\nabc") == "complete 1000000+20+3");
+}
+
+TEST_CASE("the same bytes give the same replies however they are sliced") {
+  const std::string good = framed(create);
+  const std::string two = good + framed(again);
+  const struct {
+    std::string bytes, replies;
+  } cases[] = {
+      {good, created},
+      {two, created + again_created},
+      {good + "\n \r\n\t" + framed(again) + "\n", created + again_created},
+      {std::to_string(create.size()) + "\r\n" + create, created},
+      {"\n\n" + good, created},
+      {"", ""},
+      {" \r\n", ""},
+      {good + "\n", created},
+      // Framing that goes wrong after a good request: it is answered, then the error, then the end.
+      {good + "x", created + error_reply(bad_digits) + " [closed]"},
+      {good + "-5\nabc" + good, created + error_reply(bad_digits) + " [closed]"},
+      {good + "0\n" + good, created + error_reply(zero) + " [closed]"},
+      {good + "1048577\n" + good, created + error_reply(over_limit) + " [closed]"},
+      {good + "00000000000000000000003\n" + good, created + error_reply(too_long_line) + " [closed]"},
+      {good + "3 \n" + good, created + error_reply(bad_newline) + " [closed]"},
+      {good + "3\rabc", created + error_reply(bad_newline) + " [closed]"},
+      // The stream ends inside a frame.
+      {good + "3", created + error_reply("bad framing: the stream ended inside a request")},
+      {good + "3\r", created + error_reply("bad framing: the stream ended inside a request")},
+      {good + "3\n", created + error_reply("bad framing: the stream ended inside a request")},
+      {good + framed(again).substr(0, 20), created + error_reply("bad framing: the stream ended inside a request")},
+      {"5\n<a/>", error_reply("bad framing: the stream ended inside a request")},
+  };
+  std::mt19937_64 random(test_seed());
+  for (const auto& c : cases) {
+    INFO(c.bytes);
+    CHECK(converse(c.bytes) == c.replies);
+    CHECK(converse(c.bytes, {1}) == c.replies);
+    for (int i = 0; i < 20; ++i) CHECK(converse(c.bytes, random_slices(random)) == c.replies);
+  }
+}
+
+TEST_CASE("a frame cut short executes nothing") {
+  LocalService service;
+  const ProtocolLimits limits;
+  LocalClient client(service, limits);
+  client.send(std::to_string(create.size() + 1) + "\n" + create);
+  client.end();
+  CHECK(client.replies() == error_reply("bad framing: the stream ended inside a request"));
+  CHECK(service.exchange().accounts() == 0);
+}
+
+TEST_CASE("a session's memory grows with the bytes that came, not with the length that was claimed") {
+  const ProtocolLimits limits;
+  Session session(limits);
+  const auto feed = [&](std::string_view bytes) {
+    const std::span<char> space = session.read_space();
+    REQUIRE(space.size() >= bytes.size());
+    std::memcpy(space.data(), bytes.data(), bytes.size());
+    session.received(bytes.size());
+    REQUIRE(!session.take_wave());
+  };
+  feed("1048576\n");
+  CHECK(session.read_space().size() <= limits.read_buffer_bytes_min);
+  feed("<create>");
+  CHECK(session.read_space().size() <= limits.read_buffer_bytes_min);
+  std::size_t sent = 16;
+  while (sent < 1'000'000) {
+    const std::size_t piece = std::min<std::size_t>(session.read_space().size(), 1'000'000 - sent);
+    REQUIRE(piece > 0);
+    REQUIRE(piece <= 4 * std::max(sent, limits.read_buffer_bytes_min));
+    feed(std::string(piece, ' '));
+    sent += piece;
+  }
+}
+
+TEST_CASE("after a large request a connection goes back to its size at rest") {
+  LocalService service;
+  const ProtocolLimits limits;
+  LocalClient client(service, limits);
+  client.send(framed("<create>" + std::string(1'000'000, ' ') + "</create>"));
+  CHECK(client.replies() == results(""));
+  CHECK(client.session().read_space().size() == limits.read_buffer_bytes_min);
+  client.send(framed(create));
+  CHECK(client.replies() == created);
+}
+
+TEST_CASE("a request of exactly the limit is read, also with others around it") {
+  const std::string large = "<create>" + std::string((1u << 20) - 17, ' ') + "</create>";
+  REQUIRE(large.size() == 1u << 20);
+  CHECK(converse(framed(create) + framed(large) + framed(again), {65'536, 1, 4'000}) == created + results("") + again_created);
+}

@@ -1,0 +1,43 @@
+#pragma once
+// What the protocol's tests share.
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+#include "unit/protocol/well_formed.hpp"
+#include "wire/local.hpp"
+
+namespace exchange {
+
+// All that a fresh exchange replies to one client that sends `bytes` in pieces of these sizes, over and
+// over, and then no more. " [closed]" follows where the session ended before the client did.
+inline std::string converse(std::string_view bytes, const std::vector<std::size_t>& slices = {std::size_t(-1)},
+                            const ProtocolLimits& limits = {}) {
+  LocalService service;
+  LocalClient client(service, limits);
+  for (std::size_t at = 0, i = 0; at < bytes.size(); ++i) {
+    const std::string_view piece = bytes.substr(at, slices[i % slices.size()]);
+    client.send(piece);
+    at += piece.size();
+  }
+  const bool closed = client.closed();
+  if (!closed) client.end();
+  REQUIRE(client.closed());
+  return client.replies() + (closed ? " [closed]" : "");
+}
+
+inline std::string results(std::string_view elements) { return "<results>" + std::string(elements) + "</results>\n"; }
+inline std::string error_reply(std::string_view sentence) { return results("<error>" + std::string(sentence) + "</error>"); }
+
+inline std::vector<std::size_t> random_slices(std::mt19937_64& random) {
+  const std::size_t longest = std::size_t(1) << random() % 10;
+  std::vector<std::size_t> slices(1 + random() % 40);
+  std::generate(slices.begin(), slices.end(), [&] { return 1 + random() % longest; });
+  return slices;
+}
+
+}  // namespace exchange

@@ -1,0 +1,227 @@
+// Many clients, clients that leave, clients that do not read, and a server that stops among them.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "catch.hpp"
+#include "wire/tcp.hpp"
+
+using namespace exchange;
+
+namespace {
+
+constexpr Policy policies[] = {Policy::thread, Policy::pool, Policy::loop};
+
+std::string account(int id) { return framed("<create><account id=\"" + std::to_string(id) + "\" balance=\"1000\"/><symbol sym=\"S\"/></create>"); }
+std::string account_reply(int id) { return "<results><created id=\"" + std::to_string(id) + "\"/><created sym=\"S\"/></results>\n"; }
+std::string buy(int id) { return framed("<transactions id=\"" + std::to_string(id) + "\"><order sym=\"S\" amount=\"1\" limit=\"2\"/></transactions>"); }
+bool is_opened(const std::string& reply) {
+  const std::string start = R"(<results><opened sym="S" amount="1" limit="2" id=")", end = "\"/></results>\n";
+  return reply.starts_with(start) && reply.ends_with(end);
+}
+std::string query(int id, const std::string& order) { return framed("<transactions id=\"" + std::to_string(id) + "\"><query id=\"" + order + "\"/></transactions>"); }
+
+bool wait_for(const std::function<bool()>& done) {
+  for (int i = 0; i < 10'000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return done();
+}
+
+std::function<void(Options&)> drain(std::uint32_t drain_ms) {
+  return [=](Options& options) { options.transport.drain_ms = drain_ms; };
+}
+
+}  // namespace
+
+TEST_CASE("300 clients at once each hold their conversation") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    constexpr int count = 300;
+    TcpServer server(policy);
+    std::vector<std::unique_ptr<TcpClient>> clients;
+    for (int i = 0; i < count; ++i) clients.push_back(std::make_unique<TcpClient>(server.port()));
+    for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->send(account(i)));
+    for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->reply() == account_reply(i));
+    CHECK(server.metrics().connections.load() == count);
+    // Each pipelines three requests, in two pieces, while all others do.
+    for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->send((buy(i) + buy(i)).substr(0, 100)));
+    for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->send((buy(i) + buy(i)).substr(100) + framed("<what/>")));
+    std::vector<std::string> opened;
+    for (int i = 0; i < count; ++i) {
+      TcpClient& client = *clients[std::size_t(i)];
+      for (int j = 0; j < 2; ++j) {
+        const std::string reply = client.reply();
+        REQUIRE(is_opened(reply));
+        opened.push_back(reply);
+        if (j == 0) continue;
+        REQUIRE(client.reply() == "<results><error>unknown element 'what'</error></results>\n");
+        const std::size_t id_at = reply.find(" id=\"") + 5;
+        const std::string id = reply.substr(id_at, reply.find('"', id_at) - id_at);
+        REQUIRE(client.send(query(i, id)));
+        REQUIRE(client.reply() == "<results><status id=\"" + id + "\"><open shares=\"1\"/></status></results>\n");
+      }
+    }
+    std::sort(opened.begin(), opened.end());
+    CHECK(std::adjacent_find(opened.begin(), opened.end()) == opened.end());  // no id twice
+    clients.clear();
+    CHECK(wait_for([&] { return server.metrics().connections == 0; }));
+  }
+}
+
+TEST_CASE("clients that connect and leave without a word, or amid a request, harm nobody") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy);
+    TcpClient stays(server.port());
+    for (int i = 0; i < 50; ++i) {
+      TcpClient silent(server.port()), amid(server.port()), hasty(server.port());
+      amid.send("100\n<create>");
+      hasty.send(account(100 + i));
+    }
+    REQUIRE(stays.send(account(1)));
+    CHECK(stays.reply() == account_reply(1));
+    CHECK(wait_for([&] { return server.metrics().connections == 1; }));
+  }
+}
+
+TEST_CASE("a stopping server answers what it has received, then closes") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    constexpr int count = 40, requests = 50;
+    TcpServer server(policy);
+    std::vector<std::unique_ptr<TcpClient>> clients;
+    for (int i = 0; i < count; ++i) {
+      clients.push_back(std::make_unique<TcpClient>(server.port()));
+      REQUIRE(clients.back()->send(account(i)));
+      REQUIRE(clients.back()->reply() == account_reply(i));
+    }
+    std::string pipeline;
+    for (int i = 0; i < requests; ++i) pipeline += buy(7);
+    for (int i = 0; i < count; i += 2) REQUIRE(clients[std::size_t(i)]->send(pipeline));
+    for (const auto& client : clients) REQUIRE(wait_for([&] { return client->has_arrived(); }));
+    CHECK(server.stop() < 2'500);
+    for (int i = 0; i < count; ++i) {
+      for (int j = 0; j < (i % 2 == 0 ? requests : 0); ++j) {
+        const std::string reply = clients[std::size_t(i)]->reply();
+        REQUIRE(((is_opened(reply) || reply.find("insufficient funds") != std::string::npos)));
+      }
+      REQUIRE(clients[std::size_t(i)]->rest() == "");
+    }
+    CHECK_THROWS(TcpClient(server.port()));
+  }
+}
+
+TEST_CASE("a server stops promptly while clients keep sending, and among half requests and silence") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, drain(300));
+    TcpClient silent(server.port()), half(server.port());
+    REQUIRE(half.send(account(1) + "100\n<create>"));
+    REQUIRE(half.reply() == account_reply(1));
+    std::atomic<int> answered = 0;
+    std::vector<std::thread> busy;
+    for (int i = 0; i < 4; ++i)
+      busy.emplace_back([&, i] {
+        TcpClient client(server.port());
+        client.send(account(10 + i));
+        client.reply();
+        while (client.send(buy(10 + i)) && client.reply()!= "") ++answered;
+      });
+    CHECK(wait_for([&] { return answered > 100; }));
+    CHECK(server.stop() < 2'000);
+    for (std::thread& thread : busy) thread.join();
+    CHECK(half.rest() == "<results><error>bad framing: the stream ended inside a request</error></results>\n");
+    CHECK(silent.rest() == "");
+  }
+}
+
+TEST_CASE("a client that never reads does not hinder others, nor the server's end") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, drain(200));
+    TcpClient reads(server.port());
+    REQUIRE(reads.send(account(1)));
+    REQUIRE(reads.reply() == account_reply(1));
+
+    // More such clients than any policy here has threads; each sends until nothing more is taken.
+    std::string queries = "<transactions id=\"1\">";
+    for (int i = 0; i < 5'000; ++i) queries += "<query id=\"99\"/>";
+    queries = framed(queries + "</transactions>");
+    struct Deaf {
+      TcpClient client;
+      std::size_t sent = 0;
+    };
+    std::vector<std::unique_ptr<Deaf>> deaf;
+    for (int i = 0; i < 6; ++i) deaf.emplace_back(new Deaf{TcpClient(server.port(), 4'096)});
+    std::size_t in_vain = 0, taken = 0;
+    while (in_vain < 50) {
+      const std::size_t before = taken;
+      for (const auto& one : deaf) {
+        const std::size_t now = one->client.send_without_waiting(std::string_view(queries).substr(one->sent % queries.size()));
+        one->sent += now;
+        taken += now;
+      }
+      in_vain = taken == before ? in_vain + 1 : 0;
+      REQUIRE(reads.send(buy(1)));  // the others are served all the while
+      REQUIRE(reads.reply().starts_with("<results><"));
+      REQUIRE(taken < 500'000'000);  // what nobody reads is not taken for ever
+    }
+    CHECK(server.stop() < 2'000);
+    CHECK(reads.rest() == "");
+  }
+}
+
+TEST_CASE("after bad framing the error arrives although the client goes on sending") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy);
+    TcpClient client(server.port());
+    REQUIRE(client.send(account(1) + "garbage"));
+    CHECK(client.reply() == account_reply(1));
+    client.send(std::string(200'000, 'x'));
+    CHECK(client.rest() == "<results><error>bad framing: a request begins with its length in digits</error></results>\n");
+    CHECK(server.metrics().bad_frames.load() == 1);
+  }
+}
+
+TEST_CASE("one connection too many is told so, and there is room again when another leaves") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [](Options& options) { options.transport.connections_max = 3; });
+    TcpClient one(server.port()), two(server.port());
+    {
+      TcpClient three(server.port());
+      REQUIRE(three.send(account(3)));
+      REQUIRE(three.reply() == account_reply(3));
+      REQUIRE(wait_for([&] { return server.metrics().connections.load() == 3; }));
+      CHECK(TcpClient(server.port()).rest() == "<results><error>the server takes no more connections now</error></results>\n");
+    }
+    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));
+    TcpClient four(server.port());
+    REQUIRE(four.send(account(4)));
+    CHECK(four.reply() == account_reply(4));
+    CHECK(server.metrics().connections_refused.load() == 1);
+  }
+}
+
+TEST_CASE("large requests and large replies pass whole, under every policy") {
+  std::string request = "<create>", reply = "<results>";
+  for (int i = 0; i < 16'000; ++i) {
+    request += "<account id=\"" + std::to_string(i) + "\" balance=\"1\"/>";
+    reply += "<created id=\"" + std::to_string(i) + "\"/>";
+  }
+  request += "</create>";
+  reply += "</results>\n";
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy);
+    TcpClient client(server.port());
+    REQUIRE(client.send(framed(request) + framed("<what/>")));
+    const std::string got = client.reply();
+    CHECK(got.size() == reply.size());
+    CHECK((got == reply));  // not in print: it is long
+    CHECK(client.reply() == "<results><error>unknown element 'what'</error></results>\n");
+  }
+}

@@ -1,0 +1,96 @@
+#pragma once
+// A whole exchange without sockets or threads: sessions on one side, a Committer over a MemoryStore on
+// the other. Its clock stands still, so that every reply is known to the last byte.
+// Thread: one at a time.
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/committer.hpp"
+#include "core/recovery.hpp"
+#include "protocol/session.hpp"
+#include "store/memory_store.hpp"
+
+namespace exchange {
+
+class FixedClock final : public Clock {
+ public:
+  static constexpr std::int64_t seconds = 1'700'000'000;
+  Timestamp now() override { return {seconds * 1'000'000 + 999'999}; }
+  void pause(std::uint32_t milliseconds) override { system_clock().pause(milliseconds); }
+};
+
+class LocalService {
+ public:
+  LocalService() : committer_(open(store_).exchange, 0, store_, clock_, limits_, metrics_) {}
+
+  // Executes the session's wave and writes its replies.
+  void answer(Session& session) {
+    Submission submission{.commands = session.commands()};
+    Submission* const one = &submission;
+    if (!submission.commands.empty()) committer_.commit({&one, 1});
+    session.reply(submission.outcomes);
+  }
+  Exchange& exchange() { return committer_.exchange(); }
+
+ private:
+  static Recovered open(Store& store) {
+    store.open();
+    return recover(store);
+  }
+
+  MemoryStore store_;
+  FixedClock clock_;
+  CoreLimits limits_;
+  Metrics metrics_;
+  Committer committer_;
+};
+
+// One client of it: the loop of session.hpp, with memory in place of a socket.
+class LocalClient {
+ public:
+  LocalClient(LocalService& service, const ProtocolLimits& limits) : service_(service), session_(limits) {}
+  LocalClient(LocalService& service, ProtocolLimits&& limits) = delete;  // a session keeps the reference
+
+  // The bytes arrive together, as far as the session has room. A finished session takes no more.
+  void send(std::string_view bytes) {
+    while (!bytes.empty() && !session_.finished()) {
+      const std::span<char> space = session_.read_space();
+      ENSURE(!space.empty());
+      const std::size_t taken = std::min(bytes.size(), space.size());
+      std::memcpy(space.data(), bytes.data(), taken);
+      session_.received(taken);
+      bytes.remove_prefix(taken);
+      answer();
+    }
+  }
+  void end() {
+    session_.end_of_stream();
+    answer();
+  }
+  // Everything replied since the last call.
+  std::string replies() { return std::exchange(replies_, {}); }
+  bool closed() const { return session_.finished(); }
+  Session& session() { return session_; }
+
+ private:
+  void answer() {
+    while (!session_.finished() && session_.take_wave()) {
+      service_.answer(session_);
+      replies_ += session_.output();
+      session_.output().clear();
+    }
+  }
+
+  LocalService& service_;
+  Session session_;
+  std::string replies_;
+};
+
+// A request as it goes over the wire.
+inline std::string framed(std::string_view xml) { return std::to_string(xml.size()) + "\n" + std::string(xml); }
+
+}  // namespace exchange

@@ -1,0 +1,128 @@
+#include "wire/tcp.hpp"
+
+#include <arpa/inet.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+namespace exchange {
+namespace {
+
+constexpr timeval patience = {10, 0};
+
+[[noreturn]] void fatal(const std::string& why) {
+  std::fprintf(stderr, "core failed: %s\n", why.c_str());
+  std::abort();
+}
+
+}  // namespace
+
+Options TcpServer::make_options(Policy policy, const std::function<void(Options&)>& adjust) {
+  Options options;
+  options.port = 0;
+  options.policy = policy;
+  options.threads = policy == Policy::pool ? 3 : 2;
+  if (adjust) adjust(options);
+  return options;
+}
+
+Recovered TcpServer::open(Store& store) {
+  store.open();
+  return recover(store);
+}
+
+TcpServer::TcpServer(Policy policy, const std::function<void(Options&)>& adjust)
+    : options_(make_options(policy, adjust)),
+      core_(open(store_), store_, clock_, options_.core, metrics_, fatal),
+      transport_(make_transport(options_, core_, metrics_)) {}
+
+long long TcpServer::stop() {
+  const auto start = std::chrono::steady_clock::now();
+  transport_->stop();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
+}
+
+TcpClient::TcpClient(std::uint16_t port, int receive_buffer) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(port)};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int on = 1;
+  ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (receive_buffer > 0) ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    throw std::system_error(errno, std::generic_category(), "connect");
+}
+
+TcpClient::~TcpClient() { ::close(socket_); }
+
+bool TcpClient::send(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return false;
+    bytes.remove_prefix(std::size_t(sent));
+  }
+  return true;
+}
+
+bool TcpClient::send_bytewise(std::string_view bytes) {
+  for (const char byte : bytes)
+    if (!send({&byte, 1})) return false;
+  return true;
+}
+
+std::size_t TcpClient::send_without_waiting(std::string_view bytes) {
+  const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return sent < 0 ? 0 : std::size_t(sent);
+}
+
+bool TcpClient::has_arrived() const {
+  int waiting = 0;
+  return ::ioctl(socket_, SIOCOUTQ, &waiting) == 0 && waiting == 0;
+}
+
+void TcpClient::end() { ::shutdown(socket_, SHUT_WR); }
+
+bool TcpClient::receive() {
+  char bytes[16'384];
+  ssize_t count;
+  do count = ::recv(socket_, bytes, sizeof bytes, 0);
+  while (count < 0 && errno == EINTR);
+  if (count <= 0) {
+    closed_ = count == 0 || errno == ECONNRESET;
+    return false;
+  }
+  received_.append(bytes, std::size_t(count));
+  return true;
+}
+
+std::string TcpClient::reply() {
+  constexpr std::string_view last = "</results>\n";
+  std::size_t searched = 0, found;
+  while ((found = received_.find(last, searched)) == std::string::npos) {
+    searched = received_.size() < last.size() ? 0 : received_.size() - last.size();
+    if (!receive()) return std::exchange(received_, {});
+  }
+  std::string reply = received_.substr(0, found + last.size());
+  received_.erase(0, found + last.size());
+  return reply;
+}
+
+std::string TcpClient::rest() {
+  while (receive()) {
+  }
+  return std::exchange(received_, {}) + (closed_ ? "" : "[open]");
+}
+
+}  // namespace exchange

@@ -1,0 +1,71 @@
+#pragma once
+// A real server in this process - core, memory store, one transport on a free port - and plain blocking
+// clients for it.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/core.hpp"
+#include "transport/transport.hpp"
+#include "wire/local.hpp"
+
+namespace exchange {
+
+inline const char* name_of(Policy policy) {
+  return policy == Policy::thread ? "thread" : policy == Policy::pool ? "pool" : "loop";
+}
+
+class TcpServer {
+ public:
+  // `adjust` may change its options before it starts.
+  explicit TcpServer(Policy policy, const std::function<void(Options&)>& adjust = {});
+  std::uint16_t port() const { return transport_->port(); }
+  // Returns after how many milliseconds it had stopped.
+  long long stop();
+  Metrics& metrics() { return metrics_; }
+
+ private:
+  static Options make_options(Policy policy, const std::function<void(Options&)>& adjust);
+  static Recovered open(Store& store);
+
+  const Options options_;
+  Metrics metrics_;
+  MemoryStore store_;
+  FixedClock clock_;
+  Core core_;
+  std::unique_ptr<Transport> transport_;
+};
+
+// Thread: one at a time. What should come and does not within its patience counts as the end.
+class TcpClient {
+ public:
+  // `receive_buffer` 0: the system's.
+  explicit TcpClient(std::uint16_t port, int receive_buffer = 0);
+  ~TcpClient();
+  TcpClient(const TcpClient&) = delete;
+
+  // False where the server does not take it (any more).
+  bool send(std::string_view bytes);
+  bool send_bytewise(std::string_view bytes);
+  // Sends what can be sent without waiting; returns how much.
+  std::size_t send_without_waiting(std::string_view bytes);
+  // Whether the server's system has acknowledged all that was sent.
+  bool has_arrived() const;
+  // No more will be sent; replies can still be read.
+  void end();
+  // The next bytes through "</results>\n", or all that came before the end.
+  std::string reply();
+  // All that comes until the server closes; "[open]" follows where it does not.
+  std::string rest();
+
+ private:
+  bool receive();
+
+  int socket_;
+  bool closed_ = false;
+  std::string received_;
+};
+
+}  // namespace exchange
