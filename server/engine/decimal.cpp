@@ -98,7 +98,7 @@ std::string_view describe_shares_error(NumberError error) {
 std::string_view describe_cash_error(NumberError error) {
   switch (error) {
     case NumberError::too_many_decimals: return "has more than the allowed decimals: at most 16 decimals";
-    case NumberError::out_of_range: return "is out of range: must be below 17014118346046923173168";
+    case NumberError::out_of_range: return "is out of range: at most 17014118346046923173168.7303715884105727";
     default: return describe_shares_error(error);
   }
 }

@@ -14,14 +14,14 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   accounts_.push_back({command.balance});
   totals_.cash_created += command.balance;
   touch(number);
-  note_change(now, 'A', number, std::uint64_t(command.balance.units()));
+  note_change(now, 'A', std::uint64_t(command.balance.units() >> 64), std::uint64_t(command.balance.units()));
   return Created{};
 }
 
 Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
   SymbolNumber number = symbol_names_.find(command.symbol);
   if (number == no_index) number = add_symbol(command.symbol);
-  note_change(now, 'S', number, 0);
+  note_change(now, 'N', number, 0);
   return Created{};
 }
 
@@ -97,7 +97,8 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
                                         {.shares = command.shares, .opened_at = now});
   Order& order = orders_[index];
   touch_order(index);
-  note_change(now, 'O', order.id, position_key(account, symbol));
+  note_change(now, command.side == Side::buy ? 'B' : 'S', position_key(account, symbol), std::uint64_t(command.shares.units()));
+  note_change(now, 'O', order.id, std::uint64_t(command.limit.units()));
 
   match(index, now);
   if (order.open > Shares())

@@ -1,6 +1,6 @@
 // The state of the exchange as rows: what changed, loading an image, and proving that it is sound.
 
-#include <map>
+#include <algorithm>
 #include <stdexcept>
 
 #include "engine/exchange.hpp"
@@ -149,6 +149,11 @@ std::string Exchange::check_invariants() const {
   }
 
   std::size_t resting = 0;
+  std::vector<std::uint32_t> executions;  // in the lists of all orders
+  const auto add_executions = [&](const Order& order) {
+    for (std::uint32_t at = order.first_execution; at != no_index; at = executions_[at].next[int(order.side)])
+      executions.push_back(at);
+  };
   for (SymbolNumber number = 0; number < symbols_.size(); ++number) {
     const std::string name(symbol_names_.text(number).view());
     const Symbol& symbol = symbols_[number];
@@ -170,6 +175,7 @@ std::string Exchange::check_invariants() const {
               order_index_.find(order.id) != at)
             violation = "level queue broken: ";
           last_id = order.id;
+          add_executions(order);
           previous = at;
           ++orders;
           level_shares += order.open.units();
@@ -191,9 +197,15 @@ std::string Exchange::check_invariants() const {
   if (cash != UInt128(totals_.cash_created.units())) return "cash not conserved";
 
   std::size_t closed = 0;
-  for (std::uint32_t at = closed_first_; at != no_index; at = orders_[at].next) ++closed;
+  for (std::uint32_t at = closed_first_; at != no_index; at = orders_[at].next) {
+    ++closed;
+    add_executions(orders_[at]);
+  }
   if (closed != closed_ - released_) return "closed orders miscounted";
   if (orders_.used() != resting + closed || order_index_.size() != orders_.used()) return "orders miscounted";
+  std::sort(executions.begin(), executions.end());
+  executions.erase(std::unique(executions.begin(), executions.end()), executions.end());
+  if (executions.size() != executions_.used()) return "executions miscounted";
   return {};
 }
 
