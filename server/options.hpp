@@ -23,7 +23,7 @@ struct ProtocolLimits {
 struct CoreLimits {
   std::size_t batch_commands_max = 8'192;       // commands in one commit; a request is never split
   std::size_t unprojected_rows_max = 400'000;   // rows the tables may lag behind before the core waits for them
-  std::uint32_t projection_interval_ms = 20;    // least time between two projections under load
+  std::uint32_t projection_interval_ms = 200;   // least time between two projections: rows that change often are written once
   std::uint64_t journal_batches_kept = 1'000;   // projected journal rows kept before pruning
   bool keep_journal = false;                    // --keep-journal: never prune
   std::uint32_t store_wait_s = 30;              // at start: how long a database may take to appear

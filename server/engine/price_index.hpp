@@ -19,8 +19,8 @@ class PriceIndex {
  public:
   bool empty() const { return blocks_.empty(); }
   // Both need a side that is not empty.
-  std::int64_t best_rank() const { return blocks_.back().block->ranks[blocks_.back().block->size - 1]; }
-  std::uint32_t best_level() const { return blocks_.back().block->levels[blocks_.back().block->size - 1]; }
+  std::int64_t best_rank() const { return best_rank_; }
+  std::uint32_t best_level() const { return best_level_; }
 
   // The level of this rank, or no_index.
   std::uint32_t find(std::int64_t rank) const {
@@ -42,6 +42,7 @@ class PriceIndex {
     const std::uint32_t at = block.lower_bound(rank);
     block.insert(at, rank, level);
     blocks_[where].first_rank = block.ranks[0];
+    note_best();
   }
 
   // The rank must be there.
@@ -57,6 +58,7 @@ class PriceIndex {
     } else {
       blocks_[where].first_rank = block.ranks[0];
     }
+    note_best();
   }
 
   // Best first.
@@ -113,6 +115,12 @@ class PriceIndex {
     block->size = 0;
     return block;
   }
+  void note_best() {
+    if (blocks_.empty()) return;
+    const Block& last = *blocks_.back().block;
+    best_rank_ = last.ranks[last.size - 1];
+    best_level_ = last.levels[last.size - 1];
+  }
   void split(std::size_t where) {
     auto upper = new_block();
     Block& lower = *blocks_[where].block;
@@ -125,6 +133,8 @@ class PriceIndex {
     blocks_.insert(blocks_.begin() + std::ptrdiff_t(where) + 1, Slot{first, std::move(upper)});
   }
 
+  std::int64_t best_rank_ = 0;  // copies of the last block's end, where every order looks first
+  std::uint32_t best_level_ = no_index;
   std::vector<Slot> blocks_;
   std::vector<std::unique_ptr<Block>> spare_;
 };
