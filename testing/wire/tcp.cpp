@@ -43,8 +43,14 @@ Recovered TcpServer::open(Store& store) {
 
 TcpServer::TcpServer(Policy policy, const std::function<void(Options&)>& adjust)
     : options_(make_options(policy, adjust)),
-      core_(open(store_), store_, clock_, options_.core, metrics_, fatal),
-      transport_(make_transport(options_, core_, metrics_)) {}
+      core_(std::make_unique<Core>(open(store_), store_, clock_, options_.core, metrics_, fatal)),
+      transport_(make_transport(options_, *core_, metrics_)) {}
+
+// In the order of main.cpp: a core thread may still be leaving a transport's completed().
+TcpServer::~TcpServer() {
+  transport_->stop();
+  core_.reset();
+}
 
 long long TcpServer::stop() {
   const auto start = std::chrono::steady_clock::now();

@@ -17,14 +17,32 @@ inline const char* name_of(Policy policy) {
   return policy == Policy::thread ? "thread" : policy == Policy::pool ? "pool" : "loop";
 }
 
+// Commits nothing while it is held.
+class HeldStore final : public MemoryStore {
+ public:
+  void append(BatchNumber batch, std::string_view payload) override {
+    held_.when([](const bool& held) { return !held; }, [](bool&) {});
+    MemoryStore::append(batch, payload);
+  }
+  void hold(bool held) {
+    held_.with([&](bool& now) { now = held; });
+    held_.notify();
+  }
+
+ private:
+  Guarded<bool> held_;
+};
+
 class TcpServer {
  public:
   // `adjust` may change its options before it starts.
   explicit TcpServer(Policy policy, const std::function<void(Options&)>& adjust = {});
+  ~TcpServer();
   std::uint16_t port() const { return transport_->port(); }
   // Returns after how many milliseconds it had stopped.
   long long stop();
   Metrics& metrics() { return metrics_; }
+  HeldStore& store() { return store_; }
 
  private:
   static Options make_options(Policy policy, const std::function<void(Options&)>& adjust);
@@ -32,9 +50,9 @@ class TcpServer {
 
   const Options options_;
   Metrics metrics_;
-  MemoryStore store_;
+  HeldStore store_;
   FixedClock clock_;
-  Core core_;
+  std::unique_ptr<Core> core_;
   std::unique_ptr<Transport> transport_;
 };
 

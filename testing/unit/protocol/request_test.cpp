@@ -80,7 +80,7 @@ TEST_CASE("an account is created with an id and a balance") {
   CHECK(created("<account id='1' balance='0.00000000000000001'/>") ==
         "account [1]: mistake: balance has more than the allowed decimals: at most 16 decimals");
   CHECK(created("<account id='1' balance='99999999999999999999999'/>") ==
-        "account [1]: mistake: balance is out of range: must be below 17014118346046923173168");
+        "account [1]: mistake: balance is out of range: at most 17014118346046923173168.7303715884105727");
   CHECK(created("<account id='1' balance='1'>5</account>") == "account [1]: mistake: unexpected content in account");
   CHECK(created("<account id='1' balance='1'><b/></account>") == "account [1]: mistake: unexpected content in account");
 }
