@@ -22,6 +22,7 @@ struct ProtocolLimits {
 
 struct CoreLimits {
   std::size_t batch_commands_max = 8'192;       // commands in one commit; a request is never split
+  std::size_t reply_executions_max = 100'000;   // executions told by one wave before further queries are refused; bounds memory
   std::size_t unprojected_rows_max = 400'000;   // rows the tables may lag behind before the core waits for them
   std::uint32_t projection_interval_ms = 200;   // least time between two projections: rows that change often are written once
   std::uint64_t journal_batches_kept = 1'000;   // projected journal rows kept before pruning

@@ -33,11 +33,16 @@ void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
   for (Submission* submission : submissions) {
     submission->outcomes.clear();
     submission->outcomes.reserve(submission->commands.size());
+    std::size_t executions = 0;
     for (const Command& command : submission->commands) {
       while (located_.size() < std::min(at + locate_ahead, commands_.size()))
         located_.push_back(exchange_.locate(*commands_[located_.size()]));
       if (const std::size_t ahead = at + prefetch_ahead; ahead < commands_.size()) exchange_.prefetch(*commands_[ahead], located_[ahead]);
-      const Outcome& outcome = submission->outcomes.emplace_back(exchange_.apply(command, now, located_[at++]));
+      const bool too_long = executions > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
+      const Outcome& outcome = submission->outcomes.emplace_back(
+          too_long ? Rejected{Reason::reply_too_long} : exchange_.apply(command, now, located_[at]));
+      ++at;
+      executions += executions_told(outcome);
       if (changed_state(outcome)) writer_.add(command);
       refused += std::holds_alternative<Rejected>(outcome);
     }

@@ -46,13 +46,22 @@ void OrderReader::run() {
 
 // False where the store is away and we are to stop.
 bool OrderReader::resolve_outcomes(Submission& submission) {
+  std::size_t executions = 0;
   for (std::size_t at = 0; at < submission.outcomes.size(); ++at) {
     const auto* missing = std::get_if<NotInMemory>(&submission.outcomes[at]);
-    if (missing == nullptr) continue;
+    if (missing == nullptr) {
+      executions += executions_told(submission.outcomes[at]);
+      continue;
+    }
+    if (executions > limits_.reply_executions_max) {
+      submission.outcomes[at] = Rejected{Reason::reply_too_long};
+      continue;
+    }
     for (bool failed = false;;) {
       try {
         submission.outcomes[at] =
             outcome_from_tables(submission.commands[at], missing->account, store_.read_order(missing->order));
+        executions += executions_told(submission.outcomes[at]);
         Metrics::add(metrics_.orders_read);
         break;
       } catch (const StoreUnavailable& error) {

@@ -28,6 +28,13 @@ struct Submission {
   CompletionSink* sink = nullptr;
 };
 
+// Executions that the outcome tells; bounds how long a reply may get (CoreLimits::reply_executions_max).
+inline std::size_t executions_told(const Outcome& outcome) {
+  if (const auto* status = std::get_if<Status>(&outcome)) return status->executions.size();
+  if (const auto* canceled = std::get_if<Canceled>(&outcome)) return canceled->status.executions.size();
+  return 0;
+}
+
 class Service {
  public:
   // Queues them, in this order. Any thread. Each completes once what its outcomes say is committed;

@@ -50,6 +50,7 @@ enum class Reason : std::uint8_t {
   insufficient_shares,
   cash_total_overflow,
   shares_total_overflow,
+  reply_too_long,  // said by the core, not the engine: a request may ask for many long histories
 };
 std::string_view describe(Reason reason);
 

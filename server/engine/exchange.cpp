@@ -370,6 +370,7 @@ std::string_view describe(Reason reason) {
     case Reason::insufficient_shares: return "insufficient shares";
     case Reason::cash_total_overflow: return "balance would overflow the cash of the exchange";
     case Reason::shares_total_overflow: return "shares of this symbol would overflow";
+    case Reason::reply_too_long: return "the reply would be too long; ask for fewer orders in one request";
   }
   ENSURE(false);
 }

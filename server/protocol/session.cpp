@@ -18,6 +18,7 @@ XmlDocument& thread_document() {
 }  // namespace
 
 std::span<char> Session::read_space() {
+  if (output_.capacity() > limits_.read_buffer_bytes_max) output_ = {};  // sent by now
   if (begin_ == end_) begin_ = end_ = 0;
   const std::size_t held = end_ - begin_;
   std::size_t size = std::max(space(), limits_.read_buffer_bytes_min);
@@ -97,7 +98,7 @@ void Session::reply(std::span<const Outcome> outcomes) {
 // After something large, back to the size of a connection at rest.
 void Session::shrink() {
   constexpr std::size_t leaves_kept_max = 256;
-  if (leaves_.capacity() > leaves_kept_max) {
+  if (leaves_.capacity() > leaves_kept_max || requests_.capacity() > leaves_kept_max) {
     leaves_.shrink_to_fit();
     commands_.shrink_to_fit();
     requests_.shrink_to_fit();

@@ -21,7 +21,9 @@ namespace exchange {
 
 class Session {
  public:
+  // `limits` must outlive it.
   explicit Session(const ProtocolLimits& limits) : limits_(limits) {}
+  explicit Session(ProtocolLimits&&) = delete;
 
   // Where the next bytes go; never empty. Good until received().
   std::span<char> read_space();

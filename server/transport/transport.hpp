@@ -24,7 +24,8 @@ class Transport {
 };
 
 // Listens and serves at once. Throws std::system_error where the address cannot be had.
-// `service`, `options` and `metrics` must outlive it.
+// `options` and `metrics` must outlive it. At the end: stop() the transport, then destroy the service,
+// then the transport: until it is gone, the service may still be inside one of the transport's sinks.
 std::unique_ptr<Transport> make_transport(const Options& options, Service& service, Metrics& metrics);
 
 // CPUs that this process may use (taskset, cpusets).

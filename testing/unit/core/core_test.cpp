@@ -133,3 +133,24 @@ TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits fo
   CHECK(metrics.lag_waits > 0);
   core.reset();
 }
+
+TEST_CASE_METHOD(Fixture, "one request cannot make the reply grow without bound: further queries are refused, cancels never") {
+  limits.reply_executions_max = 10;
+  start();
+  run(market);
+  std::vector<Command> trades{PlaceOrder{buyer, spy, Side::buy, Shares::whole(20), Price::whole(10)}};
+  for (int i = 0; i < 6; ++i) trades.push_back(PlaceOrder{seller, spy, Side::sell, Shares::whole(1), Price::whole(10)});
+  run(trades);
+  const QueryOrder query{buyer, 1};
+  const auto outcomes = run({query, query, query, CancelOrder{buyer, 1}});
+  CHECK(std::holds_alternative<Status>(outcomes[0]));
+  CHECK(std::holds_alternative<Status>(outcomes[1]));
+  CHECK(outcomes[2] == Outcome(Rejected{Reason::reply_too_long}));
+  CHECK(std::holds_alternative<Canceled>(outcomes[3]));
+  std::vector<Outcome> from_tables;
+  for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries) from_tables = run({query, query, query});
+  CHECK(metrics.orders_read > 0);
+  CHECK(from_tables[0] == from_tables[1]);
+  CHECK(from_tables[2] == Outcome(Rejected{Reason::reply_too_long}));
+  core.reset();
+}
