@@ -1,34 +1,33 @@
 #!/usr/bin/env bash
-# Installs what building and testing need, as Debian or Ubuntu packages, where it is missing.
-# Sourced by run.sh and test.sh; does nothing where everything is there.
+# Installs what building needs (and, with --test, testing), as Debian or Ubuntu packages, where it is
+# missing. run.sh and test.sh call it; it does nothing where everything is there.
 set -euo pipefail
 
-packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev catch2 libsqlite3-dev libspdlog-dev
-          libcli11-dev postgresql netcat-openbsd)
+packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
+          netcat-openbsd sqlite3)
+if [ "${1-}" = --test ]; then packages+=(catch2 postgresql); fi
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 
 missing=()
 for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
-# Boost 1.81 or newer: Debian 12 calls it libboost1.81-dev (its libboost-dev is 1.74), later ones libboost-dev.
-if ! installed libboost1.81-dev && ! installed libboost1.83-dev; then
-  if ((${#missing[@]} == 0)); then missing=(); fi
-  missing+=(libboost)
-fi
+boosts=(libboost1.83-dev libboost1.81-dev)  # Debian 12's libboost-dev is 1.74, too old for us
+boost_there=no
+for boost in "${boosts[@]}"; do if installed "$boost"; then boost_there=yes; fi; done
+if [ "${#missing[@]}" -eq 0 ] && [ "$boost_there" = yes ]; then exit 0; fi
 
-if ((${#missing[@]} > 0)); then
-  sudo=
-  if [ "$(id -u)" -ne 0 ]; then sudo=sudo; fi
-  # On a machine without a database server, installing PostgreSQL must not start one.
-  $sudo apt-get update -qq
-  for i in "${!missing[@]}"; do
-    if [ "${missing[$i]}" = libboost ]; then
-      missing[i]=libboost-dev
-      for boost in libboost1.83-dev libboost1.81-dev; do
-        if apt-cache show "$boost" >/dev/null 2>&1; then missing[i]=$boost; break; fi
-      done
-    fi
+as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
+as_root apt-get update -qq
+if [ "$boost_there" = no ]; then
+  for boost in "${boosts[@]}" libboost-dev; do
+    if apt-cache show "$boost" >/dev/null 2>&1; then missing+=("$boost"); break; fi
   done
-  echo "installing: ${missing[*]}" >&2
-  DEBIAN_FRONTEND=noninteractive $sudo -E apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 fi
+echo "installing: ${missing[*]}" >&2
+# The tests start PostgreSQL clusters of their own; the package need not start one.
+if [[ " ${missing[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+  as_root mkdir -p /etc/postgresql-common
+  echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
+fi
+as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+  -o Dpkg::Options::=--force-confold "${missing[@]}" >&2

@@ -3,7 +3,7 @@
 # Arguments go to ctest: ./test.sh -R engine
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-"$here/install-dependencies.sh"
+"$here/install-dependencies.sh" --test
 cd "$here"
 cmake --preset release -DEXCHANGE_TESTS=ON
 cmake --build build

@@ -1,5 +1,5 @@
 -- Journal and tables of the exchange. The journal is the truth, committed before any reply; the tables
--- are its projection, a few milliseconds behind. The same tables as db/sqlite.sql.
+-- are its projection, a fraction of a second behind. The same tables as db/sqlite.sql.
 -- *_e8 columns count 1e-8 of a share or of the currency, *_e16 1e-16, *_us microseconds since the Unix
 -- epoch.
 CREATE TABLE IF NOT EXISTS journal (

@@ -49,15 +49,16 @@ CREATE TABLE IF NOT EXISTS projection (
   executions INTEGER NOT NULL,
   cash_created_e16 TEXT NOT NULL,
   last_time_us INTEGER NOT NULL,
-  digest INTEGER NOT NULL
+  digest INTEGER NOT NULL,
+  epoch INTEGER NOT NULL               -- of the server that may change the tables
 );
-INSERT OR IGNORE INTO projection VALUES (1, 0, 0, 0, '0', 0, 0);
+INSERT OR IGNORE INTO projection VALUES (1, 0, 0, 0, '0', 0, 0, 0);
 CREATE TABLE IF NOT EXISTS store (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   id TEXT NOT NULL                     -- the same in both files
 );
 CREATE VIEW IF NOT EXISTS open_book AS
   SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, limit_e8 / 1e8 AS price,
-         sum(open_e8) / 1e8 AS shares, count(*) AS orders
+         sum(open_e8 / 1e8) AS shares, count(*) AS orders
   FROM orders JOIN symbols ON symbols.number = orders.symbol
   WHERE open_e8 > 0 GROUP BY orders.symbol, is_buy, limit_e8 ORDER BY symbols.name, is_buy DESC, limit_e8 DESC;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <random>
 #include <thread>
 
 #include "core/core.hpp"
@@ -25,7 +26,7 @@ constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
 
 [[noreturn]] void die(const std::string& why) {
   spdlog::critical("{}", why);
-  spdlog::shutdown();
+  spdlog::default_logger()->flush();
   ::_exit(1);
 }
 
@@ -86,16 +87,16 @@ int run(Options options) {
   const std::unique_ptr<Store> store = make_store(options.store);
   open_store(*store, options.core);
   if (options.store == "memory:") spdlog::warn("memory store: everything is lost when this process ends");
-  Recovered recovered = recover(*store);
+  Recovered recovered = recover(*store, std::random_device()());
   spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)", store->describe(), recovered.exchange.accounts(),
                recovered.exchange.orders_in_memory(), recovered.last_batch, recovered.batches_replayed);
 
-  // 3. The core, and clients.
-  auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die);
-  const std::unique_ptr<Transport> transport = make_transport(options, *core, metrics);
+  // 3. Operators, the core, and clients.
   std::unique_ptr<HttpServer> http;
   if (options.http_port != Options::http_off)
     http = std::make_unique<HttpServer>(options.bind, std::uint16_t(options.http_port), metrics);
+  auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die);
+  const std::unique_ptr<Transport> transport = make_transport(options, *core, metrics);
   const std::string threads = options.policy == Policy::thread ? "per-client" : std::to_string(transport->threads());
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), threads.c_str(),
@@ -113,7 +114,6 @@ int run(Options options) {
   transport->stop();
   core.reset();
   spdlog::info("stopped");
-  spdlog::shutdown();
   return 0;
 }
 

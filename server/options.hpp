@@ -14,6 +14,7 @@ struct ProtocolLimits {
   std::size_t leaves_max = 16'384;           // elements answered in one request; bounds memory per frame byte
   std::size_t xml_depth_max = 16;            // protocol documents are 3 deep
   std::size_t xml_attributes_max = 16;       // per element; keeps the search for repeated ones short
+  std::size_t xml_attribute_bytes_max = 256;  // of a value; replies repeat them, so this bounds how replies grow
   std::size_t read_buffer_bytes_min = 4096;  // per connection at rest: 10,000 idle ones cost 40 MB
   std::size_t read_buffer_bytes_max = 65'536;  // grown to by a busy pipeline; a frame may need more
   bool length_before_reply = false;          // --reply-framing length
@@ -35,7 +36,8 @@ enum class Policy { thread, pool, loop };
 
 struct TransportLimits {
   std::size_t connections_max = 16'384;      // open connections; one more is told so and closed
-  std::uint32_t drain_ms = 3'000;            // at stop: time for accepted requests to be answered
+  std::uint32_t drain_ms = 1'500;            // at stop: time for clients to take their replies
+  std::uint32_t stall_ms = 60'000;           // time to finish sending a request, or to take a reply
   std::uint32_t linger_ms = 1'000;           // after a refusal: time to discard what the client still sends
   std::uint32_t accept_retry_ms = 100;       // pause in accepting when descriptors run out
   int listen_backlog = 4'096;                // capped by net.core.somaxconn

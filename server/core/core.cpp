@@ -8,12 +8,11 @@ namespace exchange {
 
 Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
            std::function<void(const std::string&)> on_fatal)
-    : store_(store),
-      limits_(limits),
+    : limits_(limits),
       metrics_(metrics),
       on_fatal_(std::move(on_fatal)),
       committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits, metrics),
-      order_reader_(store, clock, limits, metrics),
+      order_reader_(store, clock, limits, metrics, on_fatal_),
       projector_(
           store, clock, limits, metrics,
           [this] {
@@ -22,6 +21,7 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
           },
           on_fatal_) {
   Metrics::set(metrics_.batch, recovered.last_batch);
+  Metrics::set(metrics_.projected_batch, recovered.last_batch - recovered.batches_replayed);
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "core");
     try {
@@ -35,7 +35,6 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
 Core::~Core() {
   inbox_.with([](Inbox& inbox) { inbox.stopping = true; });
   inbox_.notify();
-  projector_.hurry();
   thread_.join();
 }
 
@@ -113,6 +112,7 @@ void Core::offer_projection() {
 // The tables lag too far behind: accept nothing more until they have caught up by one hand-over.
 void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
+  projector_.hurry();
   while (!projector_.idle())
     inbox_.when([](const Inbox& inbox) { return inbox.projector_idle; }, [](Inbox& inbox) { inbox.projector_idle = false; });
   committer_.exchange().release_closed(projector_.projected_closed());
@@ -120,10 +120,7 @@ void Core::wait_for_projector() {
 }
 
 void Core::project_rest() {
-  projector_.hurry();
-  while (committer_.exchange().changed_rows() > 0) {
-    wait_for_projector();
-  }
+  while (committer_.exchange().changed_rows() > 0) wait_for_projector();
 }
 
 }  // namespace exchange

@@ -3,7 +3,6 @@
 // It drains what waits, commits it as one batch (Committer) and completes it, in order; while a commit
 // is under way the next batch fills by itself. Completions are called here and in OrderReader, nowhere else.
 
-#include <atomic>
 #include <functional>
 #include <string>
 #include <thread>
@@ -43,7 +42,6 @@ class Core final : public Service {
   void wait_for_projector();
   void project_rest();
 
-  Store& store_;
   const CoreLimits& limits_;
   Metrics& metrics_;
   const std::function<void(const std::string&)> on_fatal_;

@@ -11,11 +11,16 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account, const
   return Status{stored->row.id, stored->row.open, stored->row.canceled, stored->row.canceled_at, stored->executions};
 }
 
-OrderReader::OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics)
-    : store_(store), clock_(clock), limits_(limits), metrics_(metrics) {
+OrderReader::OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+                         std::function<void(const std::string&)> on_fatal)
+    : store_(store), clock_(clock), limits_(limits), metrics_(metrics), on_fatal_(std::move(on_fatal)) {
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "order-reader");
-    run();
+    try {
+      run();
+    } catch (const std::exception& error) {
+      on_fatal_(error.what());
+    }
   });
 }
 
@@ -39,41 +44,53 @@ void OrderReader::run() {
                                            queue.waiting.pop_front();
                                            return first;
                                          });
-    if (submission == nullptr || !resolve_outcomes(*submission)) return;
-    submission->sink->completed({&submission, 1});
+    if (submission == nullptr) return;
+    switch (resolve_some(*submission)) {
+      case Progress::done: submission->sink->completed({&submission, 1}); break;
+      case Progress::more: resolve(*submission); break;  // behind the others: nobody waits for one long request
+      case Progress::stopped: return;
+    }
   }
 }
 
-// False where the store is away and we are to stop.
-bool OrderReader::resolve_outcomes(Submission& submission) {
+OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
+  constexpr int reads_at_once = 64;
+  int reads = 0;
   std::size_t executions = 0;
   for (std::size_t at = 0; at < submission.outcomes.size(); ++at) {
-    const auto* missing = std::get_if<NotInMemory>(&submission.outcomes[at]);
-    if (missing == nullptr) {
-      executions += executions_told(submission.outcomes[at]);
-      continue;
-    }
-    if (executions > limits_.reply_executions_max) {
-      submission.outcomes[at] = Rejected{Reason::reply_too_long};
-      continue;
-    }
-    for (bool failed = false;;) {
+    Outcome& outcome = submission.outcomes[at];
+    if (const auto* missing = std::get_if<NotInMemory>(&outcome)) {
+      if (executions > limits_.reply_executions_max) {
+        outcome = Rejected{Reason::reply_too_long};
+        continue;
+      }
+      if (++reads > reads_at_once) return Progress::more;
       try {
-        submission.outcomes[at] =
-            outcome_from_tables(submission.commands[at], missing->account, store_.read_order(missing->order));
-        executions += executions_told(submission.outcomes[at]);
-        Metrics::add(metrics_.orders_read);
-        break;
-      } catch (const StoreUnavailable& error) {
-        Metrics::add(metrics_.store_failures);
-        if (!failed) spdlog::error("reading an order failed, trying again: {}", error.what());
-        failed = true;
-        if (queue_.with([](Queue& queue) { return queue.stopping; })) return false;
-        clock_.pause(limits_.store_retry_ms);
+        outcome = outcome_from_tables(submission.commands[at], missing->account, read_until_there(missing->order));
+      } catch (const StoreUnavailable&) {
+        return Progress::stopped;
       }
     }
+    executions += executions_told(outcome);
   }
-  return true;
+  return Progress::done;
+}
+
+// Throws StoreUnavailable only where the store is away and we are to stop.
+std::optional<StoredOrder> OrderReader::read_until_there(OrderId order) {
+  for (bool failed = false;;) {
+    try {
+      const auto stored = store_.read_order(order);
+      Metrics::add(metrics_.orders_read);
+      return stored;
+    } catch (const StoreUnavailable& error) {
+      Metrics::add(metrics_.store_failures);
+      if (!failed) spdlog::error("reading an order failed, trying again: {}", error.what());
+      failed = true;
+      if (queue_.with([](Queue& queue) { return queue.stopping; })) throw;
+      clock_.pause(limits_.store_retry_ms);
+    }
+  }
 }
 
 }  // namespace exchange

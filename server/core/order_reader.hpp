@@ -18,7 +18,8 @@ namespace exchange {
 
 class OrderReader {
  public:
-  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics);
+  // `on_fatal` is called when the store is lost for good.
+  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::function<void(const std::string&)> on_fatal);
   // Answers what is queued, then stops; what cannot be read because the store is away stays unanswered.
   ~OrderReader();
 
@@ -32,12 +33,15 @@ class OrderReader {
   };
 
   void run();
-  bool resolve_outcomes(Submission& submission);
+  enum class Progress { done, more, stopped };
+  Progress resolve_some(Submission& submission);
+  std::optional<StoredOrder> read_until_there(OrderId order);
 
   Store& store_;
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;
+  const std::function<void(const std::string&)> on_fatal_;
   Guarded<Queue> queue_;  // bounded by the number of connections: each has one submission at most
   std::thread thread_;
 };

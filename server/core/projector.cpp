@@ -69,7 +69,7 @@ void Projector::run() {
     slot_.wait_for(std::chrono::milliseconds(limits_.projection_interval_ms),
                    [](const Slot& slot) { return slot.hurry || slot.stopping; });
     slot_.with([&](Slot& slot) {
-      slot.busy = false;
+      slot.busy = slot.hurry = false;
       slot.projected_closed = slot.closed;
     });
     on_idle_();

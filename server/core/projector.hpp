@@ -29,7 +29,7 @@ class Projector {
   void offer(Rows& rows, BatchNumber batch, ClosedMark closed);
   // Core thread. Orders closed by this mark are in the tables.
   ClosedMark projected_closed();
-  // From now on there is no pause between projections.
+  // Ends the pause after the projection under way at once.
   void hurry();
 
  private:

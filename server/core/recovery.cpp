@@ -5,9 +5,9 @@
 namespace exchange {
 namespace {
 
-Exchange load_exchange(const Rows& rows) {
+Exchange load_exchange(const Rows& rows, std::uint64_t hash_seed) {
   try {
-    Exchange exchange(rows);
+    Exchange exchange(rows, hash_seed);
     if (const std::string violation = exchange.check_invariants(); !violation.empty())
       throw StoreCorrupt("the tables contradict themselves: " + violation);
     return exchange;
@@ -37,9 +37,9 @@ void replay(Exchange& exchange, const JournalRow& row) {
 
 }  // namespace
 
-Recovered recover(Store& store) {
+Recovered recover(Store& store, std::uint64_t hash_seed) {
   const TablesImage image = store.load();
-  Recovered recovered{load_exchange(image.rows), image.projected_batch, 0};
+  Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0};
   store.read_journal(image.projected_batch, [&](const JournalRow& row) {
     if (row.batch != recovered.last_batch + 1)
       throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) + " to " +

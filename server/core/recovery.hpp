@@ -14,6 +14,7 @@ struct Recovered {
 
 // Loads the tables of an opened store and replays the journal after them. Throws StoreCorrupt where the
 // tables contradict themselves, the journal has a gap, or a replay differs from what was promised.
-Recovered recover(Store& store);
+// `hash_seed`: see Exchange.
+Recovered recover(Store& store, std::uint64_t hash_seed = 0);
 
 }  // namespace exchange

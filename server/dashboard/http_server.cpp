@@ -23,6 +23,7 @@ using asio::ip::tcp;
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
 constexpr auto idle_time_max = std::chrono::seconds(30);
+constexpr int connections_max = 32;
 constexpr std::size_t body_bytes_max = 1024;  // no request here needs a body
 
 http::response<http::string_body> answer(const http::request<http::string_body>& request, const Metrics& metrics) {
@@ -53,7 +54,7 @@ http::response<http::string_body> answer(const http::request<http::string_body>&
   return response;
 }
 
-asio::awaitable<void> serve(tcp::socket socket, const Metrics& metrics) {
+asio::awaitable<void> serve(tcp::socket socket, const Metrics& metrics, [[maybe_unused]] std::shared_ptr<void> counted) {
   beast::tcp_stream stream(std::move(socket));
   beast::flat_buffer buffer;
   for (bool keep_alive = true; keep_alive;) {
@@ -72,11 +73,14 @@ asio::awaitable<void> serve(tcp::socket socket, const Metrics& metrics) {
 }
 
 asio::awaitable<void> accept(tcp::acceptor& acceptor, const Metrics& metrics) {
+  int connections = 0;
   while (true) {
     auto [error, socket] = co_await acceptor.async_accept(use_tuple);
     if (error == asio::error::operation_aborted) co_return;
     if (!error) {
-      asio::co_spawn(acceptor.get_executor(), serve(std::move(socket), metrics), asio::detached);
+      if (connections >= connections_max) continue;  // closes it: trading clients need the descriptors
+      std::shared_ptr<void> counted(&++connections, [&connections](void*) { --connections; });
+      asio::co_spawn(acceptor.get_executor(), serve(std::move(socket), metrics, std::move(counted)), asio::detached);
       continue;
     }
     asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(100));  // no descriptors

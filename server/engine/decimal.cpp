@@ -113,10 +113,6 @@ std::string units_text(Int128 units) {
   return text;
 }
 
-Int128 parse_units(std::string_view text) {
-  const auto parsed = parse_units_of(text, 0, int128_max);
-  ENSURE(parsed.error == NumberError::none);
-  return parsed.value;
-}
+Parsed<Int128> parse_units(std::string_view text) { return parse_units_of(text, 0, int128_max); }
 
 }  // namespace exchange

@@ -120,7 +120,7 @@ std::string to_string(T number) {
 
 // The raw units as an integer literal, for stores whose columns hold units.
 std::string units_text(Int128 units);
-// Reads what units_text wrote; ENSUREs that it is an integer.
-Int128 parse_units(std::string_view text);
+// Reads what units_text wrote.
+Parsed<Int128> parse_units(std::string_view text);
 
 }  // namespace exchange

@@ -21,6 +21,7 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
 Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
   SymbolNumber number = symbol_names_.find(command.symbol);
   if (number == no_index) number = add_symbol(command.symbol);
+  touch_symbol(number);  // also where nothing changed: what is journaled must get into the tables' batch
   note_change(now, 'N', number, 0);
   return Created{};
 }

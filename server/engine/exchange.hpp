@@ -21,11 +21,13 @@ using ClosedMark = std::uint64_t;
 
 class Exchange {
  public:
-  Exchange() = default;
+  // `hash_seed` is for the lookups inside and changes no outcome; a server draws one at random.
+  explicit Exchange(std::uint64_t hash_seed = 0)
+      : account_ids_(hash_seed), symbol_names_(hash_seed), position_index_(hash_seed) {}
   // The state whose rows these are. `image.orders` holds the open orders by id, `image.executions`
   // those of the open orders by id, accounts and symbols in order of their numbers.
   // Throws std::runtime_error, naming the row, where the rows contradict each other.
-  explicit Exchange(const Rows& image);
+  explicit Exchange(const Rows& image, std::uint64_t hash_seed = 0);
   Exchange(Exchange&&) = default;
   Exchange& operator=(Exchange&&) = default;
 

@@ -81,7 +81,7 @@ void require(bool sound, const char* table, std::uint64_t key, const char* probl
 
 }  // namespace
 
-Exchange::Exchange(const Rows& image) {
+Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_seed) {
   for (const AccountRow& row : image.accounts) {
     require(row.number == accounts_.size(), "accounts", row.number, "number out of sequence");
     require(account_ids_.find(row.id) == no_index, "accounts", row.number, "id occurs twice");

@@ -1,7 +1,8 @@
 #pragma once
 // The engine's lookups; none of them allocates unless it grows.
 // FlatMap: 64-bit key to 32-bit index, never erased. Interner: text to a dense number, in order of
-// arrival, never erased. Both are open addressing with linear probing, at most half full.
+// arrival, never erased. Both are open addressing with linear probing, at most half full, and hash with
+// a seed, so that nobody can choose ids that collide. Where things are found does not depend on it.
 // IdIndex: order id to 32-bit index, for ids that are given in sequence and forgotten in any order.
 
 #include <algorithm>
@@ -25,6 +26,7 @@ inline std::uint64_t mix_bits(std::uint64_t x) {  // finalizer of splitmix64 (St
 
 class FlatMap {
  public:
+  explicit FlatMap(std::uint64_t seed) : seed_(seed) {}
   std::uint32_t find(std::uint64_t key) const {
     for (std::size_t at = home(key);; at = (at + 1) & mask_) {
       if (slots_[at].index == no_index) return no_index;
@@ -47,7 +49,7 @@ class FlatMap {
     std::uint32_t index = no_index;
   };
 
-  std::size_t home(std::uint64_t key) const { return mix_bits(key) & mask_; }
+  std::size_t home(std::uint64_t key) const { return mix_bits(key ^ seed_) & mask_; }
   void place(std::uint64_t key, std::uint32_t index) {
     std::size_t at = home(key);
     while (slots_[at].index != no_index) at = (at + 1) & mask_;
@@ -61,6 +63,7 @@ class FlatMap {
       if (slot.index != no_index) place(slot.key, slot.index);
   }
 
+  std::uint64_t seed_;
   std::vector<Slot> slots_ = std::vector<Slot>(16);
   std::size_t mask_ = 15;
   std::size_t size_ = 0;
@@ -122,6 +125,7 @@ class IdIndex {
 template <class Text>
 class Interner {
  public:
+  explicit Interner(std::uint64_t seed) : seed_(seed) {}
   std::uint32_t find(const Text& text) const {
     const std::uint64_t hash = hash_of(text);
     for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
@@ -149,8 +153,8 @@ class Interner {
     std::uint32_t index = no_index;
   };
 
-  static std::uint64_t hash_of(const Text& text) {
-    std::uint64_t hash = text.view().size();
+  std::uint64_t hash_of(const Text& text) const {
+    std::uint64_t hash = seed_ ^ text.view().size();
     for (std::size_t at = 0; at < text.words(); ++at) hash = mix_bits(hash ^ text.word(at));
     return hash;
   }
@@ -166,6 +170,7 @@ class Interner {
     for (std::uint32_t index = 0; index < texts_.size(); ++index) place(hash_of(texts_[index]), index);
   }
 
+  std::uint64_t seed_;
   std::vector<Text> texts_;
   std::vector<Slot> slots_ = std::vector<Slot>(16);
   std::size_t mask_ = 15;

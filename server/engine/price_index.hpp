@@ -2,8 +2,8 @@
 // PriceIndex: the price levels of one side of one book, in order, the best at hand.
 // Maps a rank (higher is better: the price of a bid, minus the price of an ask) to a level's index.
 // Sorted blocks of 64 under a sorted directory: orders arrive near the best price, so the last block
-// and its end are where nearly all work happens; far from it, or with a million levels, an insert
-// still moves at most one block's entries.
+// and its end are where nearly all work happens; far from it, or with a million levels, an insert moves
+// one block's entries, and the directory when a block is full.
 
 #include <algorithm>
 #include <array>

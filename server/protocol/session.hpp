@@ -44,8 +44,13 @@ class Session {
   std::string& output() { return output_; }
   // Nothing more will come in or out, but for what output() still holds: close.
   bool finished() const { return finished_; }
-  // Closed for bad framing: the client may still be sending and needs a moment to read why.
+  // We ended it, the client did not: it may still be sending, and closing at once could take our last
+  // reply with it.
+  bool ended_first() const { return finished_ && !stream_ended_; }
+  // Closed for bad framing.
   bool refused() const { return refused_; }
+  // A request has begun and is not complete.
+  bool amid_request() const { return begin_ != end_; }
 
  private:
   void read_frame(const Frame& frame);

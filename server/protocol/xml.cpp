@@ -131,6 +131,7 @@ const char* attributes_problem(const pugi::xml_node& element, const ProtocolLimi
     for (auto earlier = element.first_attribute(); earlier != attribute; earlier = earlier.next_attribute())
       if (std::strcmp(earlier.name(), attribute.name()) == 0) return "repeated attribute";
     const std::string_view value = attribute.value();
+    if (value.size() > limits.xml_attribute_bytes_max) return "attribute value too long";
     if (value.find('<') != std::string_view::npos) return "'<' in an attribute value";
     if (const char* problem = text_problem(value)) return problem;
   }

@@ -9,12 +9,13 @@
 
 #include "store/pqxx_shim.hpp"
 #include "store/schema.hpp"
+#include "store/stored_text.hpp"
 
 namespace exchange {
 namespace {
 
 constexpr long long advisory_lock = 0x45584348;          // one exchange per database
-constexpr auto lock_wait = std::chrono::seconds(5);      // for the backend of a server that just died
+constexpr auto lock_wait = std::chrono::seconds(15);     // for the backend of a server that just died
 constexpr int schema_version = 1;
 
 // Bounds on how long a dead network goes unnoticed, where the user has not set their own.
@@ -69,7 +70,7 @@ class ArrayText {
 Shares shares(const pqxx::field& field) { return Shares::from_units(field.as<std::int64_t>()); }
 Price price(const pqxx::field& field) { return Price::from_units(field.as<std::int64_t>()); }
 Timestamp timestamp(const pqxx::field& field) { return {field.as<std::int64_t>()}; }
-Cash cash(const pqxx::field& field) { return Cash::from_units(parse_units(field.c_str())); }
+Cash cash(const pqxx::field& field) { return stored_cash(field.c_str()); }
 
 constexpr const char* order_columns =
     "o.id, o.account, o.symbol, o.is_buy, o.shares_e8, o.limit_e8, o.open_e8, o.canceled_e8, o.opened_at_us, o.canceled_at_us";
@@ -84,19 +85,36 @@ void prepare_append(pqxx::connection& connection) {
   connection.prepare("append", "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea FROM fence WHERE epoch = $2::bigint");
 }
 
+// Whether an error of this SQLSTATE class may be over later: connection, resources, intervention by an
+// operator, a lock or a conflict, a duplicate batch (settled by its number). Else something is wrong for good.
+bool may_pass(const std::string& sqlstate) {
+  for (const char* prefix : {"08", "53", "57", "58", "55", "40", "23", "25"})
+    if (sqlstate.starts_with(prefix)) return true;
+  return sqlstate.empty();
+}
+
+std::string one_line(const std::exception& error) {
+  std::string text = std::string("PostgreSQL: ") + error.what();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
 // Runs `work`; what libpqxx throws becomes what a store throws.
 template <class Work>
 auto translated(Work work) {
   try {
     return work();
-  } catch (const pqxx::failure& error) {  // broken connection, in doubt, SQL error
-    std::string text = error.what();
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    throw StoreUnavailable("PostgreSQL: " + text);
-  } catch (const pqxx::internal_error& error) {
-    throw StoreUnavailable(std::string("PostgreSQL: ") + error.what());
+  } catch (const pqxx::sql_error& error) {
+    if (!may_pass(error.sqlstate())) throw StoreCorrupt(one_line(error));
+    throw StoreUnavailable(one_line(error));
+  } catch (const pqxx::failure& error) {  // broken connection, in doubt
+    throw StoreUnavailable(one_line(error));
   } catch (const pqxx::usage_error& error) {  // libpqxx 6 says so of a connection that was lost before
-    throw StoreUnavailable(std::string("PostgreSQL: ") + error.what());
+    throw StoreUnavailable(one_line(error));
+  } catch (const pqxx::conversion_error& error) {  // a value that we never wrote
+    throw StoreCorrupt(one_line(error));
+  } catch (const pqxx::range_error& error) {
+    throw StoreCorrupt(one_line(error));
   }
 }
 
@@ -188,7 +206,10 @@ class PostgresStore::Connection {
   void connect() {
     connection_ = std::make_unique<pqxx::connection>(url_);
     never_reconnect(*connection_);
-    pqxx::nontransaction(*connection_).exec("SET lock_timeout = '5s'; SET client_min_messages = warning; SET bytea_output = hex");
+    // The keepalives let the server notice soon that we are gone, and give our advisory lock back.
+    pqxx::nontransaction(*connection_)
+        .exec("SET lock_timeout = '5s'; SET client_min_messages = warning; SET bytea_output = hex; SET tcp_keepalives_idle = 5;"
+              " SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET synchronous_commit = on");
     set_up_(*connection_);
   }
 
@@ -198,13 +219,8 @@ class PostgresStore::Connection {
 };
 
 PostgresStore::PostgresStore(const std::string& url) : url_(with_timeouts(url)) {
-  core_ = std::make_unique<Connection>(url_, [](pqxx::connection& connection) {
-    // A reply promises durability, whatever the database's default.
-    pqxx::nontransaction(connection).exec("SET synchronous_commit = on");
-  });
+  core_ = std::make_unique<Connection>(url_, [](pqxx::connection&) {});
   projector_ = std::make_unique<Connection>(url_, [](pqxx::connection& connection) {
-    // The journal covers what a crash may take; the log is sequential, so no pruning overtakes a projection.
-    pqxx::nontransaction(connection).exec("SET synchronous_commit = off");
     connection.prepare("put_accounts",
                        "INSERT INTO accounts SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])"
                        " ON CONFLICT (number) DO UPDATE SET balance_e16 = EXCLUDED.balance_e16");
@@ -224,7 +240,7 @@ PostgresStore::PostgresStore(const std::string& url) : url_(with_timeouts(url)) 
                        " $5::bigint[], $6::bigint[], $7::bigint[]) ON CONFLICT (id) DO NOTHING");
     connection.prepare("put_projection",
                        "UPDATE projection SET batch = $1, orders = $2, executions = $3, cash_created_e16 = $4::numeric,"
-                       " last_time_us = $5, digest = $6");
+                       " last_time_us = $5, digest = $6 WHERE batch IN ($1, $7)");
     connection.prepare("hold_fence", "SELECT epoch FROM fence WHERE epoch = $1 FOR SHARE");
     connection.prepare("prune", "DELETE FROM journal WHERE batch <= $1");
   });
@@ -253,7 +269,8 @@ void PostgresStore::open() {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     pqxx::work work(connection);
-    work.exec(schema::postgresql);
+    // Only where it is missing: it needs locks that a running pg_dump would deny.
+    if (work.exec("SELECT to_regclass('fence')")[0][0].is_null()) work.exec(schema::postgresql);
     const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
     if (found != schema_version)
       throw StoreCorrupt(describe() + " was written by another version of the exchange (schema " + std::to_string(found) + ")");
@@ -268,15 +285,15 @@ void PostgresStore::open() {
 }
 
 TablesImage PostgresStore::load() {
-  return core_->with([](pqxx::connection& connection) {
+  return core_->with([this](pqxx::connection& connection) {
     TablesImage image;
     Rows& rows = image.rows;
     pqxx::work work(connection);
     work.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     for (const auto& row : work.exec("SELECT number, id, balance_e16 FROM accounts ORDER BY number"))
-      rows.accounts.push_back({row[0].as<AccountNumber>(), AccountId(row[1].c_str()), cash(row[2])});
+      rows.accounts.push_back({row[0].as<AccountNumber>(), stored_account_id(row[1].c_str()), cash(row[2])});
     for (const auto& row : work.exec("SELECT number, name, shares_total_e8 FROM symbols ORDER BY number"))
-      rows.symbols.push_back({row[0].as<SymbolNumber>(), SymbolName(row[1].c_str()), shares(row[2])});
+      rows.symbols.push_back({row[0].as<SymbolNumber>(), stored_symbol_name(row[1].c_str()), shares(row[2])});
     for (const auto& row : work.exec("SELECT account, symbol, shares_e8 FROM positions"))
       rows.positions.push_back({row[0].as<AccountNumber>(), row[1].as<SymbolNumber>(), shares(row[2])});
     for (const auto& row : work.exec(std::string("SELECT ") + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY id"))
@@ -289,7 +306,7 @@ TablesImage PostgresStore::load() {
     const pqxx::result found = work.exec("SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
     if (found.size() != 1) throw StoreCorrupt("table projection must have one row");
     const pqxx::row row = found[0];
-    image.projected_batch = row[0].as<BatchNumber>();
+    image.projected_batch = projected_batch_ = row[0].as<BatchNumber>();
     rows.totals = {row[1].as<OrderId>(), row[2].as<ExecutionId>(), cash(row[3]), timestamp(row[4]),
                    std::uint64_t(row[5].as<std::int64_t>())};
     return image;
@@ -334,6 +351,8 @@ bool PostgresStore::settle(BatchNumber batch) {
     // Waits for an append of our lost connection that may still be committing.
     pqxx::work work(connection);
     work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
+    const auto newest = work.exec("SELECT greatest((SELECT max(batch) FROM journal), (SELECT batch FROM projection))")[0][0].as<BatchNumber>();
+    if (newest + 1 < batch) throw StoreCorrupt(describe() + " has lost committed batches (it ends with " + std::to_string(newest) + "): restored or failed over?");
     const pqxx::result row = work.exec("SELECT epoch FROM journal WHERE batch = " + std::to_string(batch));
     work.commit();
     if (row.empty()) return false;
@@ -348,9 +367,11 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
     if (work.exec_prepared("hold_fence", epoch_).empty()) throw StoreFenced(describe() + ": another server has taken the store over");
     put_rows(work, rows);
     const Totals& totals = rows.totals;
-    work.exec_prepared("put_projection", batch, totals.orders, totals.executions, units_text(totals.cash_created.units()),
-                       totals.last_time.microseconds, std::int64_t(totals.digest));
+    const auto updated = work.exec_prepared("put_projection", batch, totals.orders, totals.executions, units_text(totals.cash_created.units()),
+                                            totals.last_time.microseconds, std::int64_t(totals.digest), projected_batch_);
+    if (updated.affected_rows() != 1) throw StoreCorrupt(describe() + " has lost a projection: restored or failed over? A restart replays the journal");
     work.commit();
+    projected_batch_ = batch;
   });
 }
 
@@ -360,7 +381,7 @@ void PostgresStore::prune(BatchNumber through) {
 
 std::optional<StoredOrder> PostgresStore::read_order(OrderId order) {
   return reader_->with([&](pqxx::connection& connection) -> std::optional<StoredOrder> {
-    pqxx::work work(connection);
+    pqxx::nontransaction work(connection);
     const pqxx::result found = work.exec_prepared("get_order", order);
     if (found.empty()) return {};
     StoredOrder stored{order_row(found[0]), {}};

@@ -30,6 +30,7 @@ class PostgresStore : public Store {
 
   const std::string url_;
   Epoch epoch_ = 0;
+  BatchNumber projected_batch_ = 0;  // projector thread, after load()
   std::unique_ptr<Connection> core_, projector_, reader_;
 };
 

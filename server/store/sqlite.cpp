@@ -13,6 +13,12 @@ namespace {
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }();
 
+int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
+  constexpr int pages_max = 1'000;
+  if (pages >= pages_max) *static_cast<int*>(code) = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  return SQLITE_OK;
+}
+
 }  // namespace
 
 SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path) {
@@ -22,13 +28,24 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path)
     sqlite3_extended_result_codes(handle_, 1);
     constexpr int busy_ms = 5'000;
     check(sqlite3_busy_timeout(handle_, busy_ms));
-    run("PRAGMA journal_mode=WAL; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536");  // KiB
+    SqliteStatement wal(*this, "PRAGMA journal_mode=WAL");
+    if (!wal.step() || wal.text(0) != "wal") throw StoreCorrupt(path + ": this file system cannot hold a write-ahead log");
+    wal.run();
+    // Freed pages need no overwriting: nothing in them is secret.
+    run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536; PRAGMA secure_delete=OFF");
+    checkpoint_code_ = std::make_unique<int>(SQLITE_OK);
+    sqlite3_wal_hook(handle_, checkpoint_when_long, checkpoint_code_.get());
     run(sync == Sync::every_commit ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
   } catch (...) {
     sqlite3_close_v2(handle_);
     handle_ = nullptr;
     throw;
   }
+}
+
+void SqliteDatabase::check_checkpoint() {
+  const int code = std::exchange(*checkpoint_code_, SQLITE_OK);
+  if ((code & 0xFF) != SQLITE_BUSY && (code & 0xFF) != SQLITE_LOCKED) check(code);
 }
 
 void SqliteDatabase::run(const char* sql) { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }

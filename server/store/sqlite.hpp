@@ -4,8 +4,10 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace exchange {
 
@@ -17,10 +19,11 @@ class SqliteDatabase {
   enum class Sync { every_commit, every_checkpoint };
   // Opens or creates.
   SqliteDatabase(const std::string& path, Sync sync);
-  SqliteDatabase(SqliteDatabase&& other) noexcept : handle_(other.handle_), path_(std::move(other.path_)) { other.handle_ = nullptr; }
+  SqliteDatabase(SqliteDatabase&& other) noexcept { *this = std::move(other); }
   SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(path_, other.path_);
+    std::swap(checkpoint_code_, other.checkpoint_code_);
     return *this;
   }
   ~SqliteDatabase() { sqlite3_close_v2(handle_); }
@@ -31,17 +34,26 @@ class SqliteDatabase {
   sqlite3* handle() const { return handle_; }
   // Throws what `code` of the last call means; returns on success.
   void check(int code) const;
+  // After a commit: throws what went wrong in the checkpoint that it may have led to. SQLite's own hook
+  // would keep a failed sync to itself.
+  void check_checkpoint();
 
  private:
   sqlite3* handle_ = nullptr;
   std::string path_;
+  std::unique_ptr<int> checkpoint_code_;  // of the last automatic checkpoint; at a fixed address for the hook
+};
+
+// Bytes that are bound as a blob.
+struct SqliteBlob {
+  std::string_view bytes;
 };
 
 class SqliteStatement {
  public:
   SqliteStatement() = default;
   SqliteStatement(SqliteDatabase& database, std::string_view sql);
-  SqliteStatement(SqliteStatement&& other) noexcept : database_(other.database_), handle_(other.handle_) { other.handle_ = nullptr; }
+  SqliteStatement(SqliteStatement&& other) noexcept { *this = std::move(other); }
   SqliteStatement& operator=(SqliteStatement&& other) noexcept {
     std::swap(database_, other.database_);
     std::swap(handle_, other.handle_);
@@ -72,6 +84,9 @@ class SqliteStatement {
   void bind(int at, std::uint64_t value) { bind(at, std::int64_t(value)); }
   void bind(int at, std::uint32_t value) { bind(at, std::int64_t(value)); }
   void bind(int at, bool value) { bind(at, std::int64_t(value)); }
+  void bind(int at, SqliteBlob blob) {
+    database_->check(sqlite3_bind_blob64(handle_, at, blob.bytes.data(), blob.bytes.size(), SQLITE_STATIC));
+  }
   void bind(int at, std::string_view text) {
     database_->check(sqlite3_bind_text(handle_, at, text.data(), int(text.size()), SQLITE_STATIC));
   }

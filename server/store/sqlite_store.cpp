@@ -9,6 +9,7 @@
 #include <random>
 
 #include "store/schema.hpp"
+#include "store/stored_text.hpp"
 
 namespace exchange {
 namespace {
@@ -44,7 +45,7 @@ AccountNumber account_number(const SqliteStatement& row, int column) { return Ac
 Shares shares(const SqliteStatement& row, int column) { return Shares::from_units(row.integer(column)); }
 Price price(const SqliteStatement& row, int column) { return Price::from_units(row.integer(column)); }
 Timestamp timestamp(const SqliteStatement& row, int column) { return {row.integer(column)}; }
-Cash cash(const SqliteStatement& row, int column) { return Cash::from_units(parse_units(row.text(column))); }
+Cash cash(const SqliteStatement& row, int column) { return stored_cash(row.text(column)); }
 
 constexpr const char* order_columns =
     "id, account, symbol, is_buy, shares_e8, limit_e8, open_e8, canceled_e8, opened_at_us, canceled_at_us";
@@ -71,6 +72,7 @@ void SqliteStore::open() {
     take.step();
     epoch_ = Epoch(take.integer(0));
     take.run();
+    SqliteStatement(tables_, "UPDATE projection SET epoch = ?1").with(epoch_).run();
   } catch (const StoreUnavailable& error) {
     throw StoreCorrupt(error.what());  // a file that cannot be opened now will not open by waiting
   }
@@ -103,6 +105,7 @@ void SqliteStore::pair_files() {
   if (of_tables.empty() && never_opened) {
     of_tables = of_journal;
     SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(of_tables)).run();
+    SqliteStatement(tables_, "PRAGMA wal_checkpoint(TRUNCATE)").run();  // on the disk before the journal counts on it
   }
   if (of_tables.empty()) throw StoreCorrupt(path_ + " is missing or new, but its journal " + journal_path() + " is not; restore it");
   if (of_journal.empty()) throw StoreCorrupt(journal_path() + " is missing or new, but its tables " + path_ + " are not; restore it");
@@ -115,9 +118,11 @@ void SqliteStore::open_journal() {
   settle_ = SqliteStatement();
   journal_ = SqliteDatabase();
   journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Sync::every_commit);
+  journal_.run("PRAGMA locking_mode=EXCLUSIVE");  // ours alone: no file locks round every commit
   create_schema(journal_, schema::sqlite_journal, journal_path());
-  append_ = SqliteStatement(journal_, "INSERT INTO journal SELECT ?1, epoch, CAST(?3 AS BLOB) FROM fence WHERE epoch = ?2");
-  prune_ = SqliteStatement(journal_, "DELETE FROM journal WHERE batch <= ?1");
+  append_ = SqliteStatement(journal_, "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");
+  // A bounded number at a time: a client's commit waits for it.
+  prune_ = SqliteStatement(journal_, "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000)");
   settle_ = SqliteStatement(journal_, "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
 }
 
@@ -133,7 +138,7 @@ void SqliteStore::open_tables() {
   put_execution_ = SqliteStatement(tables_, "INSERT INTO executions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING");
   put_projection_ = SqliteStatement(tables_,
                                     "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"
-                                    " last_time_us = ?5, digest = ?6");
+                                    " last_time_us = ?5, digest = ?6 WHERE epoch = ?7");
 }
 
 void SqliteStore::open_reader() {
@@ -148,9 +153,9 @@ TablesImage SqliteStore::load() {
   TablesImage image;
   Rows& rows = image.rows;
   for (SqliteStatement s(tables_, "SELECT number, id, balance_e16 FROM accounts ORDER BY number"); s.step();)
-    rows.accounts.push_back({account_number(s, 0), AccountId(s.text(1)), cash(s, 2)});
+    rows.accounts.push_back({account_number(s, 0), stored_account_id(s.text(1)), cash(s, 2)});
   for (SqliteStatement s(tables_, "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number"); s.step();)
-    rows.symbols.push_back({SymbolNumber(s.integer(0)), SymbolName(s.text(1)), shares(s, 2)});
+    rows.symbols.push_back({SymbolNumber(s.integer(0)), stored_symbol_name(s.text(1)), shares(s, 2)});
   for (SqliteStatement s(tables_, "SELECT account, symbol, shares_e8 FROM positions"); s.step();)
     rows.positions.push_back({account_number(s, 0), SymbolNumber(s.integer(1)), shares(s, 2)});
   for (SqliteStatement s(tables_, std::string("SELECT ") + order_columns + " FROM orders WHERE open_e8 > 0 ORDER BY id"); s.step();)
@@ -177,14 +182,15 @@ void SqliteStore::read_journal(BatchNumber after, const std::function<void(const
 
 void SqliteStore::append(BatchNumber batch, std::string_view payload) {
   if (journal_.handle() == nullptr) throw StoreUnavailable("the journal is not open");
-  const BatchNumber prune_through = prune_through_.exchange(0);
+  const BatchNumber prune_through = prune_through_;
   try {
     if (prune_through > 0) {
       journal_.run("BEGIN IMMEDIATE");
-      prune_.with(prune_through).run();
+      if (prune_.with(prune_through).run() == 0) prune_through_ = 0;  // all gone
     }
-    if (append_.with(batch, epoch_, payload).run() != 1) throw StoreFenced(path_ + ": another server has taken the store over");
+    if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) throw StoreFenced(path_ + ": another server has taken the store over");
     if (prune_through > 0) journal_.run("COMMIT");
+    journal_.check_checkpoint();
   } catch (...) {
     journal_.rollback();
     throw;
@@ -206,11 +212,13 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
     upsert(rows);
     const Totals& totals = rows.totals;
     const std::string cash_created = units_text(totals.cash_created.units());
-    put_projection_
+    const int updated = put_projection_
         .with(batch, totals.orders, totals.executions, std::string_view(cash_created),
-              totals.last_time.microseconds, totals.digest)
+              totals.last_time.microseconds, totals.digest, epoch_)
         .run();
+    if (updated != 1) throw StoreFenced(path_ + ": another server has taken the store over");
     tables_.run("COMMIT");
+    tables_.check_checkpoint();
   } catch (...) {
     tables_.rollback();
     throw;

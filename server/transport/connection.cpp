@@ -3,6 +3,8 @@
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -21,7 +23,7 @@ struct HandlerWaiter final : Connection::Waiter {
 };
 
 // Completes when the core has committed the connection's commands.
-asio::awaitable<void> execute(Connection& connection) {
+auto execute(Connection& connection) {
   connection.commands = connection.session.commands();
   return asio::async_initiate<const asio::use_awaitable_t<>, void()>(
       [&connection](auto handler) {
@@ -31,34 +33,38 @@ asio::awaitable<void> execute(Connection& connection) {
       asio::use_awaitable);
 }
 
-// Replies nearly always fit the socket's buffer: try that before suspending.
-asio::awaitable<bool> send(Connection& connection) {
-  std::string& output = connection.session.output();
-  boost::system::error_code error;
-  std::size_t sent = connection.socket.write_some(asio::buffer(output), error);
-  if (error == asio::error::would_block) {
-    error = {};
-    sent = 0;
-  }
-  if (!error && sent < output.size()) {
-    const auto [write_error, bytes] =
-        co_await asio::async_write(connection.socket, asio::buffer(output) + sent, use_tuple);
-    error = write_error;
-  }
-  output.clear();
-  co_return !error;
+// Replies nearly always fit the socket's buffer: try that before suspending. Returns the bytes sent.
+std::size_t send_at_once(Connection& connection, boost::system::error_code& error) {
+  const std::size_t sent = connection.socket.write_some(asio::buffer(connection.session.output()), error);
+  if (error != asio::error::would_block) return sent;
+  error = {};
+  return 0;
 }
 
 asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& registry, Metrics& metrics) {
   Session& session = connection.session;
+  bool watched = false;  // has a deadline
   while (!session.finished()) {
     if (session.take_wave()) {
       Metrics::add(metrics.requests, session.requests());
       connection.outcomes.clear();
       if (!session.commands().empty()) co_await execute(connection);
       session.reply(connection.outcomes);
-      if (!co_await send(connection)) co_return;
+      boost::system::error_code error;
+      const std::size_t sent = send_at_once(connection, error);
+      if (!error && sent < session.output().size()) {
+        registry.expect_progress(connection.socket);
+        watched = true;
+        const auto [write_error, bytes] = co_await asio::async_write(connection.socket, asio::buffer(session.output()) + sent, use_tuple);
+        error = write_error;
+      }
+      if (error) co_return;
+      session.output().clear();
+      if (watched) registry.keep(connection.socket);
+      watched = false;
     } else if (!session.finished()) {
+      if (session.amid_request()) registry.expect_progress(connection.socket);
+      watched |= session.amid_request();
       const std::span<char> space = session.read_space();
       const auto [error, bytes] = co_await connection.socket.async_read_some(asio::buffer(space.data(), space.size()), use_tuple);
       if (error == asio::error::eof)
@@ -69,7 +75,8 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
         session.received(bytes);
     }
   }
-  if (!session.refused()) co_return;
+  if (session.refused()) Metrics::add(metrics.bad_frames);
+  if (!session.ended_first()) co_return;
   registry.linger(connection.socket);
   char discarded[1024];
   for (boost::system::error_code error; !error;) {
@@ -78,8 +85,7 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
   }
 }
 
-}  // namespace
-
+// Serves the client to its end, then deregisters and closes the socket.
 asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRegistry& registry, Metrics& metrics) {
   try {
     connection->socket.non_blocking(true);
@@ -92,18 +98,33 @@ asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRe
   connection->socket.close(ignored);
 }
 
-asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, ConnectionRegistry& registry, const TransportLimits& limits,
-                                     Metrics& metrics, std::function<void(tcp::socket)> welcome) {
+void welcome(tcp::socket socket, Host& host, ConnectionRegistry& registry, const Options& options, Metrics& metrics) try {
+  const auto connection = std::make_shared<Connection>(std::move(socket), options.protocol, host);
+  if (!registry.add(connection->socket)) return;
+  try {
+    asio::co_spawn(connection->socket.get_executor(), serve(connection, registry, metrics), asio::detached);
+  } catch (...) {
+    registry.remove(connection->socket);
+    throw;
+  }
+} catch (const std::exception& error) {  // no memory for one more
+  spdlog::error("a connection could not be served: {}", error.what());
+}
+
+}  // namespace
+
+asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, ConnectionRegistry& registry, const Options& options,
+                                     Metrics& metrics) {
   while (acceptor.is_open()) {
     auto [error, socket] = co_await acceptor.async_accept(use_tuple);
     if (registry.stopping()) co_return;
     if (!error) {
-      if (registry.add(socket)) welcome(std::move(socket));
+      welcome(std::move(socket), host, registry, options, metrics);
       continue;
     }
     Metrics::add(metrics.accept_failures);
     if (is_shortage(error)) {
-      asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(limits.accept_retry_ms));
+      asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(options.transport.accept_retry_ms));
       co_await pause.async_wait(use_tuple);
     }
   }

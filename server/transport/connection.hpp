@@ -3,7 +3,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -15,8 +14,8 @@ namespace exchange {
 
 struct Connection;
 
-// Where coroutines run: hands submissions to the service and resumes their connections.
-class Host {
+// Where coroutines run: hands submissions to the service and resumes their connections when it gets them back.
+class Host : public CompletionSink {
  public:
   virtual void submit(Connection& connection) = 0;
 
@@ -26,7 +25,9 @@ class Host {
 
 // Has one operation under way at any time, so that it needs no strand also where many threads run it.
 struct Connection : Submission {
-  Connection(tcp::socket socket_, const Options& options, Host& host_) : socket(std::move(socket_)), session(options.protocol), host(host_) {}
+  Connection(tcp::socket socket_, const ProtocolLimits& limits, Host& host_) : socket(std::move(socket_)), session(limits), host(host_) {
+    sink = &host;
+  }
 
   // What resumes the coroutine that waits for this submission.
   struct Waiter {
@@ -43,11 +44,8 @@ struct Connection : Submission {
 // Called by the host, on a thread that runs the connection's executor.
 inline void resume(Connection& connection) { std::exchange(connection.waiter, nullptr)->resume(); }
 
-// Serves the client to its end, then deregisters and closes the socket.
-boost::asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRegistry& registry, Metrics& metrics);
-
-// Accepts until the acceptor is closed. `welcome` gets each socket that was added to the registry.
-boost::asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, ConnectionRegistry& registry, const TransportLimits& limits,
-                                            Metrics& metrics, std::function<void(tcp::socket)> welcome);
+// Accepts clients until the acceptor is closed, and serves each to its end on the acceptor's context.
+boost::asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, ConnectionRegistry& registry, const Options& options,
+                                            Metrics& metrics);
 
 }  // namespace exchange

@@ -19,18 +19,14 @@ namespace asio = boost::asio;
 
 // --- pool -----------------------------------------------------------------------------------------
 
-class PoolPolicy final : public Transport, public Host, public CompletionSink {
+class PoolPolicy final : public Transport, public Host {
  public:
   PoolPolicy(const Options& options, Service& service, Metrics& metrics)
-      : options_(options),
-        service_(service),
-        metrics_(metrics),
+      : service_(service),
         connections_(options.transport, metrics),
         acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)),
         port_(acceptor_.local_endpoint().port()) {
-    asio::co_spawn(accept_strand_,
-                   accept_clients(acceptor_, connections_, options_.transport, metrics_, [this](tcp::socket socket) { welcome(std::move(socket)); }),
-                   asio::detached);
+    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
     const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
     for (unsigned i = 0; i < count; ++i)
       threads_.emplace_back([this] {
@@ -54,11 +50,6 @@ class PoolPolicy final : public Transport, public Host, public CompletionSink {
   }
 
  private:
-  void welcome(tcp::socket socket) {
-    auto connection = std::make_shared<Connection>(std::move(socket), options_, *this);
-    connection->sink = this;
-    asio::co_spawn(context_, serve(std::move(connection), connections_, metrics_), asio::detached);
-  }
   void submit(Connection& connection) override {
     Submission* const one = &connection;
     service_.submit({&one, 1});
@@ -68,9 +59,7 @@ class PoolPolicy final : public Transport, public Host, public CompletionSink {
       asio::post(context_, [submission] { resume(*static_cast<Connection*>(submission)); });
   }
 
-  const Options& options_;
   Service& service_;
-  Metrics& metrics_;
   ConnectionRegistry connections_;
   asio::io_context context_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
@@ -85,18 +74,14 @@ class PoolPolicy final : public Transport, public Host, public CompletionSink {
 
 // One event loop and its thread. What becomes ready in one turn is submitted together at its end, and a
 // batch's completions arrive together: one lock and one wake-up each way for many requests.
-class EventLoop final : public Host, public CompletionSink {
+class EventLoop final : public Host {
  public:
   EventLoop(const Options& options, std::uint16_t port, Service& service, Metrics& metrics, ConnectionRegistry& connections)
-      : options_(options),
-        service_(service),
-        metrics_(metrics),
+      : service_(service),
         connections_(connections),
         acceptor_(listen(context_, options.bind, port, Sharing::one_of_many, options.transport.listen_backlog)),
         port_(acceptor_.local_endpoint().port()) {
-    asio::co_spawn(context_,
-                   accept_clients(acceptor_, connections_, options_.transport, metrics_, [this](tcp::socket socket) { welcome(std::move(socket)); }),
-                   asio::detached);
+    asio::co_spawn(context_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
   }
   void start() {
     thread_ = std::thread([this] {
@@ -114,12 +99,6 @@ class EventLoop final : public Host, public CompletionSink {
   }
 
  private:
-  void welcome(tcp::socket socket) {
-    auto connection = std::make_shared<Connection>(std::move(socket), options_, *this);
-    connection->sink = this;
-    asio::co_spawn(context_, serve(std::move(connection), connections_, metrics_), asio::detached);
-  }
-
   // Loop thread. The posted flush runs after all that is ready now.
   void submit(Connection& connection) override {
     ready_.push_back(&connection);
@@ -146,9 +125,7 @@ class EventLoop final : public Host, public CompletionSink {
     resumed_.clear();
   }
 
-  const Options& options_;
   Service& service_;
-  Metrics& metrics_;
   ConnectionRegistry& connections_;
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};

@@ -88,11 +88,25 @@ bool ConnectionRegistry::stopping() {
 }
 
 void ConnectionRegistry::linger(tcp::socket& socket) {
-  Metrics::add(metrics_.bad_frames);
   boost::system::error_code ignored;
   socket.shutdown(tcp::socket::shutdown_send, ignored);
+  keep(socket);
+  set_deadline(socket, std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.linger_ms));
+}
+
+void ConnectionRegistry::expect_progress(tcp::socket& socket) {
+  set_deadline(socket, std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.stall_ms));
+}
+
+void ConnectionRegistry::keep(tcp::socket& socket) {
+  connections_.with([&](Connections& connections) { connections.deadlines[socket.native_handle()] = Time::max(); });
+}
+
+// The earlier one stands.
+void ConnectionRegistry::set_deadline(tcp::socket& socket, Time deadline) {
   connections_.with([&](Connections& connections) {
-    connections.deadlines[socket.native_handle()] = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.linger_ms);
+    Time& current = connections.deadlines[socket.native_handle()];
+    current = std::min(current, deadline);
   });
 }
 

@@ -38,10 +38,14 @@ class ConnectionRegistry {
   void remove(tcp::socket& socket);
   bool stopping();
 
-  // After a refusal: says that we send no more, and ends the connection within linger_ms. Until then the
-  // caller reads and discards: closing with unread bytes would reset the connection and take our error
-  // with it.
+  // Where we end a connection first: says that we send no more, and ends it within linger_ms. Until then
+  // the caller reads and discards: closing with unread bytes would reset the connection and take our last
+  // reply with it.
   void linger(tcp::socket& socket);
+  // The client must now send the rest of a request, or take a reply: ends the connection unless
+  // keep() comes within stall_ms. Calling it again does not give more time.
+  void expect_progress(tcp::socket& socket);
+  void keep(tcp::socket& socket);
 
   // From now on add() refuses, and every connection sees the end of its stream.
   void begin_stop();
@@ -55,6 +59,7 @@ class ConnectionRegistry {
     bool stopping = false;
     bool sweeping = true;
   };
+  void set_deadline(tcp::socket& socket, Time deadline);
   void shut_down_all(int how);
   void sweep();
 

@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/write.hpp>
+#include <algorithm>
 #include <chrono>
 #include <semaphore>
 #include <thread>
@@ -90,21 +91,20 @@ class ThreadPolicy final : public Transport {
     auto shared = std::make_shared<tcp::socket>(std::move(socket));
     clients_.with([](int& clients) { ++clients; });
     try {
-      std::thread([this, shared] {
+      std::thread([this, shared]() mutable {
         pthread_setname_np(pthread_self(), "client");
         serve(*shared);
-        forget(*shared);
+        forget(std::move(shared));
       }).detach();
     } catch (const std::system_error& error) {
       spdlog::error("no thread for a client: {}", error.what());
-      forget(*shared);
+      forget(std::move(shared));
     }
   }
 
-  void forget(tcp::socket& socket) {
-    connections_.remove(socket);
-    boost::system::error_code ignored;
-    socket.close(ignored);
+  void forget(std::shared_ptr<tcp::socket> socket) {
+    connections_.remove(*socket);
+    socket.reset();  // before stop() may return, and our context go
     clients_.with([this](int& clients) {
       --clients;
       clients_.notify();  // under the lock: stop() may end right after
@@ -117,6 +117,7 @@ class ThreadPolicy final : public Transport {
     BlockingSubmission submission;
     submission.sink = &sink_;
     boost::system::error_code error;
+    bool watched = false;  // has a deadline
     while (!session.finished()) {
       if (session.take_wave()) {
         Metrics::add(metrics_.requests, session.requests());
@@ -128,10 +129,21 @@ class ThreadPolicy final : public Transport {
           submission.done.acquire();
         }
         session.reply(submission.outcomes);
-        asio::write(socket, asio::buffer(session.output()), error);
-        if (error) return;
+        // Replies nearly always fit the socket's buffer; only one that does not has to wait for its reader.
+        const std::string& output = session.output();
+        const ssize_t sent = ::send(socket.native_handle(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent != ssize_t(output.size())) {
+          connections_.expect_progress(socket);
+          watched = true;
+          asio::write(socket, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
+          if (error) return;
+        }
         session.output().clear();
+        if (watched) connections_.keep(socket);
+        watched = false;
       } else if (!session.finished()) {
+        if (session.amid_request()) connections_.expect_progress(socket);
+        watched |= session.amid_request();
         const std::span<char> space = session.read_space();
         const std::size_t bytes = socket.read_some(asio::buffer(space.data(), space.size()), error);
         if (error == asio::error::eof)
@@ -142,7 +154,8 @@ class ThreadPolicy final : public Transport {
           session.received(bytes);
       }
     }
-    if (!session.refused()) return;
+    if (session.refused()) Metrics::add(metrics_.bad_frames);
+    if (!session.ended_first()) return;
     connections_.linger(socket);
     char discarded[4096];
     while (!error) socket.read_some(asio::buffer(discarded), error);

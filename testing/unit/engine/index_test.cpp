@@ -119,7 +119,7 @@ TEST_CASE("a price index holds the ends of the range of ranks") {
 TEST_CASE("a flat map finds what was inserted and nothing else") {
   std::mt19937_64 random(test_seed());
   INFO("--seed " << test_seed());
-  FlatMap map;
+  FlatMap map(test_seed());
   std::unordered_map<std::uint64_t, std::uint32_t> expected;
   const auto any_key = [&]() -> std::uint64_t {
     switch (random() % 4) {
@@ -179,7 +179,7 @@ TEST_CASE("an id index finds ids given in sequence and forgotten in any order") 
 TEST_CASE("an interner gives dense numbers in order of arrival and tells alike texts apart") {
   std::mt19937_64 random(test_seed());
   INFO("--seed " << test_seed());
-  Interner<AccountId> interner;
+  Interner<AccountId> interner(test_seed());
   std::map<std::string, std::uint32_t> expected;
   for (int i = 0; i < 30'000; ++i) {
     std::string text(random() % 4 == 0 ? random() % 65 : random() % 5, '0');  // many share long runs of zeros
