@@ -32,7 +32,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path)
     if (!wal.step() || wal.text(0) != "wal") throw StoreCorrupt(path + ": this file system cannot hold a write-ahead log");
     wal.run();
     // Freed pages need no overwriting: nothing in them is secret.
-    run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-65536; PRAGMA secure_delete=OFF");
+    run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096; PRAGMA secure_delete=OFF");  // KiB
     checkpoint_code_ = std::make_unique<int>(SQLITE_OK);
     sqlite3_wal_hook(handle_, checkpoint_when_long, checkpoint_code_.get());
     run(sync == Sync::every_commit ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");

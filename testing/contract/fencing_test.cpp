@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "core/recovery.hpp"
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
 #include "store/sqlite_store.hpp"
@@ -114,4 +115,76 @@ TEST_CASE("after PostgreSQL was restarted, an append that failed is settled by i
 TEST_CASE("the description of a store shows no password") {
   CHECK(PostgresStore("postgresql://user:secret@host:5432/db").describe() == "postgresql://user@host:5432/db");
   CHECK(PostgresStore("postgresql://host/db?password=secret").describe() == "postgresql://host/db");
+}
+
+TEST_CASE("PostgreSQL that was put back to an older state is refused at once, not written into") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore store(url);
+  store.open();
+  store.load();
+  for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
+  store.project(Rows{}, 3);
+  const auto run = [&](const std::string& sql) {
+    pqxx::connection admin(url);
+    pqxx::nontransaction(admin).exec(sql);
+  };
+  SECTION("committed batches lost") {
+    run("DELETE FROM journal WHERE batch = 3; UPDATE projection SET batch = 2");
+    CHECK_THROWS_WITH(store.settle(4), contains_text("has lost committed batches"));
+  }
+  SECTION("a projection lost") {
+    run("UPDATE projection SET batch = 2");
+    CHECK_THROWS_WITH(store.project(Rows{}, 4), contains_text("has lost a projection"));
+  }
+  SECTION("a table lost is nothing that waiting mends") {
+    run("DROP TABLE journal");
+    CHECK_THROWS_AS(store.append(4, "payload"), StoreCorrupt);
+  }
+  SECTION("untouched") {
+    CHECK_FALSE(store.settle(4));
+    store.append(4, "payload");
+    store.project(Rows{}, 4);
+    store.project(Rows{}, 4);
+  }
+}
+
+TEST_CASE("a SQLite server whose lock file was taken from under it can neither append nor project after another has opened") {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.db";
+  SqliteStore zombie(path);
+  zombie.open();
+  REQUIRE(std::remove((path + ".lock").c_str()) == 0);
+  SqliteStore successor(path);
+  // The journal is locked by the first while it lives, so the second does not even get so far.
+  CHECK_THROWS_AS(successor.open(), StoreCorrupt);
+  zombie.append(1, "payload");
+}
+
+TEST_CASE("damaged rows are refused in words") {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.db";
+  {
+    SqliteStore store(path);
+    store.open();
+    Exchange exchange;
+    exchange.apply(CreateAccount{AccountId("1"), Cash::whole(1)}, {});
+    Rows rows;
+    exchange.take_changes(rows);
+    store.project(rows, 1);
+  }
+  const auto load_error = [&](const std::string& sql) {
+    REQUIRE(std::system(("sqlite3 " + path + " \"" + sql + "\"").c_str()) == 0);
+    SqliteStore store(path);
+    store.open();
+    try {
+      recover(store);
+    } catch (const StoreCorrupt& error) {
+      return std::string(error.what());
+    }
+    return std::string("loaded");
+  };
+  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = 'much'"), contains_text("no amount of cash"));
+  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '5'"), contains_text("cash not conserved"));
+  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '10000000000000000', id = 'x'"), contains_text("no account id"));
+  CHECK(load_error("UPDATE accounts SET id = '1'") == "loaded");
 }

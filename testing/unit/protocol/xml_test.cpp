@@ -162,6 +162,12 @@ TEST_CASE("an element has few attributes") {
   CHECK(refusal(with(100'000)) == "too many attributes on one element");
 }
 
+TEST_CASE("an attribute value is short, since a reply may repeat it for every leaf") {
+  CHECK(problem("<a b='" + std::string(256, 'x') + "'/>") == "");
+  CHECK(refusal("<a b='" + std::string(257, 'x') + "'/>") == "attribute value too long");
+  CHECK(refusal("<a><c b='" + std::string(900'000, '"') + "'/></a>") == "attribute value too long");
+}
+
 TEST_CASE("tags are closed in order, and are tags") {
   for (const std::string bad : {"<a>", "</a>", "<a></b>", "<a><b></a></b>", "<a", "<a/", "<", "<>", "< a/>", "<1/>", "<-a/>", "<.a/>", "</a/>",
                                 "<a></ a>", "<a><b/>", "<a></a", "<a></A>", "<a></a></a>", "<a/></a>", "<a><</a>", "<a<b/>", "<!a/>", "<a!/>", "<a><!></a>",

@@ -1,0 +1,65 @@
+// Memory follows the open book, not history: a million closed orders take no more than a hundred thousand.
+
+#include "catch.hpp"
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "system/postgres_cluster.hpp"
+#include "system/server_process.hpp"
+
+using namespace exchange::testing;
+
+namespace {
+
+std::size_t resident_kib(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind("VmRSS:", 0) == 0) return std::stoul(line.substr(6));
+  return 0;
+}
+
+std::size_t metric(unsigned http_port, const std::string& name) {
+  Client http(http_port);
+  http.send_raw("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string text = http.receive_all();
+  const std::size_t at = text.find("\nexchange_" + name + " ");
+  return at == std::string::npos ? SIZE_MAX : std::stoul(text.substr(at + name.size() + 11));
+}
+
+}  // namespace
+
+TEST_CASE("after a million closed orders the server holds no more memory than after a hundred thousand") {
+  TemporaryFolder folder;
+  ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--http-port", "0", "--projection-interval-ms", "0"});
+  const unsigned http_port = unsigned(std::stoul(server.ready_line().substr(server.ready_line().find("http-port=") + 10)));
+  Client client(server.port());
+  REQUIRE(client.request("<create><account id=\"1\" balance=\"1000000\"/><symbol sym=\"SPY\"><account id=\"1\">1000000</account></symbol></create>")
+              .find("<error") == std::string::npos);
+
+  // Each pair trades with itself and closes. What is closed leaves memory once it is in the tables.
+  constexpr int orders_per_request = 10'000;
+  std::string request = "<transactions id=\"1\">";
+  for (int i = 0; i < orders_per_request; i += 2)
+    request += "<order sym=\"SPY\" amount=\"1\" limit=\"100\"/><order sym=\"SPY\" amount=\"-1\" limit=\"100\"/>";
+  request += "</transactions>";
+  const auto close_orders = [&](int count) {
+    for (; count > 0; count -= orders_per_request) {
+      const std::string reply = client.request(request);
+      REQUIRE(reply.find("<error") == std::string::npos);
+      for (int tries = 0; metric(http_port, "orders_in_memory") > 0; ++tries) {
+        REQUIRE(tries < 5'000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+    }
+  };
+  close_orders(100'000);
+  const std::size_t after_100_thousand = resident_kib(server.pid());
+  close_orders(900'000);
+  const std::size_t after_1_million = resident_kib(server.pid());
+  WARN("resident after 100,000 closed orders: " << after_100_thousand << " KiB, after 1,000,000: " << after_1_million << " KiB");
+  CHECK(double(after_1_million) < 1.25 * double(after_100_thousand));
+  CHECK(client.request("<transactions id=\"1\"><query id=\"1\"/><query id=\"1000000\"/></transactions>").find("<error") == std::string::npos);
+  CHECK(server.stop() == 0);
+}
