@@ -1,13 +1,11 @@
 #include "core/core.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 
 namespace exchange {
 
 Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-           std::function<void(const std::string&)> on_fatal)
+           OnFatal on_fatal)
     : limits_(limits),
       metrics_(metrics),
       on_fatal_(std::move(on_fatal)),
@@ -22,14 +20,7 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
           on_fatal_) {
   Metrics::set(metrics_.batch, recovered.last_batch);
   Metrics::set(metrics_.projected_batch, recovered.last_batch - recovered.batches_replayed);
-  thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "core");
-    try {
-      run();
-    } catch (const std::exception& error) {
-      on_fatal_(error.what());
-    }
-  });
+  thread_ = start_thread("core", on_fatal_, [this] { run(); });
 }
 
 Core::~Core() {

@@ -13,6 +13,7 @@
 #include "core/projector.hpp"
 #include "core/recovery.hpp"
 #include "core/service.hpp"
+#include "core/thread.hpp"
 #include "metrics/guarded.hpp"
 
 namespace exchange {
@@ -22,7 +23,7 @@ class Core final : public Service {
   // `store` is open and `recovered` came from it. `on_fatal` is called, once, from a core thread, when
   // nothing can be acknowledged any more (fenced, corrupt, our own bug); the process must end.
   Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-       std::function<void(const std::string&)> on_fatal);
+       OnFatal on_fatal);
   // Completes what was submitted, projects what is journaled, and stops.
   ~Core();
 
@@ -44,7 +45,7 @@ class Core final : public Service {
 
   const CoreLimits& limits_;
   Metrics& metrics_;
-  const std::function<void(const std::string&)> on_fatal_;
+  const OnFatal on_fatal_;
   Committer committer_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: each has one submission at most
   Rows rows_;             // lent to the projector and back

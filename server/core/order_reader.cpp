@@ -1,6 +1,5 @@
 #include "core/order_reader.hpp"
 
-#include <pthread.h>
 #include <spdlog/spdlog.h>
 
 namespace exchange {
@@ -12,16 +11,9 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account, const
 }
 
 OrderReader::OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-                         std::function<void(const std::string&)> on_fatal)
+                         OnFatal on_fatal)
     : store_(store), clock_(clock), limits_(limits), metrics_(metrics), on_fatal_(std::move(on_fatal)) {
-  thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "order-reader");
-    try {
-      run();
-    } catch (const std::exception& error) {
-      on_fatal_(error.what());
-    }
-  });
+  thread_ = start_thread("order-reader", on_fatal_, [this] { run(); });
 }
 
 OrderReader::~OrderReader() {

@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "core/service.hpp"
+#include "core/thread.hpp"
 #include "metrics/guarded.hpp"
 #include "metrics/metrics.hpp"
 #include "options.hpp"
@@ -19,7 +20,7 @@ namespace exchange {
 class OrderReader {
  public:
   // `on_fatal` is called when the store is lost for good.
-  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::function<void(const std::string&)> on_fatal);
+  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, OnFatal on_fatal);
   // Answers what is queued, then stops; what cannot be read because the store is away stays unanswered.
   ~OrderReader();
 
@@ -41,7 +42,7 @@ class OrderReader {
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;
-  const std::function<void(const std::string&)> on_fatal_;
+  const OnFatal on_fatal_;
   Guarded<Queue> queue_;  // bounded by the number of connections: each has one submission at most
   std::thread thread_;
 };

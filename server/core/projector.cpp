@@ -1,6 +1,5 @@
 #include "core/projector.hpp"
 
-#include <pthread.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -8,16 +7,9 @@
 namespace exchange {
 
 Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::function<void()> on_idle,
-                     std::function<void(const std::string&)> on_fatal)
+                     OnFatal on_fatal)
     : store_(store), clock_(clock), limits_(limits), metrics_(metrics), on_idle_(std::move(on_idle)), on_fatal_(std::move(on_fatal)) {
-  thread_ = std::thread([this] {
-    pthread_setname_np(pthread_self(), "projector");
-    try {
-      run();
-    } catch (const std::exception& error) {
-      on_fatal_(error.what());
-    }
-  });
+  thread_ = start_thread("projector", on_fatal_, [this] { run(); });
 }
 
 Projector::~Projector() {

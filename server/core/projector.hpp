@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
+#include "core/thread.hpp"
 #include "engine/exchange.hpp"
 #include "metrics/guarded.hpp"
 #include "metrics/metrics.hpp"
@@ -19,7 +20,7 @@ class Projector {
  public:
   // `on_idle` is called when a hand-over is done; `on_fatal` when the store is lost for good.
   Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::function<void()> on_idle,
-            std::function<void(const std::string&)> on_fatal);
+            OnFatal on_fatal);
   // Finishes the hand-over under way, then stops. While the store is away that takes until it is back.
   ~Projector();
 
@@ -49,7 +50,7 @@ class Projector {
   const CoreLimits& limits_;
   Metrics& metrics_;
   const std::function<void()> on_idle_;
-  const std::function<void(const std::string&)> on_fatal_;
+  const OnFatal on_fatal_;
   Guarded<Slot> slot_;
   BatchNumber pruned_ = 0;
   std::thread thread_;

@@ -142,7 +142,9 @@ TEST_CASE("while PostgreSQL is away nothing is acknowledged; service resumes by 
   CHECK(client.request("<transactions id=\"1\"><query id=\"2\"/></transactions>").find("<open shares=\"1\"/>") != std::string::npos);
   CHECK(server.log().find("store away") != std::string::npos);
   CHECK(server.log().find("store is back") != std::string::npos);
-  CHECK(server.stop() == 0);
+  const int status = server.stop();
+  INFO(server.log());
+  CHECK(status == 0);
 }
 
 TEST_CASE("a closed order is still found after its row left memory, by its owner only") {

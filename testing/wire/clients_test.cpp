@@ -274,3 +274,27 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
     CHECK(server.metrics().orders_read.load() == read_before + 5);
   }
 }
+
+TEST_CASE("who does not finish a request, or does not take a reply, is ended in time; who is merely silent is not") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 100; });
+    TcpClient silent(server.port()), stalled(server.port()), deaf(server.port(), 4'096), slow(server.port());
+    REQUIRE(slow.send(account(1)));
+    REQUIRE(slow.reply() == account_reply(1));
+
+    REQUIRE(stalled.send("100\n<create>"));
+    std::string queries = "<transactions id=\"1\">";
+    for (int i = 0; i < 15'000; ++i) queries += "<query id=\"99\"/>";
+    queries = framed(queries + "</transactions>");
+    for (int i = 0; i < 20; ++i) deaf.send_without_waiting(queries);
+    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));  // silent and slow are left
+
+    // A request that is finished in time is answered, and does not count against the next.
+    REQUIRE(slow.send("46\n<create>"));
+    REQUIRE(slow.send("<account id=\"2\" balance=\"1\"/></create>"));
+    CHECK(slow.reply() == "<results><created id=\"2\"/></results>\n");
+    REQUIRE(silent.send(account(3)));
+    CHECK(silent.reply() == account_reply(3));
+  }
+}
