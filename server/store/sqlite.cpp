@@ -56,7 +56,7 @@ void SqliteDatabase::rollback() noexcept {
 
 void SqliteDatabase::check(int code) const {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-  const std::string problem = path_ + ": " + (handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
+  const std::string problem = path_ + ": " + (handle_ != nullptr && sqlite3_extended_errcode(handle_) == code ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
   // After a failed sync nobody knows what is on the disk, and asking again may get a wrong answer from the
   // page cache (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): stop, then recover.
   if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
