@@ -3,8 +3,6 @@
 // It drains what waits, commits it as one batch (Committer) and completes it, in order; while a commit
 // is under way the next batch fills by itself. Completions are called here and in OrderReader, nowhere else.
 
-#include <functional>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -3,7 +3,6 @@
 // on a thread of its own. Such orders are closed, so what it reads cannot change any more.
 
 #include <deque>
-#include <functional>
 #include <span>
 #include <thread>
 
