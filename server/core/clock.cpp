@@ -3,6 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "metrics/stages.hpp"
+
 namespace exchange {
 namespace {
 
@@ -12,6 +14,7 @@ class SystemClock final : public Clock {
     const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
     return {std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()};
   }
+  std::int64_t monotonic_ns() override { return exchange::monotonic_ns(); }
   void pause(std::uint32_t milliseconds) override { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 };
 

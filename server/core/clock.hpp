@@ -8,6 +8,8 @@ namespace exchange {
 class Clock {
  public:
   virtual Timestamp now() = 0;
+  // Never set: for durations.
+  virtual std::int64_t monotonic_ns() = 0;
   virtual void pause(std::uint32_t milliseconds) = 0;
 
  protected:

@@ -13,13 +13,25 @@ constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 }  // namespace
 
 void Committer::commit(std::span<Submission* const> submissions) {
+  const std::int64_t begin_ns = clock_.monotonic_ns();
   // The clock may have been set back; the exchange's time never goes back.
   const Timestamp now = std::max(clock_.now(), exchange_.totals().last_time);
   writer_.begin(now);
   apply(submissions, now);
   Metrics::add(metrics_.batches);
-  if (writer_.empty()) return;
-  append_until_durable(writer_.finish(exchange_.totals()));
+  const std::int64_t applied_ns = clock_.monotonic_ns();
+  if (!writer_.empty()) append_until_durable(writer_.finish(exchange_.totals()));
+  stamp(submissions, begin_ns, applied_ns);
+}
+
+void Committer::stamp(std::span<Submission* const> submissions, std::int64_t begin_ns, std::int64_t applied_ns) const {
+  const std::int64_t committed_ns = clock_.monotonic_ns();
+  for (Submission* submission : submissions) {
+    if (!submission->stamps.sampled()) continue;
+    submission->stamps.end(Stage::queue, begin_ns);
+    submission->stamps.end(Stage::apply, applied_ns);
+    submission->stamps.end(Stage::commit, committed_ns);
+  }
 }
 
 void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
@@ -53,7 +65,7 @@ void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
 
 void Committer::append_until_durable(std::string_view payload) {
   const BatchNumber batch = last_batch_ + 1;
-  const Timestamp start = clock_.now();
+  const std::int64_t begin_ns = clock_.monotonic_ns();
   for (bool in_doubt = false;;) {
     try {
       // A failed append may have been committed all the same: ask by its number, never just try again.
@@ -72,7 +84,7 @@ void Committer::append_until_durable(std::string_view payload) {
   last_batch_ = batch;
   Metrics::add(metrics_.batches_committed);
   Metrics::add(metrics_.journal_bytes, payload.size());
-  Metrics::add(metrics_.commit_us, std::uint64_t(std::max<std::int64_t>(0, clock_.now().microseconds - start.microseconds)));
+  Metrics::add(metrics_.commit_us, std::uint64_t(clock_.monotonic_ns() - begin_ns) / 1'000);
   Metrics::set(metrics_.batch, batch);
 }
 

@@ -32,6 +32,7 @@ class Committer {
  private:
   void apply(std::span<Submission* const> submissions, Timestamp now);
   void append_until_durable(std::string_view payload);
+  void stamp(std::span<Submission* const> submissions, std::int64_t begin_ns, std::int64_t applied_ns) const;
 
   Exchange exchange_;
   BatchNumber last_batch_;

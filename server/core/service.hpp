@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/commands.hpp"
+#include "metrics/stages.hpp"
 
 namespace exchange {
 
@@ -26,6 +27,7 @@ struct Submission {
   std::span<const Command> commands;  // at least one
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
+  StageStamps stamps;
 };
 
 // Executions that the outcome tells; bounds how long a reply may get (CoreLimits::reply_executions_max).

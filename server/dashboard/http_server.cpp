@@ -10,8 +10,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <algorithm>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 namespace exchange {
 namespace {
@@ -125,6 +127,49 @@ HttpServer::HttpServer(const std::string& bind, std::uint16_t port, const Metric
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
 
+namespace {
+
+// 1, 1.5, 2, 3, 5, 7 of each decade from a microsecond to ten seconds.
+std::vector<double> stage_bounds_us() {
+  std::vector<double> bounds;
+  for (double decade = 1; decade < 1e7; decade *= 10)
+    for (const double step : {1.0, 1.5, 2.0, 3.0, 5.0, 7.0}) bounds.push_back(decade * step);
+  bounds.push_back(1e7);
+  return bounds;
+}
+
+std::string stage_text(const StageHistograms& stage_times) {
+  static const std::vector<double> bounds_us = stage_bounds_us();
+  const std::string name = "exchange_stage_seconds";
+  std::string text = "# HELP " + name + " Time of sampled requests in each stage.\n# TYPE " + name + " histogram\n";
+  for (std::size_t i = 0; i < stages; ++i) {
+    const Histogram histogram = stage_times.nanoseconds(Stage(i));
+    std::vector<std::uint64_t> counts(bounds_us.size());
+    histogram.for_each([&](std::uint64_t highest_ns, std::uint64_t count) {
+      const auto bound = std::lower_bound(bounds_us.begin(), bounds_us.end(), double(highest_ns) / 1e3);
+      if (bound != bounds_us.end()) counts[std::size_t(bound - bounds_us.begin())] += count;
+    });
+    const std::string stage = "{stage=\"" + std::string(stage_names[i]) + "\"";
+    const auto add = [&](const std::string& labels, double value) {
+      char number[32];
+      std::snprintf(number, sizeof number, "%.15g", value);
+      text += name + labels + " " + number + "\n";
+    };
+    std::uint64_t below = 0;
+    for (std::size_t b = 0; b < bounds_us.size(); ++b) {
+      char bound[32];
+      std::snprintf(bound, sizeof bound, "%g", bounds_us[b] / 1e6);
+      add("_bucket" + stage + ",le=\"" + bound + "\"}", double(below += counts[b]));
+    }
+    add("_bucket" + stage + ",le=\"+Inf\"}", double(histogram.count()));
+    add("_sum" + stage + "}", double(histogram.sum()) / 1e9);
+    add("_count" + stage + "}", double(histogram.count()));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string prometheus_text(const Metrics& metrics) {
   std::string text;
   const auto add = [&](const std::string& name, const char* type, const char* help, std::uint64_t value) {
@@ -150,7 +195,7 @@ std::string prometheus_text(const Metrics& metrics) {
   add("lag_waits_total", "counter", "Times the core waited for the tables to catch up.", metrics.lag_waits);
   add("store_failures_total", "counter", "Failed operations of the store.", metrics.store_failures);
   add("store_available", "gauge", "1 while the store is reachable.", metrics.store_available ? 1 : 0);
-  return text;
+  return text + stage_text(metrics.stage_times) + "# EOF\n";
 }
 
 }  // namespace exchange

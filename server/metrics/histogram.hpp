@@ -39,6 +39,12 @@ class Histogram {
     }
     return max_;
   }
+  // visit(highest value of a bucket, count) for each bucket with values, from the lowest.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket)
+      if (counts_[bucket] > 0) visit(std::min(highest_of(bucket), max_), counts_[bucket]);
+  }
 
  private:
   static constexpr unsigned sub_bits = 6;

@@ -1,8 +1,10 @@
 #pragma once
-// Counters and gauges of the running server. Any thread; each is exact, reads are not a snapshot of all.
+// Counters, gauges and stage times of the running server. Any thread; each is exact, reads are not a snapshot of all.
 
 #include <atomic>
 #include <cstdint>
+
+#include "metrics/stages.hpp"
 
 namespace exchange {
 
@@ -16,6 +18,8 @@ struct Metrics {
   // transport
   Counter connections{0};  // gauge
   Counter connections_accepted{0}, connections_refused{0}, accept_failures{0}, requests{0}, bad_frames{0};
+
+  StageHistograms stage_times;
 
   static void add(Counter& counter, std::uint64_t n = 1) { counter.fetch_add(n, std::memory_order_relaxed); }
   static void set(Counter& gauge, std::uint64_t value) { gauge.store(value, std::memory_order_relaxed); }

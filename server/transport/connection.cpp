@@ -44,11 +44,16 @@ std::size_t send_at_once(Connection& connection, boost::system::error_code& erro
 asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& registry, Metrics& metrics) {
   Session& session = connection.session;
   bool watched = false;  // has a deadline
+  StageStamps& stamps = connection.stamps;
   while (!session.finished()) {
+    stamps.begin();
     if (session.take_wave()) {
+      stamps.end(Stage::parse);
       Metrics::add(metrics.requests, session.requests());
       connection.outcomes.clear();
-      if (!session.commands().empty()) co_await execute(connection);
+      const bool executed = !session.commands().empty();
+      if (executed) co_await execute(connection);
+      stamps.end(Stage::deliver);
       session.reply(connection.outcomes);
       boost::system::error_code error;
       const std::size_t sent = send_at_once(connection, error);
@@ -59,6 +64,8 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
         error = write_error;
       }
       if (error) co_return;
+      stamps.end(Stage::write);
+      if (executed) metrics.stage_times.record(stamps);
       session.output().clear();
       if (watched) registry.keep(connection.socket);
       watched = false;

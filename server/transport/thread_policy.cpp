@@ -118,16 +118,21 @@ class ThreadPolicy final : public Transport {
     submission.sink = &sink_;
     boost::system::error_code error;
     bool watched = false;  // has a deadline
+    StageStamps& stamps = submission.stamps;
     while (!session.finished()) {
+      stamps.begin();
       if (session.take_wave()) {
+        stamps.end(Stage::parse);
         Metrics::add(metrics_.requests, session.requests());
         submission.outcomes.clear();
-        if (!session.commands().empty()) {
+        const bool executed = !session.commands().empty();
+        if (executed) {
           submission.commands = session.commands();
           Submission* const one = &submission;
           service_.submit({&one, 1});
           submission.done.acquire();
         }
+        stamps.end(Stage::deliver);
         session.reply(submission.outcomes);
         // Replies nearly always fit the socket's buffer; only one that does not has to wait for its reader.
         const std::string& output = session.output();
@@ -138,6 +143,8 @@ class ThreadPolicy final : public Transport {
           asio::write(socket, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
           if (error) return;
         }
+        stamps.end(Stage::write);
+        if (executed) metrics_.stage_times.record(stamps);
         session.output().clear();
         if (watched) connections_.keep(socket);
         watched = false;

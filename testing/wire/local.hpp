@@ -20,6 +20,7 @@ class FixedClock final : public Clock {
  public:
   static constexpr std::int64_t seconds = 1'700'000'000;
   Timestamp now() override { return {seconds * 1'000'000 + 999'999}; }
+  std::int64_t monotonic_ns() override { return 0; }
   void pause(std::uint32_t milliseconds) override { system_clock().pause(milliseconds); }
 };
 

@@ -60,6 +60,7 @@ class FaultyStore : public MemoryStore {
 class ManualClock : public Clock {
  public:
   Timestamp now() override { return {time_us}; }
+  std::int64_t monotonic_ns() override { return time_us * 1'000; }
   void pause(std::uint32_t milliseconds) override { time_us += milliseconds * 1'000; }
   std::atomic<std::int64_t> time_us{1'000'000'000};
 };

@@ -1,0 +1,76 @@
+#pragma once
+// Where the time of a request goes. One wave of requests in about thirty is sampled: the transport and the core note when
+// it passes from one hand to the next, and the transport adds what lies between to histograms.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "metrics/guarded.hpp"
+#include "metrics/histogram.hpp"
+
+namespace exchange {
+
+// parse: from bytes to commands. queue: until the core takes them. apply: the whole batch through the engine. commit: the
+// journal row of the batch. deliver: until a transport thread has the outcomes. write: outcomes to XML and into the socket.
+enum class Stage : std::uint8_t { parse, queue, apply, commit, deliver, write };
+inline constexpr std::array<const char*, 6> stage_names{"parse", "queue", "apply", "commit", "deliver", "write"};
+inline constexpr std::size_t stages = stage_names.size();
+
+// Nanoseconds of a clock that is never set.
+inline std::int64_t monotonic_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// When each stage of one wave ended. Owner: whoever has the wave.
+class StageStamps {
+ public:
+  // A wave may begin here: decides whether it is sampled.
+  void begin() {
+    sampled_ = chosen();
+    if (sampled_) begin_ns_ = monotonic_ns();
+  }
+  bool sampled() const { return sampled_; }
+  void end(Stage stage) {
+    if (sampled_) end(stage, monotonic_ns());
+  }
+  void end(Stage stage, std::int64_t time_ns) { end_ns_[std::size_t(stage)] = time_ns; }
+  // Nanoseconds.
+  std::uint64_t duration(Stage stage) const {
+    const std::size_t i = std::size_t(stage);
+    const std::int64_t begin = i == 0 ? begin_ns_ : end_ns_[i - 1];
+    return end_ns_[i] > begin ? std::uint64_t(end_ns_[i] - begin) : 0;
+  }
+
+ private:
+  static bool chosen() {
+    constexpr unsigned period = 31;  // odd: a transport asks twice for each wave, and only one of them counts
+    static std::atomic<unsigned> threads{0};
+    thread_local unsigned count = threads.fetch_add(1, std::memory_order_relaxed);  // short-lived threads must not all start alike
+    return ++count % period == 0;
+  }
+
+  bool sampled_ = false;
+  std::int64_t begin_ns_ = 0;
+  std::array<std::int64_t, stages> end_ns_{};
+};
+
+// Any thread.
+class StageHistograms {
+ public:
+  void record(const StageStamps& stamps) {
+    if (!stamps.sampled()) return;
+    histograms_.with([&](std::array<Histogram, stages>& histograms) {
+      for (std::size_t i = 0; i < stages; ++i) histograms[i].record(stamps.duration(Stage(i)));
+    });
+  }
+  Histogram nanoseconds(Stage stage) const {
+    return histograms_.with([&](const std::array<Histogram, stages>& histograms) { return histograms[std::size_t(stage)]; });
+  }
+
+ private:
+  mutable Guarded<std::array<Histogram, stages>> histograms_;
+};
+
+}  // namespace exchange

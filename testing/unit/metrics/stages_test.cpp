@@ -1,0 +1,33 @@
+// Stage times of requests.
+#include "metrics/stages.hpp"
+
+#include "catch.hpp"
+
+using namespace exchange;
+
+TEST_CASE("about one wave in thirty is sampled, and its stages lie between what was noted") {
+  StageHistograms histograms;
+  int sampled = 0;
+  constexpr int waves = 3'100;
+  for (int i = 0; i < waves; ++i) {
+    StageStamps stamps;
+    stamps.begin();
+    const std::int64_t parsed = monotonic_ns() + 1'000'000'000;
+    stamps.end(Stage::parse, parsed);
+    stamps.end(Stage::queue, parsed + 10);
+    stamps.end(Stage::apply, parsed + 30);
+    stamps.end(Stage::commit, parsed + 60);
+    stamps.end(Stage::deliver, parsed + 100);
+    stamps.end(Stage::write, parsed + 90);  // a clock of another thread: never below nothing
+    histograms.record(stamps);
+    sampled += stamps.sampled();
+  }
+  CHECK(sampled == waves / 31);
+  CHECK(histograms.nanoseconds(Stage::parse).count() == std::uint64_t(sampled));
+  CHECK(histograms.nanoseconds(Stage::parse).quantile(0.5) >= 1'000'000'000);
+  CHECK(histograms.nanoseconds(Stage::queue).max() == 10);
+  CHECK(histograms.nanoseconds(Stage::apply).max() == 20);
+  CHECK(histograms.nanoseconds(Stage::commit).max() == 30);
+  CHECK(histograms.nanoseconds(Stage::deliver).max() == 40);
+  CHECK(histograms.nanoseconds(Stage::write).max() == 0);
+}
