@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
-          netcat-openbsd sqlite3)
+          nlohmann-json3-dev netcat-openbsd sqlite3)
 if [ "${1-}" = --test ]; then packages+=(catch2 postgresql); fi
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }

@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "client/reply.hpp"
-
 namespace exchange::loadgen {
 namespace {
 
@@ -12,20 +10,20 @@ using TextBuffer = char[128];
 
 std::string_view between(const char* begin, const char* end) { return {begin, std::size_t(end - begin)}; }
 
-bool repeats_symbol(const ReplyElement& element, const Request& request) {
+bool repeats_symbol(const ReplyElement& element, const Workload& workload, const Leaf& leaf) {
   TextBuffer text;
-  return element.attribute("sym") == between(text, write_number(write_text(text, "SYM"), request.symbol));
+  return element.attribute("sym") == between(text, write_number(write_text(text, workload.options().symbol_prefix), leaf.symbol));
 }
 
-bool repeats_order(const ReplyElement& element, const Request& request) {
+bool repeats_order(const ReplyElement& element, const Workload& workload, const Leaf& leaf) {
   TextBuffer text;
-  return repeats_symbol(element, request) && element.attribute("amount") == between(text, write_number(text, request.amount)) &&
-         element.attribute("limit") == between(text, write_cents(text, request.limit_cents));
+  return repeats_symbol(element, workload, leaf) && element.attribute("amount") == between(text, write_number(text, leaf.amount)) &&
+         element.attribute("limit") == between(text, write_cents(text, leaf.limit_cents));
 }
 
-bool repeats_new_account(const ReplyElement& element, const Script& script) {
+bool repeats_new_account(const ReplyElement& element, const Workload& workload, unsigned client, const Leaf& leaf) {
   TextBuffer text;
-  return element.attribute("id") == between(text, script.write_new_account(text));
+  return element.attribute("id") == between(text, write_new_account(text, workload, client, leaf.id));
 }
 
 bool repeats_id(const ReplyElement& element, std::uint64_t id) {
@@ -33,27 +31,25 @@ bool repeats_id(const ReplyElement& element, std::uint64_t id) {
   return element.attribute("id") == between(text, std::to_chars(text, text + sizeof text, id).ptr);
 }
 
-// Whether the attributes of leaf number `leaf` of the request come back as they were sent.
-bool repeats_request(const ReplyElement& element, const Script& script, std::size_t leaf) {
-  const Request& request = script.request();
-  switch (request.kind) {
-    case RequestKind::account:
-    case RequestKind::account_with_shares:
-      return repeats_new_account(element, script) && (leaf == 0 || repeats_symbol(element, request));
-    case RequestKind::order: return repeats_order(element, request);
-    case RequestKind::query:
-    case RequestKind::cancel: return repeats_id(element, request.id);
+// Whether the attributes come back as they were sent.
+bool repeats(const ReplyElement& element, const Workload& workload, unsigned client, const Leaf& leaf) {
+  switch (leaf.kind) {
+    case Leaf::Kind::account: return repeats_new_account(element, workload, client, leaf);
+    case Leaf::Kind::placement: return repeats_new_account(element, workload, client, leaf) && repeats_symbol(element, workload, leaf);
+    case Leaf::Kind::order: return repeats_order(element, workload, leaf);
+    case Leaf::Kind::query:
+    case Leaf::Kind::cancel: return repeats_id(element, leaf.id);
   }
   return false;
 }
 
-std::string_view name_wanted(RequestKind kind) {
+std::string_view name_wanted(Leaf::Kind kind) {
   switch (kind) {
-    case RequestKind::account:
-    case RequestKind::account_with_shares: return "created";
-    case RequestKind::order: return "opened";
-    case RequestKind::query: return "status";
-    case RequestKind::cancel: return "canceled";
+    case Leaf::Kind::account:
+    case Leaf::Kind::placement: return "created";
+    case Leaf::Kind::order: return "opened";
+    case Leaf::Kind::query: return "status";
+    case Leaf::Kind::cancel: return "canceled";
   }
   return "";
 }
@@ -65,31 +61,42 @@ std::uint64_t order_id(const ReplyElement& element) {
   return error == std::errc() && end == text.data() + text.size() ? id : 0;
 }
 
+// The problem of an answer to this leaf; empty where it is right.
+std::string_view problem_of(LeafAnswer& answer, const Workload& workload, unsigned client, const Leaf& leaf) {
+  const ReplyElement& element = answer.element;
+  if (element.name == "error") {
+    if (element.attributes.empty()) return "an error for all of the request, or for the connection";
+    answer.rejected = true;
+  } else if (element.name != name_wanted(leaf.kind)) {
+    return "a reply element of another kind";
+  } else if (leaf.kind == Leaf::Kind::order && (answer.opened = order_id(element)) == 0) {
+    return "an order opened without a transaction id";
+  }
+  return repeats(element, workload, client, leaf) ? std::string_view() : "the reply does not repeat the request's attributes";
+}
+
 }  // namespace
 
-Answer check_reply(const Script& script, std::string_view document) {
-  const Request& request = script.request();
-  const std::size_t leaves = request.kind == RequestKind::account_with_shares ? 2 : 1;
-  Answer answer;
+void check_reply(const Workload& workload, unsigned client, const Request& request, std::string_view document, Answer& answer) {
+  answer.problem = {};
+  answer.malformed = false;
+  answer.leaves.clear();
   ReplyElements elements(document);
-  ReplyElement element;
-  std::size_t count = 0;
-  for (; elements.next(element); ++count) {
-    if (count == leaves) return {.problem = "more reply elements than elements asked"};
-    if (element.name == "error") {
-      if (element.attributes.empty()) return {.problem = "an error for all of the request, or for the connection"};
-      answer.refused = true;
-      answer.refusal = element.content;
-    } else if (element.name != name_wanted(request.kind)) {
-      return {.problem = "a reply element of another kind"};
-    } else if (request.kind == RequestKind::order && (answer.opened = order_id(element)) == 0) {
-      return {.problem = "an order opened without a transaction id"};
+  for (ReplyElement element; elements.next(element);) {
+    if (answer.leaves.size() == request.leaves.size()) {
+      answer.problem = "more reply elements than elements asked";
+      return;
     }
-    if (!repeats_request(element, script, count)) return {.problem = "the reply does not repeat the request's attributes"};
+    const Leaf& leaf = request.leaves[answer.leaves.size()];
+    answer.problem = problem_of(answer.leaves.emplace_back(LeafAnswer{.element = element}), workload, client, leaf);
+    if (!answer.problem.empty()) return;
   }
-  if (!elements.complete()) return {.problem = "not a <results> document"};
-  if (count < leaves) return {.problem = "fewer reply elements than elements asked"};
-  return answer;
+  if (!elements.complete()) {
+    answer.malformed = true;
+    answer.problem = "not a <results> document";
+  } else if (answer.leaves.size() < request.leaves.size()) {
+    answer.problem = "fewer reply elements than elements asked";
+  }
 }
 
 }  // namespace exchange::loadgen

@@ -1,80 +1,136 @@
 #pragma once
-// Plays many clients on one thread over one epoll: each sends its script's next request, waits for the
-// reply, checks it, and goes on. A connection that fails is opened anew. Owns the connections and counts.
+// One worker: plays its share of the clients over one epoll. Each client keeps up to `pipeline` requests in flight, in its
+// own order; in a closed loop it sends when it is free, in an open loop when the plan says so or, if it is not free then,
+// as soon as it is. Every reply is checked. A connection that fails is opened anew. Owns the connections and counts.
 // Thread: one at a time; run() blocks it.
 
 #include <sys/epoll.h>
 
-#include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "client/answer.hpp"
+#include "client/history.hpp"
 #include "client/id_set.hpp"
 #include "client/options.hpp"
+#include "client/order_state.hpp"
+#include "client/pacer.hpp"
 #include "client/socket.hpp"
 #include "client/tally.hpp"
+#include "client/ticks.hpp"
 #include "client/workload.hpp"
 
 namespace exchange::loadgen {
 
 class Driver {
  public:
-  Driver(const LoadOptions& load, const WorkloadOptions& workload, Address address);
+  // Worker number `worker` of load.workers has the clients whose number, divided by those, leaves its own.
+  Driver(const LoadOptions& load, const Workload& workload, const Address& address, unsigned worker);
 
-  // Opens all persistent connections, outside the measurement; where each request has its own, tries one. Throws Unreachable, Interrupted.
+  // Opens all connections that are there from the start, outside the measurement; where each request has its own, tries
+  // one. Throws Unreachable, Interrupted.
   void open_connections(const StopFlag& stop);
-  // Called once a second; false ends the run.
-  using Look = std::function<bool(const Snapshot&)>;
-  // Sends all requests, or for the whole duration, and waits for what is in flight.
-  void run(const StopFlag& stop, const Look& look);
-  const Tally& tally() const { return tally_; }
+
+  // Called at each tick, in order, and once at the end with what remains.
+  using Publish = std::function<void(std::unique_ptr<Interval>)>;
+  // Sends all requests and waits for what is in flight. `stop` ends it early.
+  void run(const Ticks& ticks, const StopFlag& stop, const Publish& publish);
+
+  // After run():
+  const Examples& examples() const { return examples_; }
+  const IdSet& opened_ids() const { return opened_ids_; }
+  History& history() { return history_; }
+  std::int64_t last_answer() const { return last_answer_; }  // nanoseconds since the start
+  std::uint64_t unsent() const { return unsent_; }           // planned, but not sent when sending ended
+  std::uint64_t sent_late() const { return sent_late_; }     // handed to their client long after the planned time: we were too slow
+  bool gave_up() const { return gave_up_; }                  // nobody was answered for longer than the timeout
 
  private:
-  using Clock = std::chrono::steady_clock;
-  enum class State : std::uint8_t { closed, connecting, idle, awaiting_reply };
+  enum class State : std::uint8_t { waiting, closed, connecting, open };  // waiting: for its turn to begin
+  struct InFlight {
+    std::int64_t planned, sent;  // nanoseconds since the start
+    std::uint32_t account;
+    std::uint32_t leaves;
+    bool measured;
+  };
   struct Client {
-    explicit Client(const WorkloadOptions& workload, unsigned index) : script(workload, index) {}
+    Client(const Workload& workload, unsigned number_, const LoadOptions& load);
+    unsigned number;
     Script script;
     Descriptor socket;
-    State state = State::closed;
-    Clock::time_point since;    // of the request in flight, or of its connection where each has its own
-    std::string unsent;         // the rest of a request that the socket did not take
-    std::string received;       // the beginning of a reply that came in pieces
-    std::size_t scanned = 0;    // of `received`
+    State state = State::waiting;
+    std::uint64_t quota;                  // requests still to send; UINT64_MAX: no limit
+    std::int64_t free_since = 0;          // of the closed loop: it could send
+    std::int64_t connecting_since = 0;
+    std::vector<InFlight> in_flight;      // a ring of `pipeline`
+    std::vector<Leaf> leaves;             // of the requests in flight: a fixed number of places for each
+    std::size_t oldest = 0, count = 0;    // in the ring
+    std::vector<std::int64_t> backlog;    // of the open loop: planned times that have come, from backlog_at
+    std::size_t backlog_at = 0;
+    std::string unsent;                   // the rest of what the socket did not take
+    std::string received;                 // the beginning of a reply that came in pieces
+    std::size_t scanned = 0;              // of `received`
   };
 
-  bool more_to_send(Clock::time_point now) const;
-  void go_on(Client& client, Clock::time_point now);
-  void open(Client& client, Clock::time_point now);
-  void connected(Client& client, Clock::time_point now);
-  void watch(Client& client, int operation, std::uint32_t events);
-  void send_next(Client& client);
+  bool sending(std::int64_t now) const { return now < ticks_->end(); }
+  bool has_work(const Client& client, std::int64_t now) const;
+  bool finished(std::int64_t now) const;
+  void begin_clients(std::int64_t now);
+  void release_arrivals(std::int64_t now);
+  std::int64_t next_event(std::int64_t now) const;
+  void go_on(Client& client, std::int64_t now);
+  void open(Client& client, std::int64_t now);
+  void fill(Client& client, std::int64_t now);
+  void write_request(Client& client, std::int64_t now);
+  void watch(int operation, int socket, std::uint32_t index, std::uint32_t events);
   void send_rest(Client& client);
-  void handle(Client& client, std::uint32_t events);
+  void handle(std::uint32_t index, std::uint32_t events);
+  void handle_idle(std::uint32_t index);
+  void connected(Client& client);
   void receive(Client& client);
-  void take(Client& client, std::string_view bytes, Clock::time_point now);
-  std::string_view check(Client& client, std::string_view document);
-  void wrong_answer(Client& client, std::string_view problem, std::string_view reply, Clock::time_point now);
-  void fail(Client& client, ErrorClass error, Clock::time_point now);
-  void refused_connection(Client& client, int error, Clock::time_point now);
+  std::optional<std::size_t> take(Client& client, std::string_view bytes, std::int64_t now);
+  bool take_reply(Client& client, std::string_view document, std::int64_t now);
+  std::string_view check(Client& client, const InFlight& request, std::string_view document, std::int64_t now);
+  std::string_view record(const Client& client, const InFlight& request, const Leaf& leaf, const LeafAnswer& answer, std::int64_t now);
+  void wrong_answer(Client& client, ErrorClass error, std::string_view problem, std::string_view reply, std::int64_t now);
+  void fail(Client& client, ErrorClass error, std::int64_t now);
+  void refused_connection(Client& client, int error, std::int64_t now);
   void close(Client& client);
-  void retry_connections(Clock::time_point now);
-  void sweep_timeouts(Clock::time_point now);
-  bool look_up(Clock::time_point now, const Look& look);
+  void retry_connections(std::int64_t now);
+  void sweep_timeouts(std::int64_t now);
+  void give_up_backlog(std::int64_t now);
+  void tick(std::int64_t now, const Publish& publish);
 
   const LoadOptions& load_;
-  const Address address_;
+  const Workload& workload_;
+  const Address& address_;
+  const unsigned worker_;
+  const std::int64_t timeout_ns_;
   std::vector<Client> clients_;
+  std::vector<Descriptor> idle_;
   Descriptor epoll_;
-  FrameBuffer frame_;
+  Pacer pacer_;
+  std::optional<std::int64_t> next_arrival_;
+  std::uint64_t arrivals_ = 0;       // of all workers, up to next_arrival_
+  std::string frames_;               // written, about to be sent
   std::vector<char> read_buffer_;
+  Answer answer_;
   IdSet opened_ids_;
-  Tally tally_;
-  Histogram recent_ns_;  // since the last look, then added to the tally
+  History history_;
+  OrderState order_state_;           // read last
+  Examples examples_;
 
-  Clock::time_point start_, end_, last_answer_, last_look_, next_retry_;
-  std::uint64_t sent_ = 0, in_flight_ = 0, refused_connections_ = 0;
+  const Ticks* ticks_ = nullptr;
+  std::uint64_t tick_ = 0;
+  std::unique_ptr<Interval> interval_;
+  bool measuring_ = false;           // else warming up
+  std::size_t begun_ = 0;            // clients that have begun
+  std::size_t unfinished_ = 0;       // clients with quota left or requests in flight; those with neither never come back
+  std::uint64_t in_flight_ = 0, refused_connections_ = 0, unsent_ = 0, sent_late_ = 0;
+  std::int64_t last_answer_ = 0, next_retry_ = 0, next_sweep_ = 0;
+  bool gave_up_ = false;
 };
 
 }  // namespace exchange::loadgen

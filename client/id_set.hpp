@@ -2,6 +2,7 @@
 // A set of transaction ids, one bit each where they are dense: tells at once whether an id came twice.
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <unordered_map>
 
@@ -11,15 +12,27 @@ class IdSet {
  public:
   // False where `id` is in the set already.
   bool insert(std::uint64_t id) {
-    constexpr std::uint64_t page_ids = 512;  // a cache line
     std::uint64_t& word = pages_[id / page_ids][id % page_ids / 64];
     const std::uint64_t bit = std::uint64_t(1) << (id % 64);
     if (word & bit) return false;
     word |= bit;
     return true;
   }
+  // Adds all of `other`; returns how many were in the set already.
+  std::uint64_t insert(const IdSet& other) {
+    std::uint64_t twice = 0;
+    for (const auto& [page, words] : other.pages_) {
+      auto& own = pages_[page];
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        twice += std::uint64_t(std::popcount(own[i] & words[i]));
+        own[i] |= words[i];
+      }
+    }
+    return twice;
+  }
 
  private:
+  static constexpr std::uint64_t page_ids = 512;  // a cache line
   std::unordered_map<std::uint64_t, std::array<std::uint64_t, 8>> pages_;
 };
 

@@ -81,7 +81,7 @@ void LocalServer::start(const LocalServerOptions& options) {
   const auto binary = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "server";
   const std::string store = options.store.empty() ? "sqlite:" + (folder_.path() / "exchange.db").string() : options.store;
   const std::vector<std::string> arguments{binary.string(), "--port", "0", "--bind", "127.0.0.1", "--policy", options.policy,
-                                           "--threads", std::to_string(options.threads), "--store", store};
+                                           "--threads", std::to_string(options.threads), "--store", store, "--http-port", "0"};
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) fail("cannot make a pipe");
   output_ = Descriptor(pipe[0]);
@@ -113,6 +113,10 @@ void LocalServer::await_ready(const StopFlag& stop_flag) {
   if (std::sscanf(line.c_str(), "ready port=%u %n", &port_, &read) != 1)
     throw ServerFailed("unexpected first line of the server: " + line + "\n" + words());
   description_ = line.substr(std::size_t(read));
+  if (const std::size_t http = description_.find(" http-port="); http != std::string::npos) {
+    http_address_ = "127.0.0.1:" + description_.substr(http + std::strlen(" http-port="));
+    description_.resize(http);
+  }
 }
 
 bool LocalServer::running() { return pid_ > 0 && !reap(0); }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "client/options.hpp"
@@ -38,6 +39,8 @@ class LocalServer {
 
   int pid() const { return pid_; }
   std::string address() const;
+  // Where its metrics are.
+  const std::optional<std::string>& http_address() const { return http_address_; }
   // "policy=pool threads=2 …": what it said when it was ready, after the port.
   const std::string& description() const { return description_; }
   // False once it has ended without being asked to.
@@ -59,6 +62,7 @@ class LocalServer {
   int status_ = 0;  // of waitpid, once ended_
   unsigned port_ = 0;
   std::string description_;
+  std::optional<std::string> http_address_;
 };
 
 }  // namespace exchange::loadgen

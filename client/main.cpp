@@ -1,16 +1,22 @@
-// The load generator: wiring and the life of a run. Start reading here; then driver.hpp, workload.hpp.
+// The load generator: wiring and the life of a run. Start reading here; then fleet.hpp, driver.hpp, workload.hpp.
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <ctime>
 #include <fstream>
 #include <memory>
 
-#include "client/driver.hpp"
+#include "client/audit_input.hpp"
+#include "client/compare.hpp"
+#include "client/csv.hpp"
+#include "client/fleet.hpp"
+#include "client/html_page.hpp"
 #include "client/local_server.hpp"
-#include "client/process.hpp"
 #include "client/progress.hpp"
 #include "client/reply.hpp"
 #include "client/report.hpp"
@@ -34,15 +40,24 @@ std::string prefix_from_clock() {
   return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
 }
 
+std::string time_of_day() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
 // What this machine does not allow of the options, noticed before a long run rather than after.
 std::string cannot_do(const Options& options) {
   constexpr unsigned own_descriptors = 64;
-  if (std::string advice = raise_descriptor_limit(options.load.clients + own_descriptors); !advice.empty()) return advice;
+  const std::uint64_t wanted = std::uint64_t(options.load.clients) + options.load.idle_connections + own_descriptors;
+  if (std::string advice = raise_descriptor_limit(wanted); !advice.empty()) return advice;
   for (const int cpu : options.client_cpus)
     if (!may_run_on(cpu)) return "--client-cpus: this process may not run on CPU " + std::to_string(cpu);
   for (const int cpu : options.local_server.cpus)
     if (!may_run_on(cpu)) return "--server-cpus: this process may not run on CPU " + std::to_string(cpu);
-  if (!options.json_file.empty() && !std::ofstream(options.json_file, std::ios::app)) return "--json: cannot write " + options.json_file;
+  for (const auto& [flag, file] : {std::pair("--json", options.json_file), {"--csv", options.csv_file}, {"--html", options.html_file}})
+    if (!file.empty() && !std::ofstream(file, std::ios::app)) return std::string(flag) + ": cannot write " + file;
   return {};
 }
 
@@ -54,18 +69,24 @@ std::string describe_server(const Options& options, const LocalServer* server) {
   return description;
 }
 
+// Sends one document on a connection of its own; returns the reply's.
+std::string ask(const Address& address, std::string_view document, double timeout_s) {
+  std::size_t scanned = 0;
+  ReplyEnd end{};
+  const std::string reply = round_trip(address, framed(document), timeout_s, stop_flag, [&](std::string_view bytes) {
+    end = find_reply(bytes, scanned);
+    return end.state != ReplyEnd::State::incomplete;
+  });
+  if (end.state == ReplyEnd::State::bad) throw std::runtime_error("not a reply: " + reply.substr(0, 300));
+  return reply.substr(end.begin, end.end - end.begin);
+}
+
 // Creates the accounts and shares that the workload needs, before anything is measured.
-void set_up(const Options& options, const Address& address) {
-  for (const SetupRequest& request : setup_requests(options.workload, options.load.clients)) {
-    std::size_t scanned = 0;
-    ReplyEnd end{};
-    const std::string reply = round_trip(address, request.frame, options.load.timeout_s, stop_flag, [&](std::string_view bytes) {
-      end = find_reply(bytes, scanned);
-      return end.state != ReplyEnd::State::incomplete;
-    });
+void set_up(const Options& options, const Workload& workload, const Address& address) {
+  for (const SetupRequest& request : setup_requests(workload)) {
+    const std::string reply = ask(address, request.document, options.load.timeout_s);
     if (!options.load.check_replies) continue;
-    if (end.state == ReplyEnd::State::bad) throw std::runtime_error("set-up: not a reply: " + reply.substr(0, 300));
-    ReplyElements elements(std::string_view(reply).substr(0, end.end).substr(end.begin));
+    ReplyElements elements(reply);
     ReplyElement element;
     std::size_t created = 0;
     for (; elements.next(element); ++created)
@@ -76,6 +97,107 @@ void set_up(const Options& options, const Address& address) {
   }
 }
 
+// One load after another against one server.
+class Bench {
+ public:
+  explicit Bench(const Options& options) : options_(options), progress_(form(options)) {
+    if (!options.connect_to) server_ = std::make_unique<LocalServer>(options.local_server, stop_flag);
+    if (!options.client_cpus.empty()) pin_to(options.client_cpus);
+    address_ = resolve(server_ ? server_->address() : *options.connect_to);
+  }
+
+  // With accounts of its own, the load as given.
+  RunResult run(const LoadOptions& load, const Workload& workload) {
+    set_up(options_, workload, address_);
+    const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid, options_.database_pid};
+    const StageReading before = stages_now();
+    RunResult result = run_load(load, workload, address_, watched, stop_flag, [this](const Second& second, const Counts& so_far, double share) {
+      progress_.show(second, so_far, share);
+      return !server_ || server_->running();
+    });
+    stages_ = between(before, stages_now());
+    progress_.clear();
+    return result;
+  }
+
+  AuditResult audit_history(const Workload& workload, RunResult& result) {
+    progress_.say("auditing …");
+    const std::size_t created = result.history.new_accounts.size();
+    const auto asked = [this](std::string_view document) { return ask(address_, document, options_.load.timeout_s); };
+    AuditResult audited = audit(audit_input(workload, std::move(result.history)), asked);
+    if (created > new_accounts_audited_max)
+      audited.not_checked += "Of " + std::to_string(created) + " new accounts some, evenly chosen, were checked, " + std::to_string(audited.accounts) + " accounts in all.";
+    progress_.clear();
+    return audited;
+  }
+
+  // Closed loop first, for a guess; then open loops until the rate is found. Leaves the last one in `last`.
+  Capacity search_capacity(Workload& workload, RunResult& last) {
+    LoadOptions load = options_.load;
+    load.duration_s = load.duration_s.value_or(3);
+    if (load.warmup_s == 0) load.warmup_s = 0.5;
+    LoadOptions guess = load;
+    guess.duration_s = 1;
+    const double guessed = run(guess, workload).requests_per_s() / 2;
+    unsigned tries = 0;
+    return find_capacity(guessed, [&](double rate) {
+      if (stop_flag) throw Interrupted();
+      WorkloadOptions fresh = options_.workload;
+      fresh.account_prefix += std::to_string(++tries);
+      workload = Workload(fresh, load.clients);
+      load.stages = {{*load.duration_s, rate}};
+      last = run(load, workload);
+      CapacityTry one{.planned_per_s = rate,
+                      .achieved_per_s = last.requests_per_s(),
+                      .response_p99_ms = measured(Measure::p99, last),
+                      .measured = measured(options_.capacity_while.front().measure, last),
+                      .held = !last.stopped_early};
+      const bool errors_judged = std::any_of(options_.capacity_while.begin(), options_.capacity_while.end(),
+                                             [](const Expectation& expectation) { return expectation.measure == Measure::errors; });
+      if (!errors_judged && last.counts.errors_in_all() > 0) one.held = false;
+      for (const Judgement& judgement : judge(options_.capacity_while, last)) one.held &= judgement.met;
+      one.held &= one.achieved_per_s > 0.98 * rate;  // else a queue grows, whatever the latency says so far
+      char text[120];
+      std::snprintf(text, sizeof text, "%.0f requests/s: %s, p99 %.2f ms", rate, one.held ? "held" : "not held", one.response_p99_ms);
+      progress_.say(text);
+      return one;
+    });
+  }
+
+  std::string describe() const { return describe_server(options_, server_.get()); }
+  const std::vector<StageLatency>& stages() const { return stages_; }
+  // Returns what went wrong with it.
+  std::string stop_server() { return server_ ? server_->stop() : ""; }
+
+ private:
+  static Progress::Form form(const Options& options) {
+    const bool terminal = ::isatty(STDERR_FILENO) == 1;
+    return !options.progress.value_or(terminal) ? Progress::Form::none : terminal ? Progress::Form::live : Progress::Form::lines;
+  }
+  StageReading stages_now() const {
+    const StopFlag never{false};  // also of an interrupted run
+    return server_ && server_->http_address() ? read_stages(resolve(*server_->http_address()), 5, never) : StageReading();
+  }
+
+  const Options& options_;
+  Progress progress_;
+  std::unique_ptr<LocalServer> server_;
+  Address address_;
+  std::vector<StageLatency> stages_;
+};
+
+void write_reports(const Options& options, const Report& report) {
+  print_text(stdout, report);
+  if (options.json_file.empty() && options.csv_file.empty() && options.html_file.empty()) return;
+  const Json json = to_json(report);
+  if (!options.json_file.empty()) write_file(options.json_file, json.dump(1) + "\n");
+  if (!options.html_file.empty()) write_file(options.html_file, html_page(json));
+  if (options.csv_file.empty()) return;
+  std::string rows = csv_header();
+  for (const Json& second : json["series"]) rows += csv_row(second);
+  write_file(options.csv_file, rows);
+}
+
 int run(Options options) {
   // 1. The process, and a server to drive.
   if (const std::string mistake = cannot_do(options); !mistake.empty()) {
@@ -83,47 +205,44 @@ int run(Options options) {
     return exit_usage;
   }
   stop_on_signals();
-  if (options.workload.account_prefix.empty()) options.workload.account_prefix = prefix_from_clock();
-  std::unique_ptr<LocalServer> server;
-  if (!options.connect_to) server = std::make_unique<LocalServer>(options.local_server, stop_flag);
-  const std::optional<int> server_pid = server ? std::optional(server->pid()) : options.server_pid;
-  if (!options.client_cpus.empty()) pin_to(options.client_cpus);
+  const std::string started = time_of_day();
+  WorkloadOptions& workload_options = options.workload;
+  if (workload_options.account_prefix.empty()) workload_options.account_prefix = prefix_from_clock();
+  // Nobody else may trade what is audited.
+  if (options.load.audit && workload_options.symbol_prefix == WorkloadOptions().symbol_prefix)
+    workload_options.symbol_prefix = "R" + workload_options.account_prefix + "S";
+  Bench bench(options);
 
-  // 2. Accounts, connections, and the measured part.
-  const Address address = resolve(server ? server->address() : *options.connect_to);
-  set_up(options, address);
-  auto driver = std::make_unique<Driver>(options.load, options.workload, address);
-  driver->open_connections(stop_flag);
-  const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  Progress progress(!options.progress.value_or(terminal) ? Progress::Form::none : terminal ? Progress::Form::live : Progress::Form::lines);
-  Report report{.options = options, .tally = driver->tally(), .server = describe_server(options, server.get())};
-  const auto server_cpu = [&] { return server_pid ? cpu_seconds(*server_pid) : std::nullopt; };
-  const std::optional<double> server_cpu_before = server_cpu();
-  const double client_cpu_before = own_cpu_seconds();
-  const auto start = std::chrono::steady_clock::now();
-  driver->run(stop_flag, [&](const Snapshot& snapshot) {
-    progress.show(snapshot);
-    return !server || server->running();
-  });
-  report.measured_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  report.client_cpu_s = own_cpu_seconds() - client_cpu_before;
-  if (const auto after = server_cpu(); after && server_cpu_before) report.server_cpu_s = *after - *server_cpu_before;
-  if (server_pid) report.server_resident_bytes = resident_bytes(*server_pid);
+  // 2. The load, and what can be said of it.
+  Workload workload(workload_options, options.load.clients);
+  RunResult result;
+  std::optional<Capacity> capacity;
+  if (!options.capacity_while.empty())
+    capacity = bench.search_capacity(workload, result);
+  else
+    result = bench.run(options.load, workload);
+  std::optional<AuditResult> audited;
+  if (options.load.audit && !stop_flag) audited = bench.audit_history(workload, result);
 
   // 3. What came of it.
-  progress.clear();
-  print_text(stdout, report);
-  if (!options.json_file.empty()) write_json(options.json_file, report);
-  int code = report.tally.errors_in_all() > 0 || report.tally.stopped ? exit_wrong : exit_ok;
+  const Report report{.options = options,
+                      .workload = workload,
+                      .result = result,
+                      .started = started,
+                      .server = bench.describe(),
+                      .machine = this_machine(),
+                      .judgements = judge(options.expectations, result),
+                      .audit = audited,
+                      .capacity = capacity,
+                      .stages = bench.stages()};
+  write_reports(options, report);
+  int code = report.all_well() ? exit_ok : exit_wrong;
   if (stop_flag) code = exit_interrupted;
-  if (report.tally.answered == 0 && report.tally.errors[std::size_t(ErrorClass::connect)] > 0) code = exit_unreachable;
+  if (result.counts.answered == 0 && result.counts.errors[std::size_t(ErrorClass::refused)] > 0) code = exit_unreachable;
   std::fflush(stdout);
-  driver.reset();
-  if (server) {
-    if (const std::string problem = server->stop(); !problem.empty()) {
-      std::fprintf(stderr, "loadgen: %s", problem.c_str());
-      if (code == exit_ok) code = exit_wrong;
-    }
+  if (const std::string problem = bench.stop_server(); !problem.empty()) {
+    std::fprintf(stderr, "loadgen: %s", problem.c_str());
+    if (code == exit_ok) code = exit_wrong;
   }
   return code;
 }
@@ -131,6 +250,7 @@ int run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "compare") == 0) return compare_main(argc - 1, argv + 1);
   const ParsedOptions parsed = parse_options(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// What the system says of a process: CPU time, memory, CPUs it may use, descriptors it may open.
+// What the system says of a process and of the machine: CPU time, memory, CPUs it may use, descriptors it may open.
 
 #include <cstdint>
 #include <optional>
@@ -8,11 +8,27 @@
 
 namespace exchange::loadgen {
 
-// User and system time of a whole process, its ended threads included. Nothing where it is gone.
+// What a process has used so far. Values that the system does not tell are absent.
+struct Usage {
+  double cpu_s = 0;  // user and system time, ended threads included
+  std::optional<std::uint64_t> resident_bytes;
+  // Context switches: it waited, or it was made to. Of other processes without their ended threads.
+  std::optional<std::uint64_t> voluntary_switches, involuntary_switches;
+};
+Usage own_usage();
+// Nothing where the process is gone.
+std::optional<Usage> usage_of(int pid);
+// CPU time of a process and of all its children, ended ones included: a database with a process for each connection.
+std::optional<Usage> usage_with_children(int pid);
+// CPU time alone, cheap enough for each second.
 std::optional<double> cpu_seconds(int pid);
-double own_cpu_seconds();
-// Resident memory. Nothing where the process is gone.
-std::optional<std::uint64_t> resident_bytes(int pid);
+
+struct Machine {
+  std::string cpu, kernel;
+  unsigned cpus = 0;  // that this process may use
+  std::uint64_t memory_bytes = 0;
+};
+Machine this_machine();
 
 bool may_run_on(int cpu);
 // Pins the calling thread, and what it starts later. Throws std::system_error.

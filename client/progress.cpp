@@ -6,21 +6,34 @@
 
 namespace exchange::loadgen {
 
-void Progress::show(const Snapshot& snapshot) {
+void Progress::show(const Second& second, const Counts& so_far, double share_done) {
   constexpr double line_interval_s = 5;
   constexpr int bar_characters = 20;
-  if (form_ == Form::none || (form_ == Form::lines && snapshot.elapsed_s < next_line_s_)) return;
-  next_line_s_ = snapshot.elapsed_s + line_interval_s - 0.5;
+  if (second.end_s < 1.5) next_line_s_ = 0;  // a new run
+  if (form_ == Form::none || (form_ == Form::lines && second.end_s < next_line_s_)) return;
+  next_line_s_ = second.end_s + line_interval_s - 0.5;
 
-  const int filled = std::clamp(int(snapshot.share_done * bar_characters), 0, bar_characters);
+  const int filled = std::clamp(int(share_done * bar_characters), 0, bar_characters);
   const std::string bar = std::string(std::size_t(filled), '#') + std::string(std::size_t(bar_characters - filled), '.');
-  std::fprintf(stderr, "%s[%s] %3.0f %%  %5.0f s  %8.0f requests/s  p50 %.2f ms  p99 %.2f ms  %llu in flight  %llu errors%s",
-               form_ == Form::live ? "\r" : "", bar.c_str(), snapshot.share_done * 100, snapshot.elapsed_s,
-               snapshot.requests_per_s, double(snapshot.p50_ns) / 1e6, double(snapshot.p99_ns) / 1e6,
-               static_cast<unsigned long long>(snapshot.in_flight), static_cast<unsigned long long>(snapshot.errors),
-               form_ == Form::live ? "\x1b[K" : "\n");
+  char planned[40] = "";
+  if (second.planned_per_s) std::snprintf(planned, sizeof planned, " of %.0f planned", *second.planned_per_s);
+  char text[256];
+  std::snprintf(text, sizeof text, "[%s] %3.0f %%  %5.0f s  %8.0f requests/s%s  p50 %.2f ms  p99 %.2f ms  %llu in flight  %llu errors%s", bar.c_str(),
+                share_done * 100, second.end_s, second.requests_per_s, planned, double(second.response_p50_ns) / 1e6,
+                double(second.response_p99_ns) / 1e6, static_cast<unsigned long long>(second.in_flight),
+                static_cast<unsigned long long>(so_far.errors_in_all()), second.warmup ? "  warming up" : "");
+  write(text);
+}
+
+void Progress::say(const std::string& text) {
+  if (form_ != Form::none) write(text);
+}
+
+void Progress::write(const std::string& text) {
+  const bool live = form_ == Form::live;
+  std::fprintf(stderr, "%s%s%s", live ? "\r" : "", text.c_str(), live ? "\x1b[K" : "\n");
   std::fflush(stderr);
-  shown_ = form_ == Form::live;
+  shown_ = live;
 }
 
 void Progress::clear() {

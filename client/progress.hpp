@@ -2,7 +2,7 @@
 // The line on stderr that shows a run under way: rewritten each second on a terminal, else a new one
 // each five seconds.
 
-#include "client/tally.hpp"
+#include "client/fleet.hpp"
 
 namespace exchange::loadgen {
 
@@ -11,11 +11,14 @@ class Progress {
   enum class Form { none, lines, live };
   explicit Progress(Form form) : form_(form) {}
   ~Progress() { clear(); }
-  void show(const Snapshot& snapshot);
+  void show(const Second& second, const Counts& so_far, double share_done);
+  // A sentence on what is being done between runs.
+  void say(const std::string& text);
   // Takes a live line away, before something else is written.
   void clear();
 
  private:
+  void write(const std::string& text);
   const Form form_;
   bool shown_ = false;
   double next_line_s_ = 0;

@@ -88,6 +88,13 @@ ReplyElements::ReplyElements(std::string_view document) : rest_(document) {
     state_ = State::complete;
 }
 
+ReplyElements ReplyElements::within(const ReplyElement& element) {
+  ReplyElements elements;
+  elements.rest_ = element.content;
+  elements.end_tag_ = {};
+  return elements;
+}
+
 bool ReplyElements::stop(State state) {
   state_ = state;
   return false;
@@ -106,10 +113,11 @@ bool ReplyElements::take_tag(std::string_view& tag) {
 bool ReplyElements::next(ReplyElement& element) {
   if (state_ != State::inside) return false;
   rest_.remove_prefix(skip_blanks(rest_, 0));
+  if (rest_.empty() && end_tag_.empty()) return stop(State::complete);
   if (!rest_.starts_with('<')) return stop(State::bad);
   std::string_view tag;
   if (!take_tag(tag)) return false;
-  if (tag.front() == '/') return stop(tag == "/results" ? State::complete : State::bad);
+  if (tag.front() == '/') return stop(tag == end_tag_ ? State::complete : State::bad);
 
   const std::size_t name = name_bytes(tag);
   element = {.name = tag.substr(0, name), .attributes = tag.substr(name), .content = {}};

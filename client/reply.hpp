@@ -1,8 +1,8 @@
 #pragma once
 // Reading replies. find_reply finds where one ends in a stream of bytes that somebody else holds;
-// ReplyElements walks what is directly inside <results>. Neither copies nor allocates. A scanner for
-// well-behaved replies of any server of this protocol, not an XML parser: it tolerates spacing and
-// attribute order, and reports what it cannot follow as bad.
+// ReplyElements walks what is directly inside <results>, or inside one of its elements. Neither copies
+// nor allocates. A scanner for well-behaved replies of any server of this protocol, not an XML parser: it
+// tolerates spacing and attribute order, and reports what it cannot follow as bad.
 
 #include <cstddef>
 #include <string_view>
@@ -32,16 +32,20 @@ class ReplyElements {
  public:
   // `document`: from find_reply.
   explicit ReplyElements(std::string_view document);
-  // The next element inside <results>. False at the end, and where the document is bad.
+  // Those directly inside an element.
+  static ReplyElements within(const ReplyElement& element);
+  // The next element. False at the end, and where the document is bad.
   bool next(ReplyElement& element);
-  // After next() gave false: whether </results> was reached.
+  // After next() gave false: whether </results>, or the end of the element, was reached.
   bool complete() const { return state_ == State::complete; }
 
  private:
   enum class State { inside, complete, bad };
+  ReplyElements() = default;
   bool stop(State state);
   bool take_tag(std::string_view& tag);
   std::string_view rest_;
+  std::string_view end_tag_ = "/results";  // empty: the text just ends
   State state_ = State::inside;
 };
 

@@ -1,33 +1,49 @@
 #pragma once
-// What a run found, as text for people and as JSON for programs: the same figures.
+// What a run found, as text for people and as JSON for programs and for the other reports: the same figures.
 
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "client/audit.hpp"
+#include "client/capacity.hpp"
+#include "client/fleet.hpp"
+#include "client/json.hpp"
 #include "client/options.hpp"
-#include "client/tally.hpp"
+#include "client/server_stages.hpp"
 
 namespace exchange::loadgen {
 
+struct Judgement {
+  Expectation expectation;
+  double measured = 0;  // in the unit of its bound
+  bool met = false;
+};
+// What a run measured, in the unit of Expectation's bounds.
+double measured(Measure measure, const RunResult& result);
+std::vector<Judgement> judge(const std::vector<Expectation>& expectations, const RunResult& result);
+
 struct Report {
   const Options& options;
-  const Tally& tally;
+  const Workload& workload;
+  const RunResult& result;
+  std::string started;                        // UTC, ISO 8601
   std::string server;                         // which one, with what policy and store
-  double measured_s = 0;                      // over which CPU was taken
-  double client_cpu_s = 0;
-  std::optional<double> server_cpu_s;         // of a server whose process we know
-  std::optional<std::uint64_t> server_resident_bytes;  // at the end
+  Machine machine;
+  std::vector<Judgement> judgements;
+  std::optional<AuditResult> audit;
+  std::optional<Capacity> capacity;
+  std::vector<StageLatency> stages;           // of a server of our own
 
-  double requests_per_s() const;
-  double client_cpu_us() const;               // per request answered
-  std::optional<double> server_cpu_us() const;
-  // The client used more than 90 % of a core, and more than the server: the figures are the client's.
-  bool client_was_the_bottleneck() const;
+  // The client's own limits shaped the figures: they are less than what the server can do. Why; empty where they did not.
+  std::string client_was_the_bottleneck() const;
+  bool all_well() const;
 };
 
 void print_text(std::FILE* out, const Report& report);
+Json to_json(const Report& report);
 // Throws std::system_error.
-void write_json(const std::string& path, const Report& report);
+void write_file(const std::string& path, const std::string& text);
 
 }  // namespace exchange::loadgen

@@ -1,6 +1,7 @@
 #pragma once
-// What a run counts. Latencies are in nanoseconds, from a request's first byte (or its connection's,
-// where each has its own) to the end of its reply.
+// What a run counts. Latencies are in nanoseconds. Service time: from the first byte of a request sent to the end of its
+// reply. Response time: from the moment at which the request was planned, so that it also holds how long the request
+// waited for its turn; without a plan, from the moment at which the client was free to send it.
 
 #include <array>
 #include <cstdint>
@@ -11,30 +12,40 @@
 
 namespace exchange::loadgen {
 
-enum class ErrorClass : std::uint8_t { connect, closed, timeout, wrong_answer };
-inline constexpr std::size_t error_classes = 4;
+enum class ErrorClass : std::uint8_t {
+  refused,       // no connection
+  reset,         // a connection ended with its request unanswered
+  timeout,       // no answer in time
+  protocol,      // what came is no reply of this protocol
+  wrong_answer,  // a reply, but not to this request
+};
+inline constexpr std::size_t error_classes = 5;
 const char* name_of(ErrorClass error);
 
-struct Tally {
-  std::uint64_t answered = 0;                             // replies, refusals among them
-  std::array<std::uint64_t, request_kinds> refused{};     // right answers with an <error>
-  std::array<std::uint64_t, error_classes> errors{};
-  Histogram latency_ns;
-  double seconds = 0;
-  std::string first_refusal, first_wrong_answer, last_connect_error;
-  bool stopped = false;  // before all was done
+using ErrorCounts = std::array<std::uint64_t, error_classes>;
+using RejectionCounts = std::array<std::uint64_t, asked_kinds>;  // right answers with an <error>, by what was asked
 
-  std::uint64_t refused_in_all() const;
+struct Counts {
+  std::uint64_t planned = 0;   // requests whose time had come
+  std::uint64_t answered = 0;  // replies, rejections among them
+  ErrorCounts errors{};
+  RejectionCounts rejected{};
+  Histogram response_ns, service_ns;
+
+  void add(const Counts& other);
   std::uint64_t errors_in_all() const;
+  std::uint64_t rejected_in_all() const;
 };
 
-// A look at a run under way, once a second.
-struct Snapshot {
-  double elapsed_s;
-  double share_done;               // 0 to 1
-  double requests_per_s;           // since the last look, as are the latencies
-  std::uint64_t p50_ns, p99_ns;
-  std::uint64_t in_flight, answered, errors;
+// What one worker, or all, saw between two ticks of the run (ticks.hpp).
+struct Interval : Counts {
+  std::uint64_t in_flight = 0;  // at its end
+};
+
+// The first of each kind of trouble, for people.
+struct Examples {
+  std::string rejection, wrong_answer, connect_error;
+  void add(const Examples& other);
 };
 
 }  // namespace exchange::loadgen

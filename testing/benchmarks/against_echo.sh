@@ -18,7 +18,7 @@ trap 'kill "$echo_pid"; rm -rf "$folder"' EXIT
 while ! [ -s "$folder/ready" ]; do sleep 0.05; done
 echo_port=$(sed 's/.*port=//' "$folder/ready")
 
-figures() { awk '/^throughput/ { gsub(",", ""); rate = $2 } /^latency/ { p99 = $9 } /^server CPU/ { cpu = $3 } END { print rate, p99, cpu }'; }
+figures() { awk '/^throughput/ { gsub(",", ""); rate = $2 } /^  response/ { p99 = $6 } /^server CPU/ { cpu = $3 } END { print rate, p99, cpu }'; }
 for ((round = 0; round < rounds; ++round)); do
   echo "echo $("$bin/loadgen" -c 200 -n "$requests" --connect "127.0.0.1:$echo_port" --reply-check off "${client_cpus[@]}" --server-pid "$echo_pid" | figures)"
   for policy in loop pool thread; do

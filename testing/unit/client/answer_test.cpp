@@ -11,75 +11,83 @@ using namespace exchange::loadgen;
 
 namespace {
 
-// A script that has just asked for something of this kind.
-Script asked(const WorkloadOptions& options, RequestKind kind) {
-  Script script(options, 0);
-  FrameBuffer buffer;
-  do {
-    script.next(buffer);
-    if (script.request().kind == RequestKind::order) script.opened(41);
-  } while (script.request().kind != kind);
-  return script;
+const Workload workload({.symbols = 3, .account_prefix = "9"}, 5);
+const Leaf order{.kind = Leaf::Kind::order, .symbol = 2, .amount = -7, .limit_cents = 99'50};
+const std::string order_attributes = "sym=\"SYM2\" amount=\"-7\" limit=\"99.50\"";
+const std::string opened = "<opened " + order_attributes + " id=\"12\"/>";
+
+Answer check(const std::vector<Leaf>& leaves, const std::string& document) {
+  Answer answer;
+  answer.problem = "from before";
+  check_reply(workload, 3, {0, leaves}, document, answer);
+  return answer;
 }
 
-std::string text(char* (*write)(char*, std::int32_t), std::int32_t value) {
-  char bytes[32];
-  return std::string(bytes, write(bytes, value));
-}
-
-std::string order_attributes(const Request& request) {
-  return "sym=\"SYM" + std::to_string(request.symbol) + "\" amount=\"" + std::to_string(request.amount) + "\" limit=\"" +
-         text(write_cents, request.limit_cents) + "\"";
-}
+std::string results(const std::string& elements) { return "<results>" + elements + "</results>"; }
 
 }  // namespace
 
-TEST_CASE("an order is answered by its own attributes and an id, or refused with them") {
-  const WorkloadOptions options{.kind = WorkloadKind::transactions, .seed = test_seed()};
-  const Script script = asked(options, RequestKind::order);
-  const std::string attributes = order_attributes(script.request());
+TEST_CASE("an order is answered by its own attributes and an id, or rejected with them") {
+  const Answer right = check({order}, results(opened));
+  CHECK(right.problem == "");
+  REQUIRE(right.leaves.size() == 1);
+  CHECK(!right.leaves[0].rejected);
+  CHECK(right.leaves[0].opened == 12);
+  const std::string rejection = results("<error " + order_attributes + ">not enough cash</error>");  // the answer points into it
+  const Answer rejected = check({order}, rejection);
+  CHECK(rejected.problem == "");
+  REQUIRE(rejected.leaves.size() == 1);
+  CHECK(rejected.leaves[0].rejected);
+  CHECK(rejected.leaves[0].opened == 0);
+  CHECK(rejected.leaves[0].element.content == "not enough cash");
 
-  const Answer opened = check_reply(script, "<results><opened " + attributes + " id=\"12\"/></results>");
-  CHECK(opened.problem == "");
-  CHECK(!opened.refused);
-  CHECK(opened.opened == 12);
-  const std::string refusal = "<results><error " + attributes + ">not enough cash</error></results>";
-  const Answer refused = check_reply(script, refusal);
-  CHECK(refused.problem == "");
-  CHECK(refused.refused);
-  CHECK(refused.refusal == "not enough cash");
-
-  for (const std::string& wrong : std::vector<std::string>
-       {"<results><opened " + attributes + "/></results>", "<results><opened " + attributes + " id=\"0\"/></results>",
-        "<results><opened sym=\"SYM1\" amount=\"1000\" limit=\"1\" id=\"12\"/></results>", "<results><status id=\"12\"/></results>",
-        "<results></results>", "<results><error>no</error></results>", "<results><opened " + attributes + " id=\"12\"/>",
-        "<results><opened " + attributes + " id=\"12\"/><opened " + attributes + " id=\"13\"/></results>"})
-    CHECK(check_reply(script, wrong).problem != "");
+  for (const std::string& wrong :
+       {results("<opened " + order_attributes + "/>"), results("<opened " + order_attributes + " id=\"0\"/>"),
+        results("<opened sym=\"SYM2\" amount=\"7\" limit=\"99.50\" id=\"12\"/>"), results("<status id=\"12\"/>"), results(""),
+        results("<error>no</error>"), results(opened + opened)}) {
+    CHECK(check({order}, wrong).problem != "");
+    CHECK(!check({order}, wrong).malformed);
+  }
+  CHECK(check({order}, "<results>" + opened).malformed);
+  CHECK(check({order}, "<html></html>").malformed);
 }
 
 TEST_CASE("an account with shares is answered by two elements in order") {
-  const WorkloadOptions options{.kind = WorkloadKind::create, .seed = test_seed(), .account_prefix = "9"};
-  const Script script = asked(options, RequestKind::account_with_shares);
-  char bytes[64];
-  const std::string id(bytes, script.write_new_account(bytes)), symbol = "SYM" + std::to_string(script.request().symbol);
-  const std::string account = "<created id=\"" + id + "\"/>", shares = "<created sym=\"" + symbol + "\" id=\"" + id + "\"/>";
-  CHECK(check_reply(script, "<results>" + account + shares + "</results>").problem == "");
-  CHECK(check_reply(script, "<results>" + account + "</results>").problem != "");
-  CHECK(check_reply(script, "<results>" + account + account + "</results>").problem != "");
+  const std::vector<Leaf> asked{{.kind = Leaf::Kind::account, .id = 8}, {.kind = Leaf::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
+  const std::string account = "<created id=\"90000038\"/>", shares = "<created sym=\"SYM3\" id=\"90000038\"/>";
+  CHECK(check(asked, results(account + shares)).problem == "");
+  CHECK(check(asked, results(account)).problem != "");
+  CHECK(check(asked, results(account + account)).problem != "");
+  CHECK(check(asked, results(shares + account)).problem != "");
 }
 
 TEST_CASE("queries and cancels are answered under their own names and ids") {
-  const WorkloadOptions options{.kind = WorkloadKind::mix, .seed = test_seed()};
-  const Script query = asked(options, RequestKind::query), cancel = asked(options, RequestKind::cancel);
-  CHECK(check_reply(query, "<results><status id=\"41\"><open shares=\"1\"/></status></results>").problem == "");
-  CHECK(check_reply(query, "<results><status id=\"42\"><open shares=\"1\"/></status></results>").problem != "");
-  CHECK(check_reply(cancel, "<results><canceled id=\"41\"><canceled shares=\"1\" time=\"5\"/></canceled></results>").problem == "");
-  CHECK(check_reply(cancel, "<results><status id=\"41\"/></results>").problem != "");
-  CHECK(check_reply(cancel, "<results><error id=\"41\">order is closed</error></results>").refused);
+  const std::vector<Leaf> query{{.kind = Leaf::Kind::query, .id = 41}}, cancel{{.kind = Leaf::Kind::cancel, .id = 41}};
+  CHECK(check(query, results("<status id=\"41\"><open shares=\"1\"/></status>")).problem == "");
+  CHECK(check(query, results("<status id=\"42\"><open shares=\"1\"/></status>")).problem != "");
+  CHECK(check(cancel, results("<canceled id=\"41\"><canceled shares=\"1\" time=\"5\"/></canceled>")).problem == "");
+  CHECK(check(cancel, results("<status id=\"41\"/>")).problem != "");
+  CHECK(check(cancel, results("<error id=\"41\">order is closed</error>")).leaves.at(0).rejected);
+}
+
+TEST_CASE("several orders in one request are answered each in its place") {
+  const Leaf query{.kind = Leaf::Kind::query, .id = 12};
+  const std::string status = "<status id=\"12\"><open shares=\"7\"/></status>";
+  CHECK(check({order, query, order}, results(opened + status + opened)).problem == "");
+  CHECK(check({order, query, order}, results(opened + opened + status)).problem != "");
 }
 
 TEST_CASE("an id that comes twice is noticed, near or far") {
   IdSet ids;
   for (const std::uint64_t id : {1ull, 2ull, 511ull, 512ull, 1ull << 40, ~0ull}) CHECK(ids.insert(id));
   for (const std::uint64_t id : {1ull, 2ull, 511ull, 512ull, 1ull << 40, ~0ull}) CHECK(!ids.insert(id));
+}
+
+TEST_CASE("ids of two workers are put together, and those that both had are counted") {
+  IdSet one, two;
+  for (std::uint64_t id = 1; id <= 1'000; ++id) one.insert(id);
+  for (std::uint64_t id = 991; id <= 2'000; ++id) two.insert(id);
+  CHECK(one.insert(two) == 10);
+  CHECK(!one.insert(2'000));
+  CHECK(one.insert(2'001));
 }

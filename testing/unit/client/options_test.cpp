@@ -32,6 +32,12 @@ TEST_CASE("without flags: 20 clients, 20,000 transactions, a private server") {
   CHECK(options.local_server.store == "");
   CHECK(!options.connect_to);
   CHECK(!options.progress);
+  CHECK(options.workload.mix == Mix{.order = 100});
+  CHECK(!options.load.open_loop());
+  CHECK(options.load.workers == 1);
+  CHECK(options.load.pipeline == 1);
+  CHECK(!options.load.audit);
+  CHECK(options.expectations.empty());
 }
 
 TEST_CASE("flags say what to do") {
@@ -59,6 +65,44 @@ TEST_CASE("flags say what to do") {
   CHECK(options.json_file == "x.json");
 }
 
+TEST_CASE("flags say how the load goes over time") {
+  const Options stages = parse({"--stage", "30s:1000,500ms:0,1m:5000", "--arrivals", "poisson", "--warmup", "2", "--ramp-up", "10"}).options;
+  CHECK(stages.load.stages == std::vector<Stage>{{30, 1000}, {0.5, 0}, {60, 5000}});
+  CHECK(stages.load.arrivals == Arrivals::poisson);
+  CHECK(stages.load.warmup_s == 2);
+  CHECK(stages.load.ramp_up_per_s == 10);
+  CHECK(parse({"--rate", "500", "-d", "2m"}).options.load.stages == std::vector<Stage>{{120, 500}});
+  CHECK(parse({"--rate", "500", "-n", "1000"}).options.load.stages == std::vector<Stage>{{2, 500}});
+  const Options capacity = parse({"--find-capacity", "p99<10ms"}).options;
+  REQUIRE(capacity.capacity_while.size() == 1);
+  CHECK(capacity.capacity_while[0].text == "p99<10ms");
+}
+
+TEST_CASE("flags say what is asked, by whom, and what is expected and written") {
+  const Options options =
+      parse({"--mix", "order=7,query=2,cancel=1", "--accounts", "500", "--skew", "1.1", "--match-ratio", "0.8", "--orders-per-request", "4",
+             "--price-walk", "5", "--pipeline", "8", "--workers", "2", "--idle", "100", "--audit", "--symbol-prefix", "ABC", "--expect", "p99<20ms,errors<0.1%",
+             "--csv", "x.csv", "--html", "x.html", "--database-pid", "77"})
+          .options;
+  CHECK(options.workload.kind == WorkloadKind::mix);
+  CHECK(options.workload.mix == Mix{.order = 7, .query = 2, .cancel = 1});
+  CHECK(options.workload.accounts == 500);
+  CHECK(options.workload.skew == 1.1);
+  CHECK(options.workload.match_ratio == 0.8);
+  CHECK(options.workload.orders_per_request == 4);
+  CHECK(options.workload.price_walk_bp == 5);
+  CHECK(options.workload.symbol_prefix == "ABC");
+  CHECK(options.load.pipeline == 8);
+  CHECK(options.load.workers == 2);
+  CHECK(options.load.idle_connections == 100);
+  CHECK(options.load.audit);
+  CHECK(options.expectations.size() == 2);
+  CHECK(options.csv_file == "x.csv");
+  CHECK(options.html_file == "x.html");
+  CHECK(options.database_pid == 77);
+  CHECK(parse({"--workload", "reads"}).options.workload.mix == Mix{.order = 25, .query = 75});
+}
+
 TEST_CASE("a running server is named by host and port, with its process id") {
   const ParsedOptions parsed = parse({"--connect", "127.0.0.1:12345", "--server-pid", "42"});
   CHECK(!parsed.exit_code);
@@ -72,7 +116,12 @@ TEST_CASE("mistakes on the command line are usage errors") {
       {"--workload", "chaos"}, {"--connection", "sometimes"}, {"--policy", "fibers"}, {"--connect", "localhost"},
       {"--connect", "localhost:99999"}, {"--connect", "h:1", "--policy", "pool"}, {"--connect", "h:1", "--store", "memory:"},
       {"--server-pid", "1"}, {"--client-cpus", "0-"}, {"--server-cpus", "a"}, {"--account-prefix", "x"}, {"--timeout", "0"},
-      {"--symbols", "0"}, {"--reply-check", "maybe"}};
+      {"--symbols", "0"}, {"--reply-check", "maybe"}, {"--rate", "0"}, {"--rate", "5", "--stage", "1s:5"}, {"--stage", "1s"}, {"--stage", "1s:-5"},
+      {"--stage", "1s:5,"}, {"--stage", "99999h:5"}, {"--stage", "1s:5", "-n", "5"}, {"--mix", "order=0"}, {"--mix", "query=5"}, {"--mix", "orders=5"},
+      {"--mix", "order=1", "--workload", "reads"}, {"--expect", "p99<20"}, {"--find-capacity", "fast"}, {"--find-capacity", "p99<1s", "--rate", "5"},
+      {"--find-capacity", "p99<1s", "--audit"}, {"--workers", "9", "-c", "8"}, {"--pipeline", "2", "--connection", "per-request"},
+      {"--arrivals", "poisson"}, {"--arrivals", "sometimes"}, {"--audit", "--reply-check", "off"}, {"--match-ratio", "1.1"}, {"--warmup", "-1"},
+      {"--symbol-prefix", "a-b"}, {"--pipeline", "10000", "-c", "10000", "--orders-per-request", "2"}};
   for (const auto& arguments : mistakes) CHECK(parse(arguments).exit_code == exit_usage);
   CHECK(parse({"--help"}).exit_code == exit_ok);
 }

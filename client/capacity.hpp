@@ -1,0 +1,28 @@
+#pragma once
+// The search for the highest rate that a server holds: doubles until it does not, then narrows down, then tries the
+// answer again. Pure; what a try is, the caller says.
+
+#include <functional>
+#include <vector>
+
+namespace exchange::loadgen {
+
+struct CapacityTry {
+  double planned_per_s = 0, achieved_per_s = 0;
+  double response_p99_ms = 0;
+  double measured = 0;  // what the first condition is about, in the unit of its bound
+  bool held = false;
+};
+
+struct Capacity {
+  double requests_per_s = 0;       // held twice; 0: not even the lowest rate was held
+  std::vector<CapacityTry> tries;  // in order
+};
+
+inline constexpr double capacity_precision = 1.03;  // the rate found and the lowest that failed differ by no more than this
+inline constexpr double capacity_lowest_per_s = 1, capacity_highest_per_s = 1e7;
+
+// `attempt` runs one rate. `guess`: where to begin.
+Capacity find_capacity(double guess, const std::function<CapacityTry(double requests_per_s)>& attempt);
+
+}  // namespace exchange::loadgen

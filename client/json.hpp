@@ -1,0 +1,42 @@
+#pragma once
+// JSON of the reports, keys in the order of writing. Slow to compile: only for the files that read or make reports.
+
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace exchange::loadgen {
+
+using Json = nlohmann::ordered_json;
+using Keys = std::initializer_list<const char*>;
+
+// What lies under these keys, one inside the other; null where any is missing.
+inline const Json& at(const Json& from, Keys keys) {
+  static const Json nothing;
+  const Json* found = &from;
+  for (const char* key : keys) {
+    if (!found->is_object()) return nothing;
+    const auto next = found->find(key);
+    if (next == found->end()) return nothing;
+    found = &*next;
+  }
+  return *found;
+}
+
+// NaN where it is no number.
+inline double number_at(const Json& from, Keys keys) {
+  const Json& value = at(from, keys);
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+// Empty where it is no text.
+inline std::string text_at(const Json& from, Keys keys) {
+  const Json& value = at(from, keys);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+inline bool true_at(const Json& from, Keys keys) { return at(from, keys) == Json(true); }
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,351 @@
+// The load generator as its users run it: against real servers and against servers that do what none should.
+
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <set>
+#include <sstream>
+
+#include "catch.hpp"
+#include "system/edited_server.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Folder {
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "loadgen-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  fs::path path;
+};
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+// `loadgen` with these words, as a shell would split them.
+Ran loadgen(const std::string& words, const std::string& before = "") {
+  const Folder folder;
+  const std::string binary = (fs::read_symlink("/proc/self/exe").parent_path() / "loadgen").string();
+  const std::string command = before + "'" + binary + "' " + words + " >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(folder / "out"), contents(folder / "err")};
+}
+
+// A run and its JSON report.
+struct Reported : Ran {
+  Json json;
+};
+Reported report_of(const std::string& words) {
+  const Folder folder;
+  Reported reported{loadgen(words + " --json '" + (folder / "report.json") + "'"), {}};
+  INFO(reported.out << reported.err);
+  const std::string text = contents(folder / "report.json");
+  if (!text.empty()) reported.json = Json::parse(text);
+  return reported;
+}
+
+std::uint64_t errors(const Reported& reported, const char* error) { return reported.json["result"]["errors"][error]; }
+
+std::uint64_t sum_of_counts(const Json& buckets) {
+  std::uint64_t sum = 0;
+  for (const Json& bucket : buckets) sum += bucket[1].get<std::uint64_t>();
+  return sum;
+}
+
+const std::string small = "-c 5 -n 300 --store memory: ";
+std::optional<std::string> honest(std::string reply, unsigned) { return reply; }
+
+// All orders of a store, whatever their ids.
+std::multiset<std::string> orders_in(const std::string& path) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
+  sqlite3_stmt* statement = nullptr;
+  REQUIRE(sqlite3_prepare_v2(database, "SELECT accounts.id || ' ' || symbol || ' ' || is_buy || ' ' || shares_e8 || ' ' || limit_e8 FROM orders JOIN accounts ON accounts.number = account",
+                             -1, &statement, nullptr) == SQLITE_OK);
+  std::multiset<std::string> orders;
+  while (sqlite3_step(statement) == SQLITE_ROW) orders.insert(reinterpret_cast<const char*>(sqlite3_column_text(statement, 0)));
+  sqlite3_finalize(statement);
+  sqlite3_close(database);
+  return orders;
+}
+
+}  // namespace
+
+TEST_CASE("a run ends with 0 and reports every request under each policy, workload and kind of connection") {
+  for (const char* policy : {"thread", "pool", "loop"})
+    for (const char* workload : {"create", "transactions", "mix", "reads"})
+      for (const char* connection : {"persistent", "per-request"}) {
+        const Reported run = report_of(small + "--policy " + policy + " --workload " + workload + " --connection " + connection);
+        INFO(policy << " " << workload << " " << connection << "\n" << run.out << run.err);
+        REQUIRE(run.status == 0);
+        CHECK(run.json["result"]["answered"] == 300);
+        CHECK(run.json["server"]["policy"] == policy);
+        CHECK(run.json["workload"]["kind"] == workload);
+        CHECK(sum_of_counts(run.json["result"]["response_histogram"]) == 300);
+        CHECK(sum_of_counts(run.json["result"]["service_histogram"]) == 300);
+        CHECK(contains_text("300 answered").match(run.out));
+      }
+}
+
+TEST_CASE("workers, pipelines, ramp-up, warm-up and idle connections lose no request and no second") {
+  const Reported run = report_of(small + "--workers 3 --pipeline 4 --idle 20 --workload mix --orders-per-request 3 --accounts 11 --skew 1 --price-walk 10");
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  CHECK(run.json["result"]["answered"] == 300);
+  const Reported ramped = report_of("-c 10 -d 600ms --warmup 1200ms --ramp-up 10 --store memory:");
+  INFO(ramped.out << ramped.err);
+  REQUIRE(ramped.status == 0);
+  std::vector<bool> warmups;
+  for (const Json& second : ramped.json["series"]) warmups.push_back(second["warmup"]);
+  CHECK(warmups.size() >= 3);
+  CHECK(warmups[0]);
+  CHECK(warmups[1]);
+  CHECK(!warmups[2]);
+  CHECK(ramped.json["result"]["answered"] == sum_of_counts(ramped.json["result"]["service_histogram"]));
+}
+
+TEST_CASE("the same seed sends the same orders, another seed others") {
+  const Folder folder;
+  const auto run = [&](const char* seed, const char* name, const char* more) {
+    const std::string path = folder / name;
+    const Ran ran = loadgen(std::string("-c 7 -n 500 --account-prefix 55 --seed ") + seed + " --store 'sqlite:" + path + "' " + more);
+    INFO(ran.out << ran.err);
+    REQUIRE(ran.status == 0);
+    return orders_in(path);
+  };
+  const std::multiset<std::string> first = run("3", "a", "");
+  CHECK(first.size() == 500);
+  CHECK(run("3", "b", "--policy pool --workers 2") == first);
+  CHECK(run("4", "c", "") != first);
+}
+
+TEST_CASE("an open loop plans what its stages say and counts from the plan") {
+  const Reported run = report_of("-c 4 --stage 500ms:200,500ms:600 --store memory: --arrivals uniform");
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  CHECK(run.json["load"]["mode"] == "open");
+  CHECK(run.json["result"]["planned"] == 400);
+  const std::uint64_t unsent = run.json["result"]["unsent"], answered = run.json["result"]["answered"];
+  CHECK(answered + unsent == 400);
+  CHECK(contains_text("400 planned").match(run.out));
+}
+
+TEST_CASE("a stall is seen in the response time of every request planned during it, not only in the one that waited") {
+  bool stalled = false;
+  EditedServer server([&](std::string reply, unsigned number) {
+    if (number == 20 && !std::exchange(stalled, true)) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    return std::optional(reply);
+  });
+  const Reported run = report_of("-c 1 --rate 100 -d 1500ms --connect " + server.address());
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  const auto above_100_ms = [](const Json& histogram) {
+    std::uint64_t count = 0;
+    for (const Json& bucket : histogram)
+      if (bucket[0].get<double>() > 100e3) count += bucket[1].get<std::uint64_t>();
+    return count;
+  };
+  CHECK(above_100_ms(run.json["result"]["response_histogram"]) >= 35);  // 40 are planned in the first 400 ms of it
+  CHECK(above_100_ms(run.json["result"]["service_histogram"]) >= 1);
+  CHECK(above_100_ms(run.json["result"]["service_histogram"]) < 20);
+  CHECK(run.json["result"]["response_ms"]["max"] >= 450);
+}
+
+TEST_CASE("requests that a slow server leaves unsent are told, and count with the age they have") {
+  EditedServer server([&](std::string reply, unsigned) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return std::optional(reply);
+  });
+  const Reported run = report_of("-c 1 --rate 100 -d 1s --connect " + server.address());
+  INFO(run.out << run.err);
+  const std::uint64_t unsent = run.json["result"]["unsent"];
+  CHECK(unsent >= 70);
+  CHECK(sum_of_counts(run.json["result"]["response_histogram"]) == 100);
+  CHECK(run.json["result"]["response_ms"]["p99"] > 500);
+}
+
+TEST_CASE("every kind of trouble is an error of its own class and fails the run") {
+  struct Trouble {
+    const char* error;
+    EditedServer::Edit edit;
+    const char* words = "";
+  };
+  const auto third = [](auto edit) { return [edit](std::string reply, unsigned number) { return number == 3 ? edit(reply) : std::optional(reply); }; };
+  const std::vector<Trouble> troubles{
+      {"wrong answer", third([](std::string) { return std::optional<std::string>("<results><opened id=\"1\"/></results>\n"); })},
+      {"wrong answer", third([](const std::string& reply) { return std::optional(reply + reply); })},
+      {"wrong answer", [first = std::string()](std::string reply, unsigned number) mutable {  // an id that another order has
+         const auto id = [](const std::string& text) { return text.substr(text.rfind("id=")); };
+         if (number == 1) first = reply;
+         if (number == 3) reply.replace(reply.rfind("id="), std::string::npos, id(first));
+         return std::optional(reply);
+       }},
+      {"protocol", third([](std::string) { return std::optional<std::string>("HTTP/1.1 200 OK\n"); })},
+      {"reset", third([](std::string) { return std::optional<std::string>(); })},
+      {"timeout", third([](std::string) { return std::optional<std::string>(""); }), "--timeout 0.5"},
+  };
+  for (const Trouble& trouble : troubles) {
+    EditedServer server(trouble.edit);
+    const Reported run = report_of("-c 2 -n 20 --connect " + server.address() + " " + trouble.words);
+    INFO(trouble.error << "\n" << run.out << run.err);
+    CHECK(run.status == 1);
+    CHECK(errors(run, trouble.error) >= 1);
+    CHECK(contains_text(trouble.error).match(run.out));
+  }
+}
+
+TEST_CASE("errors that --expect allows do not fail the run, wrong answers always do") {
+  const auto close_third = [](std::string reply, unsigned number) { return number == 3 ? std::optional<std::string>() : std::optional(reply); };
+  const auto wrong_third = [](std::string reply, unsigned number) { return std::optional<std::string>(number == 3 ? "<results></results>\n" : reply); };
+  EditedServer closing(close_third), wrong(wrong_third);
+  CHECK(loadgen("-c 1 -n 100 --expect 'errors<5%' --connect " + closing.address()).status == 0);
+  CHECK(loadgen("-c 1 -n 100 --expect 'errors<5%' --connect " + wrong.address()).status == 1);
+}
+
+TEST_CASE("an expectation that is missed is named and gives 1, one that is met gives 0") {
+  const Ran missed = loadgen(small + "--expect 'rate>999999999'"), met = loadgen(small + "--expect 'p99<60s,errors<0.1%,rate>1'");
+  CHECK(missed.status == 1);
+  CHECK(contains_text("rate>999999999: MISSED").match(missed.out));
+  CHECK(met.status == 0);
+  CHECK(contains_text("p99<60s: met").match(met.out));
+}
+
+TEST_CASE("nobody there gives 3, a wrong command line 2 with advice") {
+  unsigned free_port = 0;
+  {
+    EditedServer gone(honest);
+    free_port = unsigned(std::stoul(gone.address().substr(gone.address().find(':') + 1)));
+  }
+  const Ran unreachable = loadgen("-c 1 -n 1 --connect 127.0.0.1:" + std::to_string(free_port));
+  CHECK(unreachable.status == 3);
+  CHECK(contains_text("cannot connect").match(unreachable.err));
+  CHECK(loadgen("--rate fast").status == 2);
+  CHECK(loadgen(small + "--json /nowhere/x.json").status == 2);
+  const Ran few_descriptors = loadgen("-c 500 -n 500", "ulimit -n 100; ");
+  CHECK(few_descriptors.status == 2);
+  CHECK(contains_text("ulimit").match(few_descriptors.err));
+}
+
+TEST_CASE("the soft descriptor limit is raised by itself") {
+  CHECK(loadgen("-c 300 -n 600 --store memory:", "ulimit -Sn 100; ").status == 0);
+}
+
+TEST_CASE("--audit passes on an honest server under each store's default and counts what it saw") {
+  for (const char* workload : {"create", "transactions", "mix"}) {
+    const Reported run = report_of(std::string("-c 6 -n 2000 --workers 2 --audit --workload ") + workload);
+    INFO(workload << "\n" << run.out << run.err);
+    CHECK(run.status == 0);
+    CHECK(run.json["audit"]["passed"] == true);
+    CHECK(run.json["audit"]["not_checked"] == "");
+    CHECK(run.json["audit"]["accounts"] >= 6);
+    CHECK((run.json["audit"]["orders"] > 1'000) == (std::string(workload) != "create"));
+  }
+}
+
+TEST_CASE("--audit finds a server that tells of trades that were not") {
+  // Every status says that one share more was traded at the first price.
+  EditedServer server([](std::string reply, unsigned) {
+    const std::size_t executed = reply.find("<executed shares=\"");
+    if (executed != std::string::npos) reply.replace(executed, 18, "<executed shares=\"1");
+    return std::optional(reply);
+  });
+  const Ran run = loadgen("-c 3 -n 200 --audit --connect " + server.address());
+  INFO(run.out << run.err);
+  CHECK(run.status == 1);
+  CHECK(contains_text("audit          FAILED").match(run.out));
+}
+
+TEST_CASE("--csv has a row a second, --html is one well-formed page that fetches nothing, --json says what was asked for") {
+  const Folder folder;
+  const Ran run = loadgen("-c 3 --rate 200 -d 2100ms --store memory: --seed 12 --csv '" + (folder / "run.csv") + "' --html '" + (folder / "run.html") +
+                          "' --json '" + (folder / "run.json") + "'");
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  const Json json = Json::parse(contents(folder / "run.json"));
+  CHECK(json["format"] == "exchange-loadgen/1");
+  CHECK(json["workload"]["seed"] == 12);
+  CHECK(json["command"][1] == "-c");
+  CHECK(json["client"]["cpu_s"] > 0);
+  CHECK(json["server_process"]["cpu_s"] > 0);
+  CHECK(json["server_process"]["voluntary_switches"] > 0);
+  CHECK(json["machine"]["cpus"] >= 1);
+  for (const char* stage : {"parse", "queue", "apply", "commit", "deliver", "write"}) CHECK(json["server_stages_us"][stage]["count"] > 0);
+
+  std::istringstream rows(contents(folder / "run.csv"));
+  std::string row;
+  std::size_t count = 0;
+  std::getline(rows, row);
+  const auto commas = std::count(row.begin(), row.end(), ',');
+  CHECK(row.starts_with("second,"));
+  for (; std::getline(rows, row); ++count) CHECK(std::count(row.begin(), row.end(), ',') == commas);
+  CHECK(count == json["series"].size());
+  CHECK(count == 3);
+
+  const std::string page = contents(folder / "run.html");
+  pugi::xml_document document;
+  CHECK(document.load_string(page.c_str()).status == pugi::status_ok);
+  CHECK(contains_text("<svg").match(page));
+  for (const char* fetched : {" src=", "<link", "@import", "url("}) CHECK(page.find(fetched) == std::string::npos);
+}
+
+TEST_CASE("progress goes to a pipe as plain lines, and not at all unless asked for") {
+  CHECK(loadgen("-c 2 -d 1200ms --store memory:").err.empty());
+  const Ran run = loadgen("-c 2 -d 1200ms --store memory: --progress");
+  CHECK(contains_text("requests/s").match(run.err));
+  CHECK(run.err.find('\r') == std::string::npos);
+  CHECK(run.err.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("--find-capacity ends with a rate that was held twice") {
+  const Reported run = report_of("-c 4 -d 100ms --warmup 50ms --find-capacity 'p99<200ms' --store memory:");
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  const Json& trials = run.json["capacity"]["trials"];
+  REQUIRE(trials.size() >= 3);
+  CHECK(trials.back()["held"] == true);
+  CHECK(trials.back()["requests_per_s"] == run.json["capacity"]["requests_per_s"]);
+  CHECK(contains_text("highest rate held twice").match(run.out));
+}
+
+TEST_CASE("compare takes what --json wrote") {
+  const Folder folder;
+  REQUIRE(loadgen(small + "-d 1200ms --json '" + (folder / "a.json") + "'").status == 2);  // -n and -d
+  REQUIRE(loadgen("-c 5 -d 2200ms --store memory: --json '" + (folder / "a.json") + "'").status == 0);
+  const Ran same = loadgen("compare '" + (folder / "a.json") + "' '" + (folder / "a.json") + "'");
+  INFO(same.out << same.err);
+  CHECK(same.status == 0);
+  CHECK(contains_text("1.000").match(same.out));
+  CHECK(loadgen("compare '" + (folder / "a.json") + "'").status == 2);
+}
+
+TEST_CASE("Ctrl-C ends a run at once, with its report so far") {
+  const Ran run = loadgen("-c 2 -d 1m --store memory:", "timeout --preserve-status -s INT 1 ");
+  INFO(run.out << run.err);
+  CHECK(run.status == 130);
+  CHECK(contains_text("stopped early").match(run.out));
+}
