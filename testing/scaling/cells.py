@@ -137,6 +137,13 @@ def choose(settings):
     return [cell for cell in cells if in_quick_look(cell)] if settings.quick else cells
 
 
+IDLE_WARMUP_S = 1.5  # more, with idle connections: one thread per client first has to start ten thousand of them
+
+
+def warmup_of(cell, settings):
+    return settings.warmup + (IDLE_WARMUP_S if cell.idle else 0)
+
+
 def trials_of(cell, settings):
     return settings.trials if cell.part == "sweep" else settings.table_trials
 
@@ -191,7 +198,7 @@ def loadgen_arguments(cell, placement, trial, settings, store_url=None, database
     if cell.load == "burst":
         arguments += ["-n", str(cell.clients)]
     else:
-        arguments += ["-d", f"{settings.seconds:g}", "--warmup", f"{settings.warmup:g}"]
+        arguments += ["-d", f"{settings.seconds:g}", "--warmup", f"{warmup_of(cell, settings):g}"]
     arguments += ["--connection", "persistent" if cell.part == "sweep" else "per-request"]
     if cell.idle:
         arguments += ["--idle", str(cell.idle)]
@@ -206,5 +213,5 @@ def loadgen_arguments(cell, placement, trial, settings, store_url=None, database
 
 def seconds_expected(cell, settings):
     """A first guess of how long a trial takes, until trials have been measured."""
-    start = {"memory": 0.15, "sqlite": 0.25, "postgresql": 0.6}[cell.store] + (2.0 if cell.idle else 0)
-    return start + (0.1 if cell.load == "burst" else settings.seconds + settings.warmup)
+    start = {"memory": 0.2, "sqlite": 0.3, "postgresql": 0.6}[cell.store] + (1.5 if cell.idle else 0)
+    return start + (0.1 if cell.load == "burst" else settings.seconds + warmup_of(cell, settings))

@@ -3,7 +3,7 @@
 from html import escape
 
 import tables as t
-from cells import POLICY_NAMES
+from cells import IDLE_WARMUP_S, POLICY_NAMES
 from plots import for_page
 
 STYLE = """
@@ -12,7 +12,7 @@ STYLE = """
   :root { --ink: #e7e9ec; --muted: #9aa1a9; --grid: #32373d; --paper: #15181b; --soft: #1e2226; --accent: #56b4e9; --warn: #f0a35e; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
-main { max-width: 1180px; margin: 0 auto; padding: 40px 28px 80px; }
+main { max-width: 1300px; margin: 0 auto; padding: 40px 28px 80px; }
 h1 { font-size: 32px; line-height: 1.2; margin: 0 0 6px; letter-spacing: -0.01em; }
 h2 { font-size: 22px; margin: 52px 0 10px; padding-top: 14px; border-top: 1px solid var(--grid); }
 h3 { font-size: 16px; margin: 30px 0 6px; }
@@ -27,11 +27,12 @@ nav a { color: var(--accent); text-decoration: none; display: block; }
 nav a:hover { text-decoration: underline; }
 .scroll { overflow-x: auto; margin: 8px 0 0; }
 table { border-collapse: collapse; font-size: 13.5px; font-variant-numeric: tabular-nums; }
-th, td { padding: 4px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--grid); }
+th, td { padding: 4px 8px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--grid); }
 th { font-weight: 600; color: var(--muted); vertical-align: bottom; }
 thead th { line-height: 1.3; }
 th.group { border-bottom: 2px solid var(--grid); color: var(--ink); text-align: center; }
 .n { text-align: right; white-space: nowrap; }
+.s { white-space: nowrap; } th.n { white-space: normal; } td.w { min-width: 17em; }
 td.not { color: var(--muted); font-style: italic; }
 tr.sum td { font-weight: 600; background: var(--soft); }
 figure { margin: 18px 0 30px; }
@@ -41,7 +42,7 @@ summary { cursor: pointer; font-weight: 600; }
 code { font-size: 0.92em; background: var(--soft); padding: 1px 4px; border-radius: 3px; }
 dt { font-weight: 600; margin-top: 8px; } dd { margin: 0 0 0 20px; max-width: 76ch; }
 @media print { main { max-width: none; padding: 0; } body { font-size: 10.5pt; } nav { display: none; } table { font-size: 7.5pt; }
-  th, td { padding: 2px 4px; } figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } .scroll { overflow: visible; } .n { white-space: normal; } }
+  th, td { padding: 2px 4px; } figure, tr { break-inside: avoid; } h2, h3 { break-after: avoid; } .scroll { overflow: visible; } .n, .s { white-space: normal; } td.w { min-width: 0; } }
 """
 
 
@@ -83,7 +84,7 @@ checks every reply, and removes it. Trials are interleaved: trial 1 of all cells
 that a slow minute of the machine is spread over the cells.{only}</p>
 <ul>{policies}</ul>
 <p>The load is a closed loop: each client has one request in flight. Connections persist, except in tables A and B, where each request makes a new one as the original did.
-A sustained trial measures {settings['seconds']:g} s after {settings['warmup']:g} s of warm-up. Figures are the median of the trials, with the lowest and the highest beside it.
+A sustained trial measures {settings['seconds']:g} s after {settings['warmup']:g} s of warm-up ({IDLE_WARMUP_S:g} s more with idle connections). Figures are the median of the trials, with the lowest and the highest beside it.
 The server is pinned to the first cores, the client away from them where there are cores enough; the placements below say where it was not so.</p>
 <details><summary>How the load generator was called</summary><ul>{''.join(f'<li><code>{escape(one)}</code></li>' for one in flags)}</ul></details>"""
 
@@ -123,7 +124,7 @@ def build(summary, tables, figures, svgs):
         section("method", "Method", method(summary), table_html(tables, "placements")),
         section("machine", "Machine, build, flags", table_html(tables, "machine")),
         section("table-a", "Table A: two thread policies", table_html(tables, "table-a", "table-a-sustained")),
-        section("table-b", "Table B: number of cores", table_html(tables, "table-b", "table-b-sustained")),
+        section("table-b", "Table B: number of cores", table_html(tables, "table-b-thread", "table-b-loop", "table-b-sustained")),
         section("clients", "Throughput by clients", figure_html(figures, svgs, "throughput"), table_html(tables, "throughput", "fits-clients")),
         section("cores", "Throughput by cores", figure_html(figures, svgs, "cores"), table_html(tables, "fits-cores")),
         section("latency", "Reply time", figure_html(figures, svgs, "p99")),

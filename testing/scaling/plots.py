@@ -45,12 +45,6 @@ def errorbar(axes, x, figures, colour, mark, **more):
                          markeredgecolor=PAPER, markeredgewidth=0.8, **more)
 
 
-def legend(figure, policies, extra=()):
-    handles = [plt.Line2D([], [], color=COLOURS[p], marker=MARKS[p], markersize=6, markeredgecolor=PAPER, label=p) for p in policies] + list(extra)
-    figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.0, 1.0), bbox_transform=figure.transFigure, ncol=len(handles), frameon=False,
-                  fontsize=10, handlelength=1.8, columnspacing=1.8)
-
-
 def finish(figure, top=0.9):
     figure.tight_layout(rect=(0, 0, 1, top), w_pad=2.2, h_pad=2.0)
     return figure
@@ -65,7 +59,7 @@ def by_clients(summary, cores, figure_of, label, log=False):
     if not cells:
         return None
     position = {load: i + (0.4 if load[1] else 0) for i, load in enumerate(loads)}
-    figure, panels = plt.subplots(len(kinds), len(stores), figsize=(1.2 + 3.6 * len(stores), 0.7 + 2.9 * len(kinds)), squeeze=False, sharex=True, sharey="row")
+    figure, panels = plt.subplots(len(kinds), len(stores), figsize=(1.9 + 3.5 * len(stores), 0.3 + 2.9 * len(kinds)), squeeze=False, sharex=True, sharey="row")
     for row, kind in zip(panels, kinds):
         for axes, store in zip(row, stores):
             for nth, policy in enumerate(POLICIES):
@@ -95,10 +89,29 @@ def by_clients(summary, cores, figure_of, label, log=False):
                 axes.set_ylim(bottom=0)
                 axes.yaxis.set_major_locator(MaxNLocator(5))
         row[0].set_ylabel(label)
+        ends = {}
+        for policy in POLICIES:
+            own = [c for c in cells if (c["store"], c["kind"], c["policy"]) == (stores[-1], kind, policy)]
+            if own:
+                ends[policy] = figure_of(max(own, key=lambda c: position[c["clients"], c["idle"]]))["median"]
+        direct_labels(row[-1], max(position.values()) + 0.3, ends)
     for axes in panels[-1]:
         axes.set_xlabel("clients")
-    legend(figure, [p for p in POLICIES if any(c["policy"] == p for c in cells)])
-    return finish(figure, 0.93 if len(kinds) > 1 else 0.9)
+    return finish(figure, 1)
+
+
+def direct_labels(axes, x, ends):
+    """Each line's name beside its end, in its colour; pushed apart where ends are close."""
+    axes.figure.canvas.draw()
+    pixel = axes.transData.transform
+    height, placed = 14 * axes.figure.dpi / 100, []
+    for policy, y in sorted(ends.items(), key=lambda item: item[1]):
+        at = pixel((0, y))[1]
+        placed.append([policy, max(at, placed[-1][1] + height) if placed else at])
+    over = placed[-1][1] - axes.bbox.y1 if placed else 0
+    for policy, at in placed:
+        y = axes.transData.inverted().transform((0, at - max(0, over)))[1]
+        axes.text(x, y, policy, color=COLOURS[policy], fontsize=9.5, fontweight="bold", va="center", clip_on=False)
 
 
 def by_cores(summary, store):
@@ -266,4 +279,4 @@ def for_page(name, svg):
     for colour, variable in ((INK, "--ink"), (MUTED, "--muted"), (GRID, "--grid"), (PAPER, "--paper")):
         svg = svg.replace(colour, f"var({variable})")
     svg = re.sub(r'<svg ([^>]*?)width="([\d.]+)pt" height="[\d.]+pt"', r'<svg \1style="max-width:\2pt" role="img"', svg, count=1)
-    return svg.replace("font: ", "font: ").replace("'DejaVu Sans'", "'DejaVu Sans', system-ui, sans-serif")
+    return svg.replace("'DejaVu Sans'", "'DejaVu Sans', system-ui, sans-serif")

@@ -51,11 +51,15 @@ def summarise_cell(cell, records, cpus, settings):
         for name, count in report["result"]["errors"].items():
             if count:
                 summary["errors"][name] = summary["errors"].get(name, 0) + count
+    silent = [report for report in reports if not report["result"]["answered"]]
+    if silent:
+        summary["errors"]["no reply in the whole trial"] = len(silent)
+        summary["reason"] = "clients waited, and no reply came in the measured part"
     if failures:
         summary["errors"]["trial failed"] = len(failures)
         summary["reason"] = failures[0]
-    unlike = [report for report in reports if sum(report["result"]["errors"].values()) == 0]
-    summary["trials_with_errors"] = len(records) - len(unlike)
+    clean = [report for report in reports if report["result"]["answered"] and sum(report["result"]["errors"].values()) == 0]
+    summary["trials_with_errors"] = len(records) - len(clean)
     if summary["errors"]:
         summary["status"] = "errors"
         summary["reason"] = summary["reason"] or next(

@@ -46,8 +46,10 @@ def markdown(table):
 
 
 def html(table):
+    longest = [max([len(row[i]) for row in table.rows if i < len(row) - (len(row) < len(table.columns))], default=0) for i in range(len(table.columns))]
+
     def align(i):
-        return "" if i in table.text_columns else ' class="n"'
+        return ' class="n"' if i not in table.text_columns else ' class="s"' if longest[i] < 34 else ' class="w"'
 
     groups = any(group for group, _ in table.columns)
     out = ["<div class='scroll'><table>", "<thead>"]
@@ -161,7 +163,7 @@ def burst_rows(columns, theirs_trials):
                 row.append(str(kept[trial]) if trial < len(kept) else "N/A" if kept else NONE)
             else:
                 figures = of_trials(what)
-                row.append(number(figures[0][trial]) if figures and trial < len(figures[0]) else "not run" if not figures else NONE)
+                row.append(number(figures[0][trial]) if figures and trial < len(figures[0]) else NONE)
         rows.append(row)
     return rows
 
@@ -213,17 +215,14 @@ def table_a(summary):
                  "Average delay per request: average total time / clients." + marks_note(cells.values()) + not_run_note(cells.values()))
 
 
-def table_b(summary):
+def table_b(summary, policy):
     keys = [(kind, cores) for kind in KINDS for cores in CORES]
-    ours = {(policy, *key): find(summary, part="b", load="burst", policy=policy, kind=key[0], cores=key[1])
-            for policy in ("thread", "loop") for key in keys}
-    columns = [("theirs", key) for key in keys] + [("ours", ours[policy, *key]) for policy in ("thread", "loop") for key in keys]
-    heads = [("", "trial")]
-    for source in ("original", "here, thread", "here, loop"):
-        heads += [(f"{source}: {kind}", cores_text(cores)) for kind in KINDS for cores in CORES]
+    ours = {key: find(summary, part="b", load="burst", policy=policy, kind=key[0], cores=key[1]) for key in keys}
+    columns = [("theirs", key) for key in keys] + [("ours", ours[key]) for key in keys]
+    heads = [("", "trial")] + [(f"{source}: {kind}", cores_text(cores)) for source in ("original", "here") for kind in KINDS for cores in CORES]
     closing = closing_rows(columns, THEIRS_B)
     closing[0][0] = "average total time (ms)"
-    return Table("table-b", "Table B: number of cores of the server, 100 requests (100 clients, one each), total time (ms), PostgreSQL", heads,
+    return Table(f"table-b-{policy}", f"Table B, {POLICY_NAMES[policy]}: total time (ms) of 100 requests (100 clients, one each), PostgreSQL", heads,
                  burst_rows(columns, {}) + closing,
                  "Single trials of the original are not known. The original pinned with taskset; so does --server-cpus." +
                  placement_note(ours.values()) + marks_note(ours.values()) + not_run_note(ours.values()))
@@ -250,7 +249,7 @@ def table_a_sustained(summary):
     rows = []
     for policy in ("thread", "pool-40"):
         for clients in (20, 150, 200):
-            rows.append([POLICY_NAMES[policy], f"{clients}"] + details(find(summary, part="a", load="sustained", policy=policy, clients=clients)))
+            rows.append([policy, f"{clients}"] + details(find(summary, part="a", load="sustained", policy=policy, clients=clients)))
     return Table("table-a-sustained", "Table A, sustained: the same clients for some seconds, a new connection for each request",
                  [("", "policy"), ("", "clients")] + DETAILS, rows, sustained_note(summary), (0, 8, 9))
 
@@ -479,7 +478,7 @@ def machine_table(summary):
         ["CPU time stolen from this machine", f"median {stolen['median']:.1%} of a trial, most {stolen['high']:.1%}" if stolen else NONE],
         ["measuring took", duration(summary["measuring_s"]) if summary.get("measuring_s") else NONE],
     ]
-    return Table("machine", "Machine and build", [("", "what"), ("", "")], rows, "", (0, 1))
+    return Table("machine", "Machine and build", [("", "what"), ("", "here")], rows, "", (0, 1))
 
 
 def headline(summary):
@@ -506,8 +505,8 @@ def headline(summary):
 
 
 def all_tables(summary):
-    tables = [machine_table(summary), placements_table(summary), errors_table(summary), table_a(summary), table_a_sustained(summary), table_b(summary),
-              table_b_sustained(summary), throughput(summary), verdicts_table(summary), cpu_table(summary), stages_table(summary),
+    tables = [machine_table(summary), placements_table(summary), errors_table(summary), table_a(summary), table_a_sustained(summary), table_b(summary, "thread"),
+              table_b(summary, "loop"), table_b_sustained(summary), throughput(summary), verdicts_table(summary), cpu_table(summary), stages_table(summary),
               fits_cores_table(summary), fits_clients_table(summary), limits_table(summary), waits_table(summary), *sweep_details(summary)]
     return {table.name: table for table in tables}
 

@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from cells import loadgen_arguments
+from cells import loadgen_arguments, warmup_of
 from cluster import children, count_waits
 from machine import cpu_times
 
@@ -40,7 +40,7 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
                     sampler = cluster.sampler(database)
             arguments = loadgen_arguments(cell, placement, trial, settings, url, cluster.pid if cluster else None)
             record["command"] = ["loadgen", *arguments]
-            limit = GRACE_S + (settings.seconds + settings.warmup if cell.load == "sustained" else 0)
+            limit = GRACE_S + (settings.seconds + warmup_of(cell, settings) if cell.load == "sustained" else 0)
             code, errors, watch = run_loadgen([str(loadgen), *arguments, "--json", str(report_file)], folder, limit)
             record["exit"] = code
             if sampler:
