@@ -59,7 +59,7 @@ def least_squares(rows, targets):
     return [matrix[i][size] / matrix[i][i] for i in range(size)]
 
 
-def fit_with_interval(samples, with_kappa, seed=1, rounds=400):
+def fit_with_interval(samples, with_kappa, seed=1, rounds=200):
     """samples: {N: [X of each trial]}. Fits the medians; the intervals hold 95 % of the fits to trials drawn again with
     replacement. Returns a dictionary, or None."""
     samples = {n: list(values) for n, values in sorted(samples.items()) if values}
@@ -67,12 +67,14 @@ def fit_with_interval(samples, with_kappa, seed=1, rounds=400):
     if fitted is None:
         return None
     random = Random(seed)
-    again = []
+    again, known = [], {}  # with few trials the same medians come again and again
     if min(len(values) for values in samples.values()) >= 2:
         for _ in range(rounds):
-            drawn = fit_law([(n, median(random.choices(values, k=len(values)))) for n, values in samples.items()], with_kappa)
-            if drawn:
-                again.append(drawn)
+            points = tuple((n, median(random.choices(values, k=len(values)))) for n, values in samples.items())
+            if points not in known:
+                known[points] = fit_law(points, with_kappa)
+            if known[points]:
+                again.append(known[points])
     measured = {n: median(values) for n, values in samples.items()}
     mean = sum(measured.values()) / len(measured)
     spread = sum((x - mean) ** 2 for x in measured.values())
