@@ -86,6 +86,7 @@ def by_clients(summary, cores, figure_of, label, log=False):
                 axes.yaxis.set_minor_formatter(NullFormatter())
                 axes.yaxis.set_tick_params(which="minor", left=False)
             else:
+                axes.margins(y=0.1)
                 axes.set_ylim(bottom=0)
                 axes.yaxis.set_major_locator(MaxNLocator(5))
         row[0].set_ylabel(label)

@@ -82,6 +82,7 @@ def summarise_cell(cell, records, cpus, settings):
         "stages_us": stages([report.get("server_stages_us") for report in answering]),
         "switches_per_request": middle([switches(report) for report in answering]),
         "core_thread_share": middle([record.get("core_thread_share") for record in records]),
+        "machine_busy": middle([record.get("machine_busy") for record in records]),
         "machine_stolen": middle([record.get("machine_stolen") for record in records]),
         "waits": waits([record.get("waits") for record in records]),
         "workers": answering[0]["load"].get("workers", 1),
@@ -136,6 +137,8 @@ def limit(cell, placement, summary, cpus):
         numbers["commit_part"] = commit / 1000 / response if response else 0
     if summary["waits"]:
         numbers["lock_waits"] = sum(share for event, share in summary["waits"]["shares"].items() if event.startswith(("Lock:", "LWLock:")))
+    busy = summary["machine_busy"]  # over the whole trial, start and end included: a rough figure
+    numbers["others"] = None if busy is None else max(0.0, busy - sum(used.values()) / len(cpus))
     numbers["switches_per_request"] = summary["switches_per_request"]
 
     names = {"server_share": "CPU of the server", "client_share": "CPU of the client", "database_share": "CPU of the database",
@@ -149,6 +152,8 @@ def limit(cell, placement, summary, cpus):
     elif group_load >= BUSY:
         parts = ", ".join(f"{who} {used[who] / group_load / len(where[who] or cpus):.0%}" for who in sorted(group, key=lambda who: -used[who]))
         verdict = f"CPUs shared by {' and '.join([', '.join(group[:-1]), group[-1]])} ({group_load:.0%} busy: {parts})"
+    elif numbers["others"] is not None and numbers["others"] >= 0.3:
+        verdict = f"other work on this machine (took {numbers['others']:.0%} of its CPU time)"
     elif numbers.get("commit_part", 0) >= 0.3:
         verdict = f"commit ({numbers['commit_p50_ms']:.2f} ms, {numbers['commit_part']:.0%} of a median reply)"
     elif numbers.get("lock_waits", 0) >= 0.3:

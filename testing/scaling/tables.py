@@ -364,7 +364,8 @@ def limits_table(summary):
                   ("busy, of what it could use", "core thread"), ("busy, of what it could use", "database"), ("busy, of what it could use", "client"),
                   ("commit p50", "ms"), ("commit p50", "of a median reply"), ("", "lock waits in the database"), ("", "switches per request"),
                   ("", "verdict")], rows,
-                 "Verdict: the busiest CPU user from 85 % on (of its own CPUs, then of CPUs that several share); else the commit, if it is 30 % of a "
+                 "Verdict: the busiest CPU user from 85 % on (of its own CPUs, then of CPUs that several share); else other work "
+                 "that took 30 % of the machine or more; else the commit, if it is 30 % of a "
                  "median reply or more; else lock waits from 30 % of the database's active time on; else waiting.", (0, 1, 3, 13), wide=True)
 
 
@@ -495,6 +496,9 @@ def headline(summary):
             (f"; {len(summary['errors']) - 8} more below." if len(summary["errors"]) > 8 else "."))
     elif summary["trials_finished"]:
         sentences.append("No client saw an error.")
+    disturbed = sum(1 for c in summary["cells"] if c.get("limit") and c["limit"]["verdict"].startswith("other work"))
+    if disturbed:
+        sentences.append(f"In {disturbed} cells other work took much of the machine's CPU time: measure those again when it is quiet.")
     unrun = [one for one in summary["not_run"]]
     if unrun:
         reasons = {}

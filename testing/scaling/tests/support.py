@@ -34,9 +34,9 @@ def made_report(rate, cpu_us=10.0, answered=1000, errors=None, p50=2.0, commit_u
             "server_stages_us": {"commit": {"count": 9, "mean": commit_us, "p50": commit_us, "p99": commit_us}}}
 
 
-def made_record(cell, trial, core=0.2, **report):
+def made_record(cell, trial, core=0.2, busy=0.5, **report):
     return {"cell": cell.key, "trial": trial, "command": ["loadgen", "-c", str(cell.clients)], "exit": 0, "report": made_report(**report),
-            "core_thread_share": core, "machine_stolen": 0.0, "wall_s": 1.0}
+            "core_thread_share": core, "machine_busy": busy, "machine_stolen": 0.0, "wall_s": 1.0}
 
 
 def made_head(settings, cpus=(0, 1)):

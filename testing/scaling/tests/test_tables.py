@@ -96,13 +96,16 @@ class Limits(unittest.TestCase):
         self.assertEqual(self.verdict(cores=2, rate=90_000.0, cpu_us=14.0, client_us=7.0), "CPUs shared by server and client (94% busy: server 67%, client 33%)")
 
     def test_the_commit_where_no_cpu_is_busy(self):
-        self.assertEqual(self.verdict(rate=20_000.0, p50=1.0, commit_us=600.0), "commit (0.60 ms, 60% of a median reply)")
+        self.assertEqual(self.verdict(rate=20_000.0, p50=1.0, commit_us=600.0, busy=0.2), "commit (0.60 ms, 60% of a median reply)")
 
     def test_the_one_serial_thread_on_several_cores(self):
         self.assertEqual(self.verdict(cores=2, rate=95_000.0, cpu_us=12.0, core=0.9, client_us=1.0), "core thread of the server (the serial stage) (103%)")
 
+    def test_other_work_on_the_machine(self):
+        self.assertEqual(self.verdict(rate=20_000.0, p50=1.0, commit_us=600.0, busy=0.95), "other work on this machine (took 80% of its CPU time)")
+
     def test_waiting_where_nothing_is_busy(self):
-        self.assertEqual(self.verdict(rate=20_000.0, p50=9.0), "waiting: no CPU is busy (most: CPU of the server 20%)")
+        self.assertEqual(self.verdict(rate=20_000.0, p50=9.0, busy=0.2), "waiting: no CPU is busy (most: CPU of the server 20%)")
 
 
 class Fits(unittest.TestCase):
