@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs what building needs (and, with --test, testing), as Debian or Ubuntu packages, where it is
-# missing. run.sh and test.sh call it; it does nothing where everything is there.
+# Installs what building needs (and, with --test, testing; with --report, the scaling report), as Debian or Ubuntu
+# packages, where it is missing. run.sh, test.sh and scaling.sh call it; it does nothing where everything is there.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
           nlohmann-json3-dev netcat-openbsd sqlite3)
 if [ "${1-}" = --test ]; then packages+=(catch2 postgresql); fi
+if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-numpy postgresql); fi
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 

@@ -1,0 +1,109 @@
+"""Fits of the universal scalability law (Gunther) and of Amdahl's, which is the same without the last term:
+
+    X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))
+
+N / X is linear in 1/lambda, sigma/lambda and kappa/lambda, so the least squares need no iteration: each residual is
+taken relative to the measurement, and the parameters are kept at or above zero by trying every set of them that is zero.
+"""
+
+from itertools import combinations
+from random import Random
+from statistics import median
+
+
+def law(n, lambda_, sigma, kappa=0.0):
+    return lambda_ * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
+
+
+def fit_law(points, with_kappa=True):
+    """points: [(N, X), ...] -> (lambda, sigma, kappa), or None where there are too few different N."""
+    points = [(n, x) for n, x in points if n > 0 and x > 0]
+    terms = [lambda n: 1.0, lambda n: n - 1.0] + ([lambda n: n * (n - 1.0)] if with_kappa else [])
+    if len({n for n, _ in points}) < len(terms):
+        return None
+    best = None
+    for count in range(len(terms)):
+        for zero in combinations(range(1, len(terms)), count):
+            used = [i for i in range(len(terms)) if i not in zero]
+            # Divided by the measured N/X, all rows have the same weight: the residuals are shares of the measurement.
+            rows = [[terms[i](n) * x / n for i in used] for n, x in points]
+            solution = least_squares(rows, [1.0] * len(points))
+            if solution is None or any(value < 0 for value in solution) or solution[0] <= 0:
+                continue
+            residual = sum((sum(a * b for a, b in zip(row, solution)) - 1.0) ** 2 for row in rows)
+            if best is None or residual < best[0] - 1e-15:
+                values = [0.0] * 3
+                for i, value in zip(used, solution):
+                    values[i] = value
+                best = (residual, values)
+    if best is None:
+        return None
+    a, b, c = best[1]
+    return 1 / a, b / a, c / a
+
+
+def least_squares(rows, targets):
+    """Normal equations, by elimination with pivots; None where they have no single solution."""
+    size = len(rows[0])
+    matrix = [[sum(row[i] * row[j] for row in rows) for j in range(size)] + [sum(row[i] * t for row, t in zip(rows, targets))]
+              for i in range(size)]
+    for i in range(size):
+        pivot = max(range(i, size), key=lambda k: abs(matrix[k][i]))
+        if abs(matrix[pivot][i]) < 1e-300:
+            return None
+        matrix[i], matrix[pivot] = matrix[pivot], matrix[i]
+        for k in range(size):
+            if k != i:
+                factor = matrix[k][i] / matrix[i][i]
+                matrix[k] = [a - factor * b for a, b in zip(matrix[k], matrix[i])]
+    return [matrix[i][size] / matrix[i][i] for i in range(size)]
+
+
+def fit_with_interval(samples, with_kappa, seed=1, rounds=200):
+    """samples: {N: [X of each trial]}. Fits the medians; the intervals hold 95 % of the fits to trials drawn again with
+    replacement. Returns a dictionary, or None."""
+    samples = {n: list(values) for n, values in sorted(samples.items()) if values}
+    fitted = fit_law([(n, median(values)) for n, values in samples.items()], with_kappa)
+    if fitted is None:
+        return None
+    random = Random(seed)
+    again, known = [], {}  # with few trials the same medians come again and again
+    if min(len(values) for values in samples.values()) >= 2:
+        for _ in range(rounds):
+            points = tuple((n, median(random.choices(values, k=len(values)))) for n, values in samples.items())
+            if points not in known:
+                known[points] = fit_law(points, with_kappa)
+            if known[points]:
+                again.append(known[points])
+    measured = {n: median(values) for n, values in samples.items()}
+    mean = sum(measured.values()) / len(measured)
+    spread = sum((x - mean) ** 2 for x in measured.values())
+    off = sum((x - law(n, *fitted)) ** 2 for n, x in measured.items())
+    lambda_, sigma, kappa = fitted
+    return {
+        "law": "universal scalability law" if with_kappa else "Amdahl (kappa = 0)",
+        "points": len(samples),
+        "lambda": lambda_, "sigma": sigma, "kappa": kappa if with_kappa else None,
+        "lambda_interval": interval([f[0] for f in again]),
+        "sigma_interval": interval([f[1] for f in again]),
+        "kappa_interval": interval([f[2] for f in again]) if with_kappa else None,
+        "r_squared": 1 - off / spread if spread > 0 and len(samples) > (3 if with_kappa else 2) else None,  # else it says nothing
+        "peak_n": ((1 - sigma) / kappa) ** 0.5 if with_kappa and kappa > 0 and sigma < 1 else None,
+        "limit": lambda_ / sigma if sigma > 0 and not kappa else None,
+        "fits": again,
+    }
+
+
+def interval(values, share=0.95):
+    if not values:
+        return None
+    values = sorted(values)
+    tail = (1 - share) / 2
+    return [values[int(tail * (len(values) - 1))], values[-1 - int(tail * (len(values) - 1))]]
+
+
+def projection(fit, n):
+    """(value, low, high) of the law at n."""
+    at_n = [law(n, *parameters) for parameters in fit["fits"]]
+    low, high = interval(at_n) or (None, None)
+    return law(n, fit["lambda"], fit["sigma"], fit["kappa"] or 0.0), low, high

@@ -1,0 +1,66 @@
+"""OUT/trials.jsonl: a head line, then one line for each finished trial, synced at once; what a later run goes on from."""
+
+import json
+import os
+
+
+class Refused(Exception):
+    pass
+
+
+FORMAT = "exchange-scaling-trials/1"
+
+
+class Journal:
+    def __init__(self, folder):
+        self.file = folder / "trials.jsonl"
+        self.head, self.trials = None, []
+        if self.file.exists():
+            self._read()
+
+    def _read(self):
+        data = self.file.read_bytes()
+        whole = data[:data.rfind(b"\n") + 1]  # a line that was cut short is a trial that was not finished
+        lines = [json.loads(line) for line in whole.splitlines()]
+        if lines:
+            self.head, self.trials = lines[0], lines[1:]
+            if self.head.get("format") != FORMAT:
+                raise Refused(f"{self.file} is not a journal of this harness; --fresh starts anew")
+        if len(whole) != len(data):
+            with open(self.file, "r+b") as file:
+                file.truncate(len(whole))
+
+    def begin(self, head):
+        """Starts a journal, or goes on with this one if it is of the same experiment."""
+        head = {"format": FORMAT, **head}
+        if self.head is None:
+            self.head = head
+            self._append(head, "w")
+            return
+        for name in ("commit", "binaries", "settings", "cpus"):
+            was, is_ = self.head.get(name), json.loads(json.dumps(head.get(name)))
+            if was != is_:
+                raise Refused(f"{self.file} was begun with another {name}:\n  then {text(was)}\n  now  {text(is_)}\n"
+                              "Figures of both do not belong into one table. --fresh throws the old ones away, "
+                              "--out FOLDER keeps them, --report-only FOLDER reports on them.")
+
+    def add(self, record):
+        self.trials.append(record)
+        self._append(record, "a")
+
+    def done(self):
+        return {(record["cell"], record["trial"]) for record in self.trials}
+
+    def _append(self, record, mode):
+        with open(self.file, mode) as file:
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def discard(self):
+        self.file.unlink(missing_ok=True)
+        self.head, self.trials = None, []
+
+
+def text(value):
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

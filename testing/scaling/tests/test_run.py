@@ -1,0 +1,145 @@
+"""The harness as a whole, against a load generator that only pretends."""
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from support import FAKE, HARNESS, environment, run_harness
+from journal import Journal
+
+SMALL = ("--only", "part=sweep,policy=loop|thread,store=memory,kind=create,clients=20,idle=0,cores=1", "--trials", "2")
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name) / "out"
+
+    def run_small(self, *more, **environment_):
+        return run_harness("--out", self.out, *SMALL, *more, **environment_)
+
+    def trials(self):
+        return [json.loads(line) for line in (self.out / "trials.jsonl").read_text().splitlines()][1:]
+
+    def test_every_trial_is_kept_and_reported(self):
+        done = self.run_small()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(self.trials()), 4)
+        results = json.loads((self.out / "results.json").read_text())
+        self.assertEqual([cell["trials"] for cell in results["cells"]], [2, 2])
+        self.assertIn("No client saw an error.", (self.out / "tables.md").read_text())
+
+    def test_it_goes_on_where_it_was(self):
+        self.run_small()
+        file = self.out / "trials.jsonl"
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(lines[:3]) + lines[3][:40])  # two whole trials, one cut short
+        done = self.run_small()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 of 4 trials are there already", done.stderr)
+        self.assertEqual([line.strip() for line in lines[:3]], file.read_text().splitlines()[:3])
+        self.assertEqual(sorted((t["cell"], t["trial"]) for t in self.trials()), sorted((json.loads(t)["cell"], json.loads(t)["trial"]) for t in lines[1:]))
+
+    def test_other_settings_are_refused_with_advice(self):
+        self.run_small()
+        done = self.run_small("--seconds", "3")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("another settings", done.stderr)
+        self.assertIn("--fresh", done.stderr)
+        self.assertEqual(self.run_small("--seconds", "3", "--fresh").returncode, 0)
+
+    def test_another_commit_is_refused(self):
+        self.run_small()
+        file = self.out / "trials.jsonl"
+        head, rest = file.read_text().split("\n", 1)
+        file.write_text(json.dumps({**json.loads(head), "commit": "another"}) + "\n" + rest)
+        done = self.run_small()
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("another commit", done.stderr)
+
+    def test_a_report_can_be_made_again_without_running(self):
+        self.run_small()
+        before = (self.out / "results.json").read_bytes()
+        (self.out / "results.json").unlink()
+        done = run_harness("--report-only", self.out, bin="/nowhere")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.out / "results.json").read_bytes(), before)
+
+    def test_errors_of_clients_end_in_exit_code_1_and_in_the_report(self):
+        done = self.run_small(FAKE_ERRORS="thread:20:reset")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("Clients saw errors in 1 cells", done.stdout)
+        self.assertIn("reset 6 (in 2 of 2 trials)", (self.out / "tables.md").read_text())
+
+    def test_a_trial_that_cannot_start_is_told_and_the_others_go_on(self):
+        done = self.run_small(FAKE_FAIL="thread")
+        self.assertEqual(done.returncode, 1)
+        text = (self.out / "tables.md").read_text()
+        self.assertIn("the server did not start: it said no", text)
+        self.assertEqual(len(self.trials()), 4)
+
+    def test_a_load_generator_without_the_flags_is_refused(self):
+        old = self.out.parent / "old"
+        old.mkdir()
+        (old / "loadgen").write_text("#!/bin/sh\necho --json\n")
+        (old / "loadgen").chmod(0o755)
+        done = run_harness("--out", self.out, *SMALL, bin=old)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("build it anew", done.stderr)
+
+    def test_a_mistaken_filter_is_refused(self):
+        self.assertEqual(run_harness("--out", self.out, "--only", "polcy=loop").returncode, 2)
+
+    def test_an_interrupt_keeps_what_was_finished(self):
+        process = subprocess.Popen([sys.executable, "-B", HARNESS / "run", "--bin", FAKE, "--out", self.out, *SMALL], stderr=subprocess.PIPE, text=True,
+                                   env=environment(FAKE_SECONDS="60"))
+        while not (self.out / "trials.jsonl").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("the same command goes on from there", errors)
+        self.assertEqual(self.trials(), [])
+
+
+class Plots(unittest.TestCase):
+    def test_the_page_holds_every_plot_and_fetches_nothing(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as missing:
+            print(f"skipped: {missing}", file=sys.stderr)
+            self.skipTest(str(missing))
+        with tempfile.TemporaryDirectory() as folder:
+            done = run_harness("--out", folder, "--only", "part=sweep,store=memory|sqlite,clients=20|200,idle=0,cores=1|2", "--trials", "2")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            page = (Path(folder) / "report.html").read_text()
+            plots = sorted(path.stem for path in (Path(folder) / "plots").glob("*.svg"))
+            self.assertEqual(plots, ["cores-memory", "cores-sqlite", "cpu", "p99-1", "p99-2", "stages", "throughput-1", "throughput-2"])
+            self.assertEqual(page.count("<svg"), len(plots))
+            for fetching in ("<img", "<script", "<link", "@import", 'src="'):
+                self.assertNotIn(fetching, page)
+
+
+class Journals(unittest.TestCase):
+    def test_a_line_cut_short_is_dropped(self):
+        with tempfile.TemporaryDirectory() as folder:
+            journal = Journal(Path(folder))
+            journal.begin({"commit": "a"})
+            journal.add({"cell": "x", "trial": 1})
+            with open(journal.file, "a") as file:
+                file.write('{"cell": "x", "tri')
+            again = Journal(Path(folder))
+            self.assertEqual(again.done(), {("x", 1)})
+            again.add({"cell": "x", "trial": 2})
+            self.assertEqual(Journal(Path(folder)).done(), {("x", 1), ("x", 2)})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,170 @@
+"""One trial: the load generator run once, watched from outside, its report kept."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from cells import loadgen_arguments, warmup_of
+from cluster import children, count_waits
+from machine import cpu_times
+
+GRACE_S = 150  # beyond the time wanted; then a trial counts as hung
+NEEDED_FLAGS = ("--idle", "--warmup", "--database-pid", "--client-cpus", "--server-cpus", "--json")
+USAGE = 2  # its exit code for what this machine does not allow, such as too few descriptors
+LEFT_OUT = ("response_histogram", "service_histogram")
+
+
+def missing_flags(loadgen):
+    done = subprocess.run([str(loadgen), "--help"], capture_output=True, text=True, timeout=30)
+    return [flag for flag in NEEDED_FLAGS if flag not in done.stdout]
+
+
+def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
+    """Returns the record of the trial. A KeyboardInterrupt stops the load generator (and so its server) first."""
+    record = {"cell": cell.key, "trial": trial}
+    database = url = sampler = None
+    busy, stolen, everything = cpu_times()
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="exchange-scaling-") as folder:
+        report_file = Path(folder) / "report.json"
+        try:
+            if cell.store == "postgresql":
+                cluster.pin(placement.database or sorted(os.sched_getaffinity(0)))
+                database, url = cluster.create_database()
+                if cell.load == "sustained":
+                    sampler = cluster.sampler(database)
+            arguments = loadgen_arguments(cell, placement, trial, settings, url, cluster.pid if cluster else None)
+            record["command"] = ["loadgen", *arguments]
+            limit = GRACE_S + (settings.seconds + warmup_of(cell, settings) if cell.load == "sustained" else 0)
+            code, errors, watch = run_loadgen([str(loadgen), *arguments, "--json", str(report_file)], folder, limit)
+            record["exit"] = code
+            if sampler:
+                samples, sampler = sampler.finish(), None
+                record["waits"] = count_waits(samples, *watch.loaded_time())
+            record["core_thread_share"] = watch.core_share()
+            record["report"] = read_report(report_file)
+            if record["report"] is None:
+                record["refused" if code == USAGE else "failed"] = last_line(errors) or f"the load generator ended with {code}"
+        finally:
+            if sampler:
+                sampler.finish()
+            if database:
+                cluster.drop_database(database)
+    record["wall_s"] = round(time.monotonic() - began, 3)
+    busy_after, stolen_after, everything_after = cpu_times()
+    whole = max(everything_after - everything, 1e-9)
+    record["machine_busy"] = round((busy_after - busy) / whole, 4)
+    record["machine_stolen"] = round((stolen_after - stolen) / whole, 4)
+    return record
+
+
+def run_loadgen(command, folder, limit_s):
+    with open(Path(folder) / "stderr", "w+") as errors:
+        # In a session of its own: Ctrl-C reaches this harness only, which then ends the trial in order.
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
+        watch = ServerWatch(process.pid)
+        try:
+            code = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            end(process)
+            code = "killed"
+            errors.write(f"\nkilled after {limit_s:.0f} s without an end\n")
+        except BaseException:
+            end(process)
+            raise
+        finally:
+            watch.stop()
+        errors.seek(0)
+        return code, errors.read(), watch
+
+
+def end(process):
+    """SIGINT lets the load generator stop its private server; only what does not answer is killed."""
+    for number, patience_s in ((signal.SIGINT, 15), (signal.SIGTERM, 5)):
+        process.send_signal(number)
+        try:
+            process.wait(patience_s)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # its session: nobody else is in it
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def read_report(file):
+    try:
+        report = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return None
+    if report.get("format") != "exchange-loadgen/1":
+        raise SystemExit(f"the load generator wrote format {report.get('format')!r}, not exchange-loadgen/1: build it anew")
+    for name in LEFT_OUT:
+        report["result"].pop(name, None)
+    report.pop("series", None)
+    return report
+
+
+def last_line(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:400] if lines else ""
+
+
+class ServerWatch:
+    """Looks at the private server's CPU time and that of its core thread, the one serial stage, 20 times a second."""
+
+    def __init__(self, loadgen_pid):
+        self.loadgen_pid = loadgen_pid
+        self.server_pid = self.core_file = None
+        self.samples = []  # (time, CPU seconds of the server, of its core thread)
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        self.stopped.set()
+        self.thread.join()
+
+    def _run(self):
+        while not self.stopped.wait(0.05):
+            try:
+                self._look()
+            except (OSError, ValueError, IndexError):
+                continue  # gone, or not there yet
+
+    def _look(self):
+        if self.core_file is None:
+            for pid in children(self.loadgen_pid):
+                for task in Path(f"/proc/{pid}/task").iterdir():
+                    if (task / "comm").read_text().strip() == "core":
+                        self.server_pid, self.core_file = pid, task / "schedstat"
+            if self.core_file is None:
+                return
+        core = int(self.core_file.read_text().split()[0]) / 1e9
+        whole = time.clock_gettime((~self.server_pid << 3) | 2)  # the CPU clock of that process
+        self.samples.append((time.time(), whole, core))
+
+    def _loaded(self):
+        """The samples while the server used the middle 70 % of its CPU time: start, warm-up and end are left out."""
+        if not self.samples:
+            return []
+        all_of_it = self.samples[-1][1]
+        return [sample for sample in self.samples if 0.2 * all_of_it <= sample[1] <= 0.9 * all_of_it]
+
+    def loaded_time(self):
+        samples = self._loaded()
+        return (samples[0][0], samples[-1][0]) if samples else (0, 0)
+
+    def core_share(self):
+        """Core thread's part of the server's CPU time, or None where too little was seen."""
+        samples = self._loaded()
+        if len(samples) < 3 or samples[-1][1] - samples[0][1] < 0.05:
+            return None
+        return round((samples[-1][2] - samples[0][2]) / (samples[-1][1] - samples[0][1]), 4)
