@@ -5,6 +5,8 @@
 #include <exception>
 #include <thread>
 
+#include "client/reply.hpp"
+
 namespace exchange::loadgen {
 namespace {
 
@@ -63,12 +65,13 @@ struct Board {
 class Fleet {
  public:
   Fleet(const LoadOptions& load, const Workload& workload, const Address& address, const Watched& watched)
-      : load_(load), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
+      : load_(load), address_(address), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
     for (unsigned worker = 0; worker < load.workers; ++worker) drivers_.push_back(std::make_unique<Driver>(load, workload, address, worker));
   }
 
   RunResult run(const StopFlag& stop, const Look& look) {
     for (auto& driver : drivers_) driver->open_connections(stop);
+    await_service(stop);
     board_.with([&](Board& board) {
       board.published.resize(drivers_.size());
       board.has_finished.resize(drivers_.size());
@@ -90,6 +93,14 @@ class Fleet {
   }
 
  private:
+  // Connections are open as soon as the server's system says so. One more that is answered tells that the server has come to
+  // serve those before it: taking them in is no part of the measurement.
+  void await_service(const StopFlag& stop) const {
+    std::size_t scanned = 0;
+    round_trip(address_, framed("<transactions id=\"0\"><query id=\"1\"/></transactions>"), load_.timeout_s, stop,
+               [&](std::string_view bytes) { return find_reply(bytes, scanned).state != ReplyEnd::State::incomplete; });
+  }
+
   void work(unsigned worker) {
     try {
       drivers_[worker]->run(*ticks_, end_, [this, worker](std::unique_ptr<Interval> interval) {
@@ -224,6 +235,7 @@ class Fleet {
   }
 
   const LoadOptions& load_;
+  const Address& address_;
   const Watched watched_;
   const Pacer pacer_;  // for its rates
   std::vector<std::unique_ptr<Driver>> drivers_;

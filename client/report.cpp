@@ -311,6 +311,7 @@ bool Report::all_well() const {
       std::any_of(judgements.begin(), judgements.end(), [](const Judgement& judgement) { return judgement.expectation.measure == Measure::errors; });
   const Counts& counts = result.counts;
   const std::uint64_t wrong = counts.errors[std::size_t(ErrorClass::wrong_answer)] + counts.errors[std::size_t(ErrorClass::protocol)];
+  if (counts.answered == 0) return false;
   if (errors_judged ? wrong > 0 : counts.errors_in_all() > 0) return false;
   return expected && !result.stopped_early && (!audit || audit->passed) && (!capacity || capacity->requests_per_s > 0);
 }
@@ -324,6 +325,7 @@ void print_text(std::FILE* out, const Report& report) {
   line(out, "requests", grouped(counts.answered) + text(" answered in %.3f s%s", result.seconds, result.stopped_early ? ", stopped early" : ""));
   if (report.options.load.open_loop())
     line(out, "plan", grouped(counts.planned) + " planned, " + grouped(result.unsent) + " of them not sent in time, for want of a free client");
+  if (counts.answered == 0) line(out, "", "NOTHING was answered in the measured part");
   line(out, "throughput", grouped(std::uint64_t(result.requests_per_s() + 0.5)) + " requests/s");
   std::fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9s\n", "latency (ms)", "mean", "p50", "p90", "p95", "p99", "p99.9", "max");
   line(out, "  response", latencies(counts.response_ns) + (report.options.load.open_loop() ? "  from the planned time" : ""));
