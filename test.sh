@@ -17,6 +17,15 @@ awk '
     if (match(line, /[0-9]+ passed/)) passed_in[test] = substr(line, RSTART) + 0
     if (match(line, /[0-9]+ failed/)) failed_in[test] = substr(line, RSTART) + 0
   }
+  # So does unittest of Python; skipped tests count as neither.
+  /^[0-9]+: Ran [0-9]+ tests? in / { passed_in[test] = $3; counted[test] = 1; next }
+  /^[0-9]+: (OK|FAILED) \(/ {
+    if (match($0, /skipped=[0-9]+/)) passed_in[test] -= substr($0, RSTART + 8, RLENGTH - 8)
+    if (match($0, /failures=[0-9]+/)) failed_in[test] += substr($0, RSTART + 9, RLENGTH - 9)
+    if (match($0, /errors=[0-9]+/)) failed_in[test] += substr($0, RSTART + 7, RLENGTH - 7)
+    passed_in[test] -= failed_in[test]
+    next
+  }
   /^[0-9]+: / { next }
   /^test [0-9]+$/ { test = $2 }
   /Test +#[0-9]+:/ {

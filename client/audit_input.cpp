@@ -4,7 +4,7 @@ namespace exchange::loadgen {
 
 AuditInput audit_input(const Workload& workload, History history) {
   AuditInput input{.symbol_name = [&workload](unsigned symbol) { return workload.symbol_name(symbol); },
-                   .probe_symbol = workload.options().symbol_prefix + "PROBE"};
+                   .probe_symbol = workload.options().symbol_prefix + "X"};
   if (workload.trades()) {  // accounts that the set-up created, by number, as orders name them
     for (std::uint32_t account = 0; account < workload.accounts(); ++account) {
       AuditAccount& created = input.accounts.emplace_back(AuditAccount{workload.account_id(account), Workload::cash_per_account, {}});

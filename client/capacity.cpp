@@ -5,8 +5,14 @@
 
 namespace exchange::loadgen {
 
-Capacity find_capacity(double guess, const std::function<CapacityTry(double)>& attempt) {
-  Capacity capacity;
+std::string Capacity::client_bottleneck() const {
+  const CapacityTry* lowest = nullptr;
+  for (const CapacityTry& one : tries)
+    if (!one.held && (lowest == nullptr || one.planned_per_s < lowest->planned_per_s)) lowest = &one;
+  return lowest == nullptr ? "" : lowest->client_bottleneck;
+}
+
+void find_capacity(double guess, const std::function<CapacityTry(double)>& attempt, Capacity& capacity) {
   const auto holds = [&](double rate) {
     capacity.tries.push_back(attempt(rate));
     return capacity.tries.back().held;
@@ -19,7 +25,7 @@ Capacity find_capacity(double guess, const std::function<CapacityTry(double)>& a
       rate = std::min(rate * 2, capacity_highest_per_s);
     } else {
       failed = rate;
-      if (rate <= capacity_lowest_per_s) return capacity;
+      if (rate <= capacity_lowest_per_s) return;
       rate = std::max(rate / 2, capacity_lowest_per_s);
     }
   }
@@ -30,10 +36,9 @@ Capacity find_capacity(double guess, const std::function<CapacityTry(double)>& a
   // What held once may have been luck: what is reported held twice.
   while (!holds(held)) {
     held /= capacity_precision;
-    if (held < capacity_lowest_per_s) return capacity;
+    if (held < capacity_lowest_per_s) return;
   }
   capacity.requests_per_s = held;
-  return capacity;
 }
 
 }  // namespace exchange::loadgen

@@ -128,7 +128,10 @@ std::optional<Estimate> estimate_from_runs(const Runs& runs, const Metric& metri
 void add_batches(const Json& series, const Metric& metric, Values& batches) {
   if (!series.is_array() || series.empty()) return;
   Values seconds;
-  for (std::size_t i = 0; i + 1 < series.size(); ++i)
+  const double whole = 0.9;  // the last second may be a part of one
+  const auto end_of = [&](std::size_t i) { return i < series.size() ? number_at(series[i], {"second"}) : 0; };
+  const bool last_is_whole = series.size() > 1 && end_of(series.size() - 1) - end_of(series.size() - 2) >= whole;
+  for (std::size_t i = 0; i + (last_is_whole ? 0 : 1) < series.size(); ++i)
     if (const double value = metric.of_second(series[i]); !true_at(series[i], {"warmup"}) && std::isfinite(value)) seconds.push_back(value);
   const std::size_t count = std::min(seconds.size(), batches_max);
   for (std::size_t batch = 0; batch < count; ++batch) {
@@ -210,8 +213,8 @@ std::set<std::string> values_at(const Runs& runs, const char* group, const char*
 }
 
 std::vector<std::string> differences(const Runs& a, const Runs& b) {
-  // A description may name a port, and accounts are new in each run.
-  static const std::set<std::string> may_differ = {"server.description", "workload.account_prefix"};
+  // A description may name a port, and accounts, and symbols where a run is audited, are new in each run.
+  static const std::set<std::string> may_differ = {"server.description", "workload.account_prefix", "workload.symbol_prefix"};
   std::vector<std::string> found;
   for (const char* group : {"load", "workload", "server", "machine"}) {
     std::vector<std::string> keys;
@@ -313,7 +316,11 @@ void print(std::ostream& out, const Comparison& comparison) {
   if (!comparison.warnings.empty()) out << "\n";
   for (const std::string& warning : comparison.warnings) out << "WARNING: " << warning << "\n";
   out << "\n";
-  if (comparison.regressions.empty()) out << "No regression beyond " << exact_text(comparison.tolerance_percent) << " %.\n";
+  const bool can_tell = std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [](const MetricComparison& metric) { return metric.interval; });
+  if (!can_tell)
+    out << "Too short to tell: runs of five seconds or more, or several runs a side, have intervals.\n";
+  else if (comparison.regressions.empty())
+    out << "No regression beyond " << exact_text(comparison.tolerance_percent) << " %.\n";
   for (const std::string& regression : comparison.regressions) out << "REGRESSION: " << regression << "\n";
 }
 

@@ -16,7 +16,6 @@ namespace {
 constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::int64_t retry_interval = reconnect_pause_ms * millisecond;
 constexpr std::int64_t sweep_interval = 100 * millisecond;  // for timeouts, and to look at `stop`
-constexpr std::int64_t late = 10 * millisecond;             // a planned request handed on so late was late by our fault
 constexpr int events_max = 256;                             // taken from epoll at once
 constexpr std::size_t reply_shown_max = 300;                // bytes of the first wrong answer in the report
 
@@ -106,7 +105,7 @@ void Driver::run(const Ticks& ticks, const StopFlag& stop, const Publish& publis
   ticks_ = &ticks;
   interval_ = std::make_unique<Interval>();
   measuring_ = !ticks.is_warmup(0);
-  unfinished_ = clients_.size();
+  unfinished_ = std::size_t(std::count_if(clients_.begin(), clients_.end(), [](const Client& client) { return client.quota > 0; }));
   if (load_.open_loop()) next_arrival_ = pacer_.next();
 
   epoll_event events[events_max];
@@ -114,23 +113,34 @@ void Driver::run(const Ticks& ticks, const StopFlag& stop, const Publish& publis
   while (!finished(now) && !stop) {
     tick(now, publish);
     begin_clients(now);
-    if (load_.open_loop()) release_arrivals(now);
+    release_arrivals(now, true);
     if (refused_connections_ > 0 && now >= next_retry_) retry_connections(now);
     if (now >= next_sweep_) {
       sweep_timeouts(now);
       if (gave_up_) break;
     }
-    const std::int64_t wait = std::clamp<std::int64_t>(next_event(now) - ticks.now(), 0, sweep_interval);
-    const timespec timeout{.tv_sec = 0, .tv_nsec = wait};
-    const int count = ::epoll_pwait2(epoll_.number(), events, events_max, &timeout, nullptr);
+    const int count = wait(events, std::clamp<std::int64_t>(next_event(now) - ticks.now(), 0, sweep_interval));
     for (int i = 0; i < count; ++i) handle(events[i].data.u32, events[i].events);
     now = ticks.now();
   }
   tick(now, publish);
+  release_arrivals(std::min(now, ticks.end()), false);  // what came due while we slept through the end was planned too
   give_up_backlog(std::min(now, ticks.end()));
   interval_->in_flight = in_flight_;
   history_.unknown += in_flight_;
   publish(std::move(interval_));
+}
+
+int Driver::wait(epoll_event* events, std::int64_t nanoseconds) {
+  int count = -1;
+  if (precise_waits_) {
+    const timespec timeout{.tv_sec = 0, .tv_nsec = nanoseconds};
+    count = ::epoll_pwait2(epoll_.number(), events, events_max, &timeout, nullptr);
+    precise_waits_ = count >= 0 || (errno != ENOSYS && errno != EPERM);  // older kernels, and containers that know it not
+  }
+  if (!precise_waits_) count = ::epoll_wait(epoll_.number(), events, events_max, int((nanoseconds + millisecond - 1) / millisecond));
+  if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "epoll_wait");
+  return count;
 }
 
 bool Driver::finished(std::int64_t now) const {
@@ -149,21 +159,22 @@ void Driver::begin_clients(std::int64_t now) {
     Client& client = clients_[begun_];
     client.state = client.socket ? State::open : State::closed;
     client.free_since = now;
-    if (client.quota == 0) --unfinished_;
     go_on(client, now);
   }
 }
 
 // Hands each planned request whose time has come to its client. All workers go through the whole plan and take their share.
-void Driver::release_arrivals(std::int64_t now) {
+void Driver::release_arrivals(std::int64_t now, bool send) {
   for (; next_arrival_ && *next_arrival_ <= now; ++arrivals_, next_arrival_ = pacer_.next()) {
     const auto number = unsigned(arrivals_ % begun_at(load_, *next_arrival_));
     if (number % load_.workers != worker_) continue;
     Client& client = clients_[number / load_.workers];
-    if (measuring_) ++interval_->planned;
-    if (now - *next_arrival_ > late) ++sent_late_;
+    if (*next_arrival_ >= ticks_->warmup_end()) {
+      ++interval_->planned;
+      interval_->lateness_ns.record(std::uint64_t(now - *next_arrival_));
+    }
     client.backlog.push_back(*next_arrival_);
-    go_on(client, now);
+    if (send) go_on(client, now);
   }
 }
 
@@ -328,8 +339,9 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
 // False where it was no right answer and the connection was closed.
 bool Driver::take_reply(Client& client, std::string_view document, std::int64_t now) {
   const InFlight request = client.in_flight[client.oldest];
+  const std::span<const Leaf> leaves(client.leaves.data() + client.oldest * workload_.leaves_max(), request.leaves);
   if (load_.check_replies) {
-    const std::string_view problem = check(client, request, document, now);
+    const std::string_view problem = check(client, request, leaves, document, now);
     if (!problem.empty()) {
       wrong_answer(client, answer_.malformed ? ErrorClass::protocol : ErrorClass::wrong_answer, problem, document, now);
       return false;
@@ -340,9 +352,12 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
   --in_flight_;
   if (client.count == 0 && client.quota == 0) --unfinished_;
   client.free_since = now;
-  last_answer_ = now;
+  last_answer_ = answered_or_calm_ = now;
   if (request.measured == measuring_) {  // else planned while warming up
     ++interval_->answered;
+    interval_->elements += request.leaves;
+    if (load_.check_replies)
+      for (std::size_t i = 0; i < leaves.size(); ++i) interval_->rejected[std::size_t(asked_of(leaves[i].kind))] += answer_.leaves[i].rejected;
     interval_->response_ns.record(std::uint64_t(now - request.planned));
     interval_->service_ns.record(std::uint64_t(now - request.sent));
   }
@@ -350,14 +365,12 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
 }
 
 // Returns the problem of a wrong answer.
-std::string_view Driver::check(Client& client, const InFlight& request, std::string_view document, std::int64_t now) {
-  const std::span<const Leaf> leaves(client.leaves.data() + client.oldest * workload_.leaves_max(), request.leaves);
+std::string_view Driver::check(Client& client, const InFlight& request, std::span<const Leaf> leaves, std::string_view document, std::int64_t now) {
   check_reply(workload_, client.number, {request.account, leaves}, document, answer_);
   if (!answer_.problem.empty()) return answer_.problem;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const LeafAnswer& answer = answer_.leaves[i];
     if (answer.rejected) {
-      ++interval_->rejected[std::size_t(asked_of(leaves[i].kind))];
       if (examples_.rejection.empty()) examples_.rejection = answer.element.content;
     } else if (answer.opened != 0) {
       if (!opened_ids_.insert(answer.opened)) return "a transaction id that another order has";
@@ -453,15 +466,16 @@ void Driver::retry_connections(std::int64_t now) {
 
 void Driver::sweep_timeouts(std::int64_t now) {
   next_sweep_ = now + sweep_interval;
+  bool asking = in_flight_ > 0 || refused_connections_ > 0;
   for (Client& client : clients_) {
+    asking |= client.state == State::connecting;
     const bool lost = client.state == State::connecting ? now - client.connecting_since > timeout_ns_
                                                         : client.count > 0 && now - client.in_flight[client.oldest].sent > timeout_ns_;
     if (lost) fail(client, ErrorClass::timeout, now);
   }
   // A server that has not answered anybody for so long will not.
-  const bool asking = in_flight_ > 0 || refused_connections_ > 0;
-  if (!asking) last_answer_ = std::max(last_answer_, now - timeout_ns_);
-  gave_up_ = asking && now - last_answer_ > timeout_ns_ + 2 * Ticks::second;
+  if (!asking) answered_or_calm_ = now;
+  gave_up_ = now - answered_or_calm_ > timeout_ns_ + 2 * Ticks::second;
 }
 
 // Requests that were planned but not sent, for want of a free client, count in the response time with the age they

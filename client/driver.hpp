@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +46,6 @@ class Driver {
   History& history() { return history_; }
   std::int64_t last_answer() const { return last_answer_; }  // nanoseconds since the start
   std::uint64_t unsent() const { return unsent_; }           // planned, but not sent when sending ended
-  std::uint64_t sent_late() const { return sent_late_; }     // handed to their client long after the planned time: we were too slow
   bool gave_up() const { return gave_up_; }                  // nobody was answered for longer than the timeout
 
  private:
@@ -78,7 +79,8 @@ class Driver {
   bool has_work(const Client& client, std::int64_t now) const;
   bool finished(std::int64_t now) const;
   void begin_clients(std::int64_t now);
-  void release_arrivals(std::int64_t now);
+  void release_arrivals(std::int64_t now, bool send);
+  int wait(epoll_event* events, std::int64_t nanoseconds);
   std::int64_t next_event(std::int64_t now) const;
   void go_on(Client& client, std::int64_t now);
   void open(Client& client, std::int64_t now);
@@ -92,7 +94,7 @@ class Driver {
   void receive(Client& client);
   std::optional<std::size_t> take(Client& client, std::string_view bytes, std::int64_t now);
   bool take_reply(Client& client, std::string_view document, std::int64_t now);
-  std::string_view check(Client& client, const InFlight& request, std::string_view document, std::int64_t now);
+  std::string_view check(Client& client, const InFlight& request, std::span<const Leaf> leaves, std::string_view document, std::int64_t now);
   std::string_view record(const Client& client, const InFlight& request, const Leaf& leaf, const LeafAnswer& answer, std::int64_t now);
   void wrong_answer(Client& client, ErrorClass error, std::string_view problem, std::string_view reply, std::int64_t now);
   void fail(Client& client, ErrorClass error, std::int64_t now);
@@ -128,8 +130,10 @@ class Driver {
   bool measuring_ = false;           // else warming up
   std::size_t begun_ = 0;            // clients that have begun
   std::size_t unfinished_ = 0;       // clients with quota left or requests in flight; those with neither never come back
-  std::uint64_t in_flight_ = 0, refused_connections_ = 0, unsent_ = 0, sent_late_ = 0;
+  std::uint64_t in_flight_ = 0, refused_connections_ = 0, unsent_ = 0;
   std::int64_t last_answer_ = 0, next_retry_ = 0, next_sweep_ = 0;
+  std::int64_t answered_or_calm_ = 0;  // when somebody was answered last, or nobody waited for anything
+  bool precise_waits_ = true;          // epoll_pwait2 is there
   bool gave_up_ = false;
 };
 

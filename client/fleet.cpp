@@ -11,6 +11,7 @@ namespace exchange::loadgen {
 namespace {
 
 constexpr auto look_interval = std::chrono::milliseconds(100);
+constexpr double shortest_second_s = 0.05;
 
 // The processes watched, at one moment.
 struct Reading {
@@ -21,7 +22,8 @@ struct Reading {
 
 std::optional<std::uint64_t> difference(std::optional<std::uint64_t> after, std::optional<std::uint64_t> before) {
   if (!after || !before) return std::nullopt;
-  return *after > *before ? *after - *before : 0;  // threads that ended took their switches with them
+  if (*after < *before) return std::nullopt;  // threads that ended took their switches with them
+  return *after - *before;
 }
 
 Consumption between(const Usage& before, const Usage& after, double seconds) {
@@ -125,6 +127,7 @@ class Fleet {
       if (!warm) wait = std::clamp(std::chrono::nanoseconds(ticks_->warmup_end() - ticks_->now()), std::chrono::nanoseconds(0), wait);
       done = board_.wait_for(wait, all_finished);
       if (!warm && ticks_->now() >= ticks_->warmup_end()) {
+        if (watched_.at_begin) watched_.at_begin();
         before_ = read_usage();
         warm = true;
       }
@@ -158,6 +161,8 @@ class Fleet {
     Second second{.end_s = double(end) / 1e9,
                   .warmup = ticks_->is_warmup(tick),
                   .requests_per_s = double(interval.answered) / length_s,
+                  .any_response = interval.response_ns.count() > 0,
+                  .any_service = interval.service_ns.count() > 0,
                   .response_mean_ns = interval.response_ns.mean(),
                   .response_p50_ns = interval.response_ns.quantile(0.5),
                   .response_p99_ns = interval.response_ns.quantile(0.99),
@@ -168,14 +173,20 @@ class Fleet {
                   .rejected = interval.rejected_in_all(),
                   .in_flight = interval.in_flight};
     const double warmup_s = double(ticks_->warmup_end()) / 1e9;
-    if (load_.open_loop()) second.planned_per_s = pacer_.rate_at(std::max(0.0, double(begin) / 1e9 - warmup_s));
+    if (load_.open_loop() && begin < ticks_->end()) second.planned_per_s = pacer_.rate_at(std::max(0.0, double(begin) / 1e9 - warmup_s));
     read_shares(second);
     if (second.warmup) {  // its latencies and rates do not count, what went wrong does
       for (std::size_t i = 0; i < error_classes; ++i) result_.counts.errors[i] += interval.errors[i];
     } else {
       result_.counts.add(interval);
     }
-    result_.series.push_back(second);
+    if (length_s >= shortest_second_s || result_.series.empty()) {
+      result_.series.push_back(second);
+    } else {  // milliseconds in which the last replies come: they say nothing of a rate
+      result_.series.back().errors += second.errors;
+      result_.series.back().rejected += second.rejected;
+      result_.series.back().in_flight = second.in_flight;
+    }
     const double share = load_.duration_s || load_.open_loop()
                              ? std::min(1.0, double(end) / double(ticks_->end()))
                              : double(result_.counts.answered + result_.counts.errors_in_all()) / double(load_.requests);
@@ -185,11 +196,16 @@ class Fleet {
   void read_shares(Second& second) {
     const std::int64_t now = ticks_->now();
     const double client_cpu = own_usage().cpu_s;
-    const double seconds = std::max(1e-9, double(now - last_.time) / 1e9);
-    second.client_cpu_share = (client_cpu - last_.client.cpu_s) / seconds / double(drivers_.size());
+    const double seconds = double(now - last_.time) / 1e9;
+    if (seconds < shortest_second_s && !result_.series.empty()) {  // two ticks taken at once
+      second.client_cpu_share = result_.series.back().client_cpu_share;
+      second.server_cpu_share = result_.series.back().server_cpu_share;
+      return;
+    }
+    second.client_cpu_share = (client_cpu - last_.client.cpu_s) / std::max(seconds, 1e-9) / double(drivers_.size());
     const std::optional<double> server_cpu = watched_.server_pid ? cpu_seconds(*watched_.server_pid) : std::nullopt;
     if (server_cpu && last_.server) {
-      second.server_cpu_share = (*server_cpu - last_.server->cpu_s) / seconds;
+      second.server_cpu_share = (*server_cpu - last_.server->cpu_s) / std::max(seconds, 1e-9);
       last_.server->cpu_s = *server_cpu;
     }
     last_.client.cpu_s = client_cpu;
@@ -214,7 +230,6 @@ class Fleet {
     for (auto& driver : drivers_) {
       result_.examples.add(driver->examples());
       result_.unsent += driver->unsent();
-      result_.sent_late += driver->sent_late();
       result_.stopped_early |= driver->gave_up();
       last_answer = std::max(last_answer, driver->last_answer());
       if (drivers_.size() > 1) take_ids(ids, driver->opened_ids());
@@ -255,7 +270,7 @@ double RunResult::error_share() const {
 }
 
 double RunResult::rejected_share() const {
-  return counts.answered > 0 ? std::min(1.0, double(counts.rejected_in_all()) / double(counts.answered)) : 0;
+  return counts.elements > 0 ? double(counts.rejected_in_all()) / double(counts.elements) : 0;
 }
 
 RunResult run_load(const LoadOptions& load, const Workload& workload, const Address& address, const Watched& watched, const StopFlag& stop,

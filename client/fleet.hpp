@@ -25,6 +25,7 @@ struct Second {
   bool warmup = false;
   std::optional<double> planned_per_s;  // open loop
   double requests_per_s = 0;
+  bool any_response = false, any_service = false;  // else the latencies are nothing
   double response_mean_ns = 0;
   std::uint64_t response_p50_ns = 0, response_p99_ns = 0, response_max_ns = 0, service_p50_ns = 0, service_p99_ns = 0;
   std::uint64_t errors = 0, rejected = 0, in_flight = 0;
@@ -36,7 +37,7 @@ struct RunResult {
   Counts counts;
   Examples examples;
   double seconds = 0;            // measured part
-  std::uint64_t unsent = 0, sent_late = 0;
+  std::uint64_t unsent = 0;      // planned, but not sent when sending ended
   bool stopped_early = false;    // by the user, the server's end, or because nobody was answered any more
   std::vector<Second> series;
   Consumption client;
@@ -46,12 +47,14 @@ struct RunResult {
   double requests_per_s() const { return seconds > 0 ? double(counts.answered) / seconds : 0; }
   // Of all requests sent or tried.
   double error_share() const;
+  // Of all that was asked in requests that were answered.
   double rejected_share() const;
 };
 
-// Whom to watch, where known.
+// Whom to watch, where known, and whom to tell that the measured part begins.
 struct Watched {
   std::optional<int> server_pid, database_pid;
+  std::function<void()> at_begin;
 };
 
 // Called after each second; false ends the run.

@@ -205,22 +205,6 @@ std::string kinds_text(const Json& counts) {
   return text;
 }
 
-// The level an expectation such as "p99<10ms" asks for, and its unit.
-struct Level {
-  double value = 0;
-  std::string unit;
-};
-std::optional<Level> level_of(const std::string& expectation) {
-  const std::size_t sign = expectation.find_last_of("<>=");
-  if (sign == std::string::npos) return std::nullopt;
-  const char* const digits = expectation.c_str() + sign + 1;
-  char* end = nullptr;
-  const double value = std::strtod(digits, &end);
-  if (end == digits || !known(value)) return std::nullopt;
-  while (*end == ' ') ++end;
-  return Level{value, end};
-}
-
 class Page {
  public:
   explicit Page(const Json& report) : report_(report), result_(at(report, {"result"})) {
@@ -291,7 +275,7 @@ class Page {
   std::string error_notice() const {
     if (!(errors() > 0)) return {};
     std::string rest;
-    for (const auto& [name, key] : {std::pair{"First wrong answer: ", "first_wrong_answer"}, {"Last connection error: ", "last_connect_error"}})
+    for (const auto& [name, key] : {std::pair{"First wrong answer: ", "first_wrong_answer"}, {"First connection error: ", "first_connect_error"}})
       if (const std::string said = text_at(result_, {key}); !said.empty()) rest += element("p", name + words(said));
     return notice("bad", counted(errors(), "error", "errors") + ": " + escaped(kinds_text(at(result_, {"errors"}))) + ".", rest);
   }
@@ -414,7 +398,7 @@ class Page {
                         {"response p99", column("response_p99_ms"), Color::orange},
                         {"response p50", column("response_p50_ms"), Color::blue},
                         {"service p99", column("service_p99_ms"), Color::green, Look::dashed}});
-    out += time_figure("CPU", "Share of the CPUs that each could use", {"%", "%"},
+    out += time_figure("CPU", "Client: share of the CPUs that it could use; server: of one CPU", {"%", "%"},
                        {{"server", column("server_cpu_share", 100), Color::violet}, {"client", column("client_cpu_share", 100), Color::orange}});
     out +=
         time_figure("In flight", "Requests sent and not yet answered", {"requests", "requests"}, {{"in flight", column("in_flight"), Color::blue}});
@@ -454,7 +438,8 @@ class Page {
       const double response = number_at(result_, {"response_ms", key}), service = number_at(result_, {"service_ms", key});
       if (known(response) || known(service)) table.row({name, number_text(response), number_text(service)});
     }
-    const std::string due = open_loop() ? "when it was due by the plan, and so holds the wait behind slower ones" : "its sending";
+    const std::string due = open_loop() ? "when it was due by the plan, and so holds the wait behind slower ones"
+                                        : "when its client was free to send it, and so holds the connecting where each request has a connection of its own";
     const std::string note = "Response counts from " + due + "; service from the first byte sent. Both end with the reply.";
     if (!table.empty()) out += element("div", table.markup() + element("p", note, "note"));
     return out.empty() ? "" : element("div", "\n" + out, "charts") + "\n";
@@ -468,8 +453,8 @@ class Page {
                                        " held: " + element("strong", number_text(number_at(capacity, {"requests_per_s"})) + " requests/s") + ".");
     const Json& listed = at(capacity, {"trials"});
     if (!listed.is_array() || listed.empty()) return out;
-    const std::optional<Level> level = level_of(expectation);
-    const std::string unit = level ? level->unit : "";
+    const std::string unit = text_at(capacity, {"unit"});  // of the first condition, as is what was measured
+    const double limit = number_at(capacity, {"limit"});
     Table table;
     table.head({"#planned/s", "#achieved/s", "#response p99, ms", "#measured" + (unit.empty() ? "" : ", " + escaped(unit)), "held"});
     std::vector<const Json*> trials;
@@ -495,7 +480,7 @@ class Page {
       missed.values.push_back(true_at(*trial, {"held"}) ? gap : measured);
     }
     chart.lines = {held, missed};
-    if (level) chart.limit = {level->value, expectation};
+    if (known(limit)) chart.limit = {limit, expectation};
     return out + element("div", "\n" + figure(chart) + table.markup(), "charts") + "\n";
   }
 
@@ -517,7 +502,7 @@ class Page {
     if (!out.empty()) out = element("div", "\n" + out, "sides") + "\n";
     for (const auto& [name, key] : {std::pair{"First rejection: ", "first_rejection"},
                                     {"First wrong answer: ", "first_wrong_answer"},
-                                    {"Last connection error: ", "last_connect_error"}})
+                                    {"First connection error: ", "first_connect_error"}})
       if (const std::string said = text_at(result_, {key}); !said.empty()) out += element("p", name + words(said)) + "\n";
     return out;
   }

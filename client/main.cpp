@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "client/audit_input.hpp"
 #include "client/compare.hpp"
@@ -50,7 +50,7 @@ std::string time_of_day() {
 // What this machine does not allow of the options, noticed before a long run rather than after.
 std::string cannot_do(const Options& options) {
   constexpr unsigned own_descriptors = 64;
-  const std::uint64_t wanted = std::uint64_t(options.load.clients) + options.load.idle_connections + own_descriptors;
+  const std::uint64_t wanted = std::uint64_t(options.load.clients) + options.load.idle_connections + 2 * options.load.workers + own_descriptors;
   if (std::string advice = raise_descriptor_limit(wanted); !advice.empty()) return advice;
   for (const int cpu : options.client_cpus)
     if (!may_run_on(cpu)) return "--client-cpus: this process may not run on CPU " + std::to_string(cpu);
@@ -107,10 +107,10 @@ class Bench {
   }
 
   // With accounts of its own, the load as given.
-  RunResult run(const LoadOptions& load, const Workload& workload) {
+  RunResult run(const LoadOptions& load, const Workload& workload) try {
     set_up(options_, workload, address_);
-    const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid, options_.database_pid};
-    const StageReading before = stages_now();
+    StageReading before;
+    const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid, options_.database_pid, [&] { before = stages_now(); }};
     RunResult result = run_load(load, workload, address_, watched, stop_flag, [this](const Second& second, const Counts& so_far, double share) {
       progress_.show(second, so_far, share);
       return !server_ || server_->running();
@@ -118,52 +118,75 @@ class Bench {
     stages_ = between(before, stages_now());
     progress_.clear();
     return result;
+  } catch (const Unreachable&) {
+    if (server_ && !server_->running()) throw ServerFailed(server_->stop());  // its own words say more
+    throw;
   }
 
+  // What cannot be asked for any more is a finding too.
   AuditResult audit_history(const Workload& workload, RunResult& result) {
     progress_.say("auditing …");
     const std::size_t created = result.history.new_accounts.size();
-    const auto asked = [this](std::string_view document) { return ask(address_, document, options_.load.timeout_s); };
-    AuditResult audited = audit(audit_input(workload, std::move(result.history)), asked);
-    if (created > new_accounts_audited_max)
-      audited.not_checked += "Of " + std::to_string(created) + " new accounts some, evenly chosen, were checked, " + std::to_string(audited.accounts) + " accounts in all.";
+    AuditResult audited;
+    try {
+      audited = audit(audit_input(workload, std::move(result.history)),
+                      [this](std::string_view document) { return ask(address_, document, options_.load.timeout_s); });
+      if (created > new_accounts_audited_max)
+        audited.not_checked += "Of " + std::to_string(created) + " new accounts some, evenly chosen, were checked, " +
+                               std::to_string(audited.accounts) + " accounts in all.";
+    } catch (const Interrupted&) {
+      audited.not_checked = "The audit was interrupted.";
+    } catch (const std::exception& error) {
+      audited.findings = {std::string("The audit could not be finished: ") + error.what()};
+    }
     progress_.clear();
     return audited;
   }
 
-  // Closed loop first, for a guess; then open loops until the rate is found. Leaves the last one in `last`.
-  Capacity search_capacity(Workload& workload, RunResult& last) {
-    LoadOptions load = options_.load;
+  // Closed loop first, for a guess; then open loops until the rate is found. `last`: the run of the last try, with the wrong
+  // answers of all. Cut short where it is interrupted or the server goes away: the tries until then are kept.
+  Capacity search_capacity(LoadOptions& load, Workload& workload, RunResult& last) {
+    Capacity capacity;
+    ErrorCounts wrong{};  // of all tries but the last
     load.duration_s = load.duration_s.value_or(3);
     if (load.warmup_s == 0) load.warmup_s = 0.5;
-    LoadOptions guess = load;
-    guess.duration_s = 1;
-    const double guessed = run(guess, workload).requests_per_s() / 2;
-    unsigned tries = 0;
-    return find_capacity(guessed, [&](double rate) {
-      if (stop_flag) throw Interrupted();
-      WorkloadOptions fresh = options_.workload;
-      fresh.account_prefix += std::to_string(++tries);
-      workload = Workload(fresh, load.clients);
-      load.stages = {{*load.duration_s, rate}};
+    const auto one_run = [&] {
+      for (const ErrorClass error : {ErrorClass::protocol, ErrorClass::wrong_answer}) wrong[std::size_t(error)] += last.counts.errors[std::size_t(error)];
+      const Examples examples = last.examples;
       last = run(load, workload);
-      CapacityTry one{.planned_per_s = rate,
-                      .achieved_per_s = last.requests_per_s(),
-                      .response_p99_ms = measured(Measure::p99, last),
-                      .measured = measured(options_.capacity_while.front().measure, last),
-                      .held = !last.stopped_early};
-      const bool errors_judged = std::any_of(options_.capacity_while.begin(), options_.capacity_while.end(),
-                                             [](const Expectation& expectation) { return expectation.measure == Measure::errors; });
-      if (!errors_judged && last.counts.errors_in_all() > 0) one.held = false;
-      for (const Judgement& judgement : judge(options_.capacity_while, last)) one.held &= judgement.met;
-      one.held &= one.achieved_per_s > 0.98 * rate;  // else a queue grows, whatever the latency says so far
-      char text[120];
-      std::snprintf(text, sizeof text, "%.0f requests/s: %s, p99 %.2f ms", rate, one.held ? "held" : "not held", one.response_p99_ms);
-      progress_.say(text);
-      return one;
-    });
+      last.examples.add({.wrong_answer = examples.wrong_answer});
+    };
+    try {
+      const double duration_s = *std::exchange(load.duration_s, 1);
+      one_run();
+      load.duration_s = duration_s;
+      find_capacity(last.requests_per_s() / 2, [&](double rate) {
+        if (stop_flag) throw Interrupted();
+        WorkloadOptions fresh = options_.workload;
+        char number[8];
+        std::snprintf(number, sizeof number, "%03zu", capacity.tries.size());
+        fresh.account_prefix += number;
+        workload = Workload(fresh, load.clients);
+        load.stages = {{duration_s, rate}};
+        one_run();
+        return judge_try(rate, load, last);
+      }, capacity);
+    } catch (const Interrupted&) {
+      last.stopped_early = true;
+    } catch (const Unreachable& error) {
+      progress_.clear();
+      std::fprintf(stderr, "loadgen: the search for the capacity ended early: %s\n", error.what());
+      last.stopped_early = true;
+    }
+    for (std::size_t i = 0; i < error_classes; ++i) last.counts.errors[i] += wrong[i];
+    return capacity;
   }
 
+  std::string bottleneck(const RunResult& result, const LoadOptions& load) const {
+    const unsigned cpus = this_machine().cpus;
+    const std::size_t server_cpus = options_.local_server.cpus.size();
+    return client_bottleneck(result, load, cpus, server_cpus > 0 ? unsigned(server_cpus) : cpus);
+  }
   std::string describe() const { return describe_server(options_, server_.get()); }
   const std::vector<StageLatency>& stages() const { return stages_; }
   // Returns what went wrong with it.
@@ -173,6 +196,22 @@ class Bench {
   static Progress::Form form(const Options& options) {
     const bool terminal = ::isatty(STDERR_FILENO) == 1;
     return !options.progress.value_or(terminal) ? Progress::Form::none : terminal ? Progress::Form::live : Progress::Form::lines;
+  }
+  CapacityTry judge_try(double rate, const LoadOptions& load, const RunResult& result) {
+    const Counts& counts = result.counts;
+    CapacityTry one{.planned_per_s = rate,
+                    .achieved_per_s = result.requests_per_s(),
+                    .response_p99_ms = measured(Measure::p99, result),
+                    .measured = measured(options_.capacity_while.front().measure, result),
+                    .held = !result.stopped_early,
+                    .client_bottleneck = bottleneck(result, load)};
+    for (const Judgement& judgement : judge(options_.capacity_while, result)) one.held &= judgement.met;
+    one.held &= no_errors_but_those_judged(options_.capacity_while, counts);
+    one.held &= double(counts.answered) > 0.98 * double(counts.planned);  // else a queue grows, whatever the latency says so far
+    char text[120];
+    std::snprintf(text, sizeof text, "%.0f requests/s: %s, p99 %.2f ms", rate, one.held ? "held" : "not held", one.response_p99_ms);
+    progress_.say(text);
+    return one;
   }
   StageReading stages_now() const {
     const StopFlag never{false};  // also of an interrupted run
@@ -186,16 +225,30 @@ class Bench {
   std::vector<StageLatency> stages_;
 };
 
-void write_reports(const Options& options, const Report& report) {
+// Returns false, and says why, where a file could not be written; the others are.
+bool write_reports(const Options& options, const Report& report) {
   print_text(stdout, report);
-  if (options.json_file.empty() && options.csv_file.empty() && options.html_file.empty()) return;
+  if (options.json_file.empty() && options.csv_file.empty() && options.html_file.empty()) return true;
   const Json json = to_json(report);
-  if (!options.json_file.empty()) write_file(options.json_file, json.dump(1) + "\n");
-  if (!options.html_file.empty()) write_file(options.html_file, html_page(json));
-  if (options.csv_file.empty()) return;
-  std::string rows = csv_header();
-  for (const Json& second : json["series"]) rows += csv_row(second);
-  write_file(options.csv_file, rows);
+  bool written = true;
+  const auto write = [&](const std::string& file, const auto& text) {
+    if (file.empty()) return;
+    try {
+      write_file(file, text());
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "loadgen: %s\n", error.what());
+      written = false;
+    }
+  };
+  // What servers sent may be no UTF-8.
+  write(options.json_file, [&] { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; });
+  write(options.html_file, [&] { return html_page(json); });
+  write(options.csv_file, [&] {
+    std::string rows = csv_header();
+    for (const Json& second : json["series"]) rows += csv_row(second);
+    return rows;
+  });
+  return written;
 }
 
 int run(Options options) {
@@ -218,11 +271,11 @@ int run(Options options) {
   RunResult result;
   std::optional<Capacity> capacity;
   if (!options.capacity_while.empty())
-    capacity = bench.search_capacity(workload, result);
+    capacity = bench.search_capacity(options.load, workload, result);
   else
     result = bench.run(options.load, workload);
   std::optional<AuditResult> audited;
-  if (options.load.audit && !stop_flag) audited = bench.audit_history(workload, result);
+  if (options.load.audit && !result.stopped_early) audited = bench.audit_history(workload, result);
 
   // 3. What came of it.
   const Report report{.options = options,
@@ -234,9 +287,10 @@ int run(Options options) {
                       .judgements = judge(options.expectations, result),
                       .audit = audited,
                       .capacity = capacity,
-                      .stages = bench.stages()};
-  write_reports(options, report);
+                      .stages = bench.stages(),
+                      .bottleneck = capacity ? capacity->client_bottleneck() : bench.bottleneck(result, options.load)};
   int code = report.all_well() ? exit_ok : exit_wrong;
+  if (!write_reports(options, report)) code = exit_usage;
   if (stop_flag) code = exit_interrupted;
   if (result.counts.answered == 0 && result.counts.errors[std::size_t(ErrorClass::refused)] > 0) code = exit_unreachable;
   std::fflush(stdout);

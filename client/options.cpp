@@ -58,15 +58,14 @@ struct Raw {
   std::optional<double> rate;
   std::string stages, mix, expect, capacity, workload = "transactions", connection = "persistent", arrivals = "uniform", check = "on";
   std::string duration, warmup;
-  bool workload_given = false, requests_given = false;
+  bool workload_given = false;
 };
 
 void add_load_options(CLI::App& app, Options& options, Raw& raw) {
   LoadOptions& load = options.load;
   app.add_option("-c,--clients", load.clients, "concurrent clients")->check(CLI::Range(1u, clients_max));
   auto* requests = app.add_option("-n,--requests", load.requests, "requests to send in total, dealt out evenly to the clients")
-                       ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1'000'000'000'000)))
-                       ->each([&raw](const std::string&) { raw.requests_given = true; });
+                       ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1'000'000'000'000)));
   auto* duration = app.add_option("-d,--duration", raw.duration, "how long to run in place of --requests: 10, 500ms, 2m")
                        ->check(accepted_by([](const std::string& text) { parse_duration(text); }))
                        ->type_name("TIME")
@@ -195,9 +194,10 @@ void put_together(Options& options, const Raw& raw) {
   if (!raw.capacity.empty()) options.capacity_while = parse_expectations(raw.capacity);
   if (!raw.stages.empty()) load.stages = parse_stages(raw.stages);
   if (raw.rate) load.stages = {{load.duration_s ? *load.duration_s : double(load.requests) / *raw.rate, *raw.rate}};
+  if (raw.rate && load.stages.front().seconds > duration_max_s) mistake("--rate: so many requests would take longer than 11 days");
   if (load.workers > load.clients) mistake("--workers: more than clients");
   if (load.connection == ConnectionUse::per_request && load.pipeline > 1) mistake("--pipeline: needs persistent connections");
-  if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 100'000'000)
+  if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 10'000'000)
     mistake("--pipeline: with so many clients and orders per request, too many orders would be in flight at once");
   if (load.arrivals == Arrivals::poisson && !load.open_loop() && options.capacity_while.empty()) mistake("--arrivals: needs --rate or --stage");
   if (load.audit && !load.check_replies) mistake("--audit: needs --reply-check on");

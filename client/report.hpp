@@ -24,8 +24,15 @@ struct Judgement {
 double measured(Measure measure, const RunResult& result);
 std::vector<Judgement> judge(const std::vector<Expectation>& expectations, const RunResult& result);
 
+// The client's own limits shaped the figures: they are less than what the server can do. Why; empty where they did not.
+// `cpus`, `server_cpus`: that client and server may use.
+std::string client_bottleneck(const RunResult& result, const LoadOptions& load, unsigned cpus, unsigned server_cpus);
+
+// Wrong answers may never be; other errors only where a condition says how many.
+bool no_errors_but_those_judged(const std::vector<Expectation>& expectations, const Counts& counts);
+
 struct Report {
-  const Options& options;
+  const Options& options;                     // with the load as it was run
   const Workload& workload;
   const RunResult& result;
   std::string started;                        // UTC, ISO 8601
@@ -36,8 +43,8 @@ struct Report {
   std::optional<Capacity> capacity;
   std::vector<StageLatency> stages;           // of a server of our own
 
-  // The client's own limits shaped the figures: they are less than what the server can do. Why; empty where they did not.
-  std::string client_was_the_bottleneck() const;
+  std::string bottleneck;                     // client_bottleneck() of the run, or of the search for the capacity
+
   bool all_well() const;
 };
 

@@ -35,10 +35,12 @@ const char* name_of(ErrorClass error) {
 void Counts::add(const Counts& other) {
   planned += other.planned;
   answered += other.answered;
+  elements += other.elements;
   add_each(errors, other.errors);
   add_each(rejected, other.rejected);
   response_ns.merge(other.response_ns);
   service_ns.merge(other.service_ns);
+  lateness_ns.merge(other.lateness_ns);
 }
 
 std::uint64_t Counts::errors_in_all() const { return sum(errors); }

@@ -28,9 +28,11 @@ using RejectionCounts = std::array<std::uint64_t, asked_kinds>;  // right answer
 struct Counts {
   std::uint64_t planned = 0;   // requests whose time had come
   std::uint64_t answered = 0;  // replies, rejections among them
+  std::uint64_t elements = 0;  // in those replies: one for each order, query, cancel or creation
   ErrorCounts errors{};
   RejectionCounts rejected{};
   Histogram response_ns, service_ns;
+  Histogram lateness_ns;       // open loop: how long after its time we handed a request to its client; our own slowness
 
   void add(const Counts& other);
   std::uint64_t errors_in_all() const;

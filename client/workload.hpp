@@ -1,7 +1,8 @@
 #pragma once
 // What clients ask for. A Workload is what all of them share; a Script is one client: it writes that client's
-// next request and knows what a right answer must say. Everything follows from the seed and the client's index,
-// but for the ids in queries and cancels, which the server gave. Pure; a Script serves one thread at a time.
+// next request. Everything follows from the seed and the client's index, but for what the server gave: the ids in queries
+// and cancels, and, where the client is far ahead of the replies (pipelines, the first requests of a run), whether there is an
+// order yet to query or cancel; there an order is placed instead. Pure; a Script serves one thread at a time.
 
 #include <array>
 #include <span>

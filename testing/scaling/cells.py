@@ -165,7 +165,7 @@ def place(cell, cpus):
     server, rest = cpus[:cell.cores], cpus[cell.cores:]
     others = "client and database" if database else "client"
     if not rest:
-        return Placement(server, server, server if database else (), f"{others} share the CPUs of the server ({cpu_list(server)})")
+        return Placement(server, server, server if database else (), f"{others} {'share' if database else 'shares'} the CPUs of the server ({cpu_list(server)})")
     if not database:
         return Placement(server, rest[-1:], (), f"server on {cpu_list(server)}, client on {cpu_list(rest[-1:])}")
     if len(rest) == 1:

@@ -63,7 +63,7 @@ def summarise_cell(cell, records, cpus, settings):
     if summary["errors"]:
         summary["status"] = "errors"
         summary["reason"] = summary["reason"] or next(
-            (r["result"][name] for r in reports for name in ("first_wrong_answer", "last_connect_error") if r["result"].get(name)), "")
+            (r["result"][name] for r in reports for name in ("first_wrong_answer", "first_connect_error") if r["result"].get(name)), "")
     answering = [report for report in reports if report["result"]["answered"]]
     if not answering:
         return {**summary, "status": "failed"}

@@ -51,7 +51,7 @@ struct Ran {
 Ran loadgen(const std::string& words, const std::string& before = "") {
   const Folder folder;
   const std::string binary = (fs::read_symlink("/proc/self/exe").parent_path() / "loadgen").string();
-  const std::string command = before + "'" + binary + "' " + words + " >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
+  const std::string command = "{ " + before + "'" + binary + "' " + words + "; } >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(folder / "out"), contents(folder / "err")};
 }
@@ -255,7 +255,7 @@ TEST_CASE("the soft descriptor limit is raised by itself") {
   CHECK(loadgen("-c 300 -n 600 --store memory:", "ulimit -Sn 100; ").status == 0);
 }
 
-TEST_CASE("--audit passes on an honest server under each store's default and counts what it saw") {
+TEST_CASE("--audit passes on an honest server for each workload and counts what it saw") {
   for (const char* workload : {"create", "transactions", "mix"}) {
     const Reported run = report_of(std::string("-c 6 -n 2000 --workers 2 --audit --workload ") + workload);
     INFO(workload << "\n" << run.out << run.err);
@@ -332,6 +332,50 @@ TEST_CASE("--find-capacity ends with a rate that was held twice") {
   CHECK(contains_text("highest rate held twice").match(run.out));
 }
 
+TEST_CASE("wrong answers during a search fail it, whichever try they came in") {
+  EditedServer server([](std::string reply, unsigned number) { return std::optional<std::string>(number == 5 ? "<results></results>\n" : reply); });
+  const Reported run = report_of("-c 1 -d 100ms --warmup 10ms --find-capacity 'p99<30s,errors<50%' --connect " + server.address());
+  INFO(run.out << run.err);
+  CHECK(run.status == 1);
+  CHECK(errors(run, "wrong answer") == 1);
+}
+
+TEST_CASE("a search that is interrupted tells its tries") {
+  const Ran run = loadgen("-c 1 -d 500ms --find-capacity 'p99<30s' --store memory:", "timeout --preserve-status -s INT 6 ");
+  INFO(run.out << run.err);
+  CHECK(run.status == 130);
+  CHECK(contains_text("no rate was held twice").match(run.out));
+}
+
+TEST_CASE("a private server that dies fails the run, with its end and what was measured, audit or not") {
+  for (const char* audit : {"", " --audit"}) {
+    const Folder folder;
+    const Ran run = loadgen("-c 2 -d 30s --store memory: --progress --json '" + (folder / "r.json") + "'" + audit +
+                            " & pid=$!; sleep 3; kill -9 $(cat /proc/$pid/task/$pid/children); wait $pid");
+    INFO(run.out << run.err);
+    CHECK(run.status == 1);
+    CHECK(contains_text("stopped early").match(run.out));
+    CHECK(contains_text("ended by signal 9").match(run.err));
+    CHECK(Json::parse(contents(folder / "r.json"))["result"]["stopped_early"] == true);
+  }
+}
+
+TEST_CASE("replies that are no text end up in the reports as far as they can") {
+  EditedServer server([](std::string, unsigned) { return std::optional<std::string>("\xff\xfe\n"); });
+  const Reported run = report_of("-c 1 -n 5 --html /dev/null --connect " + server.address());
+  INFO(run.out << run.err);
+  CHECK(run.status == 1);
+  CHECK(errors(run, "protocol") == 5);
+}
+
+TEST_CASE("a report that cannot be written does not keep the others from being") {
+  const Folder folder;
+  const Ran run = loadgen(small + "--json /dev/full --csv '" + (folder / "run.csv") + "'");
+  CHECK(run.status == 2);
+  CHECK(contains_text("cannot write /dev/full").match(run.err));
+  CHECK(contents(folder / "run.csv").starts_with("second,"));
+}
+
 TEST_CASE("compare takes what --json wrote") {
   const Folder folder;
   REQUIRE(loadgen(small + "-d 1200ms --json '" + (folder / "a.json") + "'").status == 2);  // -n and -d
@@ -344,7 +388,7 @@ TEST_CASE("compare takes what --json wrote") {
 }
 
 TEST_CASE("Ctrl-C ends a run at once, with its report so far") {
-  const Ran run = loadgen("-c 2 -d 1m --store memory:", "timeout --preserve-status -s INT 1 ");
+  const Ran run = loadgen("-c 2 -d 1m --store memory:", "timeout --preserve-status -s INT 4 ");
   INFO(run.out << run.err);
   CHECK(run.status == 130);
   CHECK(contains_text("stopped early").match(run.out));

@@ -29,7 +29,7 @@ def made_report(rate, cpu_us=10.0, answered=1000, errors=None, p50=2.0, commit_u
     return {"format": "exchange-loadgen/1", "load": {"workers": 1},
             "result": {"seconds": answered / rate if rate else 1.0, "answered": answered, "requests_per_s": rate, "response_ms": latency,
                        "errors": {"refused": 0, "reset": 0, **(errors or {})}, "rejected": {"order": 0}, "first_wrong_answer": "",
-                       "last_connect_error": "Connection refused" if errors else ""},
+                       "first_connect_error": "Connection refused" if errors else ""},
             "client": process(client_us), "server_process": process(cpu_us), "database": process(database_us) if database_us else None,
             "server_stages_us": {"commit": {"count": 9, "mean": commit_us, "p50": commit_us, "p99": commit_us}}}
 

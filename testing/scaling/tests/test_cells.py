@@ -71,7 +71,7 @@ class Placements(unittest.TestCase):
 
     def test_with_none_left_all_share_and_the_words_say_so(self):
         self.assertEqual(self.at(2, "postgresql", (0, 1)), ((0, 1), (0, 1), (0, 1), True))
-        self.assertIn("share the CPUs of the server", place(Cell("sweep", "sustained", "loop", "create", 200, 0, 2, "sqlite"), (0, 1)).words)
+        self.assertIn("shares the CPUs of the server", place(Cell("sweep", "sustained", "loop", "create", 200, 0, 2, "sqlite"), (0, 1)).words)
 
 
 class Arguments(unittest.TestCase):

@@ -138,11 +138,12 @@ TEST_CASE("seconds that jump about widen the interval until nothing is seen") {
   CHECK(metric(compare({sample_report()}, {jumpy}, 5), "response p99").verdict == Verdict::no_difference_seen);
 }
 
-TEST_CASE("the warm-up and the last second do not count") {
+TEST_CASE("the warm-up and a part of a second at the end do not count") {
   Json report = slower(1.2);
   report["series"][0]["warmup"] = true;
   report["series"][0]["response_p99_ms"] = 1000;
   report["series"][9]["response_p99_ms"] = 1000;
+  report["series"][9]["second"] = 9.3;
   CHECK(metric(compare({sample_report()}, {report}, 5), "response p99").verdict == Verdict::worse);
 }
 
@@ -246,14 +247,24 @@ TEST_CASE("compare exits with 0, 1 for a regression, 2 for its usage") {
   CHECK(run({a, b, "--json", folder.path("no/where.json")}).code == 2);
 }
 
+TEST_CASE("runs that are too short to tell are not said to be without regression") {
+  Json brief = sample_report();
+  brief["series"] = Json::array({brief["series"][0]});
+  const Folder folder;
+  const Outcome outcome = run({folder.file("a.json", brief), folder.file("b.json", brief)});
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, contains_text("Too short to tell"));
+  CHECK(outcome.out.find("No regression") == std::string::npos);
+}
+
 TEST_CASE("compare prints a table, the doubts and the regression") {
   const Folder folder;
   Json other = slower(1.2);
   other["load"]["clients"] = 100;
   const Outcome outcome = run({folder.file("a.json", sample_report()), folder.file("b.json", other)});
   CHECK_THAT(outcome.out, contains_text("a.json  (commit 1436c54)\nB  "));
-  CHECK_THAT(outcome.out, contains_text("response p99, ms                  3.50        4.20    1.200    1.187 to 1.213   worse\n"));
-  CHECK_THAT(outcome.out, contains_text("throughput, requests/s          10,000      10,000    1.000    0.990 to 1.011   no difference seen\n"));
+  CHECK_THAT(outcome.out, contains_text("response p99, ms                  3.50        4.20    1.200    1.188 to 1.212   worse\n"));
+  CHECK_THAT(outcome.out, contains_text("throughput, requests/s          10,000      10,000    1.000    0.990 to 1.010   no difference seen\n"));
   CHECK_THAT(outcome.out, contains_text("understate how much runs differ"));
   CHECK_THAT(outcome.out, contains_text("WARNING: the runs were not made alike:\n  load.clients: A 200, B 100\n"));
   CHECK_THAT(outcome.out, contains_text("\nREGRESSION: response p99 is worse (3.50 to 4.20 ms)\n"));

@@ -52,12 +52,18 @@ struct Bench {
   CapacityTry operator()(double rate) const { return {.planned_per_s = rate, .achieved_per_s = std::min(rate, limit), .held = rate <= limit}; }
 };
 
+Capacity find(double guess, const std::function<CapacityTry(double)>& attempt) {
+  Capacity capacity;
+  find_capacity(guess, attempt, capacity);
+  return capacity;
+}
+
 }  // namespace
 
 TEST_CASE("the capacity found is held, and within the precision of the true one, wherever the search begins") {
   for (const double limit : {1.0, 7.3, 41'000.0, 900'000.0})
     for (const double guess : {0.1, 20.0, 40'000.0, 3e6}) {
-      const Capacity capacity = find_capacity(guess, Bench{limit});
+      const Capacity capacity = find(guess, Bench{limit});
       CAPTURE(limit, guess, capacity.tries.size());
       CHECK(capacity.requests_per_s <= limit);
       CHECK(capacity.requests_per_s * capacity_precision >= limit);
@@ -68,16 +74,36 @@ TEST_CASE("the capacity found is held, and within the precision of the true one,
 }
 
 TEST_CASE("a server that holds nothing has no capacity, one that holds everything has the highest rate tried") {
-  CHECK(find_capacity(100, Bench{0}).requests_per_s == 0);
-  CHECK(find_capacity(100, Bench{1e12}).requests_per_s == capacity_highest_per_s);
+  CHECK(find(100, Bench{0}).requests_per_s == 0);
+  CHECK(find(100, Bench{1e12}).requests_per_s == capacity_highest_per_s);
 }
 
 TEST_CASE("a rate that held by luck is not the answer") {
   unsigned tries_at_top = 0;
-  const Capacity capacity = find_capacity(1'000, [&](double rate) {
+  const Capacity capacity = find(1'000, [&](double rate) {
     const bool lucky = rate > 900 && rate < 1'100 && tries_at_top++ == 0;
     return CapacityTry{.planned_per_s = rate, .achieved_per_s = rate, .held = lucky || rate <= 800};
   });
   CHECK(capacity.requests_per_s <= 800);
   CHECK(capacity.requests_per_s > 770);
+}
+
+TEST_CASE("a capacity is the client's where the lowest rate that failed did so for want of client") {
+  Capacity capacity{.requests_per_s = 100, .tries = {{.planned_per_s = 100, .held = true}, {.planned_per_s = 150, .client_bottleneck = "busy"}, {.planned_per_s = 200}}};
+  CHECK(capacity.client_bottleneck() == "busy");
+  capacity.tries[2].planned_per_s = 120;
+  CHECK(capacity.client_bottleneck() == "");
+  CHECK(Capacity().client_bottleneck() == "");
+}
+
+TEST_CASE("a search that is cut short keeps its tries") {
+  Capacity capacity;
+  unsigned tries = 0;
+  const auto attempt = [&](double rate) {
+    if (++tries == 3) throw std::runtime_error("the server is gone");
+    return CapacityTry{.planned_per_s = rate, .held = true};
+  };
+  CHECK_THROWS_AS(find_capacity(1, attempt, capacity), std::runtime_error);
+  CHECK(capacity.tries.size() == 2);
+  CHECK(capacity.requests_per_s == 0);
 }

@@ -45,7 +45,7 @@ inline exchange::loadgen::Json sample_report() {
                 {"rejected", {{"create", 0}, {"order", 0}, {"query", 0}, {"cancel", 0}}},
                 {"first_rejection", ""},
                 {"first_wrong_answer", ""},
-                {"last_connect_error", ""}}},
+                {"first_connect_error", ""}}},
               {"client", process},
               {"server_process", process},
               {"database", nullptr},
