@@ -79,9 +79,13 @@ std::string describe_load(const Options& options) {
 
 const char* name_of_measured(const Judgement& judgement) { return judgement.met ? "met" : "MISSED"; }
 
+// Shares are written in per cent.
+bool is_share(const Expectation& expectation) { return std::string_view(expectation.unit()) == "share"; }
+double for_people(const Expectation& expectation, double value) { return is_share(expectation) ? value * 100 : value; }
+std::string unit_for_people(const Expectation& expectation) { return is_share(expectation) ? "%" : expectation.unit(); }
+
 std::string measured_text(const Judgement& judgement) {
-  const std::string unit = judgement.expectation.unit();
-  return unit == "share" ? text("%.4g %%", judgement.measured * 100) : text("%.6g ", judgement.measured) + unit;
+  return text("%.4g ", for_people(judgement.expectation, judgement.measured)) + unit_for_people(judgement.expectation);
 }
 
 void line(std::FILE* out, const char* label, const std::string& value) { std::fprintf(out, "%-14s %s\n", label, value.c_str()); }
@@ -266,11 +270,11 @@ Json capacity_json(const Capacity& capacity, const std::vector<Expectation>& con
     trials.push_back({{"requests_per_s", one.planned_per_s},
                       {"achieved_per_s", one.achieved_per_s},
                       {"response_p99_ms", one.response_p99_ms},
-                      {"measured", one.measured},
+                      {"measured", for_people(conditions.front(), one.measured)},
                       {"held", one.held}});
   return {{"expectation", condition},
-          {"unit", conditions.front().unit()},
-          {"limit", conditions.front().bound},
+          {"unit", unit_for_people(conditions.front())},
+          {"limit", for_people(conditions.front(), conditions.front().bound)},
           {"requests_per_s", capacity.requests_per_s},
           {"trials", trials}};
 }
@@ -375,8 +379,8 @@ Json to_json(const Report& report) {
   Json expectations = Json::array();
   for (const Judgement& judgement : report.judgements)
     expectations.push_back({{"text", judgement.expectation.text},
-                            {"measured", std::isfinite(judgement.measured) ? Json(judgement.measured) : Json()},
-                            {"unit", judgement.expectation.unit()},
+                            {"measured", std::isfinite(judgement.measured) ? Json(for_people(judgement.expectation, judgement.measured)) : Json()},
+                            {"unit", unit_for_people(judgement.expectation)},
                             {"met", judgement.met}});
   Json stages = report.stages.empty() ? Json() : Json::object();
   for (const StageLatency& stage : report.stages)
