@@ -36,7 +36,8 @@ def update(docs, out, summary, tables, headline):
     for plot in sorted((out / "plots").glob("*.svg")):
         shutil.copy(plot, folder / plot.name)
     shutil.copy(out / "report.html", folder / "report.html")
-    # Single trials are in OUT/results.json; here the cells are enough.
+    # Single trials are in OUT/results.json, and where files lay on the machine is of no interest: here the cells are enough.
     results = json.loads((out / "results.json").read_text())
-    del results["trials"]
+    for name in ("trials", "command", "examples"):
+        del results[name]
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
