@@ -98,11 +98,11 @@ function drawMarketSoon(pause_ms = market_ms_min) {
 function drawMarket() {
   marketDrawn_ms = performance.now();
   const {book} = feed;
-  showQuote(symbols.chosen, book, symbols.fact(symbols.chosen));
   showEmpty(book);
   for (const panel of ["book", "tape", "depth"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", feed.state !== "live");
+  if (book) ladder.show(book);
+  showQuote(symbols.chosen, book, symbols.fact(symbols.chosen), ladder.priceDecimals);
   if (!book) return;
-  ladder.show(book);
   tape.show(book.trades);
   if (!charts) return;
   if (charts.depth.book !== book || marketDrawn_ms - depthDrawn_ms >= depth_ms_min) {
@@ -118,12 +118,16 @@ function showEmpty(book) {
   const {chosen} = symbols;
   const missing = feed.state === "unknown" || (chosen && symbols.all && !symbols.fact(chosen) && !book?.known);
   const empty = book?.known && !book.bids.length && !book.asks.length;
-  let text = "";
-  if (missing) text = `There is no symbol ${chosen}. Choose one from the list, or make it: exchange-cli create symbol ${chosen} 1=500`;
+  let text = "", command = "";
+  if (missing) [text, command] = [`There is no symbol ${chosen}. Choose another, or make it:`, `exchange-cli create symbol ${chosen} 1=500`];
   else if (symbols.all?.length === 0) text = "The order book of a symbol is shown here, once there is one.";
   else if (empty) text = `Nobody bids for ${chosen} or offers it. An order that finds no match rests here.`;
-  byId("book-empty").hidden = text === "";
-  setText(byId("book-empty").firstChild, text);
+  const box = byId("book-empty");
+  box.hidden = text === "";
+  setText(box.firstElementChild, text);
+  box.lastElementChild.hidden = command === "";
+  setText(box.lastElementChild, command);
+  document.querySelector(".panel.depth").classList.toggle("none", text !== "" || !book);
   const noTrade = !text && book?.known && !book.trades.length;
   byId("tape-empty").hidden = !noTrade;
   setText(byId("tape-empty").firstChild, noTrade ? `No trade in ${chosen} since the server started.` : "");

@@ -3,7 +3,7 @@
 import {cumulated} from "./book.js";
 import {approximate} from "./decimal.js";
 import {rem} from "./dom.js";
-import {duration, figure, joined} from "./format.js";
+import {duration, figure, joined, mark} from "./format.js";
 import {kept_s} from "./history.js";
 
 const axis_rem = 4.2;  // of every time chart, so that their times stand above each other
@@ -24,10 +24,10 @@ export function setDefaults() {
   });
 }
 
-const grid = () => ({color: variable("--faint-line"), borderColor: variable("--line"), tickLength: 4});
+const grid = () => ({color: variable("--faint-line"), borderColor: variable("--line"), tickLength: rem() * 0.25});
 
 function shorten(seconds) {
-  return seconds === 0 ? "now" : seconds % 60 === 0 ? `−${-seconds / 60} min` : `−${-seconds} s`;
+  return seconds === 0 ? "now" : seconds % 60 === 0 && seconds < -60 ? `−${-seconds / 60} min` : `−${-seconds} s`;
 }
 
 // The 1, 2 or 5 of a decade at or below (rounding Math.floor) or above.
@@ -39,10 +39,17 @@ function round125(value, rounding) {
   return decade * (step ?? 1);
 }
 
-// Lines over the last minutes. series: [{key, name, colour (a CSS variable), dash, fill}]; format(value) names a value.
+// Whole minutes that hold all points: a page just opened does not show five empty ones.
+function width_s(points, now_s) {
+  const oldest_s = points.length ? now_s - points[0].time : 0;
+  return Math.min(kept_s, Math.max(1, Math.ceil((oldest_s - 1) / 60)) * 60);
+}
+
+// Lines over the last minutes. series: [{key, name, colour (a CSS variable), dash, fill}]; format(value) names a value,
+// mark(value) a line of the grid.
 export class TimeChart {
-  constructor(canvas, {series, format, logarithmic = false, times = true}) {
-    Object.assign(this, {canvas, series, format, logarithmic, times});
+  constructor(canvas, {series, format, mark = format, logarithmic = false, times = true}) {
+    Object.assign(this, {canvas, series, format, mark, logarithmic, times});
     this.draw();
   }
 
@@ -63,13 +70,13 @@ export class TimeChart {
         pointBackgroundColor: variable(colour), pointHitRadius: 8, pointHoverRadius: rem() * 0.22,
       }))},
       options: {
-        parsing: false, normalized: true, interaction: {mode: "index", intersect: false}, layout: {padding: {top: 4, right: 8}},
+        parsing: false, normalized: true, interaction: {mode: "index", intersect: false}, layout: {autoPadding: false, padding: {top: rem() * 0.4, right: rem()}},
         scales: {
           x: {type: "linear", min: -kept_s, max: 0, grid: grid(),
-              ticks: {stepSize: 60, display: this.times, maxRotation: 0, callback: shorten}},
+              ticks: {stepSize: 60, display: this.times, padding: rem() * 0.3, maxRotation: 0, callback: shorten}},
           y: {type: logarithmic ? "logarithmic" : "linear", beginAtZero: !logarithmic, grid: grid(), suggestedMax: logarithmic ? undefined : 4,
               afterFit: (scale) => { scale.width = rem() * axis_rem; },
-              ticks: {maxTicksLimit: 6, callback: (value) => (!logarithmic || decadeOnly(value) ? format(value) : null)}},
+              ticks: {maxTicksLimit: 6, callback: (value) => (!logarithmic || decadeOnly(value) ? this.mark(value) : null)}},
         },
         plugins: {tooltip: {callbacks: {
           title: (items) => (items.length ? `${Math.round(-items[0].parsed.x)} s ago` : ""),
@@ -85,6 +92,9 @@ export class TimeChart {
     this.series.forEach(({key}, i) => {
       this.chart.data.datasets[i].data = points.map((point) => ({x: point.time - now_s, y: point[key] ?? NaN}));
     });
+    const {x} = this.chart.options.scales;
+    x.min = -width_s(points, now_s);
+    x.ticks.stepSize = x.min < -120 ? 60 : x.min < -60 ? 30 : 15;
     if (this.logarithmic) {
       const all = points.flatMap((point) => this.series.map(({key}) => point[key])).filter((value) => value > 0);
       const {y} = this.chart.options.scales;
@@ -108,7 +118,7 @@ export const tradesChart = (canvas) =>
   new TimeChart(canvas, {series: [{key: "trades", name: "trades/s", colour: "--trades", fill: "origin"}], format: perSecond});
 export const latencyChart = (canvas) => new TimeChart(canvas, {
   series: [{key: "p50", name: "median", colour: "--p50", fill: 1}, {key: "p99", name: "p99", colour: "--p99", dash: true}],
-  format: (seconds) => joined(duration(seconds)), logarithmic: true,
+  format: (seconds) => joined(duration(seconds)), mark, logarithmic: true,
 });
 
 // Cumulated shares by price. Prices and shares become floats here, for pixels.

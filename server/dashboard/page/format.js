@@ -35,6 +35,12 @@ function digits(value) {
   return value >= 9.995 ? value.toFixed(1) : value.toFixed(value >= 0.995 ? 2 : 1);
 }
 
+// "500 µs", "1 ms", "1.5 ms": for marks on an axis.
+export function mark(seconds) {
+  const [figure, unit] = duration(seconds);
+  return joined([figure.replace(/\.0+$|(\.\d*?)0+$/, "$1"), unit]);
+}
+
 // [figure, unit] of bytes.
 export function bytes(value) {
   if (!Number.isFinite(value)) return [nothing, ""];

@@ -9,7 +9,6 @@ const symbols_shown_max = 150;
 const levels_shown_max = 30;  // a side
 const trades_shown_max = 40;
 
-const price = (text) => (typeof text === "string" ? grouped(text) : nothing);
 export const linkTo = (symbol) => "#" + encodeURIComponent(symbol);
 
 export class SymbolList {
@@ -61,13 +60,16 @@ export class SymbolList {
     if (chosen && found.includes(chosen) && !shown.includes(chosen)) shown = [chosen, ...shown.slice(0, -1)];
     const none = this.all.length === 0;
     byId("no-symbols").hidden = !none;
-    byId("symbols").hidden = none;
+    byId("symbols").parentElement.hidden = none;
     this.search.parentElement.hidden = none;
     setText(byId("symbols-count"), none ? "" : found.length < this.all.length ? `${whole(found.length)} of ${whole(this.all.length)}` : whole(this.all.length));
     const left = found.length - shown.length;
     byId("symbols-more").hidden = left === 0;
     setText(byId("symbols-more"), `${whole(left)} more: search to find them`);
 
+    // Points under each other where prices have up to two decimals.
+    const decimalsShown = Math.min(2, Math.max(0, ...shown.flatMap(({last, bid, ask}) => [last, bid, ask].map((text) => decimals(text ?? "")))));
+    const price = (text) => (typeof text === "string" ? grouped(text, decimalsShown) : nothing);
     const makeRow = () => make("tr", "", make("td", "", make("a")), make("td", "number"), make("td", "number"), make("td", "number"));
     rowsOf(byId("symbols").tBodies[0], shown.length, makeRow).forEach((tr, i) => {
       const {symbol, last, bid, ask} = shown[i];
@@ -97,6 +99,7 @@ export class Ladder {
     this.asks = this.table.querySelector(".asks");
     this.bids = this.table.querySelector(".bids");
     this.levels = 8;
+    this.priceDecimals = 0;  // shown of each price
   }
 
   // Fits the rows to the room; true where their number changed.
@@ -121,6 +124,8 @@ export class Ladder {
     this.#side("ask", this.asks, asks, totals.asks, widest, book.changed);
     this.#side("bid", this.bids, bids, totals.bids, widest, book.changed);
     book.changed.clear();
+
+    this.priceDecimals = widest.price;
 
     const gap = spread(book);
     const middle = byId("spread");
@@ -155,12 +160,12 @@ export class Ladder {
   }
 }
 
-// The shares light up and fade: an outline in the colour of the side, so that it shows on bars of any length.
+// A mark at the left end, away from the bars, that fades.
 function flash(tr, name) {
   if (motionReduced()) return;
   const colour = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
   for (const running of tr.getAnimations()) running.cancel();
-  tr.animate([{boxShadow: `inset 0 0 0 1.5px ${colour}`}, {boxShadow: "inset 0 0 0 1.5px transparent"}], {duration: 500, easing: "ease-out"});
+  tr.animate([{boxShadow: `inset 0.25rem 0 ${colour}`}, {boxShadow: "inset 0.25rem 0 transparent"}], {duration: 700, easing: "ease-in"});
 }
 
 export class Tape {
@@ -192,12 +197,12 @@ export class Tape {
 }
 
 // Name, last price and which way it went, above the book.
-export function showQuote(symbol, book, fact) {
+export function showQuote(symbol, book, fact, priceDecimals) {
   setText(byId("book-symbol"), symbol ?? "");
   const [last, before] = book?.trades ?? [];
   const text = last?.price ?? fact?.last ?? null;
   const way = last && before ? units(last.price) - units(before.price) : 0n;
-  const shown = text === null ? "" : `${grouped(text)}${way > 0n ? " ▲" : way < 0n ? " ▼" : ""}`;
+  const shown = text === null ? "" : `${grouped(text, priceDecimals)}${way > 0n ? " ▲" : way < 0n ? " ▼" : ""}`;
   const quote = byId("last");
   quote.className = `price ${way > 0n ? "bid" : way < 0n ? "ask" : ""}`;
   setText(quote, shown);

@@ -1,7 +1,7 @@
 // What is read from /metrics, as figures and tables: tiles, stages, journal, commands.
 
 import {byId, make, makeSvg, rowsOf, setFigure, setText} from "./dom.js";
-import {bytes, duration, figure, joined, nothing, span, whole} from "./format.js";
+import {bytes, duration, figure, joined, mark, nothing, span, whole} from "./format.js";
 import {commandRows, stageRows} from "./history.js";
 import {labelled, mean, quantile, value} from "./metrics.js";
 
@@ -12,16 +12,17 @@ const spark_s = 60;
 // Latency of the last seconds, or of a minute where few requests came.
 const latencyOf = (history) => history.enough("exchange_request_seconds", [recent_s, 60], 20);
 
+const timeOf = ({seconds, counted}) => (counted?.count > 0 ? (seconds ? `last ${seconds} s` : "since start") : "none timed yet");
 const noteOf = ({seconds, counted}) => (counted?.count > 0 ? `${seconds ? `last ${seconds} s` : "since start"}, ${whole(counted.count)} timed` : "none timed yet");
 
 // key, name, figure and note from a history. `metric` reads a gauge of the newest reading.
 const tiles = [
   {key: "requests", name: "Requests", show: (history) => [[figure(history.rate("exchange_requests_total", rate_s)), "/s"],
-    `${whole(metric(history, "exchange_requests_total"))} since start`]},
+    `${whole(metric(history, "exchange_requests_total"))} in all`]},
   {key: "trades", name: "Trades", show: (history) => [[figure(history.rate("exchange_executions_total", rate_s)), "/s"],
     `${whole(metric(history, "exchange_executions_total"))} in all`]},
-  {key: "p50", name: "Median latency", show: (history) => [duration(quantile(latencyOf(history).counted, 0.5)), noteOf(latencyOf(history))]},
-  {key: "p99", name: "p99 latency", show: (history) => [duration(quantile(latencyOf(history).counted, 0.99)), noteOf(latencyOf(history))]},
+  {key: "p50", name: "Median latency", show: (history) => [duration(quantile(latencyOf(history).counted, 0.5)), timeOf(latencyOf(history))]},
+  {key: "p99", name: "p99 latency", show: (history) => [duration(quantile(latencyOf(history).counted, 0.99)), timeOf(latencyOf(history))]},
   {key: "connections", name: "Connections", show: (history) => [[whole(metric(history, "exchange_connections")), ""], policies(history)]},
   {key: "queue", name: "Queue", show: (history) => [[whole(metric(history, "exchange_queue_depth")), ""], "wait for the core"]},
   {key: "lag", name: "Tables behind", show: (history) => [duration(metric(history, "exchange_projection_lag_seconds")),
@@ -45,7 +46,7 @@ export class Tiles {
     this.tiles = tiles.map(({key, name, show}) => {
       const line = makeSvg("path", {}), area = makeSvg("path", {class: "area"});
       const parts = {key, show, line, area, figure: make("p", "figure", nothing), note: make("p", "note")};
-      const spark = makeSvg("svg", {viewBox: `0 0 ${spark_s} 20`, preserveAspectRatio: "none", "aria-hidden": "true"}, area, line);
+      const spark = makeSvg("svg", {viewBox: "0 0 100 20", preserveAspectRatio: "none", "aria-hidden": "true"}, area, line);
       const tile = make("li", "tile", make("h3", "", name), parts.figure, parts.note, spark);
       tile.dataset.key = key;
       list.append(tile);
@@ -54,12 +55,14 @@ export class Tiles {
   }
 
   show(history, now_s) {
+    const age_s = history.points.length ? now_s - history.points[0].time : 0;
+    const width_s = Math.min(spark_s, Math.max(10, age_s));
     for (const tile of this.tiles) {
       const [shown, note] = tile.show(history);
       setFigure(tile.figure, shown);
       setText(tile.note, note);
       tile.note.title = note;
-      const [line, area] = sparkPaths(history.points.map((point) => [point.time - now_s + spark_s, point[tile.key] ?? NaN]));
+      const [line, area] = sparkPaths(history.points.map((point) => [100 * (1 - (now_s - point.time) / width_s), point[tile.key] ?? NaN]));
       tile.line.setAttribute("d", line);
       tile.area.setAttribute("d", area);
     }
@@ -105,7 +108,7 @@ const stageFacts = {
 export function showStages(history) {
   const {rows, seconds, count} = stageRows(history, [recent_s, 60], 20);
   const known = count > 0;
-  byId("stages").hidden = !known;
+  byId("stages").hidden = byId("rooms").hidden = !known;
   byId("stages-empty").hidden = known;
   setText(byId("stages-of"), known ? noteOf({seconds, counted: {count}}) : "");
   if (!known) return;
@@ -124,7 +127,7 @@ export function showStages(history) {
   const body = byId("stages").tBodies[0];
   rowsOf(body, bars.length + 1, stageRow).forEach((tr, i) => {
     const bar = bars[i];
-    const [room, about] = bar ? stageFacts[bar.stage] : ["whole", "medians, one after another"];
+    const [room, about] = bar ? stageFacts[bar.stage] : ["whole", "of the medians"];
     const [name, track, median, p99] = tr.cells;
     if (tr.className !== (bar ? "" : "whole")) tr.className = bar ? "" : "whole";
     setText(name.firstChild, bar ? bar.stage : "sum");
@@ -166,9 +169,9 @@ function axisStep(width) {
 
 function showAxis(axis, step) {
   while (axis.children.length < 6) axis.append(make("span"));
-  [...axis.children].forEach((mark, i) => {
-    mark.style.left = `${i * 20}%`;
-    setText(mark, i ? joined(duration(step * i)) : "0");
+  [...axis.children].forEach((span, i) => {
+    span.style.left = `${i * 20}%`;
+    setText(span, i ? mark(step * i) : "0");
   });
 }
 
@@ -193,7 +196,7 @@ const words = (name) => name.replaceAll("_", " ");
 export function showCommands(history) {
   const rows = commandRows(history, recent_s);
   byId("no-commands").hidden = rows.length > 0;
-  byId("commands").hidden = rows.length === 0;
+  byId("commands").parentElement.hidden = rows.length === 0;
   rowsOf(byId("commands").tBodies[0], rows.length, () => make("tr", "", make("td"), make("td"), make("td", "number"), make("td", "number")))
       .forEach((tr, i) => {
         const {kind, result, count, rate} = rows[i];
