@@ -128,7 +128,7 @@ function showEmpty(book) {
   box.lastElementChild.hidden = command === "";
   setText(box.lastElementChild, command);
   document.querySelector(".panel.depth").classList.toggle("none", text !== "" || !book);
-  const noTrade = !text && book?.known && !book.trades.length;
+  const noTrade = !missing && book?.known && !book.trades.length;
   byId("tape-empty").hidden = !noTrade;
   setText(byId("tape-empty").firstChild, noTrade ? `No trade in ${chosen} since the server started.` : "");
 }
