@@ -220,6 +220,15 @@ const tests = {
     whole.take(snapshot(1, bids.slice(0, 999), []));
     equal(whole.take(update(2, bids.slice(0, 998).map(([price]) => [price, "0", 0]), [])), "taken");
   },
+  "beyond where a side was cut off nothing is taken, since it would have holes"() {
+    const book = new Book("SPY");
+    const bids = Array.from({length: 1000}, (_, i) => [String(2000 - i), "1", 1]);
+    const asks = Array.from({length: 1000}, (_, i) => [String(2001 + i), "1", 1]);
+    book.take(snapshot(1, bids, asks));
+    equal(book.take(update(2, [["1000.5", "1", 1], ["1001", "7", 1], ["1002.5", "1", 1]], [["3000.5", "1", 1], ["2000.5", "1", 1]])), "taken");
+    equal([book.bids.length, book.asks.length, shown(book.bids.slice(-3))], [1001, 1001, "1002.5x1/1 1002x1/1 1001x7/1"]);
+    equal(shown(book.asks.slice(0, 1)), "2000.5x1/1");
+  },
   "shares are cumulated exactly"() {
     const book = new Book("SPY");
     book.take(snapshot(1, [["3", "0.1", 1], ["2", "0.2", 1], ["1", "92233720000", 1]], []));

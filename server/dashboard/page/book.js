@@ -32,6 +32,7 @@ function place(side, price, better) {
   return low;
 }
 
+const edge = (side) => (side.length >= levels_sent_max ? side.at(-1).price : null);
 const higher = (a, b) => a > b;
 const lower = (a, b) => a < b;
 
@@ -53,7 +54,7 @@ export class Book {
     this.asks = [];
     this.trades = [];      // newest first
     this.changed = new Set();  // "bid 145.67" of levels that updates touched; whoever shows them clears it
-    this.bidsCut = this.asksCut = false;
+    this.bidsEdge = this.asksEdge = null;  // worst price known of a side that was cut off; null where all of it is known
   }
 
   get known() { return this.sequence !== null; }
@@ -80,8 +81,8 @@ export class Book {
     if (!read) return this.#lost();
     this.bids = read.bids.sort((a, b) => (higher(a.price, b.price) ? -1 : 1));
     this.asks = read.asks.sort((a, b) => (lower(a.price, b.price) ? -1 : 1));
-    this.bidsCut = this.bids.length >= levels_sent_max;
-    this.asksCut = this.asks.length >= levels_sent_max;
+    this.bidsEdge = edge(this.bids);
+    this.asksEdge = edge(this.asks);
     this.trades = read.trades.slice(0, trades_max);
     this.changed.clear();
     this.sequence = message.sequence;
@@ -92,15 +93,17 @@ export class Book {
     if (!this.known) return "ignored";
     const read = message.sequence === this.sequence + 1 ? this.#read(message) : null;
     if (!read) return this.#lost();
-    for (const changed of read.bids) this.#change("bid", this.bids, changed, higher);
-    for (const changed of read.asks) this.#change("ask", this.asks, changed, lower);
+    for (const changed of read.bids) this.#change("bid", this.bids, changed, higher, this.bidsEdge);
+    for (const changed of read.asks) this.#change("ask", this.asks, changed, lower, this.asksEdge);
     this.trades = [...read.trades.slice(-trades_max).reverse(), ...this.trades].slice(0, trades_max);
     this.sequence = message.sequence;
-    const fewKnown = (this.bidsCut && this.bids.length < levels_known_min) || (this.asksCut && this.asks.length < levels_known_min);
+    const fewKnown = (this.bidsEdge !== null && this.bids.length < levels_known_min) ||
+      (this.asksEdge !== null && this.asks.length < levels_known_min);
     return fewKnown ? this.#lost() : "taken";
   }
 
-  #change(name, side, changed, better) {
+  #change(name, side, changed, better, edge) {
+    if (edge !== null && better(edge, changed.price)) return;  // beyond it the book would have holes
     replaceLevel(side, changed, better);
     this.changed.add(`${name} ${changed.price}`);
   }
