@@ -1,5 +1,6 @@
 """A headless Chromium, driven over the DevTools protocol through its pipe (messages of JSON, each ended by a zero byte)."""
 
+import base64
 import fcntl
 import json
 import os
@@ -59,8 +60,11 @@ class Browser:
             number = self._last_id
             message = {"id": number, "method": method, "params": parameters or {}, **({"sessionId": session} if session else {})}
             text = json.dumps(message).encode() + b"\0"
-            while text:
-                text = text[os.write(self._out, text):]
+            try:
+                while text:
+                    text = text[os.write(self._out, text):]
+            except BrokenPipeError:
+                raise RuntimeError("the browser has ended") from None
             if not self._changed.wait_for(lambda: number in self._answers or self._ended, PATIENCE_S) or number not in self._answers:
                 raise RuntimeError(f"the browser does not answer {method}")
             answer = self._answers.pop(number)
@@ -158,7 +162,6 @@ class Page:
         return self.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map((element) => element.innerText)")
 
     def screenshot(self, path, whole=False):
-        import base64
         data = self.call("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole})["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))

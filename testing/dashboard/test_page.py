@@ -47,10 +47,14 @@ class PageAlone(unittest.TestCase):
         page = self.with_symbols(symbol("SPY"), symbol("IBM", "7.5", 9), symbol("KO", "3", 2))
         self.subscribed(page, "IBM")
         self.assertEqual(page.evaluate("location.hash"), "#IBM")
+        ground = "getComputedStyle(document.querySelector('#symbols tr.chosen')).backgroundColor"
+        chosen_ground = page.evaluate(ground)
         page.evaluate("document.querySelector('#symbols a[href=\"#KO\"]').click()")
         self.subscribed(page, "KO")
         self.assertEqual(page.evaluate("exchange.told.at(-2)"), {"unsubscribe": "IBM"})
         self.assertEqual(page.evaluate("document.querySelector('#symbols [aria-current]').textContent"), "KO")
+        self.assertEqual(page.evaluate(ground), chosen_ground)  # in rows of either shade
+        self.assertNotEqual(page.evaluate("getComputedStyle(document.querySelector('#symbols tr:not(.chosen)')).backgroundColor"), chosen_ground)
 
     def test_book_and_tape_follow_the_stream_with_exact_figures(self):
         page = self.with_symbols(symbol("SPY", "145.67"), fragment="#SPY", still=True)

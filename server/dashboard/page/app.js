@@ -180,7 +180,8 @@ function connectionState() {
 function showState() {
   const state = connectionState();
   const age = freshAt_s === null ? null : `${span(now_s() - freshAt_s)} ago`;
-  const again = `Asking again in ${Math.max(0, Math.ceil((metricsPoll.next_s ?? 0) - now_s()))} s.`;
+  const pause_s = Math.ceil((metricsPoll.next_s ?? 0) - now_s());
+  const again = pause_s > 0 ? `Asking again in ${pause_s} s.` : "Asking again.";
   const old = age ? ` What is shown is from ${age}.` : "";
   const [shape, name, headline, text] = {
     live: ["live", "Live"],
