@@ -12,6 +12,7 @@ import threading
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NETWORK_CHANGED = "ERR_NETWORK_CHANGED"  # the browser gives up on requests when an interface of the machine comes or goes
 PATIENCE_S = 60  # how long a condition may take on a busy machine before the test fails
 
 
@@ -128,8 +129,13 @@ class Page:
         return self.browser.call(method, parameters, self._session)
 
     def go(self, address):
-        self.call("Page.navigate", {"url": address})
-        self.wait_for("document.readyState === 'complete'")
+        for _ in range(5):
+            self.call("Page.navigate", {"url": address})
+            self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
+            if not any(NETWORK_CHANGED in failure for failure in self._failures()):
+                return
+            with self.browser._changed:
+                self.events.clear()
 
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
@@ -181,6 +187,9 @@ class Page:
         return thrown + said + logged
 
     def failed_requests(self):
+        return [failure for failure in self._failures() if NETWORK_CHANGED not in failure]
+
+    def _failures(self):
         return [event["entry"]["text"] + " " + event["entry"].get("url", "") for event in self.seen("Log.entryAdded") if event["entry"]["source"] == "network"]
 
     def asked(self):

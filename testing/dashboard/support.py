@@ -44,13 +44,15 @@ class Site:
     """The page's own files and those of the tests, and nothing else."""
 
     def __init__(self, charts=True):
+        self.missing = missing = set()  # paths that a test wants to fail
+
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 name = self.path.split("?")[0].lstrip("/") or "index.html"
                 file = CHARTS if name == "chart.min.js" and charts else TESTS / name[5:] if name.startswith("test/") else PAGE / name
                 if name == "blank":
                     return self.reply(200, b"<!DOCTYPE html><title>blank</title>", TYPES[".html"])
-                if "/" in name.removeprefix("test/") or not file.is_file():
+                if "/" in name.removeprefix("test/") or name in missing or not file.is_file():
                     return self.reply(404, b"no such path", "text/plain")
                 self.reply(200, file.read_bytes(), TYPES[file.suffix])
 

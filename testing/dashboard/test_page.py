@@ -200,6 +200,16 @@ class PageAlone(unittest.TestCase):
         page.evaluate("""exchange.snapshot("SPY", 3, [["145.67", "60", 1]], [])""")
         page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
 
+    def test_it_loads_itself_again_where_a_part_of_it_did_not_arrive(self):
+        site = Site()
+        self.addCleanup(site.close)
+        site.missing.add("feed.js")
+        page = browser().open(site.address + "/", before=FAKE)
+        self.addCleanup(page.close)
+        page.wait_for("document.querySelector('#notice')?.innerText.includes('did not arrive')")
+        site.missing.clear()
+        page.wait_for("document.querySelector('#state')?.dataset.state === 'live'")
+
     def test_no_layout_overflows(self):
         long = "X" * 32
         for dark in (False, True):

@@ -26,8 +26,8 @@ export function setDefaults() {
 
 const grid = () => ({color: variable("--faint-line"), borderColor: variable("--line"), tickLength: rem() * 0.25});
 
-function shorten(seconds) {
-  return seconds === 0 ? "now" : seconds % 60 === 0 && seconds < -60 ? `−${-seconds / 60} min` : `−${-seconds} s`;
+function ago(seconds, oldest_s) {
+  return seconds === 0 ? "now" : seconds % 60 === 0 && oldest_s < -60 ? `−${-seconds / 60} min` : `−${-seconds} s`;
 }
 
 // The 1, 2 or 5 of a decade at or below (rounding Math.floor) or above.
@@ -45,7 +45,7 @@ function width_s(points, now_s) {
   return Math.min(kept_s, Math.max(1, Math.ceil((oldest_s - 1) / 60)) * 60);
 }
 
-// Lines over the last minutes. series: [{key, name, colour (a CSS variable), dash, fill}]; format(value) names a value,
+// Lines over the last minutes. series: [{key, name, colour (a CSS variable), thin, fill}]; format(value) names a value,
 // mark(value) a line of the grid.
 export class TimeChart {
   constructor(canvas, {series, format, mark = format, logarithmic = false, times = true}) {
@@ -63,9 +63,9 @@ export class TimeChart {
     };
     this.chart = new globalThis.Chart(this.canvas, {
       type: "line",
-      data: {datasets: this.series.map(({name, colour, dash, fill}) => ({
-        label: name, data: [], borderColor: variable(colour), backgroundColor: faint(variable(colour), 0.12), borderWidth: Math.max(1.5, rem() * 0.11),
-        borderDash: dash ? [rem() * 0.4, rem() * 0.2] : [], fill: fill ?? false, spanGaps: span_gap_s, borderJoinStyle: "round",
+      data: {datasets: this.series.map(({name, colour, thin, fill}) => ({
+        label: name, data: [], borderColor: variable(colour), backgroundColor: faint(variable(colour), 0.12), borderWidth: Math.max(1, rem() * (thin ? 0.07 : 0.12)),
+        fill: fill ?? false, spanGaps: span_gap_s, borderJoinStyle: "round",
         pointRadius: (context) => (alone(context.dataset.data, context.dataIndex) ? rem() * 0.14 : 0),
         pointBackgroundColor: variable(colour), pointHitRadius: 8, pointHoverRadius: rem() * 0.22,
       }))},
@@ -73,7 +73,7 @@ export class TimeChart {
         parsing: false, normalized: true, interaction: {mode: "index", intersect: false}, layout: {autoPadding: false, padding: {top: rem() * 0.4, right: rem()}},
         scales: {
           x: {type: "linear", min: -kept_s, max: 0, grid: grid(),
-              ticks: {stepSize: 60, display: this.times, padding: rem() * 0.3, maxRotation: 0, callback: shorten}},
+              ticks: {stepSize: 60, display: this.times, padding: rem() * 0.3, maxRotation: 0, callback: (value) => ago(value, this.chart?.options.scales.x.min ?? -kept_s)}},
           y: {type: logarithmic ? "logarithmic" : "linear", beginAtZero: !logarithmic, grid: grid(), suggestedMax: logarithmic ? undefined : 4,
               afterFit: (scale) => { scale.width = rem() * axis_rem; },
               ticks: {maxTicksLimit: 6, callback: (value) => (!logarithmic || decadeOnly(value) ? this.mark(value) : null)}},
@@ -117,7 +117,7 @@ export const requestsChart = (canvas) =>
 export const tradesChart = (canvas) =>
   new TimeChart(canvas, {series: [{key: "trades", name: "trades/s", colour: "--trades", fill: "origin"}], format: perSecond});
 export const latencyChart = (canvas) => new TimeChart(canvas, {
-  series: [{key: "p50", name: "median", colour: "--p50", fill: 1}, {key: "p99", name: "p99", colour: "--p99", dash: true}],
+  series: [{key: "p50", name: "median", colour: "--p50", fill: 1}, {key: "p99", name: "p99", colour: "--p99", thin: true}],
   format: (seconds) => joined(duration(seconds)), mark, logarithmic: true,
 });
 

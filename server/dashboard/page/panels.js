@@ -204,9 +204,10 @@ export function showCommands(history) {
         const first = i === 0 || rows[i - 1].kind !== kind;
         tr.className = ok ? "ok" : "refused";
         tr.cells[0].className = first ? "" : "repeated";
-        [words(kind), ok ? "✓ ok" : `✕ ${words(result)}`, figure(rate ?? NaN), whole(count)].forEach((text, cell) => setText(tr.cells[cell], text));
+        [words(kind), ok ? "✓ ok" : `✕ ${words(result)}`, figure(rate ?? NaN), figure(count)].forEach((text, cell) => setText(tr.cells[cell], text));
+        tr.cells[3].title = whole(count);
       });
   const all = rows.reduce((sum, row) => sum + row.count, 0);
   const refused = rows.reduce((sum, row) => sum + (row.result === "ok" ? 0 : row.count), 0);
-  setText(byId("refused"), all ? `${whole(refused)} refused of ${whole(all)}` : "");
+  setText(byId("refused"), all ? `${figure(refused)} refused of ${figure(all)}` : "");
 }

@@ -50,8 +50,9 @@ export class Poll {
     const now_s = performance.now() / 1000;
     this.failures = error ? this.failures + 1 : 0;
     if (!error) this.answered_s = now_s;
-    // An even beat while all is well: the time that the answer took is part of the pause.
-    const pause_s = error ? Math.min(pause_s_max, 2 ** (this.failures - 1)) : Math.max(0.05, this.every_s - (now_s - began_s));
+    // An even beat while all is well: the time that the answer took is part of the pause. Not all of it, since rates over
+    // a short time jump about.
+    const pause_s = error ? Math.min(pause_s_max, 2 ** (this.failures - 1)) : Math.max(this.every_s / 2, this.every_s - (now_s - began_s));
     this.next_s = now_s + pause_s;
     this.#timer = setTimeout(() => this.#ask(), pause_s * 1000);
     if (error) this.failed(error);

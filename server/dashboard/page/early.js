@@ -1,5 +1,16 @@
-// Light, dark, or as the system has it. A plain script that runs before the page is drawn, so that nothing flashes.
+// A plain script that runs before the page is drawn: the theme (light, dark, or as the system has it), so that nothing
+// flashes; and another try where a part of the page does not arrive, so that a wall which nobody stands at comes back by itself.
 (() => {
+  const reload_ms = 3000;
+  addEventListener("error", (event) => {
+    if (!(event.target instanceof HTMLScriptElement) || event.target.type !== "module") return;  // the charts alone may be missing
+    const notice = document.getElementById("notice");
+    notice.firstElementChild.textContent = "A part of this page did not arrive.";
+    notice.lastElementChild.textContent = "Loading it again.";
+    notice.hidden = false;
+    setTimeout(() => location.reload(), reload_ms);
+  }, {capture: true});  // such events do not bubble
+
   const choices = ["auto", "light", "dark"];
   const system = matchMedia("(prefers-color-scheme: dark)");
   const root = document.documentElement;
