@@ -130,12 +130,16 @@ class Page:
 
     def go(self, address):
         for _ in range(5):
-            self.call("Page.navigate", {"url": address})
-            self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
-            if not any(NETWORK_CHANGED in failure for failure in self._failures()):
-                return
+            failure = self.call("Page.navigate", {"url": address}).get("errorText", "")
+            if failure and NETWORK_CHANGED not in failure:
+                raise AssertionError(f"{address}: {failure}")
+            if not failure:
+                self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
+                if not any(NETWORK_CHANGED in failed for failed in self._failures()):
+                    return
             with self.browser._changed:
                 self.events.clear()
+        raise AssertionError(f"{address}: the machine's network changes all the time")
 
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})

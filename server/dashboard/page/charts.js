@@ -27,7 +27,7 @@ export function setDefaults() {
 const grid = () => ({color: variable("--faint-line"), borderColor: variable("--line"), tickLength: rem() * 0.25});
 
 function ago(seconds, oldest_s) {
-  return seconds === 0 ? "now" : seconds % 60 === 0 && oldest_s < -60 ? `−${-seconds / 60} min` : `−${-seconds} s`;
+  return seconds === 0 ? "now" : oldest_s < -60 ? `−${-seconds / 60} min` : `−${-seconds} s`;
 }
 
 // The 1, 2 or 5 of a decade at or below (rounding Math.floor) or above.
