@@ -17,9 +17,11 @@ using loadgen::StopFlag;
 using loadgen::Unreachable;
 using std::chrono::milliseconds;
 
-constexpr double reply_timeout_s = 10;
+constexpr double reply_timeout_s = 3;
+const StopFlag never{false};  // a request that was sent is waited for, so that its order is known and can be canceled
 constexpr auto pause_min = milliseconds(100), pause_max = milliseconds(5'000);  // between attempts to reach the server
-constexpr auto rest_max = milliseconds(60'000);                                 // of a market that is refused all it asks
+constexpr unsigned misfortunes_borne = 8;                                        // then a market that is refused all it asks rests
+constexpr auto rest_min = milliseconds(250), rest_max = milliseconds(60'000);
 constexpr auto wind_up_max = milliseconds(3'000);                               // whoever stops us does not wait for long
 
 // Sends one document on a connection of its own; returns the reply's, empty where what came is none.
@@ -60,28 +62,25 @@ void TradingFloor::run() {
 
 void TradingFloor::serve(Seat& seat) {
   if (Clock::now() < seat.rests_until) return;
-  if (!ask(seat.market, seat.market.next(), reply_timeout_s, stop_)) return;
-  if (const unsigned misfortunes = seat.market.misfortunes(); misfortunes > 1)
-    seat.rests_until = Clock::now() + std::min(rest_max, milliseconds(500) * (1 << std::min(misfortunes, 8u)));
+  if (!ask(seat.market, seat.market.next(), reply_timeout_s)) return;
+  if (const unsigned misfortunes = seat.market.misfortunes(); misfortunes > misfortunes_borne)
+    seat.rests_until = Clock::now() + std::min(rest_max, rest_min * (1 << std::min(misfortunes - misfortunes_borne, 10u)));
 }
 
 // False where the reply was lost, and the server with it.
-bool TradingFloor::ask(Market& market, const std::vector<Command>& commands, double timeout_s, const StopFlag& stop) {
+bool TradingFloor::ask(Market& market, const std::vector<Command>& commands, double timeout_s) {
   ++requests_;
   std::string why = "its reply makes no sense";
   try {
-    if (const auto answers = read_answers(round_trip(*server_, document_of(commands), timeout_s, stop), commands)) {
+    if (const auto answers = read_answers(round_trip(*server_, document_of(commands), timeout_s, never), commands)) {
       market.answered(*answers);
       return true;
     }
   } catch (const Unreachable& error) {
     why = error.what();
-  } catch (const Interrupted&) {
-    why.clear();
   }
   market.lost();
   ++lost_;
-  if (why.empty()) return false;
   std::fprintf(stderr, "demo-bots: lost the server (%s); trying again\n", why.c_str());
   server_.reset();
   return false;
@@ -120,12 +119,11 @@ void TradingFloor::pause_until(Clock::time_point when) const {
 }
 
 void TradingFloor::wind_up() {
-  const StopFlag never{false};
   const auto deadline = Clock::now() + wind_up_max;
   for (Seat& seat : seats_)
     while (server_ && Clock::now() < deadline) {
       const std::vector<Command>& commands = seat.market.wind_up();
-      if (commands.empty() || !ask(seat.market, commands, 1, never)) break;
+      if (commands.empty() || !ask(seat.market, commands, 1)) break;
     }
 }
 

@@ -45,7 +45,7 @@ class TradingFloor {
   bool over() const { return stop_ || (end_ && Clock::now() >= *end_); }
   void pause_until(Clock::time_point when) const;
   void serve(Seat& seat);
-  bool ask(Market& market, const std::vector<Command>& commands, double timeout_s, const loadgen::StopFlag& stop);
+  bool ask(Market& market, const std::vector<Command>& commands, double timeout_s);
   void await_server();
   void wind_up();
 
