@@ -68,7 +68,7 @@ struct Floor {
 TEST_CASE("two traders trade for a hundred thousand requests within their bounds and their means") {
   Floor floor;
   Market market(options_of(test_seed()));
-  const Price anchor = Price::from_units(145'670'000'00), range = Price::from_units(14'567'000'00 + 40 * market.tick().units());
+  const Price anchor = market.price(), range = Price::from_units(anchor.units() / 50);  // 2 %, eight standard deviations of the walk
   std::uint32_t open_most = 0;
   Price lowest = anchor, highest = anchor;
   for (int i = 0; i < 100'000; ++i) {
@@ -155,6 +155,35 @@ TEST_CASE("a stranger who buys everything is sold more, by new accounts") {
   CHECK(market.accounts_used() < 200);
   CHECK(market.open_orders() <= Market::open_orders_max);
   CHECK(floor.exchange.check_invariants() == "");
+}
+
+TEST_CASE("an order whose cancel was lost is not taken for executed, one that is not open any more is") {
+  Market market(options_of(test_seed()));
+  std::map<OrderId, Shares> shares;
+  // Of an exchange where nothing ever trades, up to the next request that only cancels one order: the taker's.
+  const auto next_lone_cancel = [&] {
+    while (true) {
+      const std::vector<Command>& commands = market.next();
+      if (commands.size() == 1 && std::holds_alternative<CancelOrder>(commands[0])) return std::get<CancelOrder>(commands[0]).order;
+      std::vector<Answer> answers;
+      for (const Command& command : commands) {
+        answers.emplace_back();
+        if (const auto* place = std::get_if<PlaceOrder>(&command)) shares[answers.back().order = shares.size() + 1] = place->shares;
+        if (const auto* cancel = std::get_if<CancelOrder>(&command)) answers.back().canceled = shares.at(cancel->order);
+      }
+      market.answered(answers);
+    }
+  };
+  const std::vector<Answer> refusal{{.refused = true}};
+  const OrderId lost = next_lone_cancel();
+  market.lost();
+  CHECK(next_lone_cancel() == lost);
+  market.answered(refusal);
+  CHECK(market.shares_taken() == 0);
+  const OrderId executed = next_lone_cancel();
+  CHECK(executed != lost);
+  market.answered(refusal);
+  CHECK(Shares::whole(std::int64_t(market.shares_taken())) == shares.at(executed));
 }
 
 TEST_CASE("bots go on where the store was replaced by an empty one") {
