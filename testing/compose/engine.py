@@ -77,7 +77,7 @@ def compose_plugin(folder):
     for path in [source, *source.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
     built = Path(folder) / "docker-compose"
-    run("go", "build", "-o", built, "./cmd", cwd=source)
+    run("go", "build", "-ldflags", f"-X github.com/docker/compose/v2/internal.Version={COMPOSE}", "-o", built, "./cmd", cwd=source)
     shutil.rmtree(source)
     CACHE.mkdir(parents=True, exist_ok=True)
     shutil.move(built, f"{kept}.{os.getpid()}")

@@ -18,7 +18,7 @@ def make(tag, folder, environment):
         bootstrap(root_archive, Path(folder))
     base, postgres = f"{tag}:base", f"{tag}:postgres"
     run("docker", "import", root_archive, base, env=environment)
-    print(f"building the stand-in for the image of PostgreSQL", flush=True)
+    print("building the stand-in for the image of PostgreSQL", flush=True)
     run("docker", "build", "--build-arg", f"BASE={base}", "--tag", postgres, HERE / "postgres", env=environment)
     return base, postgres
 
