@@ -1,0 +1,218 @@
+#include "client/bots/market.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+namespace exchange::bots {
+namespace {
+
+using Ticks = std::int64_t;
+
+constexpr std::int64_t units_per_share = Shares::whole(1).units();
+
+// A step of about a ten-thousandth of the price, as markets have: 0.01 for prices from 100 to 1000.
+Price tick_for(Price anchor) {
+  std::int64_t units = 1;
+  while (units * 10 <= anchor.units() / 10'000) units *= 10;
+  return Price::from_units(units);
+}
+
+constexpr Ticks half_spread = 2, level_step = 2;
+constexpr Ticks skew_max = 20;       // how far an inventory of all the shares granted moves a maker's quotes
+constexpr Ticks taker_reach = 8;     // beyond the price: some levels deep
+constexpr Ticks step_max = 3;        // of the price at a time
+constexpr unsigned take_percent = 30;
+constexpr unsigned requests_between_changes = 200;
+
+}  // namespace
+
+Market::Market(MarketOptions options)
+    : options_(std::move(options)),
+      tick_(tick_for(options_.anchor)),
+      anchor_(options_.anchor.units() / tick_.units()),
+      random_(options_.seed, options_.stream),
+      price_(anchor_),
+      requests_until_change_(requests_between_changes) {
+  ENSURE(options_.anchor >= anchor_min && options_.anchor <= anchor_max);
+}
+
+const std::vector<Command>& Market::next() {
+  request_.clear();
+  intents_.clear();
+  walk();
+  if (create_accounts() || tidy_up() || change_places()) return request_;
+  if (!maker().open.empty() && random_.below(100) < take_percent)
+    take();
+  else
+    quote();
+  return request_;
+}
+
+const std::vector<Command>& Market::wind_up() {
+  request_.clear();
+  intents_.clear();
+  for (Trader& trader : traders_)
+    if (request_.empty()) cancel_all(trader);
+  return request_;
+}
+
+// Half of the time a step to either side, and a pull to the anchor that grows with the distance from it.
+void Market::walk() {
+  if (random_.below(2) == 0) price_ += Ticks(random_.below(2 * step_max + 1)) - step_max;
+  const Ticks range = anchor_ / 10, away = price_ - anchor_;
+  if (Ticks(random_.below(std::uint32_t(range))) < std::abs(away)) price_ -= away > 0 ? 1 : -1;
+  price_ = std::clamp(price_, anchor_ - range, anchor_ + range);
+}
+
+bool Market::create_accounts() {
+  for (Trader& trader : traders_) {
+    if (trader.exists) continue;
+    std::string number = std::to_string(accounts_used_++);
+    if (number.size() < 6) number.insert(0, 6 - number.size(), '0');
+    trader.account = AccountId(options_.account_prefix + number);
+    const Shares shares = Shares::whole(shares_granted);
+    request_ = {CreateAccount{trader.account, cost(shares, options_.anchor)}, PlaceShares{options_.symbol, trader.account, shares}};
+    intents_ = {Intent{&trader, {}}, Intent{&trader, {}}};
+    return true;
+  }
+  return false;
+}
+
+// What must be canceled before anything else is done.
+bool Market::tidy_up() {
+  for (Trader& trader : traders_) {
+    if (!trader.spent) continue;
+    if (trader.open.empty()) {
+      trader = {};
+      return create_accounts();
+    }
+    cancel_all(trader);
+    return true;
+  }
+  cancel_all(taker());
+  return !request_.empty();
+}
+
+bool Market::change_places() {
+  if (requests_until_change_ > 0) {
+    --requests_until_change_;
+    return false;
+  }
+  if (maker().open.empty()) {
+    maker_ = 1 - maker_;
+    requests_until_change_ = requests_between_changes;
+    return false;
+  }
+  cancel_all(maker());
+  return true;
+}
+
+// Buys as often as it sells while its inventory is even; from a quarter of what it was granted, it only does what evens it.
+void Market::take() {
+  const std::int64_t bias = std::clamp(4 * taker().inventory, -shares_granted, shares_granted);
+  const Side side = Ticks(random_.below(std::uint32_t(2 * shares_granted))) < shares_granted - bias ? Side::buy : Side::sell;
+  place(taker(), {.side = side,
+                  .limit = side == Side::buy ? price_ + taker_reach : price_ - taker_reach,
+                  .shares = 5 + std::int64_t(random_.below(116)),
+                  .level = levels});
+  hit_ = side == Side::buy ? Side::sell : Side::buy;
+}
+
+// Replaces one quote.
+void Market::quote() {
+  const Place where = choose_place();
+  const Ticks limit = target(where);
+  for (const Order& own : maker().open) {
+    const bool crossed = own.side != where.side && (where.side == Side::buy ? own.limit <= limit : own.limit >= limit);
+    if (crossed || (own.side == where.side && own.level == where.level)) cancel(maker(), own);
+  }
+  place(maker(), {.side = where.side, .limit = limit, .shares = 10 + std::int64_t(random_.below(91)), .level = where.level});
+}
+
+// The best quote of a side that was just hit, else the one that is missing or farthest off, or (since a stranger's trade shows
+// only when a quote is touched) any.
+Market::Place Market::choose_place() {
+  if (hit_) return {*std::exchange(hit_, {}), 0};
+  const Place any{random_.below(2) == 0 ? Side::buy : Side::sell, random_.below(levels)};
+  if (random_.below(2) == 0) return any;
+  Place worst = any;
+  Ticks worst_off = 0;
+  for (unsigned level = 0; level < levels; ++level)
+    for (const Side side : {Side::buy, Side::sell}) {
+      const Place place{side, level};
+      const Order* const order = quote_at(place);
+      if (order == nullptr) return place;
+      const Ticks off = std::abs(order->limit - target(place));
+      if (off > worst_off) worst_off = off, worst = place;
+    }
+  return worst;
+}
+
+Ticks Market::target(Place place) const {
+  const std::int64_t inventory = std::clamp(traders_[maker_].inventory, -shares_granted, shares_granted);
+  const Ticks middle = price_ - inventory * skew_max / shares_granted;
+  const Ticks away = half_spread + Ticks(place.level) * level_step;
+  return place.side == Side::buy ? middle - away : middle + away;
+}
+
+const Market::Order* Market::quote_at(Place place) const {
+  for (const Order& order : traders_[maker_].open)
+    if (order.side == place.side && order.level == place.level) return &order;
+  return nullptr;
+}
+
+void Market::place(Trader& trader, Order order) {
+  request_.push_back(PlaceOrder{trader.account, options_.symbol, order.side, Shares::whole(order.shares), price_of(order.limit)});
+  intents_.push_back({&trader, order});
+}
+
+void Market::cancel(Trader& trader, const Order& order) {
+  request_.push_back(CancelOrder{trader.account, order.id});
+  intents_.push_back({&trader, order});
+}
+
+void Market::cancel_all(Trader& trader) {
+  for (const Order& order : trader.open) cancel(trader, order);
+}
+
+void Market::answered(std::span<const Answer> answers) {
+  ENSURE(answers.size() == request_.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Answer& answer = answers[i];
+    auto& [trader, order] = intents_[i];
+    if (std::holds_alternative<CancelOrder>(request_[i])) {
+      canceled(*trader, order, answer);
+    } else if (answer.refused) {
+      ++misfortunes_;
+      if (std::holds_alternative<PlaceOrder>(request_[i])) trader->spent = true;
+    } else if (std::holds_alternative<PlaceOrder>(request_[i])) {
+      misfortunes_ = 0;
+      order.id = answer.order;
+      trader->open.push_back(order);
+    }
+  }
+  if (std::holds_alternative<CreateAccount>(request_.front()))
+    intents_.front().trader->exists = std::none_of(answers.begin(), answers.end(), [](const Answer& answer) { return answer.refused; });
+}
+
+void Market::lost() {
+  for (std::size_t i = 0; i < request_.size(); ++i) {
+    Trader& trader = *intents_[i].trader;
+    if (std::holds_alternative<PlaceOrder>(request_[i])) trader.spent = true;
+    for (Order& order : trader.open)
+      if (order.id == intents_[i].order.id) order.doubtful = true;
+  }
+}
+
+// Refused: nothing was open any more, so it was executed, unless it was canceled by a request whose reply was lost.
+void Market::canceled(Trader& trader, const Order& order, const Answer& answer) {
+  const std::int64_t left = answer.refused ? (order.doubtful ? order.shares : 0) : answer.canceled.units() / units_per_share;
+  const std::int64_t executed = order.shares - left;
+  trader.inventory += order.side == Side::buy ? executed : -executed;
+  if (order.level == levels) shares_taken_ += std::uint64_t(executed);
+  std::erase_if(trader.open, [&](const Order& one) { return one.id == order.id; });
+}
+
+}  // namespace exchange::bots

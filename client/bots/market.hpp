@@ -1,0 +1,130 @@
+#pragma once
+// The bots of one symbol: two traders, of whom one makes the market and the other takes from it, by turns. The maker keeps
+// a ladder of quotes on both sides of a price that walks at random round an anchor; the taker crosses the spread now and then.
+// Decides what is asked next and learns from the answers. Does no I/O, reads no clock: the same seed and answers always give
+// the same requests.
+//
+// What keeps it going for ever:
+// - Open orders are bounded: a quote is replaced, not added, and what a taker's order leaves open is canceled at once.
+// - The price is pulled back to its anchor, and never leaves anchor ± 10 %.
+// - The two trade with each other, so together they lose nothing. A trader that has bought much rather sells next, as taker, and as
+//   maker quotes lower; taking turns evens out what the spread brings.
+// - A trader that is refused anything (strangers took its money or its shares, or the store is a new one) cancels what it
+//   has open and goes on as a new account. So does one whose order may or may not have been placed, since the reply was lost; what
+//   such an order leaves in the book is traded away when the price comes by.
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/random.hpp"
+#include "engine/commands.hpp"
+
+namespace exchange::bots {
+
+struct MarketOptions {
+  SymbolName symbol;
+  Price anchor;                // from Market::anchor_min to anchor_max
+  std::string account_prefix;  // digits; the accounts are this and 6 more
+  std::uint64_t seed = 0, stream = 0;
+};
+
+// What the exchange answered to one command.
+struct Answer {
+  bool refused = false;
+  OrderId order = 0;  // of an order placed
+  Shares canceled;    // of an order canceled
+};
+
+class Market {
+ public:
+  static constexpr Price anchor_min = Price::from_units(10'000), anchor_max = Price::whole(1'000'000'000);
+  static constexpr unsigned levels = 5;                        // quotes a side
+  static constexpr unsigned open_orders_max = 2 * levels + 1;  // and one of the taker
+  static constexpr std::int64_t shares_granted = 10'000;       // to each account, and their worth in cash
+
+  explicit Market(MarketOptions options);
+  Market(const Market&) = delete;
+
+  // The commands of the next request: all creations, or all of one account. Never none. answered() or lost() must follow.
+  const std::vector<Command>& next();
+  // One for each command of the last request.
+  void answered(std::span<const Answer> answers);
+  // Nobody knows what became of the last request.
+  void lost();
+  // In place of next(): cancels what one trader has open; empty once nothing is.
+  const std::vector<Command>& wind_up();
+
+  // Accounts and orders refused since the last order was taken: who is refused again and again had better wait.
+  unsigned misfortunes() const { return misfortunes_; }
+
+  // As far as the answers told.
+  std::size_t open_orders() const { return traders_[0].open.size() + traders_[1].open.size(); }
+  std::uint64_t shares_taken() const { return shares_taken_; }
+  std::uint64_t accounts_used() const { return accounts_used_; }
+  Price price() const { return price_of(price_); }
+  Price tick() const { return tick_; }
+
+ private:
+  using Ticks = std::int64_t;
+  struct Order {
+    OrderId id = 0;
+    Side side = Side::buy;
+    Ticks limit = 0;
+    std::int64_t shares = 0;
+    unsigned level = 0;     // its place in the ladder; `levels`: a taker's
+    bool doubtful = false;  // a cancel of it was lost
+  };
+  struct Trader {
+    AccountId account;
+    bool exists = false;
+    bool spent = false;          // to be replaced by a new account
+    std::int64_t inventory = 0;  // shares bought beyond those granted
+    std::vector<Order> open;
+  };
+  // What one command of the last request is about.
+  struct Intent {
+    Trader* trader = nullptr;
+    Order order;
+  };
+
+  Trader& maker() { return traders_[maker_]; }
+  Trader& taker() { return traders_[1 - maker_]; }
+  Price price_of(Ticks ticks) const { return Price::from_units(tick_.units() * ticks); }
+  void walk();
+  bool create_accounts();
+  bool tidy_up();
+  bool change_places();
+  void take();
+  void quote();
+
+  struct Place {
+    Side side;
+    unsigned level;
+  };
+  Place choose_place();
+  Ticks target(Place place) const;
+  const Order* quote_at(Place place) const;
+  void place(Trader& trader, Order order);
+  void cancel(Trader& trader, const Order& order);
+  void cancel_all(Trader& trader);
+  void canceled(Trader& trader, const Order& order, const Answer& answer);
+
+  const MarketOptions options_;
+  const Price tick_;
+  const Ticks anchor_;
+  loadgen::Random random_;
+  Ticks price_;
+  std::array<Trader, 2> traders_;
+  unsigned maker_ = 0;  // of traders_
+  unsigned requests_until_change_;
+  std::optional<Side> hit_;  // the side of the ladder that a taker's order met: its best quote goes first
+  std::uint64_t accounts_used_ = 0, shares_taken_ = 0;
+  unsigned misfortunes_ = 0;
+  std::vector<Command> request_;
+  std::vector<Intent> intents_;
+};
+
+}  // namespace exchange::bots

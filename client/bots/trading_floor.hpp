@@ -1,0 +1,60 @@
+#pragma once
+// Keeps the markets trading: one request at a time, at a steady rate, by turns. Outlives the server: while it is away, tries
+// with growing pauses, and resolves its name again, since a container may come back at another address.
+// Thread: one, the caller's.
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/bots/market.hpp"
+#include "client/bots/symbol_list.hpp"
+#include "client/socket.hpp"
+
+namespace exchange::bots {
+
+struct FloorOptions {
+  std::string connect_to;  // HOST:PORT
+  std::vector<ListedSymbol> symbols;
+  std::string account_prefix;  // digits, other ones in every run
+  std::uint64_t seed = 0;
+  double requests_per_s = 40;
+  std::optional<double> duration_s;  // else until stopped
+};
+
+class TradingFloor {
+ public:
+  TradingFloor(FloorOptions options, const loadgen::StopFlag& stop);
+
+  // Trades until `stop` is set or the time is over, then cancels what is open, as far as the server is there.
+  void run();
+  // "requests=… lost=…": what was done so far.
+  std::string summary() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Seat {
+    Market market;
+    Clock::time_point rests_until;  // after refusals
+    Seat(MarketOptions options) : market(std::move(options)) {}
+  };
+
+  bool over() const { return stop_ || (end_ && Clock::now() >= *end_); }
+  void pause_until(Clock::time_point when) const;
+  void serve(Seat& seat);
+  bool ask(Market& market, const std::vector<Command>& commands, double timeout_s);
+  void await_server();
+  void wind_up();
+
+  const FloorOptions options_;
+  const loadgen::StopFlag& stop_;
+  std::optional<Clock::time_point> end_;
+  std::deque<Seat> seats_;  // markets stay where they are
+  std::optional<loadgen::Address> server_;  // nothing: to be looked for
+  std::uint64_t requests_ = 0, lost_ = 0;
+};
+
+}  // namespace exchange::bots

@@ -1,0 +1,49 @@
+"""Images in place of the official ones, where no registry can be reached: made with debootstrap from Debian's packages."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from engine import CACHE, need, run
+
+HERE = Path(__file__).resolve().parent
+SUITE = "bookworm"
+
+
+def make(tag, folder, environment):
+    """Builds `tag`:base and `tag`:postgres; returns their names."""
+    root_archive = CACHE / f"{SUITE}.tar"
+    if not root_archive.exists():
+        bootstrap(root_archive, Path(folder))
+    base, postgres = f"{tag}:base", f"{tag}:postgres"
+    run("docker", "import", root_archive, base, env=environment)
+    print("building the stand-in for the image of PostgreSQL", flush=True)
+    run("docker", "build", "--build-arg", f"BASE={base}", "--tag", postgres, HERE / "postgres", env=environment)
+    return base, postgres
+
+
+def bootstrap(archive, folder):
+    need("debootstrap", "tar")
+    print(f"making a {SUITE} with debootstrap; it is kept in {CACHE}", flush=True)
+    root = folder / "root"
+    mirror = machine_mirror()
+    run("debootstrap", "--variant=minbase", SUITE, root, *([mirror] if mirror else []))
+    # This machine's way to the packages, such as a proxy; in the stand-in only.
+    proxies = [line for line in run("apt-config", "dump").splitlines() if line.startswith("Acquire::") and "::Proxy" in line]
+    (root / "etc/apt/apt.conf.d/99machine").write_text("".join(line + "\n" for line in proxies))
+    CACHE.mkdir(parents=True, exist_ok=True)
+    run("tar", "--create", "--file", f"{archive}.{os.getpid()}", "--directory", root, ".")
+    os.replace(f"{archive}.{os.getpid()}", archive)
+    shutil.rmtree(root)
+
+
+def machine_mirror():
+    """Where this machine has the suite from; else debootstrap's own default."""
+    listed = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"],
+                            capture_output=True, text=True).stdout
+    for line in listed.splitlines():
+        uri, release, component = line.split()
+        if (release, component) == (SUITE, "main"):
+            return uri
+    return None

@@ -1,0 +1,182 @@
+// The demo bots as their users run them: against the real server, which comes and goes.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "catch.hpp"
+#include "system/server_process.hpp"
+
+using namespace exchange::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "bots-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  fs::path path;
+};
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class Bots {
+ public:
+  Bots(const Folder& folder, std::vector<std::string> arguments) : output_(folder / "bots.out") {
+    arguments.insert(arguments.begin(), (fs::read_symlink("/proc/self/exe").parent_path() / "demo-bots").string());
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) {
+      const int file = ::open(output_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      ::dup2(file, STDOUT_FILENO);
+      ::dup2(file, STDERR_FILENO);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+  }
+  ~Bots() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  int end_with(int signal) {
+    ::kill(pid_, signal);
+    return wait();
+  }
+  std::string output() const { return contents(output_); }
+
+ private:
+  const std::string output_;
+  pid_t pid_ = -1;
+};
+
+// What a query of one number finds in the tables; -1 while they are not there yet.
+std::int64_t count(const std::string& database_path, const char* query) {
+  sqlite3* database = nullptr;
+  std::int64_t result = -1;
+  if (sqlite3_open_v2(database_path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK) {
+    sqlite3_busy_timeout(database, 10'000);
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v2(database, query, -1, &statement, nullptr) == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+      result = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+  }
+  sqlite3_close(database);
+  return result;
+}
+
+constexpr const char* trades = "SELECT count(*) FROM executions";
+constexpr const char* open_orders = "SELECT count(*) FROM orders WHERE open_e8 > 0";
+constexpr const char* accounts = "SELECT count(*) FROM accounts";
+
+// Looks until it is so; a test that waits for ever is ended by its time limit.
+void await(const std::function<bool()>& is_so) {
+  while (!is_so()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+std::string at(const ServerProcess& server) { return "127.0.0.1:" + std::to_string(server.port()); }
+
+}  // namespace
+
+TEST_CASE("bots trade, outlive their server, and clear the book when they are told to end") {
+  const Folder folder;
+  const std::string store = folder / "exchange.db";
+  const std::vector<std::string> arguments{"--store", "sqlite:" + store};
+  auto server = std::make_unique<ServerProcess>(arguments);
+  const unsigned port = server->port();
+  Bots bots(folder, {"--connect", at(*server), "--symbols", "SPY=580,QQQ=500.5,IWM", "--rate", "2000", "--seed", std::to_string(test_seed())});
+  await([&] { return count(store, trades) >= 100; });
+  CHECK(count(store, "SELECT count(DISTINCT symbol) FROM executions") == 3);
+
+  server->kill();
+  const std::int64_t before = count(store, trades);
+  await([&] { return bots.output().find("trying again") != std::string::npos; });
+  server = std::make_unique<ServerProcess>(arguments, port);
+  await([&] { return count(store, trades) >= before + 100; });
+  CHECK(count(store, open_orders) > 0);
+
+  CHECK(bots.end_with(SIGTERM) == 0);
+  CHECK(server->stop() == 0);
+  INFO(bots.output());
+  CHECK(bots.output().find(" lost=1 ") != std::string::npos);
+  CHECK(count(store, open_orders) <= 1);  // the one whose reply was lost
+  CHECK(count(store, accounts) <= 8);     // two a symbol, and one or two in place of those in doubt
+}
+
+TEST_CASE("bots that were killed start again at the same store, whatever is in it") {
+  const Folder folder;
+  const std::string store = folder / "exchange.db";
+  ServerProcess server({"--store", "sqlite:" + store});
+  const std::vector<std::string> arguments{"--connect", at(server), "--symbols", "SPY", "--rate", "2000", "--seed", "7", "--account-prefix", "900"};
+  for (int run = 1; run <= 3; ++run) {  // with one prefix: the ids of the runs before are taken
+    const std::int64_t before = std::max<std::int64_t>(0, count(store, trades));
+    Bots bots(folder, arguments);
+    await([&] { return count(store, trades) >= before + 50; });
+    CHECK(bots.end_with(SIGKILL) == 128 + SIGKILL);
+    await([&] { return count(store, accounts) == 2 * run; });
+  }
+  CHECK(count(store, open_orders) <= 33);
+}
+
+TEST_CASE("bots wait for a server that is not there yet, and end when they are told or when their time is over") {
+  const Folder folder;
+  unsigned port = 0;
+  {
+    ServerProcess server({"--store", "memory:"});
+    port = server.port();
+  }
+  {
+    Bots bots(folder, {"--connect", "127.0.0.1:" + std::to_string(port)});
+    await([&] { return bots.output().find("cannot connect") != std::string::npos; });
+    CHECK(bots.end_with(SIGINT) == 0);
+  }
+  {
+    Bots bots(folder, {"--connect", "127.0.0.1:" + std::to_string(port), "--duration", "300ms"});
+    CHECK(bots.wait() == 0);
+    CHECK(bots.output().find("requests=0 ") != std::string::npos);
+  }
+  ServerProcess server({"--store", "sqlite:" + (folder / "exchange.db")});
+  Bots bots(folder, {"--connect", at(server), "--duration", "500ms", "--rate", "1000"});
+  CHECK(bots.wait() == 0);
+  CHECK(server.stop() == 0);
+  CHECK(count(folder / "exchange.db", accounts) == 8);
+  CHECK(count(folder / "exchange.db", open_orders) == 0);
+}
+
+TEST_CASE("what bots cannot do they refuse, with status 2") {
+  const Folder folder;
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--symbols", "S-Y"}, {"--symbols", "SPY=0"}, {"--rate", "0"}, {"--duration", "soon"},
+                                                    {"--account-prefix", "x"}, {"more"}}) {
+    Bots bots(folder, arguments);
+    CHECK(bots.wait() == 2);
+  }
+}

@@ -1,0 +1,240 @@
+// The bots against the real engine: for as long as one likes, whatever is refused or lost.
+#include "client/bots/market.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "catch.hpp"
+#include "engine/exchange.hpp"
+
+using namespace exchange;
+using namespace exchange::bots;
+
+namespace {
+
+constexpr Timestamp now{1};
+
+MarketOptions options_of(std::uint64_t seed, const char* symbol = "SPY", Price anchor = Price::from_units(145'670'000'00)) {
+  return {.symbol = SymbolName(symbol), .anchor = anchor, .account_prefix = std::string("77") + std::to_string(seed % 1000), .seed = seed, .stream = 1};
+}
+
+Answer answer_of(const Outcome& outcome) {
+  if (const auto* opened = std::get_if<Opened>(&outcome)) return {.order = opened->order};
+  if (const auto* canceled = std::get_if<Canceled>(&outcome)) return {.canceled = canceled->status.canceled};
+  return {.refused = !std::holds_alternative<Created>(outcome)};  // NotInMemory too: the core would find it closed
+}
+
+// An exchange, and what one can see of it from outside.
+struct Floor {
+  Exchange exchange;
+  std::uint64_t self_trades = 0, trades = 0, refused_orders = 0;
+  std::map<OrderId, std::string> owners{};
+
+  std::vector<Answer> apply(const std::vector<Command>& commands) {
+    std::vector<Answer> answers;
+    for (const Command& command : commands) {
+      const Outcome outcome = exchange.apply(command, now);
+      answers.push_back(answer_of(outcome));
+      if (const auto* place = std::get_if<PlaceOrder>(&command)) {
+        refused_orders += answers.back().refused;
+        if (!answers.back().refused) owners[answers.back().order] = place->account.view();
+      }
+    }
+    Rows rows;
+    const ClosedMark mark = exchange.take_changes(rows);
+    for (const ExecutionRow& execution : rows.executions) {
+      ++trades;
+      self_trades += owners.at(execution.buy_order) == owners.at(execution.sell_order);
+    }
+    exchange.release_closed(mark);
+    return answers;
+  }
+  void step(Market& market) { market.answered(apply(market.next())); }
+
+  Exchange::Depth best_ask() const {
+    const auto asks = exchange.depth(SymbolName("SPY"), Side::sell);
+    return asks.empty() ? Exchange::Depth{} : asks.front();
+  }
+  std::uint32_t open_orders(const char* symbol = "SPY") const {
+    std::uint32_t orders = 0;
+    for (const Side side : {Side::buy, Side::sell})
+      for (const Exchange::Depth& level : exchange.depth(SymbolName(symbol), side)) orders += level.orders;
+    return orders;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("two traders trade for a hundred thousand requests within their bounds and their means") {
+  Floor floor;
+  Market market(options_of(test_seed()));
+  const Price anchor = market.price(), range = Price::from_units(anchor.units() / 50);  // 2 %, eight standard deviations of the walk
+  std::uint32_t open_most = 0;
+  Price lowest = anchor, highest = anchor;
+  for (int i = 0; i < 100'000; ++i) {
+    floor.step(market);
+    open_most = std::max(open_most, floor.open_orders());
+    for (const Side side : {Side::buy, Side::sell})
+      for (const Exchange::Depth& level : floor.exchange.depth(SymbolName("SPY"), side)) {
+        lowest = std::min(lowest, level.price);
+        highest = std::max(highest, level.price);
+      }
+  }
+  CHECK(floor.exchange.check_invariants() == "");
+  CHECK(open_most <= Market::open_orders_max);
+  CHECK(open_most >= 2 * Market::levels);
+  CHECK(lowest.units() >= anchor.units() - range.units());
+  CHECK(highest.units() <= anchor.units() + range.units());
+  CHECK(lowest < highest);
+  CHECK(floor.trades > 20'000);
+  CHECK(floor.self_trades == 0);
+  CHECK(floor.refused_orders == 0);
+  CHECK(market.accounts_used() == 2);
+  CHECK(market.open_orders() >= floor.open_orders());
+}
+
+TEST_CASE("the same seed makes the same requests and trades") {
+  Floor one, two, other;
+  Market market_one(options_of(5)), market_two(options_of(5)), market_other(options_of(6));
+  for (int i = 0; i < 3'000; ++i) {
+    one.step(market_one);
+    two.step(market_two);
+    other.step(market_other);
+  }
+  CHECK(one.exchange.totals().digest == two.exchange.totals().digest);
+  CHECK(one.exchange.totals().digest != other.exchange.totals().digest);
+}
+
+TEST_CASE("open orders stay bounded where replies are lost, before and after the server acted on them") {
+  Floor floor;
+  Market market(options_of(test_seed()));
+  loadgen::Random random(test_seed(), 9);
+  unsigned losses = 0;
+  std::uint32_t open_most = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const std::vector<Command>& commands = market.next();
+    const std::uint32_t chance = random.below(400);
+    if (chance > 1) {
+      market.answered(floor.apply(commands));
+    } else {
+      if (chance == 1) floor.apply(commands);
+      market.lost();
+      ++losses;
+    }
+    open_most = std::max(open_most, floor.open_orders());
+  }
+  INFO(losses << " losses");
+  CHECK(floor.exchange.check_invariants() == "");
+  CHECK(losses > 300);
+  CHECK(open_most <= 3 * Market::open_orders_max);
+  CHECK(market.accounts_used() <= 2 + losses);
+  CHECK(floor.trades > 20'000);
+}
+
+TEST_CASE("what a run that was killed left in the book is traded away by the next") {
+  Floor floor;
+  for (std::uint64_t run = 0; run < 20; ++run) {
+    Market market(options_of(test_seed() % 1'000'000 * 1000 + run));
+    for (int i = 0; i < 5'000; ++i) floor.step(market);
+    REQUIRE(floor.open_orders() <= 4 * Market::open_orders_max);
+  }
+  CHECK(floor.exchange.check_invariants() == "");
+}
+
+TEST_CASE("a stranger who buys everything is sold more, by new accounts") {
+  Floor floor;
+  Market market(options_of(test_seed()));
+  floor.apply({CreateAccount{AccountId("1"), Cash::whole(1'000'000'000'000)}});
+  for (int i = 0; i < 20'000; ++i) {
+    floor.step(market);
+    const Exchange::Depth best = floor.best_ask();
+    if (best.orders > 0) floor.apply({PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::buy, Shares::whole(20), best.price}});
+  }
+  CHECK(floor.exchange.position(AccountId("1"), SymbolName("SPY")) > Shares::whole(10 * Market::shares_granted));
+  CHECK(market.accounts_used() > 10);
+  CHECK(market.accounts_used() < 200);
+  CHECK(market.open_orders() <= Market::open_orders_max);
+  CHECK(floor.exchange.check_invariants() == "");
+}
+
+TEST_CASE("an order whose cancel was lost is not taken for executed, one that is not open any more is") {
+  Market market(options_of(test_seed()));
+  std::map<OrderId, Shares> shares;
+  // Of an exchange where nothing ever trades, up to the next request that only cancels one order: the taker's.
+  const auto next_lone_cancel = [&] {
+    while (true) {
+      const std::vector<Command>& commands = market.next();
+      if (commands.size() == 1 && std::holds_alternative<CancelOrder>(commands[0])) return std::get<CancelOrder>(commands[0]).order;
+      std::vector<Answer> answers;
+      for (const Command& command : commands) {
+        answers.emplace_back();
+        if (const auto* place = std::get_if<PlaceOrder>(&command)) shares[answers.back().order = shares.size() + 1] = place->shares;
+        if (const auto* cancel = std::get_if<CancelOrder>(&command)) answers.back().canceled = shares.at(cancel->order);
+      }
+      market.answered(answers);
+    }
+  };
+  const std::vector<Answer> refusal{{.refused = true}};
+  const OrderId lost = next_lone_cancel();
+  market.lost();
+  CHECK(next_lone_cancel() == lost);
+  market.answered(refusal);
+  CHECK(market.shares_taken() == 0);
+  const OrderId executed = next_lone_cancel();
+  CHECK(executed != lost);
+  market.answered(refusal);
+  CHECK(Shares::whole(std::int64_t(market.shares_taken())) == shares.at(executed));
+}
+
+TEST_CASE("bots go on where the store was replaced by an empty one") {
+  Floor before, after;
+  Market market(options_of(test_seed()));
+  for (int i = 0; i < 1'000; ++i) before.step(market);
+  for (int i = 0; i < 1'000; ++i) after.step(market);
+  CHECK(after.trades > 100);
+  CHECK(after.open_orders() <= Market::open_orders_max);
+  CHECK(market.accounts_used() == 4);
+}
+
+TEST_CASE("account ids that are taken are passed over") {
+  Floor floor;
+  Market first(options_of(3)), second(options_of(3));
+  for (int i = 0; i < 100; ++i) floor.step(first);
+  REQUIRE(first.accounts_used() == 2);
+  unsigned most = 0;
+  for (int i = 0; i < 100; ++i) {
+    floor.step(second);
+    most = std::max(most, second.misfortunes());
+  }
+  CHECK(second.accounts_used() == 4);
+  CHECK(second.misfortunes() == 0);
+  CHECK(most > 0);
+}
+
+TEST_CASE("who is refused everything counts its misfortunes") {
+  Market market(options_of(3));
+  for (int i = 0; i < 10; ++i) market.answered(std::vector<Answer>(market.next().size(), Answer{.refused = true}));
+  CHECK(market.misfortunes() >= 10);
+}
+
+TEST_CASE("winding up leaves nothing of the bots in the book") {
+  Floor floor;
+  Market market(options_of(test_seed()));
+  for (int i = 0; i < 777; ++i) floor.step(market);
+  REQUIRE(floor.open_orders() > 0);
+  for (auto* commands = &market.wind_up(); !commands->empty(); commands = &market.wind_up()) market.answered(floor.apply(*commands));
+  CHECK(floor.open_orders() == 0);
+  CHECK(market.open_orders() == 0);
+}
+
+TEST_CASE("prices from a fraction of a cent to a thousand million keep their distance from zero and from the limit") {
+  for (const Price anchor : {Market::anchor_min, Price::from_units(123'456), Price::from_units(99'999'999), Price::whole(7), Market::anchor_max}) {
+    Floor floor;
+    Market market(options_of(test_seed(), "X", anchor));
+    for (int i = 0; i < 3'000; ++i) floor.step(market);
+    INFO("anchor " << to_string(anchor) << ", tick " << to_string(market.tick()));
+    CHECK(floor.trades > 300);
+    CHECK(floor.refused_orders == 0);
+    CHECK(floor.exchange.check_invariants() == "");
+  }
+}
