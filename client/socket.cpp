@@ -90,18 +90,18 @@ Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& 
 
 std::string converse(int socket, const std::string& peer, std::string_view request, double timeout_s, const StopFlag& stop,
                      const std::function<bool(std::string_view)>& is_complete) {
-  const auto fail = [&](const std::string& why) { throw NoReply("no reply from " + peer + ": " + why); };
+  const auto ended = [&](const std::string& why) { throw ConnectionEnded("no reply from " + peer + ": " + why); };
   std::string reply;
   char bytes[4096];
   while (true) {
-    if (!wait_for(socket, request.empty() ? POLLIN : POLLIN | POLLOUT, timeout_s, stop)) fail("timeout");
+    if (!wait_for(socket, request.empty() ? POLLIN : POLLIN | POLLOUT, timeout_s, stop)) throw NoReply("no reply from " + peer + ": timeout");
     if (!request.empty()) {
       const ssize_t sent = ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
       if (sent > 0) request.remove_prefix(std::size_t(sent));
     }
     const ssize_t received = ::recv(socket, bytes, sizeof bytes, 0);
-    if (received == 0) fail("it closed the connection");
-    if (received < 0 && errno != EAGAIN && errno != EINTR) fail(std::strerror(errno));
+    if (received == 0) ended("it closed the connection");
+    if (received < 0 && errno != EAGAIN && errno != EINTR) ended(std::strerror(errno));
     if (received > 0) reply.append(bytes, std::size_t(received));
     if (is_complete(reply)) return reply;
   }

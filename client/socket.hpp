@@ -22,6 +22,10 @@ struct Unreachable : std::runtime_error {
 struct NoReply : Unreachable {
   using Unreachable::Unreachable;
 };
+// … because the connection ended.
+struct ConnectionEnded : NoReply {
+  using NoReply::NoReply;
+};
 // The user wants us to stop.
 struct Interrupted : std::exception {};
 

@@ -143,12 +143,13 @@ class Parser {
     std::string text = error.what();
     const bool too_much = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError);
     if (too_much && app == &app_ && !app_.remaining().empty()) {
-      const std::string& word = app_.remaining().front();
+      const std::string word = app_.remaining().front();
       text = word.starts_with('-') ? "there is no option '" + word + "'" : "there is no command '" + word + "'" + suggestion(word);
       return text + "; " + (place_ == Place::shell ? "'help' lists them" : "--help lists them");
     }
     if (too_much) text = "'" + app_.remaining(true).front() + "' is too much";
-    return app == &app_ ? text : text + "\nusage: " + synopsis_of(name_of(app));
+    const bool bad_value = error.get_exit_code() == int(CLI::ExitCodes::ValidationError);
+    return app == &app_ || bad_value ? text : text + "\nusage: " + synopsis_of(name_of(app));
   }
 
  private:
@@ -244,7 +245,7 @@ class Parser {
   void add_symbol(CLI::App* app) { add_word(app, "SYM", "symbol", 0); }
   void add_word(CLI::App* app, const std::string& name, const std::string& text, std::size_t index) { app->add_option(name, words_[index], text)->required(); }
 
-  // "; did you mean 'buy'?" where one letter or two make a command of it.
+  // " (did you mean 'buy'?)" where one letter or two make a command of it.
   std::string suggestion(const std::string& word) const {
     std::string best;
     std::size_t least = 3;
@@ -255,7 +256,7 @@ class Parser {
         best = sub->get_name();
       }
     }
-    return best.empty() ? "" : ", did you mean '" + best + "'?";
+    return best.empty() ? "" : " (did you mean '" + best + "'?)";
   }
   // Letters to insert, remove, replace or swap with the next.
   static std::size_t edits(const std::string& from, const std::string& to) {

@@ -6,12 +6,12 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
-#include <cerrno>
 #include <cstring>
 
 #include "client/ask.hpp"
 #include "client/cli/answers.hpp"
 #include "client/cli/options.hpp"
+#include "client/cli/text.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -58,10 +58,6 @@ std::string advice(const char* option) {
          option + " HOST:PORT names another.";
 }
 
-bool is_blank(const char* bytes, std::size_t size) {
-  return std::all_of(bytes, bytes + size, [](char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; });
-}
-
 }  // namespace
 
 Descriptor connect_any(const std::string& host_and_port, const char* option, double timeout_s, const StopFlag& stop) {
@@ -79,31 +75,27 @@ Descriptor connect_any(const std::string& host_and_port, const char* option, dou
 }
 
 void XmlPort::connect() {
-  if (!open()) socket_ = connect_any(address_, "--connect", timeout_s_, stop_);
+  if (socket_) loadgen::reset_on_close(socket_.number());  // a long script must not run out of ports
+  socket_ = connect_any(address_, "--connect", timeout_s_, stop_);
 }
 
-// A server that was restarted, or that closes after each reply, has closed it meanwhile. To find that out only after an order is
-// on its way would leave open whether it was executed.
-bool XmlPort::open() const {
-  if (!socket_) return false;
-  char bytes[256];
-  ssize_t received = 0;
-  while ((received = ::recv(socket_.number(), bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
-    if (!is_blank(bytes, std::size_t(received))) return false;  // nobody asked for that
-  return received < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-}
-
-std::string XmlPort::ask(std::string_view document) {
+std::string XmlPort::ask(std::string_view document, Kind kind) {
+  if (kind == Kind::question && socket_) try {
+      return ask_on_connection(document);
+    } catch (const loadgen::ConnectionEnded&) {
+    }
   connect();
-  try {
-    return loadgen::ask(socket_.number(), address_, document, timeout_s_, stop_);
-  } catch (const loadgen::NotAReply& error) {
-    socket_.close();
-    throw NotUnderstood(error.what());
-  } catch (...) {  // a reply that comes later must not be taken for that to the next request
-    socket_.close();
-    throw;
-  }
+  return ask_on_connection(document);
+}
+
+std::string XmlPort::ask_on_connection(std::string_view document) try {
+  return loadgen::ask(socket_.number(), address_, document, timeout_s_, stop_);
+} catch (const loadgen::NotAReply& error) {
+  socket_.close();
+  throw NotUnderstood(printable(error.what()));
+} catch (...) {  // a reply that comes later must not be taken for that to the next request
+  socket_.close();
+  throw;
 }
 
 HttpAnswer http_get(const std::string& address, const std::string& target, double timeout_s, const StopFlag& stop) {

@@ -13,17 +13,18 @@ namespace exchange::cli {
 // Connects to the first address of HOST:PORT that answers. `option` names the port, for the sentence: "--connect" or "--http".
 loadgen::Descriptor connect_any(const std::string& host_and_port, const char* option, double timeout_s, const loadgen::StopFlag& stop);
 
-// One connection, opened when it is first needed, and again after the server has closed it.
+// What changes something is sent on a connection opened for it: one that was left open may have been closed by the server meanwhile,
+// and then nobody could tell whether it was still read. A question may be asked again.
 class XmlPort {
  public:
+  enum class Kind { change, question };
   XmlPort(std::string address, double timeout_s, const loadgen::StopFlag& stop) : address_(std::move(address)), timeout_s_(timeout_s), stop_(stop) {}
-  // The reply's document. NoReply: whether the request was executed is not known.
-  std::string ask(std::string_view document);
-  // Opens the connection where there is none.
+  // The reply's document. NoReply: whether the request was executed is not known. Throws NotUnderstood too.
+  std::string ask(std::string_view document, Kind kind);
   void connect();
 
  private:
-  bool open() const;
+  std::string ask_on_connection(std::string_view document);
 
   const std::string address_;
   const double timeout_s_;

@@ -18,13 +18,22 @@ struct Runner::Step {
   const Settings& settings;
   std::ostream& out = runner.console_.out;
   int status = exit_ok;
+  bool in_doubt = false;  // a change is on its way
 
   const std::string& account() const {
     const std::string& account = checked_account(settings.account);
     runner.accounts_seen_.insert(account);
     return account;
   }
-  std::vector<Answer> answers(const std::string& document, std::size_t asked) { return read_answers(runner.ask(document, settings), asked); }
+  std::vector<Answer> change(const std::string& document, std::size_t asked) {
+    in_doubt = true;
+    const std::string reply = runner.ask(document, XmlPort::Kind::change, settings);
+    in_doubt = false;
+    return read_answers(reply, asked);
+  }
+  std::vector<Answer> question(const std::string& document, std::size_t asked) {
+    return read_answers(runner.ask(document, XmlPort::Kind::question, settings), asked);
+  }
   const NewOrder* terms_of(const std::string& order) const {
     const auto found = runner.known_orders_.find(order);
     return found == runner.known_orders_.end() ? nullptr : &found->second;
@@ -43,7 +52,7 @@ struct Runner::Step {
   }
 
   void operator()(const NewAccount& created) {
-    const Answer answer = answers(document_of(created), 1).front();
+    const Answer answer = change(document_of(created), 1).front();
     if (refused(answer, "account " + created.account)) return;
     expect(answer, "created");
     runner.accounts_seen_.insert(created.account);
@@ -51,7 +60,7 @@ struct Runner::Step {
   }
 
   void operator()(const NewSymbol& created) {
-    const std::vector<Answer> all = answers(document_of(created), std::max<std::size_t>(1, created.holdings.size()));
+    const std::vector<Answer> all = change(document_of(created), std::max<std::size_t>(1, created.holdings.size()));
     for (std::size_t i = 0; i < all.size(); ++i) {
       const NewSymbol::Holding* const holding = created.holdings.empty() ? nullptr : &created.holdings[i];
       const std::string what = "symbol " + created.symbol;
@@ -64,14 +73,14 @@ struct Runner::Step {
 
   // How much of it was executed only a query tells, and that needs the id of the order.
   void operator()(const NewOrder& order) {
-    const Answer opened = answers(document_of(order, account()), 1).front();
+    const Answer opened = change(document_of(order, account()), 1).front();
     const std::string what = std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares + " " + order.symbol + " @ " + order.limit;
     if (refused(opened, what)) return;
     expect(opened, "opened");
     runner.known_orders_[opened.id] = order;
     runner.symbols_seen_.insert(order.symbol);
     try {
-      const Answer state = answers(document_of(ShowOrders{{opened.id}}, settings.account), 1).front();
+      const Answer state = question(document_of(ShowOrders{{opened.id}}, settings.account), 1).front();
       if (refused(state, "order " + opened.id)) return;
       expect(state, "status");
       say(sentence(opened.id, state.order, &order));
@@ -82,7 +91,7 @@ struct Runner::Step {
   }
 
   void operator()(const CancelOrders& cancel) {
-    const std::vector<Answer> all = answers(document_of(cancel, account()), cancel.orders.size());
+    const std::vector<Answer> all = change(document_of(cancel, account()), cancel.orders.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string& order = cancel.orders[i];
       if (refused(all[i], "order " + order)) continue;
@@ -92,7 +101,7 @@ struct Runner::Step {
   }
 
   void operator()(const ShowOrders& query) {
-    const std::vector<Answer> all = answers(document_of(query, account()), query.orders.size());
+    const std::vector<Answer> all = question(document_of(query, account()), query.orders.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string& order = query.orders[i];
       if (refused(all[i], "order " + order)) continue;
@@ -143,17 +152,15 @@ int Runner::run(const Command& command, const Settings& settings) {
     console_.err << label_ << what << std::endl;
     return status;
   };
+  Step step{*this, settings};
   try {
-    Step step{*this, settings};
     std::visit(step, command);
     console_.out.flush();
     return step.status;
   } catch (const Mistake& error) {
     return fail(error.what(), exit_usage);
   } catch (const NoReply& error) {
-    const bool changes = std::holds_alternative<NewAccount>(command) || std::holds_alternative<NewSymbol>(command) ||
-                         std::holds_alternative<NewOrder>(command) || std::holds_alternative<CancelOrders>(command);
-    return fail(std::string(error.what()) + (changes ? "\nWhether the exchange has done it is not known: 'status' tells." : ""), exit_unreachable);
+    return fail(std::string(error.what()) + (step.in_doubt ? "\nWhether the exchange has done it is not known: 'status' tells." : ""), exit_unreachable);
   } catch (const Unreachable& error) {
     return fail(error.what(), exit_unreachable);
   } catch (const NotUnderstood& error) {
@@ -201,9 +208,9 @@ int Runner::refused(const std::string& what, const std::string& why) {
   return exit_refused;
 }
 
-std::string Runner::ask(const std::string& document, const Settings& settings) {
+std::string Runner::ask(const std::string& document, XmlPort::Kind kind, const Settings& settings) {
   if (settings.xml) console_.out << "> " << document << std::endl;
-  const std::string reply = xml_port_.ask(document);
+  const std::string reply = xml_port_.ask(document, kind);
   if (settings.xml) {
     const std::size_t end = reply.find_last_not_of(" \r\n\t") + 1;
     console_.out << std::string_view(reply).substr(0, end) << std::endl;

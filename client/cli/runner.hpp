@@ -38,7 +38,7 @@ class Runner {
   struct Step;  // one command under way
 
   int refused(const std::string& what, const std::string& why);
-  std::string ask(const std::string& document, const Settings& settings);
+  std::string ask(const std::string& document, XmlPort::Kind kind, const Settings& settings);
 
   Settings settings_;
   Console& console_;

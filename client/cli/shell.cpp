@@ -40,8 +40,9 @@ class History {
     stifle_history(int(history_lines_max));
     if (!file_.empty()) read_history(file_.c_str());
   }
-  void add(const std::string& line) {
-    if (line.find_first_not_of(" \t") == std::string::npos || line == last_) return;
+  void add(std::string line) {
+    line.erase(line.find_last_not_of(" \t") + 1);  // completion leaves a blank
+    if (line.empty() || line == last_) return;
     last_ = line;
     add_history(line.c_str());
     write();
