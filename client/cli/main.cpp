@@ -23,6 +23,7 @@ void stop_on_signals() {
   action.sa_handler = [](int signal) {
     last_signal = signal;
     if (stop_flag.exchange(true)) ::_exit(128 + signal);  // asked twice: something hangs, such as the look-up of a name
+    interrupt_reading();
   };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }

@@ -130,7 +130,7 @@ struct Runner::Step {
     show("/api/trades?sym=" + checked_symbol(trades.symbol) + "&limit=" + std::to_string(trades.count), trades_view);
   }
   void operator()(const ShowSymbols&) { show("/api/symbols", symbols_view); }
-  void operator()(const Watch& command) { status = watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_); }
+  void operator()(const Watch& command) { watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_); }
 
   void operator()(const UseAccount& use) {
     if (use.account) {
@@ -159,6 +159,8 @@ int Runner::run(const Command& command, const Settings& settings) {
     return step.status;
   } catch (const Mistake& error) {
     return fail(error.what(), exit_usage);
+  } catch (const Refused& error) {
+    return fail(error.what(), exit_refused);
   } catch (const NoReply& error) {
     return fail(std::string(error.what()) + (step.in_doubt ? "\nWhether the exchange has done it is not known: 'status' tells." : ""), exit_unreachable);
   } catch (const Unreachable& error) {

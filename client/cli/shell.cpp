@@ -2,8 +2,10 @@
 
 #include <editline/readline.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +16,47 @@ namespace {
 namespace fs = std::filesystem;
 
 Runner* completing = nullptr;  // the shell's: libedit hands its callbacks nothing
+
+// A signal between the prompt and read(2) would leave read(2) waiting for a key. Once armed it is interrupted until somebody notices.
+class Interrupter {
+ public:
+  Interrupter() {
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    sigaction(SIGALRM, &action, nullptr);
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGALRM;
+    there_ = ::timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+  }
+  ~Interrupter() {
+    if (there_) ::timer_delete(timer_);
+  }
+  Interrupter(const Interrupter&) = delete;
+  Interrupter& operator=(const Interrupter&) = delete;
+  void arm() {
+    constexpr long every_ns = 20'000'000;
+    const itimerspec times{.it_interval = {0, every_ns}, .it_value = {0, every_ns}};
+    if (there_) ::timer_settime(timer_, 0, &times, nullptr);
+  }
+
+ private:
+  timer_t timer_{};
+  bool there_ = false;
+};
+std::atomic<Interrupter*> interrupter = nullptr;  // while a line is read
+
+// A line; nothing at Ctrl-D and after a signal.
+std::optional<std::string> read_line(const std::string& prompt) {
+  Interrupter own;
+  interrupter = &own;
+  char* const typed = ::readline(prompt.c_str());
+  interrupter = nullptr;
+  if (typed == nullptr) return {};
+  std::string line = typed;
+  std::free(typed);
+  return line;
+}
 
 char* copy_of(const std::string& text) { return ::strdup(text.c_str()); }
 
@@ -70,6 +113,10 @@ std::string prompt(const Settings& settings, Style style) {
 
 }  // namespace
 
+void interrupt_reading() {
+  if (Interrupter* const reading = interrupter) reading->arm();
+}
+
 int run_script(Runner& runner, std::istream& lines) {
   int status = exit_ok;
   std::size_t number = 0;
@@ -90,19 +137,18 @@ int run_shell(Runner& runner, loadgen::StopFlag& stop, const volatile std::sig_a
   console.out << "The exchange at " << runner.settings().connect << ". 'help' lists the commands, Tab completes them, Ctrl-D leaves." << std::endl;
   runner.connect();
   while (!runner.has_quit()) {
-    char* const typed = ::readline(prompt(runner.settings(), console.style).c_str());
-    if (typed == nullptr) {
+    const std::optional<std::string> line = read_line(prompt(runner.settings(), console.style));
+    if (!line) {
       console.out << std::endl;
       if (!stop) return exit_ok;  // Ctrl-D
       if (last_signal != SIGINT) return 128 + last_signal;
       stop = false;
       continue;
     }
-    const std::string line = typed;
-    std::free(typed);
-    history.add(line);
+    stop = false;
+    history.add(*line);
     try {
-      runner.run_line(line);
+      runner.run_line(*line);
     } catch (const loadgen::Interrupted&) {
       console.out << std::endl;
       if (last_signal != SIGINT) return 128 + last_signal;

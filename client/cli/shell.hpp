@@ -15,6 +15,9 @@ int run_script(Runner& runner, std::istream& lines);
 // On the terminal of stdin. `stop` is set by signals: SIGINT ends what is under way and brings the prompt back.
 int run_shell(Runner& runner, loadgen::StopFlag& stop, const volatile std::sig_atomic_t& last_signal);
 
+// For handlers of signals: ends the reading of a line, also where the signal came a moment before it began.
+void interrupt_reading();
+
 // What may stand in place of the last word of `line`, sorted: commands and options, symbols, own orders of the session, accounts.
 std::vector<std::string> completions(const std::string& line, Runner& runner);
 

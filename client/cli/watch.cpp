@@ -47,7 +47,7 @@ class Watcher {
   Watcher(const Watch& command, const std::string& address, double timeout_s, Console& console, const loadgen::StopFlag& stop)
       : command_(command), console_(console), feed_(address, timeout_s, stop) {}
 
-  int run() {
+  void run() {
     for (const std::string& symbol : command_.symbols) {
       const bool asked = std::any_of(watched_.begin(), watched_.end(), [&](const Watched& one) { return one.symbol == symbol; });
       if (asked) continue;
@@ -56,10 +56,9 @@ class Watcher {
     }
     while (!complete()) {
       const std::optional<std::string> message = feed_.next(look_up_s);
-      if (message && !take(parse_json(*message))) return exit_refused;
+      if (message) take(parse_json(*message));
       if (canvas_ && size_ != terminal_size()) draw();
     }
-    return exit_ok;
   }
 
  private:
@@ -72,26 +71,20 @@ class Watcher {
   bool complete() const { return command_.count > 0 && updates_ >= command_.count; }
   void subscribe(const std::string& symbol) { feed_.send("{\"subscribe\":\"" + symbol + "\"}"); }
 
-  // False: refused, and said so.
-  bool take(const Json& message) {
-    if (text_field(message, "type") == "error") {
-      canvas_.reset();
-      console_.err << "exchange-cli: " << text_field(message, "error") << std::endl;
-      return false;
-    }
+  void take(const Json& message) {
+    if (text_field(message, "type") == "error") throw Refused(text_field(message, "error"));
     const std::string symbol = text_field(message, "symbol");
     const auto found = std::find_if(watched_.begin(), watched_.end(), [&](const Watched& one) { return one.symbol == symbol; });
-    if (found == watched_.end()) return true;
+    if (found == watched_.end()) return;
     const bool knew = found->market.known();
     if (!found->market.apply(message)) {
       if (knew) subscribe(symbol);
-      return true;
+      return;
     }
     if (console_.live)
       show_picture();
     else
       show_lines(*found);
-    return true;
   }
 
   void show_lines(Watched& watched) {
@@ -169,9 +162,9 @@ std::vector<std::string> picture(const std::vector<std::pair<std::string, const 
   return lines;
 }
 
-int watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop) {
+void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop) {
   for (const std::string& symbol : command.symbols) checked_symbol(symbol);
-  return Watcher(command, http_address, timeout_s, console, stop).run();
+  Watcher(command, http_address, timeout_s, console, stop).run();
 }
 
 }  // namespace exchange::cli

@@ -7,8 +7,11 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +71,17 @@ struct Market {
   ServerProcess server;
 };
 
+// What is read over HTTP follows a commit by some milliseconds: asks until the answer has `text`.
+std::string eventually(const Market& market, const std::string& words, const std::string& text) {
+  const auto hangs = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (true) {
+    const Ran ran = market.run(words);
+    if (ran.status == 0 && ran.out.find(text) != std::string::npos) return ran.out;
+    INFO(words << ": " << ran.out << ran.err);
+    REQUIRE(std::chrono::steady_clock::now() < hangs);
+  }
+}
+
 // Takes connections and never says anything.
 struct SilentServer {
   SilentServer() {
@@ -125,6 +139,14 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   void type(const std::string& keys) { REQUIRE(::write(master_, keys.data(), keys.size()) == ssize_t(keys.size())); }
+  // After a prompt. It is shown a moment before the terminal hands keys on one by one, and until then Ctrl-D is not the shell's to see.
+  void type_at_prompt(const std::string& keys) {
+    termios mode{};
+    do {
+      REQUIRE(::tcgetattr(master_, &mode) == 0);
+    } while ((mode.c_lflag & ICANON) != 0 && ::poll(nullptr, 0, 1) == 0);
+    type(keys);
+  }
   // All that is shown from the last await() on, up to `text`. Fails where it does not come.
   std::string await(const std::string& text) {
     while (seen_.find(text) == std::string::npos) {
@@ -221,6 +243,71 @@ TEST_CASE("the exit status tells a refusal from a mistake and from a server that
   CHECK(cli("buy --help").out.find("Usage: exchange-cli buy SYM SHARES PRICE\n") != std::string::npos);
 }
 
+TEST_CASE("account, book, trades and symbols of a real server") {
+  const Market market;
+  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\nbuy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n").status == 0);
+  const std::string account = eventually(market, "-a 1 status", "60");
+  CHECK_THAT(account, contains_text("account 1\nbalance 85433 free, 8740.2 reserved by open orders\n"));
+  CHECK_THAT(account, contains_text("SPY         40         0\n"));
+  CHECK_THAT(account, contains_text("    1  buy   SPY        100  145.67    60  20"));
+  CHECK(eventually(market, "book SPY", "150.5") == "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n     1      60  145.67  150.5      10       1\n");
+  CHECK_THAT(eventually(market, "trades SPY", "145.67"), contains_text("      40  145.67  sell           1           2\n"));
+  CHECK(eventually(market, "symbols", "150.5") ==
+        "SYMBOL     BID    ASK    LAST  TRADES  TRADED  OPEN ORDERS  SHARES\n"
+        "SPY     145.67  150.5  145.67       1      40            2     500\n");
+  for (const char* words : {"book NONE", "trades NONE", "watch NONE", "-a 99 status"}) {
+    const Ran ran = market.run(words);
+    INFO(words << ": " << ran.out << ran.err);
+    CHECK(ran.status == 1);
+    CHECK_THAT(ran.err, contains_text("exchange-cli: "));
+  }
+}
+
+TEST_CASE("watch tells trades and best prices of a real server as they happen") {
+  const Market market;
+  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
+  eventually(market, "book SPY", "145.67");
+  const std::string command = "'" + binary() + "' " + market.http() + "watch SPY -n 3";
+  FILE* const lines = ::popen(command.c_str(), "r");
+  REQUIRE(lines != nullptr);
+  const auto next = [&] {
+    char line[256] = "";
+    return std::string(std::fgets(line, sizeof line, lines) == nullptr ? "" : line);
+  };
+  CHECK(next() == "top SPY 145.67 100 - -\n");
+  CHECK(market.run("--account 1 sell SPY 40 145").status == 0);
+  CHECK_THAT(next(), contains_text("trade SPY 145.67 40 sell 20"));
+  CHECK(next() == "top SPY 145.67 60 - -\n");
+  CHECK(next() == "");
+  CHECK(WEXITSTATUS(::pclose(lines)) == 0);
+}
+
+TEST_CASE("watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
+  Market market;
+  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
+  eventually(market, "book SPY", "145.67");
+  const std::string http = market.http().substr(7, market.http().size() - 8);
+  {
+    Terminal terminal({"--http", http, "watch", "SPY"}, {{"NO_COLOR", "1"}});
+    terminal.await("\x1b[?1049h");
+    terminal.await("     1     100  145.67");
+    REQUIRE(market.run("--account 1 sell SPY 40 145").status == 0);
+    terminal.await("SPY     40 @ 145.67  sell");
+    terminal.type("\x03");
+    std::string rest;
+    CHECK(terminal.wait(&rest) == 130);
+    const std::size_t back = rest.find("\x1b[?1049l");
+    REQUIRE(back != std::string::npos);
+    CHECK_THAT(rest.substr(back), contains_text("     1      60  145.67"));
+  }
+  Terminal terminal({"--http", http, "watch", "SPY"}, {});
+  terminal.await("\x1b[?1049h");
+  market.server.kill();
+  std::string rest;
+  CHECK(terminal.wait(&rest) == 3);
+  CHECK_THAT(rest, contains_text("the server at " + http + " ended the connection"));
+}
+
 TEST_CASE("address and account come from the environment too") {
   const Market market;
   const Ran ran = cli("", "create account 5 5\ncreate symbol S\nbuy S 1 1\n", "EXCHANGE_ACCOUNT=5 EXCHANGE_CONNECT=127.0.0.1:" + std::to_string(market.server.port()));
@@ -254,7 +341,7 @@ TEST_CASE("a server that does not answer is given up after --timeout") {
 }
 
 TEST_CASE("replies with a length line, and a server that closes after each, are fine") {
-  const ServerProcess server({"--store", "memory:", "--log-level", "error", "--reply-framing", "length", "--close-after-reply"});
+  const ServerProcess server({"--store", "memory:", "--http-port", "off", "--log-level", "error", "--reply-framing", "length", "--close-after-reply"});
   const Ran ran = cli("-a 1 --connect 127.0.0.1:" + std::to_string(server.port()), "create account 1 100\ncreate symbol S\nbuy S 1 1\ncancel 1\n");
   CHECK(ran.err == "");
   CHECK(ran.out == "account 1: created with balance 100\nsymbol S: created\norder 1: 1 S open, to buy at limit 1\norder 1: 1 S canceled\n");
@@ -294,13 +381,18 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
     terminal.type("cancel 1\r");
     terminal.await("order 1: order has nothing open");
     terminal.await("account 1> ");  // the shell goes on
-    terminal.type("\x04");
+    eventually(market, "symbols", "SPY");
+    terminal.type("watch SPY\r");
+    terminal.await("\x1b[?1049h");
+    terminal.type("\x03");
+    terminal.await("account 1> ");
+    terminal.type_at_prompt("\x04");
     CHECK(terminal.wait() == 0);
   }
   CHECK((fs::status(state / "exchange-cli/history").permissions() & fs::perms::others_all) == fs::perms::none);
   Terminal again({"--account", "1"}, environment);
   again.await("account 1> ");
-  again.type("\x1b[A\x1b[A\r");  // two lines up: "cancel 1" was typed twice and is kept once
+  again.type("\x1b[A\x1b[A\x1b[A\r");  // three lines up: "cancel 1" was typed twice and is kept once
   again.await("order 2: 10 SPY open");
   again.type("quit\r");
   CHECK(again.wait() == 0);
@@ -312,15 +404,15 @@ TEST_CASE("a shell whose history cannot be kept works all the same") {
   terminal.await("> ");
   terminal.type("create account 1 1\r");
   terminal.await("account 1: created");
-  terminal.await("> ");  // before it Ctrl-D would not be the shell's to see
-  terminal.type("\x04");
+  terminal.await("> ");
+  terminal.type_at_prompt("\x04");
   std::string rest;
   CHECK(terminal.wait(&rest) == 0);
   CHECK(rest.find("history") == std::string::npos);
 }
 
 TEST_CASE("a shell outlives its server and finds the next one") {
-  auto server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--log-level", "error"});
+  auto server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"});
   const unsigned port = server->port();
   const Folder state;
   Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(port)}, {{"XDG_STATE_HOME", state.path.string()}});
@@ -330,7 +422,7 @@ TEST_CASE("a shell outlives its server and finds the next one") {
   server->kill();
   terminal.type("create account 2 1\r");
   terminal.await("cannot connect to 127.0.0.1:");
-  server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--log-level", "error"}, port);
+  server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"}, port);
   terminal.type("create account 3 1\r");
   terminal.await("account 3: created");
   terminal.type("quit\r");

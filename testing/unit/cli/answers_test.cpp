@@ -62,7 +62,7 @@ TEST_CASE("an opened order has its id") { CHECK(read_answers(R"(<results><opened
 
 TEST_CASE("a server's words do not steer the terminal") {
   CHECK(read_answers("<results><error>a\x1b[2Jb\nc\xC2\x9B" "d</error></results>", 1).front().error == "a?[2Jb c?d");
-  CHECK(read_answers("<results><error>a&#27;b</error></results>", 1).front().error == "a?b");
+  CHECK(read_answers("<results><error>a&#x9b;b</error></results>", 1).front().error == "a?b");
 }
 
 TEST_CASE("what no exchange says is not understood") {

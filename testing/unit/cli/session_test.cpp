@@ -138,14 +138,17 @@ TEST_CASE("with xml on, requests and replies are shown in place of sentences") {
 }
 
 TEST_CASE("a reply that never comes leaves the outcome open, and says so") {
-  // After the shares placed (1) and the order (2) comes the query of its state.
-  EditedServer server([](std::string reply, unsigned number) { return number == 3 ? std::nullopt : std::optional(reply); });
+  // After the shares placed (1) and the order (2) comes the query of its state, which is asked twice.
+  EditedServer server([](std::string reply, unsigned number) { return number == 3 || number == 4 || number == 6 ? std::nullopt : std::optional(reply); });
   Seat seat(server.address());
   REQUIRE(seat.script(set_up) == exit_ok);
   REQUIRE(seat.run("buy SPY 1 1") == exit_unreachable);
   CHECK_THAT(seat.said(), contains_text("order 1: placed; what became of it could not be asked"));
-  CHECK_THAT(seat.complained(), contains_text("no reply from " + server.address()));
+  CHECK(seat.complained() == "no reply from " + server.address() + ": it closed the connection\n");
   CHECK(seat.run("cancel 1") == exit_ok);  // on a new connection
+  CHECK(seat.run("buy SPY 1 1") == exit_unreachable);  // never sent twice
+  CHECK_THAT(seat.complained(), contains_text("Whether the exchange has done it is not known"));
+  CHECK(seat.run("status 3") == exit_refused);
 }
 
 TEST_CASE("what is no reply of an exchange ends with 3") {
