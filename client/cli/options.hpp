@@ -1,6 +1,7 @@
 #pragma once
 // The command line, and the lines of shell and scripts: the same commands with the same words. A leaf but for command.hpp.
 
+#include <chrono>
 #include <stdexcept>
 
 #include "client/cli/command.hpp"
@@ -22,6 +23,8 @@ inline constexpr double connect_timeout_s = 5;
 inline constexpr unsigned history_lines_max = 1'000;
 inline constexpr double completion_timeout_s = 0.5;   // Tab waits no longer for the symbols …
 inline constexpr unsigned completion_fresh_s = 5;     // … and does not ask again so soon
+inline constexpr std::chrono::milliseconds catch_up_max{1'000};   // a look waits so long for what is committed to be shown …
+inline constexpr std::chrono::milliseconds catch_up_pause{10};    // … and asks so often
 inline constexpr std::size_t http_body_bytes_max = 64u << 20;
 
 // What the user typed cannot be meant; what() is the sentence.

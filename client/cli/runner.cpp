@@ -1,5 +1,8 @@
 #include "client/cli/runner.hpp"
 
+#include <charconv>
+#include <thread>
+
 #include "client/cli/documents.hpp"
 #include "client/cli/views.hpp"
 #include "client/cli/watch.hpp"
@@ -8,6 +11,20 @@ namespace exchange::cli {
 
 using loadgen::NoReply;
 using loadgen::Unreachable;
+
+namespace {
+
+// The value of a line "name value" of /metrics.
+std::optional<std::uint64_t> metric(std::string_view text, const std::string& name) {
+  const std::size_t line = text.find("\n" + name + " ");
+  if (line == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(line + name.size() + 2);
+  std::uint64_t value = 0;
+  if (std::from_chars(rest.data(), rest.data() + rest.size(), value).ec != std::errc()) return {};
+  return value;
+}
+
+}  // namespace
 
 Runner::Runner(Settings settings, Console& console, const loadgen::StopFlag& stop)
     : settings_(std::move(settings)), console_(console), stop_(stop), xml_port_(settings_.connect, settings_.timeout_s, stop), label_("exchange-cli: ") {}
@@ -111,9 +128,25 @@ struct Runner::Step {
     }
   }
 
+  HttpAnswer get(const std::string& target) const { return http_get(settings.http_address(), target, settings.timeout_s, runner.stop_); }
+
+  // What the HTTP port shows follows a commit by up to a fifth of a second. Who has just traded wants to see that trade: waits until all
+  // is shown that is committed now. A server that does not tell is asked as it is.
+  void catch_up() const {
+    const auto end = std::chrono::steady_clock::now() + catch_up_max;
+    const std::optional<std::uint64_t> committed = metric(get("/metrics").body, "exchange_journal_batch");
+    while (committed && std::chrono::steady_clock::now() < end) {
+      const Json symbols = Json::parse(get("/api/symbols").body, nullptr, false);
+      const Json& batch = loadgen::at(symbols, {"batch"});
+      if (!batch.is_number_unsigned() || batch.get<std::uint64_t>() >= *committed) return;
+      std::this_thread::sleep_for(catch_up_pause);
+    }
+  }
+
   // An answer of the HTTP port as a table.
   void show(const std::string& target, std::string (*view)(const Json&, Style)) {
-    const HttpAnswer answer = http_get(settings.http_address(), target, settings.timeout_s, runner.stop_);
+    catch_up();
+    const HttpAnswer answer = get(target);
     if (answer.status == 200) {
       out << view(parse_json(answer.body), runner.console_.style);
       return;

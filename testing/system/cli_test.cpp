@@ -10,7 +10,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -70,17 +69,6 @@ struct Market {
   Ran run(const std::string& words, const std::string& input = "") const { return cli(connect() + http() + words, input); }
   ServerProcess server;
 };
-
-// What is read over HTTP follows a commit by some milliseconds: asks until the answer has `text`.
-std::string eventually(const Market& market, const std::string& words, const std::string& text) {
-  const auto hangs = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (true) {
-    const Ran ran = market.run(words);
-    if (ran.status == 0 && ran.out.find(text) != std::string::npos) return ran.out;
-    INFO(words << ": " << ran.out << ran.err);
-    REQUIRE(std::chrono::steady_clock::now() < hangs);
-  }
-}
 
 // Takes connections and never says anything.
 struct SilentServer {
@@ -246,13 +234,13 @@ TEST_CASE("the exit status tells a refusal from a mistake and from a server that
 TEST_CASE("account, book, trades and symbols of a real server") {
   const Market market;
   REQUIRE(market.run("--account 1", "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\nbuy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n").status == 0);
-  const std::string account = eventually(market, "-a 1 status", "60");
+  const std::string account = market.run("-a 1 status").out;  // at once: it has the trades
   CHECK_THAT(account, contains_text("account 1\nbalance 85433 free, 8740.2 reserved by open orders\n"));
   CHECK_THAT(account, contains_text("SPY         40         0\n"));
   CHECK_THAT(account, contains_text("    1  buy   SPY        100  145.67    60  20"));
-  CHECK(eventually(market, "book SPY", "150.5") == "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n     1      60  145.67  150.5      10       1\n");
-  CHECK_THAT(eventually(market, "trades SPY", "145.67"), contains_text("      40  145.67  sell           1           2\n"));
-  CHECK(eventually(market, "symbols", "150.5") ==
+  CHECK(market.run("book SPY").out == "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n     1      60  145.67  150.5      10       1\n");
+  CHECK_THAT(market.run("trades SPY").out, contains_text("      40  145.67  sell           1           2\n"));
+  CHECK(market.run("symbols").out ==
         "SYMBOL     BID    ASK    LAST  TRADES  TRADED  OPEN ORDERS  SHARES\n"
         "SPY     145.67  150.5  145.67       1      40            2     500\n");
   for (const char* words : {"book NONE", "trades NONE", "watch NONE", "-a 99 status"}) {
@@ -266,7 +254,7 @@ TEST_CASE("account, book, trades and symbols of a real server") {
 TEST_CASE("watch tells trades and best prices of a real server as they happen") {
   const Market market;
   REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
-  eventually(market, "book SPY", "145.67");
+  REQUIRE(market.run("book SPY").status == 0);  // shown from here on
   const std::string command = "'" + binary() + "' " + market.http() + "watch SPY -n 3";
   FILE* const lines = ::popen(command.c_str(), "r");
   REQUIRE(lines != nullptr);
@@ -285,7 +273,7 @@ TEST_CASE("watch tells trades and best prices of a real server as they happen") 
 TEST_CASE("watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
   Market market;
   REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
-  eventually(market, "book SPY", "145.67");
+  REQUIRE(market.run("book SPY").status == 0);  // shown from here on
   const std::string http = market.http().substr(7, market.http().size() - 8);
   {
     Terminal terminal({"--http", http, "watch", "SPY"}, {{"NO_COLOR", "1"}});
@@ -381,7 +369,7 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
     terminal.type("cancel 1\r");
     terminal.await("order 1: order has nothing open");
     terminal.await("account 1> ");  // the shell goes on
-    eventually(market, "symbols", "SPY");
+    REQUIRE(market.run("symbols").status == 0);  // shown from here on
     terminal.type("watch SPY\r");
     terminal.await("\x1b[?1049h");
     terminal.type("\x03");

@@ -192,7 +192,20 @@ TEST_CASE("an answer of the HTTP port is a table, a refusal its sentence") {
   CHECK(seat.run("status") == exit_unreachable);
   CHECK_THAT(seat.complained(), contains_text("HTTP status 404 of " + http.address() + "/api/accounts/1"));
   CHECK(seat.run("trades SPY -n 7 --account 2") == exit_unreachable);
-  CHECK(http.asked() == Lines{"/api/books/SPY?levels=10", "/api/books/XYZ?levels=3", "/api/accounts/1", "/api/trades?sym=SPY&limit=7"});
+  CHECK(http.asked() == Lines{"/metrics", "/api/books/SPY?levels=10", "/metrics", "/api/books/XYZ?levels=3", "/metrics", "/api/accounts/1", "/metrics",
+                              "/api/trades?sym=SPY&limit=7"});
+}
+
+TEST_CASE("a look waits until what is committed is shown") {
+  std::atomic<int> batch = 6;
+  HttpStub http([&](const std::string& target) -> HttpStub::Answer {
+    if (target == "/metrics") return {200, "# TYPE\nexchange_journal_batch 9\n"};
+    if (target == "/api/symbols") return {200, R"({"batch": )" + std::to_string(++batch) + R"(, "symbols": []})"};
+    return answer(target);
+  });
+  Seat seat("127.0.0.1:1", http.address());
+  CHECK(seat.run("book SPY") == exit_ok);
+  CHECK(http.asked() == Lines{"/metrics", "/api/symbols", "/api/symbols", "/api/symbols", "/api/books/SPY?levels=10"});
 }
 
 TEST_CASE("watch tells changes until its count") {
