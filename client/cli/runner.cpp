@@ -163,7 +163,11 @@ struct Runner::Step {
     show("/api/trades?sym=" + checked_symbol(trades.symbol) + "&limit=" + std::to_string(trades.count), trades_view);
   }
   void operator()(const ShowSymbols&) { show("/api/symbols", symbols_view); }
-  void operator()(const Watch& command) { watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_); }
+  void operator()(const Watch& command) {
+    for (const std::string& symbol : command.symbols) checked_symbol(symbol);
+    catch_up();
+    watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_);
+  }
 
   void operator()(const UseAccount& use) {
     if (use.account) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "client/cli/documents.hpp"
 #include "client/cli/views.hpp"
 
 namespace exchange::cli {
@@ -163,7 +162,6 @@ std::vector<std::string> picture(const std::vector<std::pair<std::string, const 
 }
 
 void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop) {
-  for (const std::string& symbol : command.symbols) checked_symbol(symbol);
   Watcher(command, http_address, timeout_s, console, stop).run();
 }
 

@@ -254,7 +254,6 @@ TEST_CASE("account, book, trades and symbols of a real server") {
 TEST_CASE("watch tells trades and best prices of a real server as they happen") {
   const Market market;
   REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
-  REQUIRE(market.run("book SPY").status == 0);  // shown from here on
   const std::string command = "'" + binary() + "' " + market.http() + "watch SPY -n 3";
   FILE* const lines = ::popen(command.c_str(), "r");
   REQUIRE(lines != nullptr);
@@ -273,7 +272,6 @@ TEST_CASE("watch tells trades and best prices of a real server as they happen") 
 TEST_CASE("watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
   Market market;
   REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
-  REQUIRE(market.run("book SPY").status == 0);  // shown from here on
   const std::string http = market.http().substr(7, market.http().size() - 8);
   {
     Terminal terminal({"--http", http, "watch", "SPY"}, {{"NO_COLOR", "1"}});
@@ -369,7 +367,6 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
     terminal.type("cancel 1\r");
     terminal.await("order 1: order has nothing open");
     terminal.await("account 1> ");  // the shell goes on
-    REQUIRE(market.run("symbols").status == 0);  // shown from here on
     terminal.type("watch SPY\r");
     terminal.await("\x1b[?1049h");
     terminal.type("\x03");

@@ -213,7 +213,7 @@ TEST_CASE("watch tells changes until its count") {
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("watch SPY SPY -n 3") == exit_ok);
   CHECK(seat.said() == "top SPY 145.67 60 - -\ntop SPY 145.67 50 - -\ntop SPY 145.67 40 - -\n");
-  CHECK(http.asked() == Lines{"/ws", R"({"subscribe":"SPY"})"});
+  CHECK(http.asked() == Lines{"/metrics", "/ws", R"({"subscribe":"SPY"})"});
 }
 
 TEST_CASE("watch asks for a new snapshot after a gap") {
