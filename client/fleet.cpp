@@ -5,7 +5,7 @@
 #include <exception>
 #include <thread>
 
-#include "client/reply.hpp"
+#include "client/ask.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -98,9 +98,10 @@ class Fleet {
   // Connections are open as soon as the server's system says so. One more that is answered tells that the server has come to
   // serve those before it: taking them in is no part of the measurement.
   void await_service(const StopFlag& stop) const {
-    std::size_t scanned = 0;
-    round_trip(address_, framed("<transactions id=\"0\"><query id=\"1\"/></transactions>"), load_.timeout_s, stop,
-               [&](std::string_view bytes) { return find_reply(bytes, scanned).state != ReplyEnd::State::incomplete; });
+    try {
+      ask(address_, "<transactions id=\"0\"><query id=\"1\"/></transactions>", load_.timeout_s, stop);
+    } catch (const NotAReply&) {  // somebody answers: what, the run itself will tell
+    }
   }
 
   void work(unsigned worker) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "client/ask.hpp"
 #include "client/audit_input.hpp"
 #include "client/compare.hpp"
 #include "client/csv.hpp"
@@ -69,22 +70,10 @@ std::string describe_server(const Options& options, const LocalServer* server) {
   return description;
 }
 
-// Sends one document on a connection of its own; returns the reply's.
-std::string ask(const Address& address, std::string_view document, double timeout_s) {
-  std::size_t scanned = 0;
-  ReplyEnd end{};
-  const std::string reply = round_trip(address, framed(document), timeout_s, stop_flag, [&](std::string_view bytes) {
-    end = find_reply(bytes, scanned);
-    return end.state != ReplyEnd::State::incomplete;
-  });
-  if (end.state == ReplyEnd::State::bad) throw std::runtime_error("not a reply: " + reply.substr(0, 300));
-  return reply.substr(end.begin, end.end - end.begin);
-}
-
 // Creates the accounts and shares that the workload needs, before anything is measured.
 void set_up(const Options& options, const Workload& workload, const Address& address) {
   for (const SetupRequest& request : setup_requests(workload)) {
-    const std::string reply = ask(address, request.document, options.load.timeout_s);
+    const std::string reply = ask(address, request.document, options.load.timeout_s, stop_flag);
     if (!options.load.check_replies) continue;
     ReplyElements elements(reply);
     ReplyElement element;
@@ -130,7 +119,7 @@ class Bench {
     AuditResult audited;
     try {
       audited = audit(audit_input(workload, std::move(result.history)),
-                      [this](std::string_view document) { return ask(address_, document, options_.load.timeout_s); });
+                      [this](std::string_view document) { return ask(address_, document, options_.load.timeout_s, stop_flag); });
       if (created > new_accounts_audited_max)
         audited.not_checked += "Of " + std::to_string(created) + " new accounts some, evenly chosen, were checked, " +
                                std::to_string(audited.accounts) + " accounts in all.";

@@ -17,7 +17,7 @@ void Descriptor::close() {
   number_ = -1;
 }
 
-Address resolve(const std::string& host_and_port) {
+std::vector<Address> resolve_all(const std::string& host_and_port) {
   const std::size_t colon = host_and_port.rfind(':');
   std::string host = host_and_port.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
@@ -27,10 +27,15 @@ Address resolve(const std::string& host_and_port) {
   const int error = ::getaddrinfo(host.c_str(), host_and_port.substr(colon + 1).c_str(), &hints, &found);
   if (error != 0) throw Unreachable("no address for " + host_and_port + ": " + ::gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, ::freeaddrinfo);
-  Address address{.text = host_and_port, .bytes = found->ai_addrlen};
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-  return address;
+  std::vector<Address> addresses;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    addresses.push_back({.text = host_and_port, .bytes = one->ai_addrlen});
+    std::memcpy(&addresses.back().storage, one->ai_addr, one->ai_addrlen);
+  }
+  return addresses;
 }
+
+Address resolve(const std::string& host_and_port) { return resolve_all(host_and_port).front(); }
 
 Connecting start_connect(const Address& address) {
   Connecting connecting{.socket = Descriptor(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
@@ -71,35 +76,44 @@ bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& st
   }
 }
 
-std::string round_trip(const Address& address, std::string_view request, double timeout_s, const StopFlag& stop,
-                       const std::function<bool(std::string_view)>& is_complete) {
-  const auto fail = [&](const char* what, const std::string& why) { throw Unreachable(what + address.text + ": " + why); };
+Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& stop) {
+  const auto fail = [&](const std::string& why) { throw Unreachable("cannot connect to " + address.text + ": " + why); };
   Connecting connecting = start_connect(address);
-  const int socket = connecting.socket.number();
   if (connecting.error == EINPROGRESS) {
-    if (!wait_for(socket, POLLOUT, timeout_s, stop)) fail("cannot connect to ", "timeout");
+    const int socket = connecting.socket.number();
+    if (!wait_for(socket, POLLOUT, timeout_s, stop)) fail("timeout");
     connecting.error = connect_result(socket);
   }
-  if (connecting.error != 0) fail("cannot connect to ", std::strerror(connecting.error));
-  if (request.empty()) return {};
+  if (connecting.error != 0) fail(std::strerror(connecting.error));
+  return std::move(connecting.socket);
+}
 
+std::string converse(int socket, const std::string& peer, std::string_view request, double timeout_s, const StopFlag& stop,
+                     const std::function<bool(std::string_view)>& is_complete) {
+  const auto ended = [&](const std::string& why) { throw ConnectionEnded("no reply from " + peer + ": " + why); };
   std::string reply;
   char bytes[4096];
   while (true) {
-    if (!wait_for(socket, request.empty() ? POLLIN : POLLIN | POLLOUT, timeout_s, stop)) fail("no reply from ", "timeout");
+    if (!wait_for(socket, request.empty() ? POLLIN : POLLIN | POLLOUT, timeout_s, stop)) throw NoReply("no reply from " + peer + ": timeout");
     if (!request.empty()) {
       const ssize_t sent = ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
       if (sent > 0) request.remove_prefix(std::size_t(sent));
     }
     const ssize_t received = ::recv(socket, bytes, sizeof bytes, 0);
-    if (received == 0) fail("no reply from ", "it closed the connection");
-    if (received < 0 && errno != EAGAIN && errno != EINTR) fail("no reply from ", std::strerror(errno));
+    if (received == 0) ended("it closed the connection");
+    if (received < 0 && errno != EAGAIN && errno != EINTR) ended(std::strerror(errno));
     if (received > 0) reply.append(bytes, std::size_t(received));
-    if (is_complete(reply)) {
-      reset_on_close(socket);  // an audit asks tens of thousands of times: ports must last
-      return reply;
-    }
+    if (is_complete(reply)) return reply;
   }
+}
+
+std::string round_trip(const Address& address, std::string_view request, double timeout_s, const StopFlag& stop,
+                       const std::function<bool(std::string_view)>& is_complete) {
+  const Descriptor socket = connect_to(address, timeout_s, stop);
+  if (request.empty()) return {};
+  std::string reply = converse(socket.number(), address.text, request, timeout_s, stop, is_complete);
+  reset_on_close(socket.number());  // an audit asks tens of thousands of times: ports must last
+  return reply;
 }
 
 }  // namespace exchange::loadgen

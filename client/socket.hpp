@@ -1,5 +1,5 @@
 #pragma once
-// TCP as the load generator needs it: non-blocking sockets, and one blocking round trip for the set-up.
+// TCP as the clients need it: non-blocking sockets, and blocking steps that a stop flag ends.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,12 +10,21 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace exchange::loadgen {
 
 // The server cannot be reached, or went away before the measurement.
 struct Unreachable : std::runtime_error {
   using runtime_error::runtime_error;
+};
+// It was reached, and what it did with the request is not known.
+struct NoReply : Unreachable {
+  using Unreachable::Unreachable;
+};
+// … because the connection ended.
+struct ConnectionEnded : NoReply {
+  using NoReply::NoReply;
 };
 // The user wants us to stop.
 struct Interrupted : std::exception {};
@@ -34,6 +43,7 @@ class Descriptor {
   }
   ~Descriptor() { close(); }
   void close();
+  int release() { return std::exchange(number_, -1); }
   int number() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
 
@@ -49,6 +59,8 @@ struct Address {
 
 // Of "HOST:PORT". Throws Unreachable where the name has no address.
 Address resolve(const std::string& host_and_port);
+// All that it has, to be tried one after another: a name may mean both 127.0.0.1 and ::1.
+std::vector<Address> resolve_all(const std::string& host_and_port);
 
 struct Connecting {
   Descriptor socket;  // without one, `error` says why
@@ -63,8 +75,15 @@ void reset_on_close(int socket);
 // Waits for `events` of poll(2) on `descriptor`. False after `timeout_s`; throws Interrupted once `stop` is set.
 bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& stop);
 
-// Sends `request` on a connection of its own and returns what came once `is_complete` says so of it. An
-// empty request only tries whether the server is there. Throws Unreachable, Interrupted.
+// Waits until it is connected. Throws Unreachable, Interrupted.
+Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& stop);
+
+// Sends `request` on an open socket and returns what came once `is_complete` says so of it. `peer` is HOST:PORT, for messages.
+// Throws NoReply after `timeout_s` in which nothing moved and where the connection ends; Interrupted.
+std::string converse(int socket, const std::string& peer, std::string_view request, double timeout_s, const StopFlag& stop,
+                     const std::function<bool(std::string_view)>& is_complete);
+
+// The same on a connection of its own. An empty request only tries whether the server is there. Throws Unreachable, Interrupted.
 std::string round_trip(const Address& address, std::string_view request, double timeout_s, const StopFlag& stop,
                        const std::function<bool(std::string_view)>& is_complete);
 

@@ -1,0 +1,68 @@
+#pragma once
+// What a user may ask of the terminal client, one struct per command, with the words as typed: the exchange's rules for them are
+// checked where the request is written (documents.hpp). Plain values.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/ids.hpp"
+
+namespace exchange::cli {
+
+struct NewAccount {
+  std::string account, balance;
+};
+struct NewSymbol {
+  struct Holding {
+    std::string account, shares;
+  };
+  std::string symbol;
+  std::vector<Holding> holdings;
+};
+struct NewOrder {
+  Side side = Side::buy;
+  std::string symbol, shares, limit;
+};
+struct CancelOrders {
+  std::vector<std::string> orders;
+};
+struct ShowOrders {
+  std::vector<std::string> orders;
+};
+struct ShowAccount {};
+struct ShowBook {
+  std::string symbol;
+  unsigned levels = 10;  // a side
+};
+struct ShowTrades {
+  std::string symbol;
+  unsigned count = 20;
+};
+struct ShowSymbols {};
+struct Watch {
+  std::vector<std::string> symbols;
+  std::uint64_t count = 0;  // lines, or redraws on a terminal; 0: no end
+};
+struct StartShell {};
+
+// In the shell only.
+struct UseAccount {
+  std::optional<std::string> account;  // none: say which it is
+};
+struct ShowXml {
+  bool on = true;
+};
+struct Help {
+  std::vector<std::string> command;
+};
+struct Quit {};
+
+using Command = std::variant<NewAccount, NewSymbol, NewOrder, CancelOrders, ShowOrders, ShowAccount, ShowBook, ShowTrades, ShowSymbols, Watch, StartShell,
+                             UseAccount, ShowXml, Help, Quit>;
+
+enum ExitCode { exit_ok = 0, exit_refused = 1, exit_usage = 2, exit_unreachable = 3, exit_interrupted = 130 };
+
+}  // namespace exchange::cli

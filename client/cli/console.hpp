@@ -1,0 +1,27 @@
+#pragma once
+// Where words go, and what may be done there. Streams rather than the process's own, so that tests read them.
+
+#include <ostream>
+
+#include "client/cli/text.hpp"
+
+namespace exchange::cli {
+
+struct Console {
+  std::ostream& out;
+  std::ostream& err;
+  Style style;        // of `out`
+  bool live = false;  // `out` is a terminal that can be redrawn
+
+  // The process's own; colour on a terminal only, and not where NO_COLOR or TERM=dumb say so.
+  static Console of_process();
+};
+
+// Rows and columns of the terminal on stdout; 24 and 80 where it does not say.
+struct Size {
+  std::size_t rows = 24, columns = 80;
+  bool operator==(const Size&) const = default;
+};
+Size terminal_size();
+
+}  // namespace exchange::cli

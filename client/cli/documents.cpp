@@ -1,0 +1,110 @@
+#include "client/cli/documents.hpp"
+
+#include "engine/decimal.hpp"
+#include "protocol/request.hpp"
+
+namespace exchange::cli {
+namespace {
+
+void append_escaped(std::string& out, const std::string& text) {
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\n': out += "&#10;"; break;  // an attribute would make a blank of them
+      case '\t': out += "&#9;"; break;
+      case '\r': out += "&#13;"; break;
+      default: out += c;
+    }
+  }
+}
+
+void append_attribute(std::string& out, const char* name, const std::string& value) {
+  out += std::string(" ") + name + "=\"";
+  append_escaped(out, value);
+  out += '"';
+}
+
+std::string transactions(const std::string& account, const std::string& elements) {
+  std::string document = "<transactions";
+  append_attribute(document, "id", checked_account(account));
+  return document + ">" + elements + "</transactions>";
+}
+
+std::string by_id(const char* element, const std::vector<std::string>& orders) {
+  std::string elements;
+  for (const std::string& order : orders) {
+    elements += std::string("<") + element;
+    append_attribute(elements, "id", order);
+    elements += "/>";
+  }
+  return elements;
+}
+
+// Throws the first mistake that the server would find.
+std::string checked(std::string document) {
+  std::string text = document;
+  text.push_back('\0');  // read_request() looks at the byte behind it
+  XmlDocument parsed;
+  std::vector<Leaf> leaves;
+  std::vector<exchange::Command> commands;
+  const Request request = read_request(text.data(), document.size(), ProtocolLimits(), parsed, leaves, commands);
+  if (!request.mistake.empty()) throw Mistake(request.mistake);
+  for (const Leaf& leaf : leaves)
+    if (!leaf.mistake.empty()) throw Mistake(leaf.mistake);
+  return document;
+}
+
+}  // namespace
+
+std::string document_of(const NewAccount& account) {
+  std::string document = "<create><account";
+  append_attribute(document, "id", account.account);
+  append_attribute(document, "balance", account.balance);
+  return checked(document + "/></create>");
+}
+
+std::string document_of(const NewSymbol& symbol) {
+  std::string document = "<create><symbol";
+  append_attribute(document, "sym", symbol.symbol);
+  document += symbol.holdings.empty() ? "/>" : ">";
+  for (const NewSymbol::Holding& holding : symbol.holdings) {
+    document += "<account";
+    append_attribute(document, "id", holding.account);
+    document += '>';
+    append_escaped(document, holding.shares);
+    document += "</account>";
+  }
+  return checked(document + (symbol.holdings.empty() ? "</create>" : "</symbol></create>"));
+}
+
+std::string document_of(const NewOrder& order, const std::string& account) {
+  // The protocol's sign is the side. Here both sides count their shares from zero up.
+  const auto shares = parse_shares(order.shares);
+  if (!shares) throw Mistake("number of shares " + std::string(describe_shares_error(shares.error)));
+  if (shares.value <= Shares()) throw Mistake("number of shares must be above zero");
+  std::string element = "<order";
+  append_attribute(element, "sym", order.symbol);
+  append_attribute(element, "amount", (order.side == Side::sell ? "-" : "") + order.shares);
+  append_attribute(element, "limit", order.limit);
+  return checked(transactions(account, element + "/>"));
+}
+
+std::string document_of(const CancelOrders& cancel, const std::string& account) { return checked(transactions(account, by_id("cancel", cancel.orders))); }
+
+std::string document_of(const ShowOrders& query, const std::string& account) { return checked(transactions(account, by_id("query", query.orders))); }
+
+const std::string& checked_symbol(const std::string& symbol) {
+  if (!parse_symbol_name(symbol)) throw Mistake("symbol must be 1 to 32 letters and digits");
+  return symbol;
+}
+
+const std::string& checked_account(const std::string& account) {
+  if (account.empty()) throw Mistake("which account? say --account ID, set EXCHANGE_ACCOUNT, or 'account ID' in the shell");
+  if (!parse_account_id(account)) throw Mistake("account id must be 1 to 64 digits");
+  return account;
+}
+
+}  // namespace exchange::cli

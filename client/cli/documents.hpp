@@ -1,0 +1,20 @@
+#pragma once
+// The XML of requests. Each is read as the server will read it before it is handed out, so that mistakes are told with the server's
+// sentences and never sent. Pure.
+
+#include "client/cli/options.hpp"
+
+namespace exchange::cli {
+
+// All throw Mistake. Accounts, symbols and numbers are as typed.
+std::string document_of(const NewAccount& account);
+std::string document_of(const NewSymbol& symbol);
+std::string document_of(const NewOrder& order, const std::string& account);
+std::string document_of(const CancelOrders& cancel, const std::string& account);
+std::string document_of(const ShowOrders& query, const std::string& account);
+
+// Of names that go into paths and messages. Throw Mistake.
+const std::string& checked_symbol(const std::string& symbol);
+const std::string& checked_account(const std::string& account);
+
+}  // namespace exchange::cli

@@ -1,0 +1,59 @@
+// The terminal client: one command, a shell, or a script. Start reading here; then command.hpp, runner.hpp, shell.hpp.
+
+#include <unistd.h>
+
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include "client/cli/shell.hpp"
+
+using namespace exchange::cli;
+
+namespace {
+
+exchange::loadgen::StopFlag stop_flag{false};
+volatile std::sig_atomic_t last_signal = 0;
+
+// Without SA_RESTART: a read of the keyboard ends too.
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int signal) {
+    last_signal = signal;
+    if (stop_flag.exchange(true)) ::_exit(128 + signal);  // asked twice: something hangs, such as the look-up of a name
+    interrupt_reading();
+  };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
+int run(const CommandLine& line) {
+  Console console = Console::of_process();
+  Runner runner(line.settings, console, stop_flag);
+  if (line.command && !std::holds_alternative<StartShell>(*line.command)) return runner.run(*line.command);
+  if (::isatty(STDIN_FILENO) == 1) return run_shell(runner, stop_flag, last_signal);
+  const int status = run_script(runner, std::cin);
+  return stop_flag ? 128 + last_signal : status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setlocale(LC_CTYPE, "");  // for what is typed
+  const CommandLine line = parse_command_line(argc, argv);
+  if (line.exit_code) return *line.exit_code;
+  stop_on_signals();
+  try {
+    const int status = run(line);
+    std::cout.flush();
+    if (std::cout) return status;
+    std::fprintf(stderr, "exchange-cli: cannot write to the standard output\n");
+    return status == exit_ok ? exit_refused : status;
+  } catch (const exchange::loadgen::Interrupted&) {
+    return 128 + last_signal;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "exchange-cli: %s\n", error.what());
+    return exit_refused;
+  }
+}

@@ -1,0 +1,260 @@
+#include "client/cli/runner.hpp"
+
+#include <charconv>
+#include <thread>
+
+#include "client/cli/documents.hpp"
+#include "client/cli/views.hpp"
+#include "client/cli/watch.hpp"
+
+namespace exchange::cli {
+
+using loadgen::NoReply;
+using loadgen::Unreachable;
+
+namespace {
+
+// The value of a line "name value" of /metrics.
+std::optional<std::uint64_t> metric(std::string_view text, const std::string& name) {
+  const std::size_t line = text.find("\n" + name + " ");
+  if (line == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(line + name.size() + 2);
+  std::uint64_t value = 0;
+  if (std::from_chars(rest.data(), rest.data() + rest.size(), value).ec != std::errc()) return {};
+  return value;
+}
+
+}  // namespace
+
+Runner::Runner(Settings settings, Console& console, const loadgen::StopFlag& stop)
+    : settings_(std::move(settings)), console_(console), stop_(stop), xml_port_(settings_.connect, settings_.timeout_s, stop), label_("exchange-cli: ") {}
+
+// What each command does; its settings are those of the session but for what its line says.
+struct Runner::Step {
+  Runner& runner;
+  const Settings& settings;
+  std::ostream& out = runner.console_.out;
+  int status = exit_ok;
+  bool in_doubt = false;  // a change is on its way
+
+  const std::string& account() const {
+    const std::string& account = checked_account(settings.account);
+    runner.accounts_seen_.insert(account);
+    return account;
+  }
+  std::vector<Answer> change(const std::string& document, std::size_t asked) {
+    in_doubt = true;
+    const std::string reply = runner.ask(document, XmlPort::Kind::change, settings);
+    in_doubt = false;
+    return read_answers(reply, asked);
+  }
+  std::vector<Answer> question(const std::string& document, std::size_t asked) {
+    return read_answers(runner.ask(document, XmlPort::Kind::question, settings), asked);
+  }
+  const NewOrder* terms_of(const std::string& order) const {
+    const auto found = runner.known_orders_.find(order);
+    return found == runner.known_orders_.end() ? nullptr : &found->second;
+  }
+  // With --xml the reply has said it.
+  void say(const std::string& text) {
+    if (!settings.xml) out << text << "\n";
+  }
+  bool refused(const Answer& answer, const std::string& what) {
+    if (answer.element != "error") return false;
+    status = runner.refused(what, answer.error);
+    return true;
+  }
+  static void expect(const Answer& answer, const char* element) {
+    if (answer.element != element) throw NotUnderstood("<" + answer.element + "> in place of <" + element + ">");
+  }
+
+  void operator()(const NewAccount& created) {
+    const Answer answer = change(document_of(created), 1).front();
+    if (refused(answer, "account " + created.account)) return;
+    expect(answer, "created");
+    runner.accounts_seen_.insert(created.account);
+    say("account " + created.account + ": created with balance " + created.balance);
+  }
+
+  void operator()(const NewSymbol& created) {
+    const std::vector<Answer> all = change(document_of(created), std::max<std::size_t>(1, created.holdings.size()));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const NewSymbol::Holding* const holding = created.holdings.empty() ? nullptr : &created.holdings[i];
+      const std::string what = "symbol " + created.symbol;
+      if (refused(all[i], holding == nullptr ? what : what + ", account " + holding->account)) continue;
+      expect(all[i], "created");
+      runner.symbols_seen_.insert(created.symbol);
+      say(what + (holding == nullptr ? ": created" : ": account " + holding->account + " got " + holding->shares + " shares"));
+    }
+  }
+
+  // How much of it was executed only a query tells, and that needs the id of the order.
+  void operator()(const NewOrder& order) {
+    const Answer opened = change(document_of(order, account()), 1).front();
+    const std::string what = std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares + " " + order.symbol + " @ " + order.limit;
+    if (refused(opened, what)) return;
+    expect(opened, "opened");
+    runner.known_orders_[opened.id] = order;
+    runner.symbols_seen_.insert(order.symbol);
+    try {
+      const Answer state = question(document_of(ShowOrders{{opened.id}}, settings.account), 1).front();
+      if (refused(state, "order " + opened.id)) return;
+      expect(state, "status");
+      say(sentence(opened.id, state.order, &order));
+    } catch (const Unreachable&) {
+      say("order " + opened.id + ": placed; what became of it could not be asked");
+      throw;
+    }
+  }
+
+  void operator()(const CancelOrders& cancel) {
+    const std::vector<Answer> all = change(document_of(cancel, account()), cancel.orders.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string& order = cancel.orders[i];
+      if (refused(all[i], "order " + order)) continue;
+      expect(all[i], "canceled");
+      say(sentence(order, all[i].order, terms_of(order)));
+    }
+  }
+
+  void operator()(const ShowOrders& query) {
+    const std::vector<Answer> all = question(document_of(query, account()), query.orders.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string& order = query.orders[i];
+      if (refused(all[i], "order " + order)) continue;
+      expect(all[i], "status");
+      say(sentence(order, all[i].order, terms_of(order)));
+      if (!settings.xml) out << execution_lines(all[i].order);
+    }
+  }
+
+  HttpAnswer get(const std::string& target) const { return http_get(settings.http_address(), target, settings.timeout_s, runner.stop_); }
+
+  // What the HTTP port shows follows a commit by up to a fifth of a second. Who has just traded wants to see that trade: waits until all
+  // is shown that is committed now. A server that does not tell is asked as it is.
+  void catch_up() const {
+    const auto end = std::chrono::steady_clock::now() + catch_up_max;
+    const std::optional<std::uint64_t> committed = metric(get("/metrics").body, "exchange_journal_batch");
+    while (committed && std::chrono::steady_clock::now() < end) {
+      const Json symbols = Json::parse(get("/api/symbols").body, nullptr, false);
+      const Json& batch = loadgen::at(symbols, {"batch"});
+      if (!batch.is_number_unsigned() || batch.get<std::uint64_t>() >= *committed) return;
+      std::this_thread::sleep_for(catch_up_pause);
+    }
+  }
+
+  // An answer of the HTTP port as a table.
+  void show(const std::string& target, std::string (*view)(const Json&, Style)) {
+    catch_up();
+    const HttpAnswer answer = get(target);
+    if (answer.status == 200) {
+      out << view(parse_json(answer.body), runner.console_.style);
+      return;
+    }
+    const Json error = Json::parse(answer.body, nullptr, false);
+    if (const std::string sentence = loadgen::text_at(error, {"error"}); !sentence.empty())
+      status = runner.refused("", printable(sentence));
+    else
+      throw NotUnderstood("HTTP status " + std::to_string(answer.status) + " of " + settings.http_address() + target);
+  }
+  void operator()(const ShowAccount&) { show("/api/accounts/" + account(), account_view); }
+  void operator()(const ShowBook& book) { show("/api/books/" + checked_symbol(book.symbol) + "?levels=" + std::to_string(book.levels), book_view); }
+  void operator()(const ShowTrades& trades) {
+    show("/api/trades?sym=" + checked_symbol(trades.symbol) + "&limit=" + std::to_string(trades.count), trades_view);
+  }
+  void operator()(const ShowSymbols&) { show("/api/symbols", symbols_view); }
+  void operator()(const Watch& command) {
+    for (const std::string& symbol : command.symbols) checked_symbol(symbol);
+    catch_up();
+    watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_);
+  }
+
+  void operator()(const UseAccount& use) {
+    if (use.account) {
+      runner.settings_.account = checked_account(*use.account);
+      runner.accounts_seen_.insert(*use.account);
+    } else {
+      out << (settings.account.empty() ? "no account chosen" : "account " + settings.account) << "\n";
+    }
+  }
+  void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
+  void operator()(const Help& help) { out << help_text(help.command); }
+  void operator()(const Quit&) { runner.has_quit_ = true; }
+  void operator()(const StartShell&) { throw Mistake("this is the shell"); }
+};
+
+int Runner::run(const Command& command, const Settings& settings) {
+  const auto fail = [&](const std::string& what, int status) {
+    console_.out.flush();
+    console_.err << label_ << what << std::endl;
+    return status;
+  };
+  Step step{*this, settings};
+  try {
+    std::visit(step, command);
+    console_.out.flush();
+    return step.status;
+  } catch (const Mistake& error) {
+    return fail(error.what(), exit_usage);
+  } catch (const Refused& error) {
+    return fail(error.what(), exit_refused);
+  } catch (const NoReply& error) {
+    return fail(std::string(error.what()) + (step.in_doubt ? "\nWhether the exchange has done it is not known: 'status' tells." : ""), exit_unreachable);
+  } catch (const Unreachable& error) {
+    return fail(error.what(), exit_unreachable);
+  } catch (const NotUnderstood& error) {
+    return fail("the server's answer is not understood: " + std::string(error.what()), exit_unreachable);
+  }
+}
+
+int Runner::run_line(const std::string& text, std::size_t number) {
+  label_ = number > 0 ? "exchange-cli: line " + std::to_string(number) + ": " : "";
+  try {
+    const std::optional<Line> line = parse_line(text, settings_);
+    return line ? run(line->command, line->settings) : exit_ok;
+  } catch (const Mistake& error) {
+    console_.err << label_ << error.what() << std::endl;
+    return exit_usage;
+  }
+}
+
+bool Runner::connect() {
+  try {
+    xml_port_.connect();
+    return true;
+  } catch (const Unreachable& error) {
+    console_.err << label_ << error.what() << std::endl;
+    return false;
+  }
+}
+
+std::set<std::string> Runner::symbols() {
+  const auto now = std::chrono::steady_clock::now();
+  if (symbols_asked_ && now - *symbols_asked_ < std::chrono::seconds(completion_fresh_s)) return symbols_seen_;
+  symbols_asked_ = now;
+  try {
+    const HttpAnswer answer = http_get(settings_.http_address(), "/api/symbols", completion_timeout_s, stop_);
+    const Json json = answer.status == 200 ? parse_json(answer.body) : Json();
+    for (const Json& one : list_field(json, "symbols")) symbols_seen_.insert(text_field(one, "symbol"));
+  } catch (const std::exception&) {  // then those of this session will do
+  }
+  return symbols_seen_;
+}
+
+int Runner::refused(const std::string& what, const std::string& why) {
+  console_.out.flush();
+  console_.err << label_ << (what.empty() ? "" : what + ": ") << why << std::endl;
+  return exit_refused;
+}
+
+std::string Runner::ask(const std::string& document, XmlPort::Kind kind, const Settings& settings) {
+  if (settings.xml) console_.out << "> " << document << std::endl;
+  const std::string reply = xml_port_.ask(document, kind);
+  if (settings.xml) {
+    const std::size_t end = reply.find_last_not_of(" \r\n\t") + 1;
+    console_.out << std::string_view(reply).substr(0, end) << std::endl;
+  }
+  return reply;
+}
+
+}  // namespace exchange::cli

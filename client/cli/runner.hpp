@@ -1,0 +1,54 @@
+#pragma once
+// Carries out commands: one from the command line, or many of a shell or script over one connection. Thread: the caller's.
+
+#include <chrono>
+#include <set>
+
+#include "client/cli/answers.hpp"
+#include "client/cli/console.hpp"
+#include "client/cli/options.hpp"
+#include "client/cli/ports.hpp"
+
+namespace exchange::cli {
+
+class Runner {
+ public:
+  Runner(Settings settings, Console& console, const loadgen::StopFlag& stop);
+
+  // Of StartShell, Help, Quit and what else belongs to a shell, a shell has taken care. Returns the exit status; what went
+  // wrong was said. Throws loadgen::Interrupted.
+  int run(const Command& command) { return run(command, settings_); }
+  int run(const Command& command, const Settings& settings);
+  // A line of a shell, or with its number of a script; its settings hold for this once.
+  int run_line(const std::string& line, std::size_t number = 0);
+
+  Settings& settings() { return settings_; }
+  Console& console() { return console_; }
+  // Tells whether the XML port can be reached, and says so where not.
+  bool connect();
+  bool has_quit() const { return has_quit_; }
+
+  // For completion.
+  const KnownOrders& known_orders() const { return known_orders_; }
+  const std::set<std::string>& accounts_seen() const { return accounts_seen_; }
+  // Those of the server where it can be asked at once, and those of this session.
+  std::set<std::string> symbols();
+
+ private:
+  struct Step;  // one command under way
+
+  int refused(const std::string& what, const std::string& why);
+  std::string ask(const std::string& document, XmlPort::Kind kind, const Settings& settings);
+
+  Settings settings_;
+  Console& console_;
+  const loadgen::StopFlag& stop_;
+  XmlPort xml_port_;
+  KnownOrders known_orders_;
+  std::set<std::string> accounts_seen_, symbols_seen_;
+  std::optional<std::chrono::steady_clock::time_point> symbols_asked_;
+  std::string label_;  // in front of messages: "exchange-cli", or the line of a script
+  bool has_quit_ = false;
+};
+
+}  // namespace exchange::cli

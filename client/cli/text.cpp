@@ -1,0 +1,124 @@
+#include "client/cli/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <limits>
+
+namespace exchange::cli {
+namespace {
+
+bool continues_character(char c) { return (c & 0xC0) == 0x80; }
+
+// Calls visit(piece, characters) for each character and each escape sequence of ours ("\x1b[…m", 0 characters).
+template <class Visit>
+void for_each_piece(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    std::size_t bytes = 1, characters = 1;
+    if (text.starts_with("\x1b[")) {
+      bytes = std::min(text.find('m'), text.size() - 1) + 1;
+      characters = 0;
+    } else {
+      while (bytes < text.size() && continues_character(text[bytes])) ++bytes;
+    }
+    visit(text.substr(0, bytes), characters);
+    text.remove_prefix(bytes);
+  }
+}
+
+std::string formatted(std::int64_t seconds, const char* format, std::tm* (*convert)(const std::time_t*, std::tm*)) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  char text[64];
+  if (convert(&time, &parts) == nullptr || std::strftime(text, sizeof text, format, &parts) == 0) return std::to_string(seconds);
+  return text;
+}
+
+}  // namespace
+
+std::string Style::paint(const char* code, const std::string& text) const {
+  return colour && !text.empty() ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool control_of_latin1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;  // U+0080 to U+009F
+    if (byte == '\n' || byte == '\t' || byte == '\r') {
+      out += ' ';
+    } else if (byte < 0x20 || byte == 0x7F || control_of_latin1) {
+      out += '?';
+      if (control_of_latin1) ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+std::size_t width(std::string_view text) {
+  std::size_t sum = 0;
+  for_each_piece(text, [&](std::string_view, std::size_t characters) { sum += characters; });
+  return sum;
+}
+
+std::string clipped(std::string_view text, std::size_t width) {
+  std::string out;
+  std::size_t used = 0;
+  for_each_piece(text, [&](std::string_view piece, std::size_t characters) {
+    used += characters;
+    if (characters == 0 || used <= width) out += piece;
+  });
+  return out;
+}
+
+std::string padded(const std::string& text, std::size_t wanted, bool to_right) {
+  const std::string blanks(wanted - std::min(wanted, width(text)), ' ');
+  return to_right ? blanks + text : text + blanks;
+}
+
+Table::Table(std::vector<std::string> headings, Style style) : headings_(std::move(headings)), style_(style) {
+  for (std::string& heading : headings_) {
+    to_right_.push_back(heading.starts_with('>'));
+    if (to_right_.back()) heading.erase(0, 1);
+  }
+}
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths;
+  for (std::size_t column = 0; column < headings_.size(); ++column) {
+    widths.push_back(width(headings_[column]));
+    for (const auto& row : rows_) widths.back() = std::max(widths.back(), width(row[column]));
+  }
+  std::string text = style_.dim(line(headings_, widths)) + "\n";
+  for (const auto& row : rows_) text += line(row, widths) + "\n";
+  return text;
+}
+
+std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
+  std::string text;
+  for (std::size_t column = 0; column < cells.size(); ++column) {
+    if (column > 0) text += "  ";
+    const bool last = column + 1 == cells.size();
+    text += last && !to_right_[column] ? cells[column] : padded(cells[column], widths[column], to_right_[column]);
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string local_time(std::int64_t seconds) { return formatted(seconds, "%Y-%m-%d %H:%M:%S", ::localtime_r); }
+
+std::string local_time_of_day(std::int64_t microseconds) {
+  char fraction[8];
+  std::snprintf(fraction, sizeof fraction, ".%03d", int(microseconds / 1'000 % 1'000));
+  return formatted(microseconds / 1'000'000, "%H:%M:%S", ::localtime_r) + fraction;
+}
+
+std::string utc_time(std::int64_t microseconds) {
+  char fraction[12];
+  std::snprintf(fraction, sizeof fraction, ".%06dZ", int(microseconds % 1'000'000));
+  return formatted(microseconds / 1'000'000, "%Y-%m-%dT%H:%M:%S", ::gmtime_r) + fraction;
+}
+
+}  // namespace exchange::cli

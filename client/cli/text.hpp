@@ -1,0 +1,57 @@
+#pragma once
+// Text as a terminal shows it: colours, columns, times, and words of others made harmless. Pure, but for the time zone.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace exchange::cli {
+
+// Escape sequences, or nothing where there is to be no colour.
+struct Style {
+  bool colour = false;
+  std::string bold(const std::string& text) const { return paint("1", text); }
+  std::string dim(const std::string& text) const { return paint("2", text); }
+  std::string buy(const std::string& text) const { return paint("32", text); }
+  std::string sell(const std::string& text) const { return paint("31", text); }
+
+ private:
+  std::string paint(const char* code, const std::string& text) const;
+};
+
+// What others wrote, on one line and without control characters: a server's words shall not steer a terminal.
+std::string printable(std::string_view text);
+
+// Characters that it takes on a terminal: escape sequences count as none, a UTF-8 character as one.
+std::size_t width(std::string_view text);
+// Its first so many characters, escape sequences kept.
+std::string clipped(std::string_view text, std::size_t width);
+std::string padded(const std::string& text, std::size_t width, bool to_right = false);
+
+// Rows under a heading, each column as wide as its widest cell, two blanks between them.
+class Table {
+ public:
+  // A heading that starts with '>' aligns its column to the right.
+  Table(std::vector<std::string> headings, Style style);
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  bool empty() const { return rows_.empty(); }
+  std::string text() const;
+
+ private:
+  std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
+
+  std::vector<std::string> headings_;
+  std::vector<bool> to_right_;
+  std::vector<std::vector<std::string>> rows_;
+  Style style_;
+};
+
+// "2026-11-21 10:09:51", in the zone of this machine.
+std::string local_time(std::int64_t seconds);
+// "10:09:51.123".
+std::string local_time_of_day(std::int64_t microseconds);
+// "2026-11-21T10:09:51.123456Z".
+std::string utc_time(std::int64_t microseconds);
+
+}  // namespace exchange::cli

@@ -1,0 +1,81 @@
+#include "client/cli/views.hpp"
+
+#include <algorithm>
+
+namespace exchange::cli {
+namespace {
+
+std::string side_text(const std::string& side, Style style) { return side == "buy" ? style.buy(side) : style.sell(side); }
+
+}  // namespace
+
+std::string account_view(const Json& account, Style style) {
+  std::string text = style.bold("account " + text_field(account, "account")) + "\nbalance " + text_field(account, "balance");
+  if (const std::string reserved = text_field(account, "reserved"); reserved != "0") text += " free, " + reserved + " reserved by open orders";
+  text += "\n";
+
+  Table positions({"SYMBOL", ">SHARES", ">RESERVED"}, style);
+  for (const Json& one : list_field(account, "positions")) positions.add({text_field(one, "symbol"), text_field(one, "shares"), text_field(one, "reserved")});
+  if (!positions.empty()) text += "\n" + positions.text();
+
+  Table orders({">ORDER", "SIDE", "SYMBOL", ">SHARES", ">LIMIT", ">OPEN", "OPENED"}, style);
+  const Json& list = list_field(account, "orders");
+  for (const Json& one : list)
+    orders.add({std::to_string(number_field(one, "order")), side_text(text_field(one, "side"), style), text_field(one, "symbol"), text_field(one, "shares"),
+                text_field(one, "limit"), text_field(one, "open"), local_time(number_field(one, "opened_at_us") / 1'000'000)});
+  text += orders.empty() ? "\nno open orders\n" : "\n" + orders.text();
+  const std::int64_t open = number_field(account, "open_orders");
+  if (open > std::int64_t(list.size())) text += "the oldest of " + std::to_string(open) + " open orders\n";
+  return text;
+}
+
+std::string ladder(const std::vector<Level>& bids, const std::vector<Level>& asks, std::size_t levels_max, Style style) {
+  Table table({">ORDERS", ">SHARES", ">BID", "ASK", ">SHARES", ">ORDERS"}, style);
+  for (std::size_t i = 0; i < std::min(levels_max, std::max(bids.size(), asks.size())); ++i) {
+    std::vector<std::string> row(6);
+    if (i < bids.size()) {
+      row[0] = std::to_string(bids[i].orders);
+      row[1] = bids[i].shares;
+      row[2] = style.buy(to_string(bids[i].price));
+    }
+    if (i < asks.size()) {
+      row[3] = style.sell(to_string(asks[i].price));
+      row[4] = asks[i].shares;
+      row[5] = std::to_string(asks[i].orders);
+    }
+    table.add(std::move(row));
+  }
+  return table.text();
+}
+
+std::string trade_text(const Trade& trade, Style style) {
+  const std::string text = trade.shares + " @ " + trade.price;
+  return trade.taker == "buy" ? style.buy(text) : style.sell(text);
+}
+
+std::string book_view(const Json& book, Style style) {
+  const std::string symbol = text_field(book, "symbol");
+  const std::vector<Level> bids = levels_field(book, "bids"), asks = levels_field(book, "asks");
+  if (bids.empty() && asks.empty()) return symbol + ": no open orders\n";
+  return style.bold(symbol) + "\n" + ladder(bids, asks, std::max(bids.size(), asks.size()), style);
+}
+
+std::string trades_view(const Json& trades, Style style) {
+  const std::vector<Trade> list = trades_field(trades, "trades");
+  if (list.empty()) return text_field(trades, "symbol") + ": no trades yet\n";
+  Table table({"TIME", ">SHARES", ">PRICE", "TAKER", ">BUY ORDER", ">SELL ORDER"}, style);
+  for (const Trade& trade : list)
+    table.add({local_time(trade.time_us / 1'000'000), trade.shares, trade.price, side_text(trade.taker, style), trade.buy_order, trade.sell_order});
+  return table.text();
+}
+
+std::string symbols_view(const Json& symbols, Style style) {
+  Table table({"SYMBOL", ">BID", ">ASK", ">LAST", ">TRADES", ">TRADED", ">OPEN ORDERS", ">SHARES"}, style);
+  for (const Json& one : list_field(symbols, "symbols"))
+    table.add({text_field(one, "symbol"), style.buy(text_or_dash(one, "bid")), style.sell(text_or_dash(one, "ask")), text_or_dash(one, "last"),
+               std::to_string(number_field(one, "trades")), text_field(one, "traded_shares"), std::to_string(number_field(one, "open_orders")),
+               text_field(one, "shares_total")});
+  return table.empty() ? "no symbols yet\n" : table.text();
+}
+
+}  // namespace exchange::cli

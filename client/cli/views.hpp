@@ -1,0 +1,19 @@
+#pragma once
+// Answers of the HTTP port as tables. Pure. All throw NotUnderstood where something is missing.
+
+#include "client/cli/messages.hpp"
+#include "client/cli/text.hpp"
+
+namespace exchange::cli {
+
+std::string account_view(const Json& account, Style style);
+std::string book_view(const Json& book, Style style);
+std::string trades_view(const Json& trades, Style style);
+std::string symbols_view(const Json& symbols, Style style);
+
+// Bids to the left of asks, best first, at most so many levels a side.
+std::string ladder(const std::vector<Level>& bids, const std::vector<Level>& asks, std::size_t levels_max, Style style);
+// "40 @ 145.67" in the colour of the side that took it.
+std::string trade_text(const Trade& trade, Style style);
+
+}  // namespace exchange::cli

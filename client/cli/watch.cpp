@@ -1,0 +1,168 @@
+#include "client/cli/watch.hpp"
+
+#include <algorithm>
+
+#include "client/cli/views.hpp"
+
+namespace exchange::cli {
+namespace {
+
+constexpr double look_up_s = 0.2;  // at the size of the terminal
+constexpr std::size_t lines_beside_levels = 4;  // of a symbol: name, headings, a blank line; and the heading of the trades
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// The other screen of the terminal while it lives; the last picture stays on the first one.
+class Canvas {
+ public:
+  explicit Canvas(std::ostream& out) : out_(out) { out_ << "\x1b[?1049h\x1b[?25l\x1b[2J" << std::flush; }
+  ~Canvas() {
+    out_ << "\x1b[?25h\x1b[?1049l";
+    for (const std::string& line : last_) out_ << line << "\n";
+    out_ << std::flush;
+  }
+  void draw(std::vector<std::string> lines) {
+    out_ << "\x1b[H";
+    for (std::size_t i = 0; i < lines.size(); ++i) out_ << (i > 0 ? "\r\n" : "") << lines[i] << "\x1b[K";
+    out_ << "\x1b[J" << std::flush;
+    last_ = std::move(lines);
+  }
+
+ private:
+  std::ostream& out_;
+  std::vector<std::string> last_;
+};
+
+class Watcher {
+ public:
+  Watcher(const Watch& command, const std::string& address, double timeout_s, Console& console, const loadgen::StopFlag& stop)
+      : command_(command), console_(console), feed_(address, timeout_s, stop) {}
+
+  void run() {
+    for (const std::string& symbol : command_.symbols) {
+      const bool asked = std::any_of(watched_.begin(), watched_.end(), [&](const Watched& one) { return one.symbol == symbol; });
+      if (asked) continue;
+      watched_.push_back({symbol, {}, {}});
+      subscribe(symbol);
+    }
+    while (!complete()) {
+      const std::optional<std::string> message = feed_.next(look_up_s);
+      if (message) take(parse_json(*message));
+      if (canvas_ && size_ != terminal_size()) draw();
+    }
+  }
+
+ private:
+  struct Watched {
+    std::string symbol;
+    Market market;
+    std::string top;
+  };
+
+  bool complete() const { return command_.count > 0 && updates_ >= command_.count; }
+  void subscribe(const std::string& symbol) { feed_.send("{\"subscribe\":\"" + symbol + "\"}"); }
+
+  void take(const Json& message) {
+    if (text_field(message, "type") == "error") throw Refused(text_field(message, "error"));
+    const std::string symbol = text_field(message, "symbol");
+    const auto found = std::find_if(watched_.begin(), watched_.end(), [&](const Watched& one) { return one.symbol == symbol; });
+    if (found == watched_.end()) return;
+    const bool knew = found->market.known();
+    if (!found->market.apply(message)) {
+      if (knew) subscribe(symbol);
+      return;
+    }
+    if (console_.live)
+      show_picture();
+    else
+      show_lines(*found);
+  }
+
+  void show_lines(Watched& watched) {
+    for (const std::string& line : change_lines(watched.symbol, watched.market, watched.top)) {
+      if (complete()) return;
+      console_.out << line << "\n";
+      ++updates_;
+    }
+    console_.out.flush();
+  }
+
+  // The first one when all symbols are known: it would jump about else, and one may be unknown to the server.
+  void show_picture() {
+    if (!std::all_of(watched_.begin(), watched_.end(), [](const Watched& one) { return one.market.known(); })) return;
+    if (!canvas_) canvas_.emplace(console_.out);
+    draw();
+    ++updates_;
+  }
+  void draw() {
+    size_ = terminal_size();
+    std::vector<std::pair<std::string, const Market*>> markets;
+    for (const Watched& one : watched_) markets.emplace_back(one.symbol, &one.market);
+    canvas_->draw(picture(markets, size_, console_.style));
+  }
+
+  const Watch& command_;
+  Console& console_;
+  Feed feed_;
+  std::vector<Watched> watched_;
+  std::optional<Canvas> canvas_;
+  Size size_;
+  std::uint64_t updates_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> change_lines(const std::string& symbol, const Market& market, std::string& top_before) {
+  std::vector<std::string> lines;
+  for (const Trade& trade : market.new_trades())
+    lines.push_back("trade " + symbol + " " + trade.price + " " + trade.shares + " " + trade.taker + " " + utc_time(trade.time_us));
+  if (std::string top = market.top(); top != top_before) {
+    lines.push_back("top " + symbol + " " + top);
+    top_before = std::move(top);
+  }
+  return lines;
+}
+
+std::vector<std::string> picture(const std::vector<std::pair<std::string, const Market*>>& markets, Size size, Style style) {
+  constexpr std::size_t levels_most = 10, levels_least = 3;
+  const std::size_t rows = size.rows > 1 ? size.rows - 1 : 1;  // Ctrl-C shows up in the last one
+  const std::size_t each = rows * 2 / 3 / markets.size();
+  const std::size_t levels = std::clamp(each > lines_beside_levels ? each - lines_beside_levels : 0, levels_least, levels_most);
+  std::vector<std::string> lines;
+  std::vector<std::pair<std::string, Trade>> trades;
+  for (const auto& [symbol, market] : markets) {
+    const std::vector<Level> bids = market->bids(), asks = market->asks();
+    lines.push_back(style.bold(symbol) + (market->tape().empty() ? "" : "  last " + trade_text(market->tape().front(), style)));
+    std::vector<std::string> rungs = lines_of(ladder(bids, asks, levels, style));
+    rungs.resize(levels + 1);  // what follows keeps its place
+    lines.insert(lines.end(), rungs.begin(), rungs.end());
+    lines.push_back("");
+    for (const Trade& trade : market->tape()) trades.emplace_back(symbol, trade);
+  }
+  std::stable_sort(trades.begin(), trades.end(), [](const auto& one, const auto& other) { return one.second.time_us > other.second.time_us; });
+  Table tape({"TIME", "SYMBOL", "TRADE", "TAKER"}, style);
+  const std::size_t room = rows > lines.size() + 1 ? rows - lines.size() - 1 : 0;
+  for (std::size_t i = 0; i < std::min(room, trades.size()); ++i) {
+    const auto& [symbol, trade] = trades[i];
+    tape.add({local_time_of_day(trade.time_us), symbol, trade_text(trade, style), trade.taker});
+  }
+  if (!tape.empty())
+    for (std::string& line : lines_of(tape.text())) lines.push_back(std::move(line));
+  if (lines.size() > rows) lines.resize(rows);
+  for (std::string& line : lines) line = clipped(line, size.columns);
+  return lines;
+}
+
+void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop) {
+  Watcher(command, http_address, timeout_s, console, stop).run();
+}
+
+}  // namespace exchange::cli

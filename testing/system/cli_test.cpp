@@ -1,0 +1,432 @@
+// The terminal client as its users run it: against a real server, from a script and on a terminal.
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "catch.hpp"
+#include "system/server_process.hpp"
+
+using namespace exchange::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string binary() { return (fs::read_symlink("/proc/self/exe").parent_path() / "exchange-cli").string(); }
+
+struct Folder {
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "cli-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+  fs::path path;
+};
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+// `exchange-cli` with these words, as a shell would split them; `input` comes on its stdin.
+Ran cli(const std::string& words, const std::string& input = "", const std::string& before = "") {
+  const Folder folder;
+  std::ofstream(folder / "in") << input;
+  const std::string command = before + " '" + binary() + "' " + words + " <'" + (folder / "in") + "' >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(folder / "out"), contents(folder / "err")};
+}
+
+// A server in memory, and the client's option that names it.
+struct Market {
+  Market() : server({"--store", "memory:", "--http-port", "0", "--log-level", "error"}) {}
+  std::string connect() const { return "--connect 127.0.0.1:" + std::to_string(server.port()) + " "; }
+  std::string http() const {
+    const std::size_t at = server.ready_line().find("http-port=");
+    return "--http 127.0.0.1:" + server.ready_line().substr(at + 10) + " ";
+  }
+  Ran run(const std::string& words, const std::string& input = "") const { return cli(connect() + http() + words, input); }
+  ServerProcess server;
+};
+
+// Takes connections and never says anything.
+struct SilentServer {
+  SilentServer() {
+    socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof own;
+    REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&own), bytes) == 0);
+    REQUIRE(::listen(socket, 8) == 0);
+    ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &bytes);
+    address = "127.0.0.1:" + std::to_string(ntohs(own.sin_port));
+  }
+  ~SilentServer() { ::close(socket); }
+  // Until a request has come on a new connection.
+  void await_request() const {
+    const int client = ::accept(socket, nullptr, nullptr);
+    REQUIRE(client >= 0);
+    char byte = 0;
+    REQUIRE(::recv(client, &byte, 1, MSG_PEEK) == 1);
+    waiting.push_back(client);
+  }
+  int socket;
+  mutable std::vector<int> waiting;
+  std::string address;
+};
+
+// `exchange-cli` on a terminal of its own.
+class Terminal {
+ public:
+  Terminal(std::vector<std::string> words, std::vector<std::pair<std::string, std::string>> environment) {
+    winsize size{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+    words.insert(words.begin(), binary());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_ = ::forkpty(&master_, nullptr, nullptr, &size);
+    if (pid_ == 0) {
+      ::unsetenv("NO_COLOR");
+      ::setenv("TERM", "xterm", 1);
+      for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    REQUIRE(pid_ > 0);
+  }
+  ~Terminal() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    ::close(master_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  void type(const std::string& keys) { REQUIRE(::write(master_, keys.data(), keys.size()) == ssize_t(keys.size())); }
+  // After a prompt. It is shown a moment before the terminal hands keys on one by one, and until then Ctrl-D is not the shell's to see.
+  void type_at_prompt(const std::string& keys) {
+    termios mode{};
+    do {
+      REQUIRE(::tcgetattr(master_, &mode) == 0);
+    } while ((mode.c_lflag & ICANON) != 0 && ::poll(nullptr, 0, 1) == 0);
+    type(keys);
+  }
+  // All that is shown from the last await() on, up to `text`. Fails where it does not come.
+  std::string await(const std::string& text) {
+    while (seen_.find(text) == std::string::npos) {
+      INFO("waiting for " << text << ", seen: " << seen_);
+      REQUIRE(read_more());
+    }
+    const std::size_t end = seen_.find(text) + text.size();
+    const std::string shown = seen_.substr(0, end);
+    seen_.erase(0, end);
+    return shown;
+  }
+  pid_t pid() const { return pid_; }
+  // Its exit status, after it has ended by itself; and all that it still said. Fails where it does not end.
+  int wait(std::string* rest = nullptr) {
+    while (read_more()) {
+    }
+    if (rest != nullptr) *rest = seen_;
+    INFO("seen: " << seen_);
+    REQUIRE(!silent_);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+
+ private:
+  bool read_more() {
+    constexpr int hangs_ms = 60'000;
+    pollfd waiting{.fd = master_, .events = POLLIN, .revents = 0};
+    if (::poll(&waiting, 1, hangs_ms) <= 0) {
+      silent_ = true;
+      return false;
+    }
+    char bytes[4096];
+    const ssize_t received = ::read(master_, bytes, sizeof bytes);
+    if (received > 0) seen_.append(bytes, std::size_t(received));
+    return received > 0;
+  }
+  pid_t pid_ = -1;
+  int master_ = -1;
+  bool silent_ = false;
+  std::string seen_;
+};
+
+}  // namespace
+
+TEST_CASE("a first trade from the command line") {
+  const Market market;
+  const auto says = [&](const std::string& words, const std::string& out) {
+    const Ran ran = market.run(words);
+    INFO(words << ": " << ran.err);
+    CHECK(ran.status == 0);
+    CHECK(ran.out == out);
+    CHECK(ran.err == "");
+  };
+  says("create account 1 100000", "account 1: created with balance 100000\n");
+  says("create account 2 0", "account 2: created with balance 0\n");
+  says("create symbol SPY 2=500", "symbol SPY: account 2 got 500 shares\n");
+  says("create symbol ABC", "symbol ABC: created\n");
+  says("--account 1 buy SPY 100 145.67", "order 1: 100 SPY open, to buy at limit 145.67\n");
+  says("--account 2 sell SPY 40 140", "order 2: sold 40 SPY @ 145.67\n");
+  says("buy SPY 1@0.00000001 -a 1", "order 3: 1 SPY open, to buy at limit 0.00000001\n");
+  const Ran status = market.run("-a 1 status 1");
+  CHECK(status.status == 0);
+  CHECK_THAT(status.out, contains_text("order 1: executed 40 @ 145.67, 60 still open\n  20"));
+  says("-a 1 cancel 1 3", "order 1: executed 40 @ 145.67, 60 canceled\norder 3: 1 canceled\n");
+  says("-a 1 --xml buy SPY 1 2",
+       "> <transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"2\"/></transactions>\n"
+       "<results><opened sym=\"SPY\" amount=\"1\" limit=\"2\" id=\"4\"/></results>\n"
+       "> <transactions id=\"1\"><query id=\"4\"/></transactions>\n"
+       "<results><status id=\"4\"><open shares=\"1\"/></status></results>\n");
+}
+
+TEST_CASE("the exit status tells a refusal from a mistake and from a server that is not there") {
+  const Market market;
+  REQUIRE(market.run("create account 1 10").status == 0);
+  const auto fails = [&](const Ran& ran, int status, const std::string& err) {
+    CHECK(ran.status == status);
+    CHECK(ran.out == "");
+    CHECK_THAT(ran.err, contains_text(err));
+  };
+  fails(market.run("create account 1 10"), 1, "exchange-cli: account 1: account already exists\n");
+  fails(market.run("-a 1 buy SPY 1 1"), 1, "exchange-cli: buy 1 SPY @ 1: unknown symbol\n");
+  fails(market.run("-a 7 cancel 1"), 1, "exchange-cli: order 1: unknown account\n");
+  fails(market.run("-a 1 status 99"), 1, "exchange-cli: order 99: no such order of this account\n");
+  fails(market.run("buy SPY 1 1"), 2, "--account ID");
+  fails(market.run("-a 1 buy SPY 1 1e3"), 2, "exchange-cli: limit is not a plain decimal number\n");
+  fails(market.run("-a 1 sell SPY -1 1"), 2, "exchange-cli: number of shares must be above zero\n");
+  fails(market.run("sel SPY 1 1"), 2, "did you mean 'sell'?");
+  fails(cli("--connect 127.0.0.1:1 -a 1 buy SPY 1 1"), 3, "exchange-cli: cannot connect to 127.0.0.1:1: Connection refused\n");
+  fails(cli("--http 127.0.0.1:1 symbols"), 3, "exchange-cli: cannot connect to 127.0.0.1:1: Connection refused\n");
+  fails(cli("--connect no-such-host.invalid:1 -a 1 cancel 1"), 3, "no address for no-such-host.invalid:1");
+  CHECK(cli("--help").status == 0);
+  CHECK(cli("buy --help").out.find("Usage: exchange-cli buy SYM SHARES PRICE\n") != std::string::npos);
+}
+
+TEST_CASE("account, book, trades and symbols of a real server") {
+  const Market market;
+  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\nbuy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n").status == 0);
+  const std::string account = market.run("-a 1 status").out;  // at once: it has the trades
+  CHECK_THAT(account, contains_text("account 1\nbalance 85433 free, 8740.2 reserved by open orders\n"));
+  CHECK_THAT(account, contains_text("SPY         40         0\n"));
+  CHECK_THAT(account, contains_text("    1  buy   SPY        100  145.67    60  20"));
+  CHECK(market.run("book SPY").out == "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n     1      60  145.67  150.5      10       1\n");
+  CHECK_THAT(market.run("trades SPY").out, contains_text("      40  145.67  sell           1           2\n"));
+  CHECK(market.run("symbols").out ==
+        "SYMBOL     BID    ASK    LAST  TRADES  TRADED  OPEN ORDERS  SHARES\n"
+        "SPY     145.67  150.5  145.67       1      40            2     500\n");
+  for (const char* words : {"book NONE", "trades NONE", "watch NONE", "-a 99 status"}) {
+    const Ran ran = market.run(words);
+    INFO(words << ": " << ran.out << ran.err);
+    CHECK(ran.status == 1);
+    CHECK_THAT(ran.err, contains_text("exchange-cli: "));
+  }
+}
+
+TEST_CASE("watch tells trades and best prices of a real server as they happen") {
+  const Market market;
+  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
+  const std::string command = "'" + binary() + "' " + market.http() + "watch SPY -n 3";
+  FILE* const lines = ::popen(command.c_str(), "r");
+  REQUIRE(lines != nullptr);
+  const auto next = [&] {
+    char line[256] = "";
+    return std::string(std::fgets(line, sizeof line, lines) == nullptr ? "" : line);
+  };
+  CHECK(next() == "top SPY 145.67 100 - -\n");
+  CHECK(market.run("--account 1 sell SPY 40 145").status == 0);
+  CHECK_THAT(next(), contains_text("trade SPY 145.67 40 sell 20"));
+  CHECK(next() == "top SPY 145.67 60 - -\n");
+  CHECK(next() == "");
+  CHECK(WEXITSTATUS(::pclose(lines)) == 0);
+}
+
+TEST_CASE("watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
+  Market market;
+  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
+  const std::string http = market.http().substr(7, market.http().size() - 8);
+  {
+    Terminal terminal({"--http", http, "watch", "SPY"}, {{"NO_COLOR", "1"}});
+    terminal.await("\x1b[?1049h");
+    terminal.await("     1     100  145.67");
+    REQUIRE(market.run("--account 1 sell SPY 40 145").status == 0);
+    terminal.await("SPY     40 @ 145.67  sell");
+    terminal.type("\x03");
+    std::string rest;
+    CHECK(terminal.wait(&rest) == 130);
+    const std::size_t back = rest.find("\x1b[?1049l");
+    REQUIRE(back != std::string::npos);
+    CHECK_THAT(rest.substr(back), contains_text("     1      60  145.67"));
+  }
+  Terminal terminal({"--http", http, "watch", "SPY"}, {});
+  terminal.await("\x1b[?1049h");
+  market.server.kill();
+  std::string rest;
+  CHECK(terminal.wait(&rest) == 3);
+  CHECK_THAT(rest, contains_text("the server at " + http + " ended the connection"));
+}
+
+TEST_CASE("address and account come from the environment too") {
+  const Market market;
+  const Ran ran = cli("", "create account 5 5\ncreate symbol S\nbuy S 1 1\n", "EXCHANGE_ACCOUNT=5 EXCHANGE_CONNECT=127.0.0.1:" + std::to_string(market.server.port()));
+  INFO(ran.err);
+  CHECK(ran.status == 0);
+  CHECK_THAT(ran.out, contains_text("order 1: 1 S open, to buy at limit 1\n"));
+}
+
+TEST_CASE("what is piped in is a script that stops at its first failure") {
+  const Market market;
+  const std::string script = "create account 1 100\ncancel 5 -a 1\ncreate account 2 100\n";
+  const Ran stopped = market.run("", script), going = market.run("--keep-going", script);
+  CHECK(stopped.status == 1);
+  CHECK(stopped.out == "account 1: created with balance 100\n");
+  CHECK(stopped.err == "exchange-cli: line 2: order 5: no such order of this account\n");
+  CHECK(going.status == 1);
+  CHECK(going.out == "account 2: created with balance 100\n");
+  CHECK(market.run("shell", "help\n").status == 0);
+  CHECK(market.run("", "").status == 0);
+}
+
+TEST_CASE("a server that does not answer is given up after --timeout") {
+  const SilentServer silent;
+  const Ran order = cli("--timeout 0.2 -a 1 --connect " + silent.address + " buy SPY 1 1");
+  CHECK(order.status == 3);
+  CHECK(order.err == "exchange-cli: no reply from " + silent.address + ": timeout\nWhether the exchange has done it is not known: 'status' tells.\n");
+  const Ran book = cli("--timeout 0.2 --http " + silent.address + " book SPY");
+  CHECK(book.status == 3);
+  CHECK(book.err == "exchange-cli: no answer from " + silent.address + ": timeout\n");
+  CHECK(cli("--timeout 0.2 --http " + silent.address + " watch SPY").status == 3);
+}
+
+TEST_CASE("replies with a length line, and a server that closes after each, are fine") {
+  const ServerProcess server({"--store", "memory:", "--http-port", "off", "--log-level", "error", "--reply-framing", "length", "--close-after-reply"});
+  const Ran ran = cli("-a 1 --connect 127.0.0.1:" + std::to_string(server.port()), "create account 1 100\ncreate symbol S\nbuy S 1 1\ncancel 1\n");
+  CHECK(ran.err == "");
+  CHECK(ran.out == "account 1: created with balance 100\nsymbol S: created\norder 1: 1 S open, to buy at limit 1\norder 1: 1 S canceled\n");
+}
+
+TEST_CASE("Ctrl-C ends a command that waits with 130") {
+  const SilentServer silent;
+  Terminal terminal({"--connect", silent.address, "-a", "1", "cancel", "1"}, {});
+  silent.await_request();
+  terminal.type("\x03");
+  CHECK(terminal.wait() == 130);
+}
+
+TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
+  const Market market;
+  const Folder state;
+  const std::string connect = "127.0.0.1:" + std::to_string(market.server.port());
+  const std::vector<std::pair<std::string, std::string>> environment{
+      {"EXCHANGE_CONNECT", connect}, {"EXCHANGE_HTTP", market.http().substr(7, market.http().size() - 8)}, {"XDG_STATE_HOME", state.path.string()}, {"NO_COLOR", "1"}};
+  {
+    Terminal terminal({}, environment);
+    terminal.await("The exchange at " + connect);
+    terminal.await("exchange> ");
+    terminal.type("cre\tacc\t1 1000\r");
+    terminal.await("account 1: created with balance 1000");
+    terminal.type("create sy\tSPY\r");
+    terminal.await("symbol SPY: created");
+    terminal.type("account 1\r");
+    terminal.await("account 1> ");
+    terminal.type("bu\tS\t10 2.5\r");
+    terminal.await("order 1: 10 SPY open, to buy at limit 2.5");
+    terminal.await("account 1> ");
+    terminal.type("this is never sent\x03");
+    terminal.await("account 1> ");
+    terminal.type("ca\t\t\r");  // the only order
+    terminal.await("order 1: 10 SPY canceled");
+    terminal.type("cancel 1\r");
+    terminal.await("order 1: order has nothing open");
+    terminal.await("account 1> ");  // the shell goes on
+    terminal.type("watch SPY\r");
+    terminal.await("\x1b[?1049h");
+    terminal.type("\x03");
+    terminal.await("account 1> ");
+    terminal.type_at_prompt("\x04");
+    CHECK(terminal.wait() == 0);
+  }
+  CHECK((fs::status(state / "exchange-cli/history").permissions() & fs::perms::others_all) == fs::perms::none);
+  Terminal again({"--account", "1"}, environment);
+  again.await("account 1> ");
+  again.type("\x1b[A\x1b[A\x1b[A\r");  // three lines up: "cancel 1" was typed twice and is kept once
+  again.await("order 2: 10 SPY open");
+  again.type("quit\r");
+  CHECK(again.wait() == 0);
+}
+
+TEST_CASE("a shell whose history cannot be kept works all the same") {
+  const Market market;
+  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(market.server.port())}, {{"XDG_STATE_HOME", "/dev/null"}});
+  terminal.await("> ");
+  terminal.type("create account 1 1\r");
+  terminal.await("account 1: created");
+  terminal.await("> ");
+  terminal.type_at_prompt("\x04");
+  std::string rest;
+  CHECK(terminal.wait(&rest) == 0);
+  CHECK(rest.find("history") == std::string::npos);
+}
+
+TEST_CASE("a shell outlives its server and finds the next one") {
+  auto server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"});
+  const unsigned port = server->port();
+  const Folder state;
+  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(port)}, {{"XDG_STATE_HOME", state.path.string()}});
+  terminal.await("> ");
+  terminal.type("create account 1 1\r");
+  terminal.await("account 1: created");
+  server->kill();
+  terminal.type("create account 2 1\r");
+  terminal.await("cannot connect to 127.0.0.1:");
+  server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"}, port);
+  terminal.type("create account 3 1\r");
+  terminal.await("account 3: created");
+  terminal.type("quit\r");
+  CHECK(terminal.wait() == 0);
+}
+
+TEST_CASE("colour is for terminals, and not where NO_COLOR is set") {
+  const Market market;
+  const std::vector<std::string> words{"--connect", "127.0.0.1:" + std::to_string(market.server.port()), "--account", "1"};
+  const Folder state;
+  const auto prompt = [&](std::vector<std::pair<std::string, std::string>> environment) {
+    environment.emplace_back("XDG_STATE_HOME", state.path.string());
+    Terminal terminal(words, environment);
+    std::string shown = terminal.await("account 1");
+    shown += terminal.await("> ");
+    terminal.type("quit\r");
+    CHECK(terminal.wait() == 0);
+    return shown;
+  };
+  CHECK_THAT(prompt({}), contains_text("\x1b[1maccount 1"));
+  CHECK(prompt({{"NO_COLOR", "1"}}).find("\x1b[1m") == std::string::npos);
+}

@@ -1,0 +1,121 @@
+#pragma once
+// An HTTP port in this process that answers what a test says, /ws included. One thread per connection.
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/websocket.hpp>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace exchange::testing {
+
+class HttpStub {
+ public:
+  struct Answer {
+    unsigned status = 200;
+    std::string body;
+  };
+  using OnGet = std::function<Answer(const std::string& target)>;
+  // What is sent after a text that came; the last one empty: the connection is closed then.
+  using OnText = std::function<std::vector<std::string>(const std::string& text)>;
+
+  explicit HttpStub(OnGet on_get, OnText on_text = {})
+      : on_get_(std::move(on_get)), on_text_(std::move(on_text)), acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}) {
+    accept_thread_ = std::thread([this] { accept(); });
+  }
+  ~HttpStub() {
+    ::shutdown(acceptor_.native_handle(), SHUT_RDWR);
+    accept_thread_.join();
+    {
+      const std::lock_guard lock(mutex_);
+      for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
+    }
+    for (std::thread& thread : threads_) thread.join();
+    for (const int socket : sockets_) ::close(socket);
+  }
+  std::string address() const { return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()); }
+  // All that was asked, in order: targets and texts.
+  std::vector<std::string> asked() const {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  using tcp = boost::asio::ip::tcp;
+
+  void accept() {
+    while (true) {
+      boost::system::error_code error;
+      tcp::socket socket = acceptor_.accept(error);
+      if (error) return;
+      const std::lock_guard lock(mutex_);
+      sockets_.push_back(::dup(socket.native_handle()));  // stays ours to shut down, whoever closes the other
+      threads_.emplace_back([this, own = std::move(socket)]() mutable {
+        try {
+          serve(std::move(own));
+        } catch (const std::exception&) {  // the client has gone
+        }
+      });
+    }
+  }
+
+  void note(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    asked_.push_back(what);
+  }
+
+  void serve(tcp::socket socket) {
+    namespace http = boost::beast::http;
+    boost::beast::flat_buffer buffer;
+    http::request<http::string_body> request;
+    http::read(socket, buffer, request);
+    note(std::string(request.target()));
+    if (boost::beast::websocket::is_upgrade(request) && request.target() == "/ws" && on_text_) return serve_websocket(std::move(socket), request);
+    const Answer answer = on_get_(std::string(request.target()));
+    http::response<http::string_body> response{http::status(answer.status), 11};
+    response.set(http::field::content_type, "application/json");
+    response.body() = answer.body;
+    response.keep_alive(false);
+    response.prepare_payload();
+    http::write(socket, response);
+  }
+
+  template <class Request>
+  void serve_websocket(tcp::socket socket, const Request& request) {
+    boost::beast::websocket::stream<tcp::socket> stream(std::move(socket));
+    stream.accept(request);
+    while (true) {
+      boost::beast::flat_buffer buffer;
+      stream.read(buffer);
+      const std::string text = boost::beast::buffers_to_string(buffer.data());
+      note(text);
+      stream.text(true);
+      for (const std::string& message : on_text_(text)) {
+        if (message.empty()) return stream.close(boost::beast::websocket::close_code::going_away);
+        stream.write(boost::asio::buffer(message));
+      }
+    }
+  }
+
+  const OnGet on_get_;
+  const OnText on_text_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> asked_;
+  boost::asio::io_context context_;
+  tcp::acceptor acceptor_;
+  std::list<int> sockets_;
+  std::list<std::thread> threads_;
+  std::thread accept_thread_;
+};
+
+}  // namespace exchange::testing

@@ -1,0 +1,185 @@
+// The command line of the terminal client, and the lines of its shell.
+#include "client/cli/options.hpp"
+
+#include <cstdlib>
+
+#include "catch.hpp"
+
+using namespace exchange;
+using namespace exchange::cli;
+using Words = std::vector<std::string>;
+
+namespace {
+
+CommandLine parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "exchange-cli");
+  return parse_command_line(int(words.size()), words.data());
+}
+
+template <class Kind>
+Kind command(std::vector<const char*> words) {
+  const CommandLine line = parse(std::move(words));
+  REQUIRE(!line.exit_code);
+  REQUIRE(line.command);
+  REQUIRE(std::holds_alternative<Kind>(*line.command));
+  return std::get<Kind>(*line.command);
+}
+
+// The mistake of a line of the shell; empty where it is none.
+std::string mistake(const std::string& line) {
+  try {
+    parse_line(line, Settings());
+    return "";
+  } catch (const Mistake& error) {
+    return error.what();
+  }
+}
+
+Line shell_line(const std::string& text, const Settings& settings = {}) {
+  std::optional<Line> line = parse_line(text, settings);
+  REQUIRE(line);
+  return *line;
+}
+
+struct Variable {
+  Variable(const char* name_, const char* value) : name(name_) { ::setenv(name, value, 1); }
+  ~Variable() { ::unsetenv(name); }
+  const char* name;
+};
+
+}  // namespace
+
+TEST_CASE("without words: no command, the usual ports, no account") {
+  const CommandLine line = parse({});
+  CHECK(!line.exit_code);
+  CHECK(!line.command);
+  CHECK(line.settings.connect == "127.0.0.1:12345");
+  CHECK(line.settings.http_address() == "127.0.0.1:8080");
+  CHECK(line.settings.account == "");
+  CHECK(line.settings.timeout_s == 30);
+  CHECK(!line.settings.xml);
+  CHECK(!line.settings.keep_going);
+}
+
+TEST_CASE("options are taken before and after the command") {
+  for (const std::vector<const char*>& words : {std::vector<const char*>{"-a", "7", "--xml", "--connect", "host:99", "--timeout", "1.5", "symbols"},
+                                               {"symbols", "--account", "7", "--timeout", "1.5", "--connect", "host:99", "--xml"}}) {
+    const CommandLine line = parse(words);
+    REQUIRE(!line.exit_code);
+    CHECK(std::holds_alternative<ShowSymbols>(*line.command));
+    CHECK(line.settings.account == "7");
+    CHECK(line.settings.xml);
+    CHECK(line.settings.connect == "host:99");
+    CHECK(line.settings.http_address() == "host:8080");
+    CHECK(line.settings.timeout_s == 1.5);
+  }
+}
+
+TEST_CASE("the environment gives ports and account, the command line goes before it") {
+  const Variable connect("EXCHANGE_CONNECT", "[::1]:4"), http("EXCHANGE_HTTP", "there:5"), account("EXCHANGE_ACCOUNT", "12");
+  const CommandLine line = parse({"status"}), other = parse({"status", "-a", "13", "--connect", "x:6"});
+  CHECK(line.settings.connect == "[::1]:4");
+  CHECK(line.settings.http_address() == "there:5");
+  CHECK(line.settings.account == "12");
+  CHECK(other.settings.connect == "x:6");
+  CHECK(other.settings.account == "13");
+  Settings session;
+  session.account = "14";
+  CHECK(shell_line("status", session).settings.account == "14");  // chosen in the shell: the environment has had its say
+}
+
+TEST_CASE("every command is read with its words") {
+  const auto account = command<NewAccount>({"create", "account", "1", "100000"});
+  CHECK((account.account == "1" && account.balance == "100000"));
+  const auto symbol = command<NewSymbol>({"create", "symbol", "SPY", "2=500", "3=0.5"});
+  REQUIRE(symbol.holdings.size() == 2);
+  CHECK(symbol.symbol == "SPY");
+  CHECK((symbol.holdings[1].account == "3" && symbol.holdings[1].shares == "0.5"));
+  CHECK(command<NewSymbol>({"create", "symbol", "account"}).symbol == "account");
+  for (const std::vector<const char*>& words : {std::vector<const char*>{"buy", "SPY", "100", "145.67"}, {"buy", "SPY", "100@145.67"}, {"buy", "SPY", "100", "@", "145.67"},
+                                               {"buy", "SPY", "100@", "145.67"}, {"buy", "SPY", "100", "@145.67"}}) {
+    const auto order = command<NewOrder>(words);
+    CHECK(order.side == Side::buy);
+    CHECK((order.symbol == "SPY" && order.shares == "100" && order.limit == "145.67"));
+  }
+  const auto sell = command<NewOrder>({"sell", "SPY", "-5", "3"});  // refused later, with a sentence
+  CHECK((sell.side == Side::sell && sell.shares == "-5"));
+  CHECK(command<CancelOrders>({"cancel", "1", "22"}).orders == Words{"1", "22"});
+  CHECK(command<ShowOrders>({"status", "4"}).orders == Words{"4"});
+  command<ShowAccount>({"status"});
+  CHECK(command<ShowBook>({"book", "buy"}).symbol == "buy");  // a symbol may be called like a command
+  CHECK(command<ShowBook>({"book", "SPY", "--levels", "3"}).levels == 3);
+  CHECK(command<ShowTrades>({"trades", "SPY", "-n", "5"}).count == 5);
+  const auto watch = command<Watch>({"watch", "SPY", "ABC", "--count", "9"});
+  CHECK((watch.symbols == Words{"SPY", "ABC"} && watch.count == 9));
+  command<StartShell>({"shell"});
+}
+
+TEST_CASE("what cannot be meant ends with 2, help with 0") {
+  for (const std::vector<const char*>& words :
+       {std::vector<const char*>{"by"}, {"--foo"}, {"create"}, {"create", "account", "1"}, {"buy", "SPY"}, {"buy", "SPY", "1"}, {"buy", "SPY", "1", "2", "3"},
+        {"buy", "SPY", "1", "2", "3", "4"}, {"buy", "SPY", "@3"}, {"cancel"}, {"watch"}, {"watch", "SPY", "-n", "0"}, {"book", "SPY", "--levels", "1001"}, {"trades"},
+        {"symbols", "more"}, {"create", "symbol", "S", "500"}, {"create", "symbol", "S", "=5"}, {"--connect", "nowhere", "symbols"}, {"--http", ":1", "symbols"},
+        {"--connect", "x:65536", "symbols"}, {"--timeout", "0", "symbols"}, {"quit"}, {"xml", "on"}}) {
+    INFO(words.front());
+    CHECK(parse(words).exit_code == exit_usage);
+  }
+  for (const std::vector<const char*>& words : {std::vector<const char*>{"--help"}, {"help"}, {"buy", "-h"}, {"help", "create", "symbol"}})
+    CHECK(parse(words).exit_code == exit_ok);
+}
+
+TEST_CASE("a mistake is told with what would be right") {
+  CHECK(mistake("by SPY 1 2") == "there is no command 'by' (did you mean 'buy'?); 'help' lists them");
+  CHECK(mistake("sybmols") == "there is no command 'sybmols' (did you mean 'symbols'?); 'help' lists them");
+  CHECK(mistake("x") == "there is no command 'x'; 'help' lists them");
+  CHECK(mistake("--frob") == "there is no option '--frob'; 'help' lists them");
+  CHECK(mistake("-a 3") == "a command is wanted; 'help' lists them");
+  CHECK(mistake("buy SPY 1") == "a price is required\nusage: buy SYM SHARES PRICE");
+  CHECK(mistake("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
+  CHECK(mistake("book 'SPY") == "the quote ' does not end");
+}
+
+TEST_CASE("a line of the shell is the same commands, and settings for once") {
+  Settings settings;
+  settings.account = "1";
+  const Line line = shell_line("buy SPY 1 2 --account 9 --xml", settings);
+  CHECK(line.settings.account == "9");
+  CHECK(line.settings.xml);
+  CHECK(settings.account == "1");
+  CHECK(std::get<UseAccount>(shell_line("account 5").command).account == "5");
+  CHECK(!std::get<UseAccount>(shell_line("account").command).account);
+  CHECK(std::get<ShowXml>(shell_line("xml on").command).on);
+  CHECK(!std::get<ShowXml>(shell_line("xml off").command).on);
+  CHECK(std::get<Help>(shell_line("help create symbol").command).command == Words{"create", "symbol"});
+  CHECK(std::get<Help>(shell_line("book --help").command).command == Words{"book"});
+  CHECK(std::holds_alternative<Quit>(shell_line("exit").command));
+  CHECK(std::holds_alternative<Quit>(shell_line("quit").command));
+  CHECK(!parse_line("", settings));
+  CHECK(!parse_line("  # all of it a comment", settings));
+}
+
+TEST_CASE("words are split at blanks, held together by quotes, and end at a comment") {
+  CHECK(split_words(" a  b\tc\r") == Words{"a", "b", "c"});
+  CHECK(split_words("a 'b c' \"d'e\" f'g'h") == Words{"a", "b c", "d'e", "fgh"});
+  CHECK(split_words("a '' b#c # d") == Words{"a", "", "b#c"});
+}
+
+TEST_CASE("help of the shell lists the commands with how they are written, and tells more of one") {
+  const std::string all = help_text({});
+  CHECK_THAT(all, contains_text("buy SYM SHARES PRICE"));
+  CHECK_THAT(all, contains_text("xml on|off"));
+  CHECK(all.find("--connect") == std::string::npos);
+  CHECK_THAT(help_text({"trades"}), contains_text("Usage: trades SYM\n"));
+  CHECK_THAT(help_text({"create", "account"}), contains_text("Usage: create account ID BALANCE\n"));
+  CHECK_THROWS_AS(help_text({"nothing"}), Mistake);
+}
+
+TEST_CASE("what may follow is known of commands and options") {
+  CHECK(words_after({}, "s") == Words{"sell", "status", "symbols"});
+  CHECK(words_after({"create"}, "") == Words{"account", "symbol"});
+  CHECK(words_after({"help"}, "cr") == Words{"create"});
+  CHECK(words_after({"xml"}, "o") == Words{"off", "on"});
+  CHECK(words_after({"book", "SPY"}, "--l") == Words{"--levels"});
+  CHECK(words_after({"book", "SPY"}, "--") == Words{"--account", "--help", "--levels", "--xml"});
+  CHECK(words_after({"buy", "SPY"}, "").empty());
+}
