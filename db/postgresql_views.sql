@@ -26,23 +26,22 @@ CREATE OR REPLACE VIEW tape AS
 
 -- One row an account. balance and the shares of positions are free; reserved is what open orders set aside.
 -- positions: {symbol: {"shares": decimal, "reserved": decimal}}, decimals as strings, as in the HTTP interface.
+-- Whoever sells has a row in positions. A person who asks for one account reads its positions alone, but all open orders.
 CREATE OR REPLACE VIEW account_summary AS
-  WITH open_orders AS (
-    SELECT account, count(*) AS orders, sum(CASE WHEN is_buy THEN open_e8::numeric * limit_e8 ELSE 0 END) AS reserved_e16
-    FROM orders WHERE open_e8 > 0 GROUP BY account
-  ), holdings AS (
-    SELECT account, symbol, sum(shares_e8) AS shares_e8, sum(reserved_e8) AS reserved_e8
-    FROM (SELECT account, symbol, shares_e8, 0 AS reserved_e8 FROM positions
-          UNION ALL SELECT account, symbol, 0, open_e8 FROM orders WHERE open_e8 > 0 AND NOT is_buy) AS both_parts
-    GROUP BY account, symbol HAVING sum(shares_e8) + sum(reserved_e8) > 0
-  ), position_lists AS (
-    SELECT account, jsonb_object_agg(name, jsonb_build_object('shares', trim_scale(shares_e8 * 1e-8)::text,
-                                                              'reserved', trim_scale(reserved_e8 * 1e-8)::text)) AS positions
-    FROM holdings JOIN symbols ON symbols.number = holdings.symbol GROUP BY account
+  WITH open_by_symbol AS (
+    SELECT account, symbol, count(*) AS orders, sum(open_e8::numeric * limit_e8) FILTER (WHERE is_buy) AS cash_e16,
+           sum(open_e8) FILTER (WHERE NOT is_buy) AS shares_e8
+    FROM orders WHERE open_e8 > 0 GROUP BY account, symbol
+  ), reserved AS (
+    SELECT account, sum(orders)::bigint AS orders, coalesce(sum(cash_e16), 0) AS cash_e16, jsonb_object_agg(symbol, coalesce(shares_e8, 0)) AS shares_e8
+    FROM open_by_symbol GROUP BY account
   )
-  SELECT accounts.id AS account, trim_scale(balance_e16 * 1e-16) AS balance, trim_scale(coalesce(reserved_e16, 0) * 1e-16) AS reserved,
-         trim_scale((balance_e16 + coalesce(reserved_e16, 0)) * 1e-16) AS cash, coalesce(orders, 0) AS open_orders,
-         coalesce(positions, '{}') AS positions
-  FROM accounts
-       LEFT JOIN open_orders ON open_orders.account = accounts.number
-       LEFT JOIN position_lists ON position_lists.account = accounts.number;
+  SELECT accounts.id AS account, trim_scale(balance_e16 * 1e-16) AS balance, trim_scale(coalesce(cash_e16, 0) * 1e-16) AS reserved,
+         trim_scale((balance_e16 + coalesce(cash_e16, 0)) * 1e-16) AS cash, coalesce(orders, 0) AS open_orders,
+         (SELECT coalesce(jsonb_object_agg(name, jsonb_build_object('shares', trim_scale(held.shares_e8 * 1e-8)::text,
+                                                                    'reserved', trim_scale(held.reserved_e8 * 1e-8)::text)), '{}')
+          FROM (SELECT symbol, shares_e8, coalesce((reserved.shares_e8 ->> symbol::text)::numeric, 0) AS reserved_e8
+                FROM positions WHERE positions.account = accounts.number) AS held
+               JOIN symbols ON symbols.number = held.symbol
+          WHERE held.shares_e8 > 0 OR held.reserved_e8 > 0) AS positions
+  FROM accounts LEFT JOIN reserved ON reserved.account = accounts.number;

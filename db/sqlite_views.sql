@@ -14,7 +14,7 @@ CREATE VIEW book AS
   WHERE open_e8 > 0 GROUP BY orders.symbol, is_buy, limit_e8
   ORDER BY symbols.name, is_buy DESC, CASE WHEN is_buy THEN -limit_e8 ELSE limit_e8 END;
 
--- Executions, newest first; time in UTC. LEFT, so that a join whose columns nobody asks for is left out of the plan.
+-- Executions, newest first; time in UTC. LEFT, so that executions are walked by id, whatever the planner thinks of the rest.
 DROP VIEW IF EXISTS tape;
 CREATE VIEW tape AS
   SELECT executions.id, strftime('%Y-%m-%d %H:%M:%S', time_us / 1000000, 'unixepoch') || printf('.%06dZ', time_us % 1000000) AS time,
@@ -33,7 +33,7 @@ CREATE VIEW tape AS
 
 -- One row an account. balance and the shares of positions are free; reserved is what open orders set aside.
 -- positions: {symbol: {"shares": decimal, "reserved": decimal}}, decimals as strings, as in the HTTP interface.
--- Cash in 1e-16 takes up to 39 digits: it is computed in five limbs of 8 digits, the lowest first.
+-- Whoever sells has a row in positions. Cash in 1e-16 takes up to 39 digits: it is computed in five limbs of 8 digits, the lowest first.
 DROP VIEW IF EXISTS account_summary;
 CREATE VIEW account_summary AS
   WITH factors AS (
@@ -74,21 +74,17 @@ CREATE VIEW account_summary AS
     FROM amounts GROUP BY account
   ), order_counts AS (
     SELECT account, count(*) AS orders FROM orders WHERE open_e8 > 0 GROUP BY account
-  ), holdings AS (
-    SELECT account, symbol, sum(shares_e8) AS shares_e8, sum(reserved_e8) AS reserved_e8
-    FROM (SELECT account, symbol, shares_e8, 0 AS reserved_e8 FROM positions
-          UNION ALL SELECT account, symbol, 0, open_e8 FROM orders WHERE open_e8 > 0 AND NOT is_buy)
-    GROUP BY account, symbol HAVING sum(shares_e8) + sum(reserved_e8) > 0
-  ), position_lists AS (
-    SELECT account,
-           json_group_object(name, json_object(
-             'shares', rtrim(rtrim(printf('%d.%08d', shares_e8 / 100000000, shares_e8 % 100000000), '0'), '.'),
-             'reserved', rtrim(rtrim(printf('%d.%08d', reserved_e8 / 100000000, reserved_e8 % 100000000), '0'), '.'))) AS positions
-    FROM (SELECT * FROM holdings JOIN symbols ON symbols.number = holdings.symbol ORDER BY account, name) GROUP BY account
+  ), selling AS (
+    SELECT account, symbol, sum(open_e8) AS reserved_e8 FROM orders WHERE open_e8 > 0 AND NOT is_buy GROUP BY account, symbol
   )
   SELECT accounts.id AS account, cash.balance, coalesce(cash.reserved, '0') AS reserved, cash.cash, coalesce(orders, 0) AS open_orders,
-         coalesce(positions, '{}') AS positions
+         (SELECT json_group_object(name, json_object(
+                   'shares', rtrim(rtrim(printf('%d.%08d', shares_e8 / 100000000, shares_e8 % 100000000), '0'), '.'),
+                   'reserved', rtrim(rtrim(printf('%d.%08d', reserved_e8 / 100000000, reserved_e8 % 100000000), '0'), '.')))
+          FROM (SELECT name, shares_e8, coalesce(reserved_e8, 0) AS reserved_e8
+                FROM positions JOIN symbols ON symbols.number = positions.symbol
+                     LEFT JOIN selling ON selling.account = positions.account AND selling.symbol = positions.symbol
+                WHERE positions.account = accounts.number AND (shares_e8 > 0 OR reserved_e8 > 0) ORDER BY name)) AS positions
   FROM accounts
        JOIN cash ON cash.account = accounts.number
-       LEFT JOIN order_counts ON order_counts.account = accounts.number
-       LEFT JOIN position_lists ON position_lists.account = accounts.number;
+       LEFT JOIN order_counts ON order_counts.account = accounts.number;

@@ -6,6 +6,8 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "engine/exchange.hpp"
@@ -143,9 +145,9 @@ Exchange script() {
   order(bob, spy, Side::sell, "40", "140", at(123'456));                   // 2: execution 1
   order(alice, abc, Side::sell, "0.00000003", "0.00000001", at(200'000));  // 3: two thirds are taken
   order(bob, abc, Side::buy, "0.00000002", "7", at(300'007));             // 4: execution 2, at 1e-8
-  order(bob, spy, Side::sell, "200.5", "150", at(400'000));                // 5: rests
+  order(bob, spy, Side::sell, "350.5", "150", at(400'000));                // 5: rests
   order(bob, spy, Side::sell, "99.5", "150", at(400'001));                 // 6: rests at the same price
-  order(bob, spy, Side::sell, "10", "149.99999999", at(400'002));          // 7: the best ask
+  order(bob, spy, Side::sell, "10", "149.99999999", at(400'002));          // 7: the best ask, and the last of his shares
   order(bob, spy, Side::buy, "1000000000.00000001", "140.00000003", at(400'003));  // 8: its cost has 16 decimals
   order(alice, spy, Side::buy, "1", "145.7", at(400'004));                 // 9: the best bid
   order(alice, spy, Side::buy, "1", "100", at(400'005));                   // 10: canceled
@@ -168,7 +170,7 @@ const Lines expected_books = {"ABC|sell|0.00000001|0.00000001|1",
                               "SPY|buy|145.67|60|1",
                               "SPY|buy|140.00000003|1000000000.00000001|1",
                               "SPY|sell|149.99999999|10|1",
-                              "SPY|sell|150|300|2"};
+                              "SPY|sell|150|450|2"};
 
 }  // namespace
 
@@ -185,7 +187,7 @@ TEST_CASE("the views hold exactly what a script of commands leads to") {
               "1|85287.3000000000000002|8885.9|94173.2000000000000002|3|"
               R"({"ABC":{"shares":"92233720367.99999996","reserved":"0.00000001"},"SPY":{"shares":"40","reserved":"0"}})",
               "007|12345678761234573686.9234553890123451|140000000030.0000014000000003|12345678901234573716.9234567890123454|4|"
-              R"({"ABC":{"shares":"0.00000002","reserved":"0"},"SPY":{"shares":"150","reserved":"310"}})"});
+              R"({"ABC":{"shares":"0.00000002","reserved":"0"},"SPY":{"shares":"0","reserved":"460"}})"});
 }
 
 TEST_CASE("the views of a store without trades are empty") {
@@ -194,6 +196,21 @@ TEST_CASE("the views of a store without trades are empty") {
   CHECK(place->query(books).empty());
   CHECK(place->query(executions).empty());
   CHECK(place->query(summaries).empty());
+}
+
+TEST_CASE("a position that was sold whole is not in the summary") {
+  const auto place = any_place();
+  Exchange exchange;
+  exchange.apply(CreateAccount{alice, Cash::whole(10)}, at(0));
+  exchange.apply(CreateAccount{bob, Cash()}, at(0));
+  exchange.apply(PlaceShares{spy, bob, Shares::whole(2)}, at(0));
+  exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(3)}, at(1));
+  Store& store = place->reopen();
+  project(store, exchange);
+  CHECK(plain(place->query(summaries)) == Lines{"1|10|0|10|0|{}", R"(007|0|0|0|1|{"SPY":{"shares":"0","reserved":"2"}})"});
+  exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(2), Price::whole(3)}, at(2));
+  project(store, exchange);
+  CHECK(plain(place->query(summaries)) == Lines{R"(1|4|0|4|0|{"SPY":{"shares":"2","reserved":"0"}})", "007|6|0|6|0|{}"});
 }
 
 TEST_CASE("sums beyond 64 bits are exact in the views") {
@@ -264,4 +281,21 @@ TEST_CASE("PostgreSQL's views are left alone when they are of the present text, 
   const Lines after = place.query("SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2");
   CHECK(after.size() == 3);
   CHECK(after != before);
+}
+
+TEST_CASE("the queries of docs/sql.md run") {
+  PostgresPlace place;
+  Exchange exchange = script();
+  project(place.reopen(), exchange);
+  std::ifstream file(PROJECT_ROOT "/docs/sql.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string begin = "```sql\n", end = "```\n";
+  int queries = 0;
+  for (std::size_t at = 0; (at = text.find(begin, at)) != std::string::npos; ++queries) {
+    at += begin.size();
+    const std::string query = text.substr(at, text.find(end, at) - at);
+    CAPTURE(query);
+    CHECK_FALSE(place.query(query).empty());
+  }
+  CHECK(queries > 5);
 }
