@@ -1,0 +1,114 @@
+"""Users of the exchange for Locust. The runner (`run`) picks one class a row; by hand, with a state file of the runner:
+
+  locust -f testing/locust/locustfile.py XmlUser --host 127.0.0.1:12345
+  locust -f testing/locust/locustfile.py HttpReader --host http://127.0.0.1:8080
+"""
+
+from locust import FastHttpUser, HttpUser, User, between, constant, events, task
+from locust.runners import WorkerRunner
+
+from exchange_client import ExchangeClient, Refused, judge
+from trader import Growing, Trader, load_state, mark, wait_bounds
+
+STATE = load_state()
+WAIT = wait_bounds()
+wait_time = between(*WAIT) if WAIT[1] else constant(0)
+
+
+def mark_unless_worker(environment, event):
+    if not isinstance(environment.runner, WorkerRunner):
+        mark(event)
+
+
+@events.init.add_listener
+def listen(environment, **_):
+    environment.events.spawning_complete.add_listener(lambda **_: mark_unless_worker(environment, "spawned"))
+    environment.events.test_stopping.add_listener(lambda **_: mark_unless_worker(environment, "stopping"))
+
+
+class OnXmlPort(User):
+    """A user with a raw socket, kept open."""
+
+    abstract = True
+    wait_time = wait_time
+
+    def on_start(self):
+        host, _, port = self.host.rpartition(":")
+        self.client = ExchangeClient(host, int(port), self.environment.events.request.fire)
+
+    def on_stop(self):
+        self.client.close()
+
+
+class XmlUser(OnXmlPort):
+    def on_start(self):
+        super().on_start()
+        self.trader = Trader(STATE)
+
+    @task(3)
+    def read(self):
+        self.client.ask("query", self.trader.query_document(), "status")
+
+    @task(1)
+    def write(self):
+        reply = self.client.ask("order", self.trader.order_document(), "opened")
+        if reply:
+            self.trader.placed(reply)
+
+
+class GrowingUser(OnXmlPort):
+    control = False
+
+    def on_start(self):
+        super().on_start()
+        self.growing = Growing(STATE, self.control)
+
+    @task(3)
+    def read(self):
+        self.client.ask("query", self.growing.query_document(), "status")
+
+    @task(1)
+    def write(self):
+        self.client.ask("order", self.growing.order_document(), "opened")
+
+
+class ControlUser(GrowingUser):
+    control = True
+
+
+class OverHttp:
+    """The same trade over HTTP: reads by GET, writes by POST of the XML."""
+
+    wait_time = wait_time
+
+    def on_start(self):
+        self.trader = Trader(STATE)
+
+    @task(2)
+    def read_order(self):
+        self.client.get(f"/api/orders/{self.trader.readable_order()}", name="/api/orders/{id}")
+
+    @task(1)
+    def read_book(self):
+        self.client.get("/api/books/LOAD", name="/api/books/{symbol}")
+
+    @task(1)
+    def write(self):
+        with self.client.post("/api/xml", data=self.trader.order_document().encode(), catch_response=True) as answer:
+            if answer.status_code != 200:
+                return  # a failure already
+            try:
+                judge(answer.content, "opened")
+                self.trader.placed(answer.content)
+            except (Refused, ValueError) as error:
+                answer.failure(str(error))
+            except Exception as error:  # no reply of this protocol
+                answer.failure(f"bad reply: {error}")
+
+
+class PlainHttpUser(OverHttp, HttpUser):
+    pass
+
+
+class FastUser(OverHttp, FastHttpUser):
+    pass
