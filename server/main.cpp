@@ -14,6 +14,8 @@
 
 #include "core/core.hpp"
 #include "dashboard/http_server.hpp"
+#include "market/market_feed.hpp"
+#include "market/market_view.hpp"
 #include "options.hpp"
 #include "store/store.hpp"
 #include "transport/transport.hpp"
@@ -73,6 +75,14 @@ void open_store(Store& store, const CoreLimits& limits) {
   }
 }
 
+ServerInfo server_info(const Options& options) {
+  return {.policy = policy_name(options.policy),
+          .threads = options.policy == Policy::thread ? "per-client" : std::to_string(options.threads),
+          .store = options.store.substr(0, options.store.find(':')),
+          .version = EXCHANGE_VERSION,
+          .started_s = ::time(nullptr)};
+}
+
 int run(Options options) {
   // 1. The process: logs to stderr, signals for this thread only.
   spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
@@ -81,6 +91,7 @@ int run(Options options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit(options);
+  if (options.threads == 0) options.threads = usable_cpus();
 
   // 2. The store, and from it the exchange as it was promised to clients.
   Metrics metrics;
@@ -91,15 +102,20 @@ int run(Options options) {
   spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)", store->describe(), recovered.exchange.accounts(),
                recovered.exchange.orders_in_memory(), recovered.last_batch, recovered.batches_replayed);
 
-  // 3. Operators, the core, and clients.
+  // 3. The core, people who look on over HTTP, and clients.
+  const bool with_http = options.http_port != Options::http_off;
+  MarketView view(options.http.trades_kept_max, std::random_device()());
+  if (with_http) view.load(recovered.tables, store->newest_executions(options.http.trades_loaded_max));
+  recovered.tables = {};
+  MarketFeed feed(options.http.unread_rows_max);
+  const auto on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
+  auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die,
+                                     with_http ? OnProjected(on_projected) : OnProjected());
   std::unique_ptr<HttpServer> http;
-  if (options.http_port != Options::http_off)
-    http = std::make_unique<HttpServer>(options.bind, std::uint16_t(options.http_port), metrics);
-  auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die);
+  if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics);
   const std::unique_ptr<Transport> transport = make_transport(options, *core, metrics);
-  const std::string threads = options.policy == Policy::thread ? "per-client" : std::to_string(transport->threads());
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
-  std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), threads.c_str(),
+  std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), server_info(options).threads.c_str(),
               store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);
 
@@ -111,6 +127,7 @@ int run(Options options) {
     std::this_thread::sleep_for(stop_time_max);
     die("could not stop in time (is the store away?); what was acknowledged is in the journal");
   }).detach();
+  if (http) http->stop();
   transport->stop();
   core.reset();
   spdlog::info("stopped");

@@ -35,8 +35,8 @@ Options parse_options(int argc, char** argv) {
   add("--threads", options.threads, "threads of pool and loop; 0: as many as CPUs this process may use", "EXCHANGE_THREADS")
       ->check(CLI::Range(0, 4096));
   add("--store", options.store, "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile)", "EXCHANGE_STORE");
-  std::string http_port = "off";
-  add("--http-port", http_port, "port for /healthz, /readyz and /metrics; 0 picks a free one", "EXCHANGE_HTTP_PORT")
+  std::string http_port = std::to_string(options.http_port);
+  add("--http-port", http_port, "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none", "EXCHANGE_HTTP_PORT")
       ->check(CLI::Range(0, 65535) | CLI::IsMember({"off"}));
   add("--log-level", options.log_level, "least severe message on stderr", "EXCHANGE_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
@@ -69,7 +69,7 @@ Options parse_options(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 2);
   }
-  if (http_port != "off") options.http_port = std::uint32_t(std::stoul(http_port));
+  options.http_port = http_port == "off" ? Options::http_off : std::uint32_t(std::stoul(http_port));
   options.protocol.length_before_reply = framing == "length";
   return options;
 }

@@ -30,6 +30,25 @@ struct CoreLimits {
   bool keep_journal = false;                    // --keep-journal: never prune
   std::uint32_t store_wait_s = 30;              // at start: how long a database may take to appear
   std::uint32_t store_retry_ms = 100;           // pause between attempts to reach a store that is away
+  std::size_t lookups_max = 64;                 // orders that operators wait to read; more are refused
+};
+
+struct HttpLimits {
+  std::size_t connections_max = 512;            // trading clients need the descriptors
+  std::uint32_t idle_ms = 30'000;               // time for a request, and between two
+  std::size_t header_bytes_max = 8'192;
+  std::size_t body_bytes_max = 1'024;           // of requests that want no body
+  std::size_t book_levels_max = 1'000;          // a side, of a book or a snapshot
+  std::size_t trades_kept_max = 500;            // newest trades of each symbol, in memory
+  std::size_t trades_loaded_max = 10'000;       // newest trades of the exchange, read at start
+  std::size_t account_orders_max = 1'000;       // open orders told of one account
+  std::size_t unread_rows_max = 1'000'000;      // projected rows on their way to the HTTP thread before the projector waits for it
+  std::uint32_t store_answer_ms = 2'000;        // time for the store to answer before it counts as away
+  std::uint32_t journal_stall_ms = 5'000;       // time for one batch before the journal counts as stuck
+  std::size_t websocket_message_bytes_max = 4'096;
+  std::size_t websocket_subscriptions_max = 256;
+  std::size_t update_entries_max = 2'000;       // levels and trades in an update; where there are more, a snapshot goes instead
+  std::size_t websocket_backlog_bytes_max = 1u << 20;  // unsent bytes of one reader before it is cut off
 };
 
 enum class Policy { thread, pool, loop };
@@ -44,17 +63,18 @@ struct TransportLimits {
 };
 
 struct Options {
-  static constexpr std::uint32_t http_off = 65'536;
+  static constexpr std::uint32_t http_off = 65'536;  // no HTTP
   std::uint16_t port = 12345;  // 0 picks a free one
   std::string bind = "127.0.0.1";
   Policy policy = Policy::loop;
   unsigned threads = 0;        // 0: as many as CPUs this process may use
   std::string store = "sqlite:exchange.db";
-  std::uint32_t http_port = http_off;  // 0 picks a free one
+  std::uint32_t http_port = 8080;  // 0 picks a free one
   std::string log_level = "info";
   ProtocolLimits protocol;
   CoreLimits core;
   TransportLimits transport;
+  HttpLimits http;
 };
 
 const char* policy_name(Policy policy);

@@ -14,6 +14,7 @@ constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 
 void Committer::commit(std::span<Submission* const> submissions) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
+  Metrics::set(metrics_.batch_began_ns, std::uint64_t(begin_ns));
   // The clock may have been set back; the exchange's time never goes back.
   const Timestamp now = std::max(clock_.now(), exchange_.totals().last_time);
   writer_.begin(now);
@@ -21,6 +22,8 @@ void Committer::commit(std::span<Submission* const> submissions) {
   Metrics::add(metrics_.batches);
   const std::int64_t applied_ns = clock_.monotonic_ns();
   if (!writer_.empty()) append_until_durable(writer_.finish(exchange_.totals()));
+  Metrics::set(metrics_.executions, exchange_.totals().executions);
+  Metrics::set(metrics_.batch_began_ns, 0);
   stamp(submissions, begin_ns, applied_ns);
 }
 
@@ -41,7 +44,7 @@ void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
 
   located_.clear();
   std::size_t at = 0;
-  std::uint64_t refused = 0;
+  CommandCounts counts;
   for (Submission* submission : submissions) {
     submission->outcomes.clear();
     submission->outcomes.reserve(submission->commands.size());
@@ -56,11 +59,11 @@ void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
       ++at;
       executions += executions_told(outcome);
       if (changed_state(outcome)) writer_.add(command);
-      refused += std::holds_alternative<Rejected>(outcome);
+      counts.add(command, outcome);
     }
   }
-  Metrics::add(metrics_.commands, commands_.size());
-  Metrics::add(metrics_.commands_refused, refused);
+  counts.move_to(metrics_);
+  metrics_.batch_commands.with([&](Histogram& histogram) { histogram.record(commands_.size()); });
 }
 
 void Committer::append_until_durable(std::string_view payload) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/clock.hpp"
+#include "core/command_counts.hpp"
 #include "core/service.hpp"
 #include "engine/exchange.hpp"
 #include "metrics/metrics.hpp"

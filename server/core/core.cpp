@@ -5,19 +5,21 @@
 namespace exchange {
 
 Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-           OnFatal on_fatal)
+           OnFatal on_fatal, OnProjected on_projected)
     : limits_(limits),
       metrics_(metrics),
+      clock_(clock),
       on_fatal_(std::move(on_fatal)),
       committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits, metrics),
       order_reader_(store, clock, limits, metrics, on_fatal_),
       projector_(
-          store, clock, limits, metrics,
+          store, clock, limits, metrics, std::move(on_projected),
           [this] {
             inbox_.with([](Inbox& inbox) { inbox.projector_idle = true; });
             inbox_.notify();
           },
           on_fatal_) {
+  Metrics::set(metrics_.executions, committer_.exchange().totals().executions);
   Metrics::set(metrics_.batch, recovered.last_batch);
   Metrics::set(metrics_.projected_batch, recovered.last_batch - recovered.batches_replayed);
   thread_ = start_thread("core", on_fatal_, [this] { run(); });
@@ -33,6 +35,7 @@ void Core::submit(std::span<Submission* const> submissions) {
   const bool was_empty = inbox_.with([&](Inbox& inbox) {
     const bool empty = inbox.submissions.empty();
     inbox.submissions.insert(inbox.submissions.end(), submissions.begin(), submissions.end());
+    Metrics::set(metrics_.queue_depth, inbox.submissions.size());
     return empty;
   });
   if (was_empty) inbox_.notify();
@@ -41,12 +44,14 @@ void Core::submit(std::span<Submission* const> submissions) {
 void Core::run() {
   std::vector<Submission*> submissions;
   bool stopping = false;
+  note_unprojected();
   offer_projection();  // of what recovery replayed
   while (!stopping) {
     inbox_.when([](const Inbox& inbox) { return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping; },
                 [&](Inbox& inbox) {
                   submissions.clear();
                   submissions.swap(inbox.submissions);
+                  Metrics::set(metrics_.queue_depth, 0);
                   inbox.projector_idle = false;
                   stopping = inbox.stopping && submissions.empty();
                 });
@@ -66,6 +71,7 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
     const std::span<Submission* const> batch(submissions.data() + first, last - first);
     committer_.commit(batch);
     complete(batch);
+    note_unprojected();
     first = last;
     if (committer_.exchange().changed_rows() > limits_.unprojected_rows_max) wait_for_projector();
   }
@@ -92,11 +98,17 @@ void Core::complete(std::span<Submission* const> submissions) {
   }
 }
 
+void Core::note_unprojected() {
+  if (metrics_.unprojected_ns == 0 && committer_.exchange().changed_rows() > 0)
+    Metrics::set(metrics_.unprojected_ns, std::uint64_t(clock_.monotonic_ns()));
+}
+
 // Everything applied is committed here, so that the tables never show what the journal might not have.
 void Core::offer_projection() {
   Exchange& exchange = committer_.exchange();
   if (exchange.changed_rows() == 0 || !projector_.idle()) return;
   const ClosedMark closed = exchange.take_changes(rows_);
+  Metrics::set(metrics_.offered_ns, metrics_.unprojected_ns.exchange(0));
   projector_.offer(rows_, committer_.last_batch(), closed);
 }
 

@@ -21,11 +21,13 @@ class Core final : public Service {
   // `store` is open and `recovered` came from it. `on_fatal` is called, once, from a core thread, when
   // nothing can be acknowledged any more (fenced, corrupt, our own bug); the process must end.
   Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-       OnFatal on_fatal);
+       OnFatal on_fatal, OnProjected on_projected = {});
   // Completes what was submitted, projects what is journaled, and stops.
   ~Core();
 
   void submit(std::span<Submission* const> submissions) override;
+  // Reads an order from the tables (OrderReader::look_up). Any thread.
+  bool look_up(OrderId order, OrderReader::OnFound found) { return order_reader_.look_up(order, std::move(found)); }
 
  private:
   struct Inbox {
@@ -37,12 +39,14 @@ class Core final : public Service {
   void run();
   void run_batches(std::vector<Submission*>& submissions);
   void complete(std::span<Submission* const> submissions);
+  void note_unprojected();
   void offer_projection();
   void wait_for_projector();
   void project_rest();
 
   const CoreLimits& limits_;
   Metrics& metrics_;
+  Clock& clock_;
   const OnFatal on_fatal_;
   Committer committer_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: each has one submission at most

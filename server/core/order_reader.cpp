@@ -27,21 +27,49 @@ void OrderReader::resolve(Submission& submission) {
   queue_.notify();
 }
 
+bool OrderReader::look_up(OrderId order, OnFound found) {
+  const bool taken = queue_.with([&](Queue& queue) {
+    if (queue.stopping || queue.lookups >= limits_.lookups_max) return false;
+    ++queue.lookups;
+    queue.waiting.push_back(Lookup{order, std::move(found)});
+    return true;
+  });
+  if (taken) queue_.notify();
+  return taken;
+}
+
 void OrderReader::run() {
   while (true) {
-    Submission* submission = queue_.when([](const Queue& queue) { return queue.stopping || !queue.waiting.empty(); },
-                                         [](Queue& queue) -> Submission* {
-                                           if (queue.waiting.empty()) return nullptr;
-                                           Submission* first = queue.waiting.front();
+    std::optional<Job> job = queue_.when([](const Queue& queue) { return queue.stopping || !queue.waiting.empty(); },
+                                         [](Queue& queue) -> std::optional<Job> {
+                                           if (queue.waiting.empty()) return {};
+                                           Job first = std::move(queue.waiting.front());
                                            queue.waiting.pop_front();
+                                           queue.lookups -= std::holds_alternative<Lookup>(first);
                                            return first;
                                          });
-    if (submission == nullptr) return;
-    switch (resolve_some(*submission)) {
-      case Progress::done: submission->sink->completed({&submission, 1}); break;
-      case Progress::more: resolve(*submission); break;  // behind the others: nobody waits for one long request
-      case Progress::stopped: return;
-    }
+    if (!job) return;
+    const auto* submission = std::get_if<Submission*>(&*job);
+    if (!(submission != nullptr ? run(**submission) : run(std::get<Lookup>(*job)))) return;
+  }
+}
+
+// Each returns false where we are to stop.
+
+bool OrderReader::run(Submission& submission) {
+  const Progress progress = resolve_some(submission);
+  Submission* const one = &submission;
+  if (progress == Progress::done) submission.sink->completed({&one, 1});
+  if (progress == Progress::more) resolve(submission);  // behind the others: nobody waits for one long request
+  return progress != Progress::stopped;
+}
+
+bool OrderReader::run(const Lookup& lookup) {
+  try {
+    lookup.found(read_until_there(lookup.order));
+    return true;
+  } catch (const StoreUnavailable&) {
+    return false;
   }
 }
 
@@ -52,16 +80,17 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
   for (std::size_t at = 0; at < submission.outcomes.size(); ++at) {
     Outcome& outcome = submission.outcomes[at];
     if (const auto* missing = std::get_if<NotInMemory>(&outcome)) {
-      if (executions > limits_.reply_executions_max) {
-        outcome = Rejected{Reason::reply_too_long};
-        continue;
-      }
-      if (++reads > reads_at_once) return Progress::more;
+      const bool too_long = executions > limits_.reply_executions_max;
+      if (!too_long && ++reads > reads_at_once) return Progress::more;
       try {
-        outcome = outcome_from_tables(submission.commands[at], missing->account, read_until_there(missing->order));
+        outcome = too_long ? Outcome(Rejected{Reason::reply_too_long})
+                           : outcome_from_tables(submission.commands[at], missing->account, read_until_there(missing->order));
       } catch (const StoreUnavailable&) {
         return Progress::stopped;
       }
+      CommandCounts counts;
+      counts.add(submission.commands[at], outcome);
+      counts.move_to(metrics_);
     }
     executions += executions_told(outcome);
   }

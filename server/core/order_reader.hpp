@@ -1,12 +1,16 @@
 #pragma once
 // OrderReader answers queries and cancels of orders that the engine no longer holds, from the tables,
 // on a thread of its own. Such orders are closed, so what it reads cannot change any more.
+// Operators may look up any order through it, as the tables have it at that moment.
 
 #include <deque>
+#include <functional>
+#include <optional>
 #include <span>
 #include <thread>
 
 #include "core/clock.hpp"
+#include "core/command_counts.hpp"
 #include "core/service.hpp"
 #include "core/thread.hpp"
 #include "metrics/guarded.hpp"
@@ -26,13 +30,26 @@ class OrderReader {
   // Core thread. A committed submission with at least one NotInMemory outcome; completes it.
   void resolve(Submission& submission);
 
+  // Any thread. Calls `found` from the reader's thread once the tables have been read; while the store is away that takes
+  // until it is back. False, and no call, where too many wait. A stopping reader drops what it has not read.
+  using OnFound = std::function<void(const std::optional<StoredOrder>&)>;
+  bool look_up(OrderId order, OnFound found);
+
  private:
+  struct Lookup {
+    OrderId order;
+    OnFound found;
+  };
+  using Job = std::variant<Submission*, Lookup>;
   struct Queue {
-    std::deque<Submission*> waiting;
+    std::deque<Job> waiting;  // in turn; each connection has one submission at most, lookups are counted
+    std::size_t lookups = 0;
     bool stopping = false;
   };
 
   void run();
+  bool run(Submission& submission);
+  bool run(const Lookup& lookup);
   enum class Progress { done, more, stopped };
   Progress resolve_some(Submission& submission);
   std::optional<StoredOrder> read_until_there(OrderId order);
@@ -42,7 +59,7 @@ class OrderReader {
   const CoreLimits& limits_;
   Metrics& metrics_;
   const OnFatal on_fatal_;
-  Guarded<Queue> queue_;  // bounded by the number of connections: each has one submission at most
+  Guarded<Queue> queue_;
   std::thread thread_;
 };
 

@@ -6,9 +6,15 @@
 
 namespace exchange {
 
-Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::function<void()> on_idle,
-                     OnFatal on_fatal)
-    : store_(store), clock_(clock), limits_(limits), metrics_(metrics), on_idle_(std::move(on_idle)), on_fatal_(std::move(on_fatal)) {
+Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, OnProjected on_projected,
+                     std::function<void()> on_idle, OnFatal on_fatal)
+    : store_(store),
+      clock_(clock),
+      limits_(limits),
+      metrics_(metrics),
+      on_projected_(std::move(on_projected)),
+      on_idle_(std::move(on_idle)),
+      on_fatal_(std::move(on_fatal)) {
   thread_ = start_thread("projector", on_fatal_, [this] { run(); });
 }
 
@@ -81,6 +87,8 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
     }
   }
   Metrics::set(metrics_.projected_batch, batch);
+  Metrics::set(metrics_.offered_ns, 0);
+  if (on_projected_) on_projected_(rows, batch);
 }
 
 void Projector::prune(BatchNumber batch) {

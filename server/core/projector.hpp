@@ -16,11 +16,14 @@
 
 namespace exchange {
 
+// Called on the projector's thread with the rows that are in the tables now. Must not wait for the core.
+using OnProjected = std::function<void(const Rows& rows, BatchNumber batch)>;
+
 class Projector {
  public:
   // `on_idle` is called when a hand-over is done; `on_fatal` when the store is lost for good.
-  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::function<void()> on_idle,
-            OnFatal on_fatal);
+  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, OnProjected on_projected,
+            std::function<void()> on_idle, OnFatal on_fatal);
   // Finishes the hand-over under way, then stops. While the store is away that takes until it is back.
   ~Projector();
 
@@ -49,6 +52,7 @@ class Projector {
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;
+  const OnProjected on_projected_;
   const std::function<void()> on_idle_;
   const OnFatal on_fatal_;
   Guarded<Slot> slot_;

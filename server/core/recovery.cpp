@@ -38,8 +38,8 @@ void replay(Exchange& exchange, const JournalRow& row) {
 }  // namespace
 
 Recovered recover(Store& store, std::uint64_t hash_seed) {
-  const TablesImage image = store.load();
-  Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0};
+  TablesImage image = store.load();
+  Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}};
   store.read_journal(image.projected_batch, [&](const JournalRow& row) {
     if (row.batch != recovered.last_batch + 1)
       throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) + " to " +
@@ -48,6 +48,7 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
     recovered.last_batch = row.batch;
     ++recovered.batches_replayed;
   });
+  recovered.tables = std::move(image.rows);
   return recovered;
 }
 

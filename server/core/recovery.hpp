@@ -10,6 +10,7 @@ struct Recovered {
   Exchange exchange;
   BatchNumber last_batch = 0;           // newest in the journal
   std::uint64_t batches_replayed = 0;   // those not in the tables yet
+  Rows tables;                          // as they were loaded, before the replay
 };
 
 // Loads the tables of an opened store and replays the journal after them. Throws StoreCorrupt where the

@@ -1,29 +1,34 @@
 #pragma once
-// HTTP for operators, on a thread of its own (Boost.Beast). GET /healthz: the process lives. GET /readyz:
-// 200 while the store is reachable, else 503. GET /metrics: counters as Prometheus text.
-// Reads only metrics, so that it never slows the core.
+// HTTP for people and operators, on a thread of its own (Boost.Beast): dashboard, health, metrics, market data as JSON and over
+// WebSocket, and requests as POST /api/xml. docs/http-api.md says what each path answers.
+// Market data comes from a MarketView that this thread owns and that MarketFeed brings forward, so that readers take nothing from
+// the core; only requests and single orders pass through CoreDoor.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "metrics/metrics.hpp"
+#include "core/core.hpp"
+#include "dashboard/prometheus.hpp"
+#include "market/market_feed.hpp"
+#include "market/market_view.hpp"
+#include "options.hpp"
 
 namespace exchange {
 
 class HttpServer {
  public:
-  // Listens and serves at once; port 0 picks a free one. Throws std::system_error where the address cannot be had.
-  HttpServer(const std::string& bind, std::uint16_t port, const Metrics& metrics);
+  // Listens and serves at once. `feed` brings what is projected after `view`. All but `view` must outlive it, but the core, which may end
+  // after stop(). Throws std::system_error where the address cannot be had.
+  HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics);
   ~HttpServer();
   std::uint16_t port() const;
+  // Sends nothing more to the core, once what it was sent is executed; health and metrics are still answered.
+  void stop();
 
  private:
   class State;
   std::unique_ptr<State> state_;
 };
-
-// All metrics in the Prometheus text format, version 0.0.4.
-std::string prometheus_text(const Metrics& metrics);
 
 }  // namespace exchange

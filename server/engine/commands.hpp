@@ -52,6 +52,7 @@ enum class Reason : std::uint8_t {
   shares_total_overflow,
   reply_too_long,  // said by the core, not the engine: a request may ask for many long histories
 };
+inline constexpr std::size_t reasons = std::size_t(Reason::reply_too_long) + 1;
 std::string_view describe(Reason reason);
 
 struct Execution {

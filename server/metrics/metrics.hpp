@@ -1,6 +1,7 @@
 #pragma once
 // Counters, gauges and stage times of the running server. Any thread; each is exact, reads are not a snapshot of all.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -11,13 +12,24 @@ namespace exchange {
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
-  Counter commands{0}, commands_refused{0}, batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
+  static constexpr std::size_t command_kinds = 6, command_results = 11;
+  // By index in Command, and 0 for what was done or told, 1 + Reason for a refusal.
+  std::array<std::array<Counter, command_results>, command_kinds> commands{};
+  Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
+  Counter executions{0};  // since the exchange was created
   Counter store_failures{0}, orders_read{0}, lag_waits{0};
-  Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
+  Counter batch{0}, projected_batch{0}, orders_in_memory{0}, queue_depth{0};  // gauges
+  Counter batch_began_ns{0};                       // monotonic; of the batch under way, 0 where there is none
+  Counter unprojected_ns{0}, offered_ns{0};        // monotonic; of the oldest change not offered to the projector, or with it; 0: none
   std::atomic<bool> store_available{true};
+  mutable Guarded<Histogram> batch_commands;
   // transport
   Counter connections{0};  // gauge
   Counter connections_accepted{0}, connections_refused{0}, accept_failures{0}, requests{0}, bad_frames{0};
+  Counter mistakes{0};  // documents and elements refused before the engine
+  // dashboard
+  Counter http_requests{0}, websockets_dropped{0};
+  Counter websockets{0};  // gauge
 
   StageHistograms stage_times;
 

@@ -1,6 +1,8 @@
 #pragma once
-// Where the time of a request goes. One wave of requests in about thirty is sampled: the transport and the core note when
+// Where the time of a request goes. One wave of requests in about thirty is sampled, and a hundred a second where they are few: the transport and the core note when
 // it passes from one hand to the next, and the transport adds what lies between to histograms.
+
+#include <time.h>
 
 #include <array>
 #include <atomic>
@@ -48,7 +50,15 @@ class StageStamps {
     constexpr unsigned period = 31;  // odd: a transport asks twice for each wave, and only one of them counts
     static std::atomic<unsigned> threads{0};
     thread_local unsigned count = threads.fetch_add(1, std::memory_order_relaxed);  // short-lived threads must not all start alike
-    return ++count % period == 0;
+    if (++count % period == 0) return true;
+    // Under little load that would be too few to look at.
+    static std::atomic<std::int64_t> last_ms{0};
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);  // a few nanoseconds, and exact to some milliseconds
+    const std::int64_t now_ms = now.tv_sec * 1'000 + now.tv_nsec / 1'000'000;
+    if (now_ms - last_ms.load(std::memory_order_relaxed) < 10) return false;
+    last_ms.store(now_ms, std::memory_order_relaxed);
+    return true;
   }
 
   bool sampled_ = false;
@@ -61,16 +71,25 @@ class StageHistograms {
  public:
   void record(const StageStamps& stamps) {
     if (!stamps.sampled()) return;
-    histograms_.with([&](std::array<Histogram, stages>& histograms) {
-      for (std::size_t i = 0; i < stages; ++i) histograms[i].record(stamps.duration(Stage(i)));
+    histograms_.with([&](Histograms& histograms) {
+      std::uint64_t total = 0;
+      for (std::size_t i = 0; i < stages; ++i) {
+        histograms[i].record(stamps.duration(Stage(i)));
+        total += stamps.duration(Stage(i));
+      }
+      histograms[stages].record(total);
     });
   }
-  Histogram nanoseconds(Stage stage) const {
-    return histograms_.with([&](const std::array<Histogram, stages>& histograms) { return histograms[std::size_t(stage)]; });
-  }
+  Histogram nanoseconds(Stage stage) const { return histogram(std::size_t(stage)); }
+  // Of all stages together.
+  Histogram total_nanoseconds() const { return histogram(stages); }
 
  private:
-  mutable Guarded<std::array<Histogram, stages>> histograms_;
+  using Histograms = std::array<Histogram, stages + 1>;
+  Histogram histogram(std::size_t at) const {
+    return histograms_.with([&](const Histograms& histograms) { return histograms[at]; });
+  }
+  mutable Guarded<Histograms> histograms_;
 };
 
 }  // namespace exchange

@@ -65,6 +65,11 @@ bool Session::take_wave() {
   return !requests_.empty();
 }
 
+std::size_t Session::mistakes() const {
+  const auto documents = std::count_if(requests_.begin(), requests_.end(), [](const Request& request) { return !request.mistake.empty(); });
+  return std::size_t(documents) + leaves_.size() - commands_.size();
+}
+
 void Session::read_frame(const Frame& frame) {
   bytes_wanted_ = 0;
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_, thread_document(), leaves_,

@@ -35,6 +35,8 @@ class Session {
   bool take_wave();
   // Requests in the wave.
   std::size_t requests() const { return requests_.size(); }
+  // What of them is refused without asking the engine: whole documents, and elements.
+  std::size_t mistakes() const;
   // The wave's commands, for the engine. reply() wants one outcome for each.
   std::vector<Command>& commands() { return commands_; }
   // Ends the wave: writes the replies of all its requests to output().

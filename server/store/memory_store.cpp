@@ -1,5 +1,7 @@
 #include "store/memory_store.hpp"
 
+#include <algorithm>
+
 namespace exchange {
 
 void MemoryStore::open() {
@@ -20,6 +22,15 @@ TablesImage MemoryStore::load() {
     image.rows.totals = data.totals;
     image.projected_batch = data.projected_batch;
     return image;
+  });
+}
+
+std::vector<ExecutionRow> MemoryStore::newest_executions(std::size_t count) {
+  return data_.with([&](Data& data) {
+    std::vector<ExecutionRow> rows;
+    const std::size_t skipped = data.executions.size() - std::min(count, data.executions.size());
+    for (auto row = std::next(data.executions.begin(), std::ptrdiff_t(skipped)); row != data.executions.end(); ++row) rows.push_back(row->second);
+    return rows;
   });
 }
 

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <boost/algorithm/hex.hpp>
+#include <algorithm>
 #include <chrono>
 #include <iterator>
 #include <thread>
@@ -78,6 +79,11 @@ OrderRow order_row(const pqxx::row& row) {
   return {row[0].as<OrderId>(), row[1].as<AccountNumber>(), row[2].as<SymbolNumber>(), row[3].as<bool>() ? Side::buy : Side::sell,
           shares(row[4]),       price(row[5]),              shares(row[6]),            shares(row[7]),
           timestamp(row[8]),    timestamp(row[9])};
+}
+
+ExecutionRow execution_row(const pqxx::row& row) {
+  return {row[0].as<ExecutionId>(), row[1].as<SymbolNumber>(), row[2].as<OrderId>(), row[3].as<OrderId>(),
+          shares(row[4]),           price(row[5]),             timestamp(row[6])};
 }
 
 // Needs the journal table, so not when the connection is made.
@@ -318,8 +324,7 @@ TablesImage PostgresStore::load() {
     const std::string columns = "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o ";
     for (const auto& row : work.exec(columns + "JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION " + columns +
                                      "JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1"))
-      rows.executions.push_back({row[0].as<ExecutionId>(), row[1].as<SymbolNumber>(), row[2].as<OrderId>(), row[3].as<OrderId>(),
-                                 shares(row[4]), price(row[5]), timestamp(row[6])});
+      rows.executions.push_back(execution_row(row));
     const pqxx::result found = work.exec("SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
     if (found.size() != 1) throw StoreCorrupt("table projection must have one row");
     const pqxx::row row = found[0];
@@ -327,6 +332,18 @@ TablesImage PostgresStore::load() {
     rows.totals = {row[1].as<OrderId>(), row[2].as<ExecutionId>(), cash(row[3]), timestamp(row[4]),
                    std::uint64_t(row[5].as<std::int64_t>())};
     return image;
+  });
+}
+
+std::vector<ExecutionRow> PostgresStore::newest_executions(std::size_t count) {
+  return core_->with([&](pqxx::connection& connection) {
+    std::vector<ExecutionRow> rows;
+    pqxx::nontransaction work(connection);
+    for (const auto& row : work.exec("SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions"
+                                     " ORDER BY id DESC LIMIT " + std::to_string(count)))
+      rows.push_back(execution_row(row));
+    std::reverse(rows.begin(), rows.end());
+    return rows;
   });
 }
 

@@ -18,6 +18,7 @@ class PostgresStore : public Store {
   std::string describe() const override;
   void open() override;
   TablesImage load() override;
+  std::vector<ExecutionRow> newest_executions(std::size_t count) override;
   void read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
   bool settle(BatchNumber batch) override;

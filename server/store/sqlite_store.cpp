@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -66,6 +67,10 @@ OrderRow order_row(const SqliteStatement& row) {
   return {OrderId(row.integer(0)), account_number(row, 1), SymbolNumber(row.integer(2)), row.integer(3) != 0 ? Side::buy : Side::sell,
           shares(row, 4),          price(row, 5),          shares(row, 6),               shares(row, 7),
           timestamp(row, 8),       timestamp(row, 9)};
+}
+ExecutionRow execution_row(const SqliteStatement& row) {
+  return {ExecutionId(row.integer(0)), SymbolNumber(row.integer(1)), OrderId(row.integer(2)), OrderId(row.integer(3)),
+          shares(row, 4),              price(row, 5),                timestamp(row, 6)};
 }
 
 }  // namespace
@@ -180,13 +185,20 @@ TablesImage SqliteStore::load() {
                          "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
                          "JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
        s.step();)
-    rows.executions.push_back({ExecutionId(s.integer(0)), SymbolNumber(s.integer(1)), OrderId(s.integer(2)), OrderId(s.integer(3)),
-                               shares(s, 4), price(s, 5), timestamp(s, 6)});
+    rows.executions.push_back(execution_row(s));
   SqliteStatement s(tables_, "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
   if (!s.step()) throw StoreCorrupt(path_ + " has lost its projection row");
   image.projected_batch = BatchNumber(s.integer(0));
   rows.totals = {OrderId(s.integer(1)), ExecutionId(s.integer(2)), cash(s, 3), timestamp(s, 4), std::uint64_t(s.integer(5))};
   return image;
+}
+
+std::vector<ExecutionRow> SqliteStore::newest_executions(std::size_t count) {
+  std::vector<ExecutionRow> rows;
+  SqliteStatement s(tables_, "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ORDER BY id DESC LIMIT ?1");
+  for (s.with(count); s.step();) rows.push_back(execution_row(s));
+  std::reverse(rows.begin(), rows.end());
+  return rows;
 }
 
 void SqliteStore::read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) {

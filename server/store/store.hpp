@@ -1,7 +1,7 @@
 #pragma once
 // Store keeps the journal, which is the truth, and the tables, which are its projection (DESIGN.md,
 // "Journal and tables"). Three forms: SQLite, PostgreSQL, memory; testing/contract holds for all.
-// Threads: open, load and read_journal before any other thread; then append and settle on the core
+// Threads: open, load, read_journal and newest_executions before any other thread; then append and settle on the core
 // thread, project and prune on the projector thread, read_order on the reader thread, concurrently.
 
 #include <cstdint>
@@ -60,6 +60,8 @@ class Store {
   // Throws StoreFenced where another server is alive on this store.
   virtual void open() = 0;
   virtual TablesImage load() = 0;
+  // The last `count` of the tables at most, oldest first.
+  virtual std::vector<ExecutionRow> newest_executions(std::size_t count) = 0;
   // Rows after `after`, in order.
   virtual void read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) = 0;
 

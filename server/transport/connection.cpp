@@ -50,6 +50,7 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
     if (session.take_wave()) {
       stamps.end(Stage::parse);
       Metrics::add(metrics.requests, session.requests());
+      if (const std::size_t mistakes = session.mistakes(); mistakes > 0) Metrics::add(metrics.mistakes, mistakes);
       connection.outcomes.clear();
       const bool executed = !session.commands().empty();
       if (executed) co_await execute(connection);

@@ -124,6 +124,7 @@ class ThreadPolicy final : public Transport {
       if (session.take_wave()) {
         stamps.end(Stage::parse);
         Metrics::add(metrics_.requests, session.requests());
+        if (const std::size_t mistakes = session.mistakes(); mistakes > 0) Metrics::add(metrics_.mistakes, mistakes);
         submission.outcomes.clear();
         const bool executed = !session.commands().empty();
         if (executed) {

@@ -25,6 +25,7 @@ pid_t spawn(std::vector<std::string> arguments, int out, int err) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  ::setenv("EXCHANGE_HTTP_PORT", "off", 1);  // but for those that ask for it
   const pid_t pid = ::fork();
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {

@@ -5,7 +5,7 @@
 
 using namespace exchange;
 
-TEST_CASE("about one wave in thirty is sampled, and its stages lie between what was noted") {
+TEST_CASE("at least one wave in thirty is sampled, and its stages lie between what was noted") {
   StageHistograms histograms;
   int sampled = 0;
   constexpr int waves = 3'100;
@@ -22,7 +22,8 @@ TEST_CASE("about one wave in thirty is sampled, and its stages lie between what 
     histograms.record(stamps);
     sampled += stamps.sampled();
   }
-  CHECK(sampled == waves / 31);
+  CHECK(sampled >= waves / 31);  // and one more every ten milliseconds
+  CHECK(sampled < waves / 4);
   CHECK(histograms.nanoseconds(Stage::parse).count() == std::uint64_t(sampled));
   CHECK(histograms.nanoseconds(Stage::parse).quantile(0.5) >= 1'000'000'000);
   CHECK(histograms.nanoseconds(Stage::queue).max() == 10);
@@ -30,4 +31,6 @@ TEST_CASE("about one wave in thirty is sampled, and its stages lie between what 
   CHECK(histograms.nanoseconds(Stage::commit).max() == 30);
   CHECK(histograms.nanoseconds(Stage::deliver).max() == 40);
   CHECK(histograms.nanoseconds(Stage::write).max() == 0);
+  CHECK(histograms.total_nanoseconds().count() == std::uint64_t(sampled));
+  CHECK(histograms.total_nanoseconds().max() == histograms.nanoseconds(Stage::parse).max() + 100);
 }

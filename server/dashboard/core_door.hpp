@@ -1,0 +1,65 @@
+#pragma once
+// The HTTP thread's way to the core: executes requests and reads orders, until it is shut, before the core ends.
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <optional>
+
+#include "core/core.hpp"
+#include "metrics/guarded.hpp"
+
+namespace exchange {
+
+// A coroutine of `context` waits; set() is called on the context's thread.
+class Event {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit Event(boost::asio::io_context& context) : timer_(context) {}
+  void set();
+  // Whether it was set by then.
+  boost::asio::awaitable<bool> wait_until(Clock::time_point deadline);
+
+ private:
+  boost::asio::steady_timer timer_;
+  bool set_ = false;
+};
+
+// One request on its way through the core. Owner: the coroutine that executes it.
+struct Ticket : Submission {
+  explicit Ticket(boost::asio::io_context& context) : executed(context) {}
+  Event executed;
+};
+
+class CoreDoor final : public CompletionSink {
+ public:
+  // Coroutines run on `context`, on one thread. Both must outlive it.
+  CoreDoor(boost::asio::io_context& context, Core& core) : context_(context), core_(core) {}
+
+  // Fills in the outcomes once they are committed. False: the door is shut, and nothing was executed.
+  boost::asio::awaitable<bool> execute(Ticket& ticket);
+
+  struct Read {
+    bool answered;  // false: not in time, too many wait, or the door is shut
+    std::optional<StoredOrder> order;
+  };
+  // An order as the tables have it.
+  boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time);
+
+  // Lets nothing more in, and waits until what was let in is executed. Any thread but that of the context.
+  void shut();
+
+ private:
+  struct State {
+    bool shut = false;
+    std::size_t executing = 0;  // bounded by the number of connections
+  };
+  void completed(std::span<Submission* const> submissions) override;
+
+  boost::asio::io_context& context_;
+  Core& core_;
+  Guarded<State> state_;
+};
+
+}  // namespace exchange

@@ -1,0 +1,118 @@
+#pragma once
+// MarketView is a replica of what people look at - books, trades, balances, open orders - folded from the rows that are in
+// the tables, never ahead of them. It also tells what changed, symbol by symbol, for those who follow.
+// Owner: the HTTP thread. Thread: one at a time.
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/flat_map.hpp"
+#include "engine/pool.hpp"
+#include "engine/rows.hpp"
+
+namespace exchange {
+
+class MarketView {
+ public:
+  struct Level {
+    Int128 shares_units = 0;  // wide, as Exchange::Depth
+    std::uint32_t orders = 0;
+  };
+  struct Trade {
+    ExecutionId id;
+    Price price;
+    Shares shares;
+    Side taker;  // of the order that arrived last
+    OrderId buy_order, sell_order;
+    Timestamp time;
+  };
+  struct Symbol {
+    SymbolName name;
+    Shares shares_total;
+    std::map<std::int64_t, Level> levels[2];  // by side; by rank, so that the best comes first
+    std::deque<Trade> trades;                 // newest last, trades_kept_max at most
+    std::uint32_t open_orders = 0;
+    std::uint64_t trades_seen = 0;  // since the view began
+    UInt128 traded_units = 0;       // likewise; shares, in units of 1e-8
+    std::uint64_t sequence = 0;     // of the last change told
+  };
+  // Where a level stands in Symbol::levels, and back.
+  static std::int64_t rank(Side side, Price price) { return side == Side::buy ? -price.units() : price.units(); }
+  static Price price_of(Side side, std::int64_t rank) { return Price::from_units(side == Side::buy ? -rank : rank); }
+
+  struct Position {
+    SymbolNumber symbol;
+    Shares shares;             // free
+    Int128 reserved_units = 0;  // set aside by open sells
+  };
+  struct Account {
+    Cash balance;   // free
+    Cash reserved;  // set aside by open buys
+    std::vector<Position> positions;
+    std::uint32_t open_orders = 0;
+    std::uint32_t first_order = no_index, last_order = no_index;  // oldest and newest, in the order pool
+  };
+
+  // What a fold changed of one symbol: levels by rank, each once with what it is now (no orders: gone), and all new trades.
+  struct Change {
+    SymbolNumber symbol;
+    std::uint64_t sequence;
+    std::map<std::int64_t, Level> levels[2];
+    std::vector<Trade> trades;  // oldest first
+  };
+
+  // `hash_seed`: see Exchange. At least one trade is kept.
+  MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed);
+
+  // The state to begin with; `trades`, oldest first, are of before. Tells no changes.
+  void load(const Rows& tables, std::span<const ExecutionRow> trades);
+  // Brings the view to `batch`. Returns the changes of the symbols that have any, good until the next call.
+  const std::vector<Change>& fold(const Rows& rows, std::uint64_t batch);
+
+  std::uint64_t batch() const { return batch_; }
+  const std::vector<Symbol>& symbols() const { return symbols_; }  // by number
+  const Symbol* find_symbol(const SymbolName& name) const;
+  std::optional<SymbolNumber> symbol_number(const SymbolName& name) const;
+  const Account* find_account(const AccountId& id) const;
+  const AccountId& account_id(AccountNumber number) const { return account_ids_.text(number); }
+  std::size_t accounts() const { return accounts_.size(); }
+  // Calls visit(const OrderRow&) for the account's open orders, oldest first, `count` at most.
+  template <class Visit>
+  void visit_open_orders(const Account& account, std::size_t count, Visit visit) const {
+    for (std::uint32_t at = account.first_order; at != no_index && count > 0; at = orders_[at].next, --count) visit(orders_[at].row);
+  }
+
+ private:
+  struct Order {
+    OrderRow row;
+    std::uint32_t previous, next;  // of the account's open orders
+  };
+
+  void put_account(const AccountRow& row);
+  void put_symbol(const SymbolRow& row);
+  void put_order(const OrderRow& row);
+  void open(const OrderRow& row);
+  void close(std::uint32_t index);
+  // Moves what an open order holds in its level and its owner's reserves by `change` shares, and the level by `orders`.
+  void change_open(const OrderRow& row, std::int64_t change, int orders);
+  void add_trade(const ExecutionRow& row);
+  Position& position(AccountNumber account, SymbolNumber symbol);
+  Change& change_of(SymbolNumber symbol);
+
+  const std::size_t trades_kept_max_;
+  std::uint64_t batch_ = 0;
+  Interner<AccountId> account_ids_;
+  std::vector<Account> accounts_;
+  Interner<SymbolName> symbol_names_;
+  std::vector<Symbol> symbols_;
+  FlatMap position_index_;  // in Account::positions
+  Pool<Order> orders_;
+  IdIndex order_index_;
+  std::vector<Change> changes_;
+  std::vector<std::uint32_t> change_index_;  // by symbol: in changes_, or no_index
+};
+
+}  // namespace exchange
