@@ -122,8 +122,8 @@ class Promtool(unittest.TestCase):
         with ExchangeServer() as server:
             make_traffic(server)
             done = subprocess.run([PROMTOOL, "check", "metrics"], input=server.http("/metrics"), capture_output=True, text=True)
-        problems = [line for line in done.stderr.splitlines() if "metric names should not contain abbreviated units" not in line and "use base unit" not in line]
-        self.assertEqual(problems, [])
+        # The documented name of one counter has another unit than Prometheus likes; nothing else.
+        self.assertEqual(done.stderr, 'exchange_commit_microseconds_total use base unit "seconds" instead of "microseconds"\n')
 
     def test_alerts_fire_when_they_should(self):
         self.run_promtool("test", "rules", ROOT / "testing/ops/alerts_test.yml")
