@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
-          nlohmann-json3-dev netcat-openbsd sqlite3)
+          nlohmann-json3-dev libjs-chart.js libedit-dev netcat-openbsd sqlite3)
 if [ "${1-}" = --test ]; then packages+=(catch2 postgresql python3); fi
 if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-numpy postgresql); fi
 

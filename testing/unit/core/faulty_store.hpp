@@ -38,12 +38,13 @@ class FaultyStore : public MemoryStore {
     ++projections;
   }
   std::optional<StoredOrder> read_order(OrderId order) override {
+    hold_reads.when([](bool hold) { return !hold; }, [](bool) {});
     if (next(read_faults) != Fault::none) throw StoreUnavailable("read failed");
     return MemoryStore::read_order(order);
   }
 
   Guarded<std::deque<Fault>> append_faults, settle_faults, project_faults, read_faults;
-  Guarded<bool> hold_projection;
+  Guarded<bool> hold_projection, hold_reads;
   std::atomic<int> appends{0}, settles{0}, projections{0};
 
  private:
