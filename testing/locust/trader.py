@@ -2,6 +2,7 @@
 
 The runner prepares accounts and tells of them in a JSON file named by EXCHANGE_LOCUST_STATE."""
 
+import collections
 import json
 import os
 import random
@@ -9,28 +10,33 @@ import re
 import time
 
 SYMBOL = "LOAD"
-READABLE_AFTER_S = 1.0  # HTTP reads a replica of the tables, a fraction of a second behind
+READABLE_AFTER_S = 3.0  # HTTP reads a replica of the tables, a fraction of a second behind; more on a busy machine
 
 
 class Trader:
     def __init__(self, state):
         self.account, prepared = random.choice(list(state["accounts"].items()))
-        self.orders = [(0.0, prepared)]  # time placed, id; a prepared one first
+        self.prepared, self.orders = prepared, collections.deque(maxlen=500)  # time placed, id
 
     def order_document(self):
         amount = random.choice(("1", "-1"))
         return f'<transactions id="{self.account}"><order sym="{SYMBOL}" amount="{amount}" limit="{random.randint(95, 105)}"/></transactions>'
 
     def placed(self, reply):
-        self.orders = self.orders[-7:] + [(time.monotonic(), order_id(reply))]
+        self.orders.append((time.monotonic(), order_id(reply)))
 
     def query_document(self):
-        return f'<transactions id="{self.account}"><query id="{self.orders[-1][1]}"/></transactions>'
+        return f'<transactions id="{self.account}"><query id="{self.newest_order()}"/></transactions>'
+
+    def newest_order(self):
+        return self.orders[-1][1] if self.orders else self.prepared
 
     def readable_order(self):
-        """The newest of its orders that has had time to reach the tables."""
-        now = time.monotonic()
-        return next((order for placed, order in reversed(self.orders) if now - placed > READABLE_AFTER_S), self.orders[0][1])
+        """The newest of its orders that has had time to reach the tables. Not called together with `newest_order`: it lets go of older ones."""
+        last_time = time.monotonic() - READABLE_AFTER_S
+        while self.orders and self.orders[0][0] <= last_time:
+            self.prepared = self.orders.popleft()[1]
+        return self.prepared
 
 
 class Growing:

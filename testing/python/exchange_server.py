@@ -12,7 +12,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-BINARY = Path(__file__).resolve().parents[2] / "build/bin/server"
+BINARY = Path(os.environ.get("EXCHANGE_SERVER") or Path(__file__).resolve().parents[2] / "build/bin/server")
 START_S, STOP_S = 30, 10
 
 
@@ -25,7 +25,7 @@ def process_cpu_seconds(pid):
 class ExchangeServer:
     def __init__(self, *arguments, store="memory:", binary=None):
         """`store` may hold {folder}, a temporary folder that lives as long as the server."""
-        self.binary = Path(binary or os.environ.get("EXCHANGE_SERVER", BINARY))
+        self.binary = Path(binary or BINARY)
         self.arguments, self.store = arguments, store
 
     def __enter__(self):
