@@ -91,12 +91,15 @@ class OverHttp:
         self.client.get("/api/books/LOAD", name="/api/books/{symbol}")
 
     def write(self):
-        with self.client.post("/api/xml", data=self.trader.order_document().encode(), catch_response=True) as answer:
+        self.order(self.trader.order_document(), self.trader.placed)
+
+    def order(self, document, placed=lambda reply: None):
+        with self.client.post("/api/xml", data=document.encode(), catch_response=True) as answer:
             if answer.status_code != 200:
                 return  # a failure already
             try:
                 judge(answer.content, "opened")
-                self.trader.placed(answer.content)
+                placed(answer.content)
             except (Refused, BadReply) as error:
                 answer.failure(str(error))
 
@@ -109,3 +112,16 @@ class PlainHttpUser(OverHttp, HttpUser):
 
 class FastUser(OverHttp, FastHttpUser):
     pass
+
+
+class GrowingFastUser(OverHttp, FastHttpUser):
+    def on_start(self):
+        self.growing = Growing(STATE)
+
+    def read(self):
+        self.client.get(f"/api/orders/{self.growing.order}", name="/api/orders/{id}")
+
+    def write(self):
+        self.order(self.growing.order_document())
+
+    tasks = [read, read, read, write]

@@ -104,13 +104,15 @@ def facts(records):
             all_ = there[key][0]["statistics"]["Aggregated"]
             found.append(f"**At the originals' rate**, {TITLES[key]}: {all_['rate']:.1f} requests/s, {milliseconds(all_['average'])} ms on average, {milliseconds(all_['p99'])} ms at 99 %; "
                          f"the server used {usage[key]['server']:.1%} of a CPU.")
+    sizes, rates = ({key: [point[figure] for point in there[key][0]["history"]] for key in ("grow", "control", "grow-http") if key in there} for figure in ("size", "rate"))
     if "grow" in there and "control" in there:
-        sizes = {key: [point["size"] for point in there[key][0]["history"]] for key in ("grow", "control")}
-        rates = {key: [point["rate"] for point in there[key][0]["history"]] for key in ("grow", "control")}
-        if all(sizes.values()):
+        if sizes["grow"] and sizes["control"]:
             found.append(f"**Replies that grow**: while the average reply grew from {number(sizes['grow'][0])} to {number(sizes['grow'][-1])} bytes, throughput went from {number(rates['grow'][0])} to "
                          f"{number(rates['grow'][-1])} requests/s; with replies of {number(median(sizes['control']))} bytes it stayed around {number(median(rates['control']))}. "
                          f"Overall {rate['grow'] / rate['control']:.0%} of the throughput.")
+    if sizes.get("grow-http"):
+        found.append(f"**The same over HTTP** (fast client): from {number(sizes['grow-http'][0])} to {number(sizes['grow-http'][-1])} bytes, {number(rates['grow-http'][0])} to "
+                     f"{number(rates['grow-http'][-1])} requests/s; the server's thread `{usage['grow-http']['server_thread_name']}` took {usage['grow-http']['server_thread']:.0%} of a CPU.")
     return "\n".join(f"- {fact}" for fact in found) + "\n"
 
 
@@ -154,7 +156,7 @@ def charts(records):
         return [(short, [(point["second"], point[figure]) for point in there[key][0]["history"]]) for key, short in keys if key in there]
 
     pressure = (("http-1", "HTTP, plain client"), ("fast-1", "HTTP, fast client"), ("xml-1", "XML port"))
-    growth = (("control", "one execution"), ("grow", "one more at each write"))
+    growth = (("control", "one execution"), ("grow", "one more at each write"), ("grow-http", "the same over HTTP"))
     return {"throughput.svg": chart(f"{USERS} users without pause, one load worker", "requests/s", lines(pressure, "rate")),
             "growing-rate.svg": chart("The order that is read: throughput", "requests/s", lines(growth, "rate")),
             "growing-size.svg": chart("The order that is read: average reply", "bytes", lines(growth, "size"), logarithmic=True)}

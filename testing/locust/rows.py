@@ -16,7 +16,7 @@ class Row:
 
     @property
     def over_http(self):
-        return self.user in ("PlainHttpUser", "FastUser")
+        return self.user in ("PlainHttpUser", "FastUser", "GrowingFastUser")
 
 
 ROWS = (
@@ -34,6 +34,7 @@ ROWS = (
     Row("xml-1-wait", "XML port, raw socket, 1 worker, users who wait", "XmlUser", 1, WAIT_OF_THE_ORIGINALS),
     Row("control", "XML port, 1 worker, an order with one execution is read", "ControlUser"),
     Row("grow", "XML port, 1 worker, an order that every write makes longer is read", "GrowingUser"),
+    Row("grow-http", "HTTP, fast client, 1 worker, the same", "GrowingFastUser"),
 )
 
 # Table D of the originals: set-up, requests/s, average ms, 99 % ms. They tell no more.
