@@ -5,7 +5,8 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
           nlohmann-json3-dev libjs-chart.js libedit-dev netcat-openbsd sqlite3)
-if [ "${1-}" = --test ]; then packages+=(catch2 postgresql python3); fi
+optional=()  # where the distribution has them; tests that need them say that they are skipped
+if [ "${1-}" = --test ]; then packages+=(catch2 postgresql python3); optional+=(chromium); fi
 if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-numpy postgresql); fi
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
@@ -15,7 +16,16 @@ for package in "${packages[@]}"; do installed "$package" || missing+=("$package"
 boosts=(libboost1.83-dev libboost1.81-dev)  # Debian 12's libboost-dev is 1.74, too old for us
 boost_there=no
 for boost in "${boosts[@]}"; do if installed "$boost"; then boost_there=yes; fi; done
-if [ "${#missing[@]}" -eq 0 ] && [ "$boost_there" = yes ]; then exit 0; fi
+add_optional() {
+  for package in "${optional[@]}"; do
+    if ! installed "$package" && apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
+  done
+}
+if [ "${#missing[@]}" -eq 0 ] && [ "$boost_there" = yes ]; then
+  add_optional
+  if [ "${#missing[@]}" -eq 0 ]; then exit 0; fi
+  optional=()
+fi
 
 as_root() { if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi; }
 as_root apt-get update -qq
@@ -24,6 +34,7 @@ if [ "$boost_there" = no ]; then
     if apt-cache show "$boost" >/dev/null 2>&1; then missing+=("$boost"); break; fi
   done
 fi
+add_optional
 echo "installing: ${missing[*]}" >&2
 # The tests start PostgreSQL clusters of their own; the package need not start one.
 if [[ " ${missing[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then

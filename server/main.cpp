@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -53,7 +54,8 @@ void raise_descriptor_limit(Options& options) {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
-  constexpr rlim_t own = 64;  // files, databases, listeners, event queues
+  options.http.connections_max = std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8);
+  const rlim_t own = 64 + options.http.connections_max;  // files, databases, listeners, event queues; and HTTP
   const std::size_t possible = limit.rlim_cur > 2 * own ? std::size_t(limit.rlim_cur - own) : std::size_t(own);
   if (possible < options.transport.connections_max) {
     spdlog::warn("the descriptor limit allows {} connections, not {}", possible, options.transport.connections_max);

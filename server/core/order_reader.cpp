@@ -88,6 +88,7 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
       } catch (const StoreUnavailable&) {
         return Progress::stopped;
       }
+      if (!too_long) Metrics::add(metrics_.orders_read);
       CommandCounts counts;
       counts.add(submission.commands[at], outcome);
       counts.move_to(metrics_);
@@ -101,9 +102,7 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
 std::optional<StoredOrder> OrderReader::read_until_there(OrderId order) {
   for (bool failed = false;;) {
     try {
-      const auto stored = store_.read_order(order);
-      Metrics::add(metrics_.orders_read);
-      return stored;
+      return store_.read_order(order);
     } catch (const StoreUnavailable& error) {
       Metrics::add(metrics_.store_failures);
       if (!failed) spdlog::error("reading an order failed, trying again: {}", error.what());

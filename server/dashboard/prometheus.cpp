@@ -155,7 +155,7 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
   gauge("projected_batch", "Batch up to which the tables are true.", metrics.projected_batch);
   add_lag(text, metrics);
   gauge("orders_in_memory", "Orders open or not projected yet.", metrics.orders_in_memory);
-  counter("orders_read_total", "Orders read from the tables.", metrics.orders_read);
+  counter("orders_read_total", "Closed orders read from the tables for clients.", metrics.orders_read);
   counter("lag_waits_total", "Times the core waited for the tables to catch up.", metrics.lag_waits);
   counter("store_failures_total", "Failed operations of the store.", metrics.store_failures);
   gauge("store_available", "1 while the store is reachable.", metrics.store_available ? 1 : 0);

@@ -1,0 +1,257 @@
+// Wires the page: polls and feed in, panels out. The one place that knows what the state of the connection is.
+
+import {BatchChart, DepthChart, available, latencyChart, requestsChart, setDefaults, tradesChart} from "./charts.js";
+import {byId, setText} from "./dom.js";
+import {Feed} from "./feed.js";
+import {duration, figure, joined, span} from "./format.js";
+import {History} from "./history.js";
+import {Ladder, SymbolList, Tape, linkTo, showQuote} from "./market.js";
+import {parse, value} from "./metrics.js";
+import {Tiles, showCommands, showFacts, showJournal, showStages} from "./panels.js";
+import {Poll} from "./poll.js";
+
+const stale_s = 2.5;       // figures older than this are called old
+const feed_drop_s = 5;     // without an answer for so long, the WebSocket is not trusted either
+const market_ms_min = 80;  // between two drawings of the book
+const depth_ms_min = 400;  // and of the depth chart
+
+const now_s = () => performance.now() / 1000;
+
+// 1. What is known.
+const past = new History();
+const tiles = new Tiles(byId("tiles"));
+const ladder = new Ladder();
+const tape = new Tape();
+const symbols = new SymbolList({choose: (symbol) => { location.hash = linkTo(symbol); }});
+let readyText = null;   // what /readyz says against being ready
+let fault = null;       // why an answer of /metrics was no use
+let freshAt_s = null;   // when the newest useful one came
+let feedLostAt_s = null;
+
+// 2. Charts, if the library came.
+let charts = null;
+function drawCharts() {
+  if (!available()) return;
+  setDefaults();
+  if (charts) {
+    for (const chart of Object.values(charts)) chart.draw();
+    return;
+  }
+  charts = {requests: requestsChart(byId("requests-chart")), trades: tradesChart(byId("trades-chart")), latency: latencyChart(byId("latency-chart")),
+            depth: new DepthChart(byId("depth")), batches: new BatchChart(byId("batches"))};
+}
+
+// 3. Figures, once a second.
+function takeMetrics(text, response) {
+  const series = response.ok ? parse(text) : null;
+  if (series === null || value(series, "exchange_requests_total") === null) {
+    fault = response.ok ? "the server's figures cannot be read" : `it answers ${response.status}: ${text.trim().slice(0, 120)}`;
+    return showState();
+  }
+  fault = null;
+  const wasAway = freshAt_s === null || now_s() - freshAt_s > stale_s;
+  freshAt_s = now_s();
+  if (past.add(freshAt_s, series) || wasAway) {
+    feed.hurry();
+    symbolsPoll.hurry();
+    readyPoll.hurry();
+  }
+  showFigures();
+  showState();
+}
+
+function showFigures() {
+  const now = past.latest.time;
+  tiles.show(past, now);
+  showFacts(past, Date.now() / 1000);
+  showStages(past);
+  showCommands(past);
+  const counted = showJournal(past);
+  const point = past.points.at(-1) ?? {};
+  setText(byId("requests-now"), figure(point.requests ?? NaN));
+  setText(byId("trades-now"), figure(point.trades ?? NaN));
+  setText(byId("p50-now"), joined(duration(point.p50 ?? NaN)));
+  setText(byId("p99-now"), joined(duration(point.p99 ?? NaN)));
+  if (!charts) return;
+  for (const chart of [charts.requests, charts.trades, charts.latency]) chart.show(past.points, now);
+  if (counted) charts.batches.show(counted);
+}
+
+// 4. The market, as it moves.
+const feed = new Feed({
+  url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
+  changed: () => {
+    feedLostAt_s = feed.state === "live" ? null : feedLostAt_s ?? now_s();
+    drawMarketSoon();
+  },
+});
+
+let marketDrawn_ms = 0, depthDrawn_ms = 0, drawing = null;
+function drawMarketSoon(pause_ms = market_ms_min) {
+  if (drawing !== null || document.hidden) return;
+  drawing = setTimeout(() => requestAnimationFrame(() => {
+    drawing = null;
+    drawMarket();
+  }), Math.max(0, marketDrawn_ms + pause_ms - performance.now()));
+}
+
+function drawMarket() {
+  marketDrawn_ms = performance.now();
+  const {book} = feed;
+  showEmpty(book);
+  for (const panel of ["book", "tape", "depth"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", feed.state !== "live");
+  if (book) ladder.show(book);
+  showQuote(symbols.chosen, book, symbols.fact(symbols.chosen), ladder.priceDecimals);
+  if (!book) return;
+  tape.show(book.trades);
+  if (!charts) return;
+  if (charts.depth.book !== book || marketDrawn_ms - depthDrawn_ms >= depth_ms_min) {
+    depthDrawn_ms = marketDrawn_ms;
+    charts.depth.show(book);
+  } else {
+    drawMarketSoon(depth_ms_min);
+  }
+}
+
+// What to do where there is nothing to see.
+function showEmpty(book) {
+  const {chosen} = symbols;
+  const missing = feed.state === "unknown" || (chosen && symbols.all && !symbols.fact(chosen) && !book?.known);
+  const empty = book?.known && !book.bids.length && !book.asks.length;
+  let text = "", command = "";
+  if (missing) [text, command] = [`There is no symbol ${chosen}. Choose another, or make it:`, `exchange-cli create symbol ${chosen} 1=500`];
+  else if (symbols.all?.length === 0) text = "The order book of a symbol is shown here, once there is one.";
+  else if (empty) text = `Nobody bids for ${chosen} or offers it. An order that finds no match rests here.`;
+  const box = byId("book-empty");
+  box.hidden = text === "";
+  setText(box.firstElementChild, text);
+  box.lastElementChild.hidden = command === "";
+  setText(box.lastElementChild, command);
+  document.querySelector(".panel.depth").classList.toggle("none", text !== "" || !book);
+  const noTrade = !missing && book?.known && !book.trades.length;
+  byId("tape-empty").hidden = !noTrade;
+  setText(byId("tape-empty").firstChild, noTrade ? `No trade in ${chosen} since the server started.` : "");
+}
+
+function takeSymbols(text, response) {
+  let answer = null;
+  try {
+    answer = response.ok ? JSON.parse(text) : null;
+  } catch {
+    // as no answer
+  }
+  if (!Array.isArray(answer?.symbols)) return;
+  symbols.all = answer.symbols.filter((one) => typeof one?.symbol === "string");
+  if (symbols.chosen === null) choose(symbols.busiest());
+  else if (feed.state === "unknown" && symbols.fact(symbols.chosen)) feed.hurry();
+  symbols.show();
+  drawMarketSoon();
+}
+
+function choose(symbol) {
+  if (symbol !== null && location.hash !== linkTo(symbol)) window.history.replaceState(null, "", linkTo(symbol));
+  symbols.chosen = symbol;
+  feed.select(symbol);
+  symbols.show();
+  symbols.reveal();
+}
+
+function chosenInAddress() {
+  try {
+    return decodeURIComponent(location.hash.slice(1)) || null;
+  } catch {
+    return null;
+  }
+}
+
+// 5. How it stands with the server.
+function connectionState() {
+  if (document.hidden) return "paused";
+  const age_s = freshAt_s === null ? Infinity : now_s() - freshAt_s;
+  if (metricsPoll.failures > 0) return "away";
+  if (freshAt_s === null && fault === null) return "connecting";
+  if (age_s > stale_s) return "stale";
+  if (value(past.latest.series, "exchange_store_available") === 0) return "store";
+  if (readyText !== null) return "unready";
+  if (feedLostAt_s !== null && now_s() - feedLostAt_s > stale_s && symbols.chosen !== null && feed.state !== "unknown") return "feed";
+  return "live";
+}
+
+function showState() {
+  const state = connectionState();
+  const age = freshAt_s === null ? null : `${span(now_s() - freshAt_s)} ago`;
+  const pause_s = Math.ceil((metricsPoll.next_s ?? 0) - now_s());
+  const again = pause_s > 0 ? `Asking again in ${pause_s} s.` : "Asking again.";
+  const old = age ? ` What is shown is from ${age}.` : "";
+  const [shape, name, headline, text] = {
+    live: ["live", "Live"],
+    paused: ["paused", "Paused"],
+    connecting: ["connecting", "Connecting"],
+    stale: ["stale", "Stale", fault ? "The server answers, but not with figures." : "The server is slow to answer.", `${fault ? `${fault}.` : ""}${old}`],
+    feed: ["stale", "No market data", "The order book does not arrive.", "The server answers otherwise; subscribing again."],
+    store: ["store", "Store away", "The store is away.", "Nothing is acknowledged until it is back; nothing acknowledged before is lost. The server goes on by itself."],
+    unready: ["store", "Not ready", "The server is not ready:", readyText ?? ""],
+    away: ["away", "Disconnected", "The server is away.", `${again}${old}`],
+  }[state];
+  const pill = byId("state");
+  if (pill.dataset.state !== shape) pill.dataset.state = shape;
+  setText(pill.lastElementChild, name);
+  document.body.classList.toggle("old", state === "away" || state === "stale");
+  const notice = byId("notice");
+  notice.hidden = !headline;
+  notice.classList.toggle("bad", state === "away");
+  setText(notice.firstElementChild, headline ?? "");
+  setText(notice.lastElementChild, (text ?? "").trim());
+}
+
+const metricsPoll = new Poll({path: "metrics", every_s: 1, take: takeMetrics, failed: showState});
+const symbolsPoll = new Poll({path: "api/symbols", every_s: 2, take: takeSymbols});
+const readyPoll = new Poll({path: "readyz", every_s: 2, take: (text, response) => {
+  readyText = response.ok ? null : text.trim().slice(0, 200) || `status ${response.status}`;
+  showState();
+}});
+const polls = [metricsPoll, symbolsPoll, readyPoll];
+
+// 6. Nothing is asked or drawn while nobody looks.
+function followVisibility() {
+  if (document.hidden) {
+    polls.forEach((poll) => poll.stop());
+    feed.stop();
+  } else {
+    polls.forEach((poll) => poll.start());
+    feed.start();
+  }
+  showState();
+}
+
+function refit() {
+  ladder.fit();
+  tape.fit();
+  drawMarketSoon();
+}
+
+addEventListener("hashchange", () => choose(chosenInAddress() ?? symbols.busiest()));
+addEventListener("online", () => polls.forEach((poll) => poll.hurry()));
+document.addEventListener("visibilitychange", followVisibility);
+document.addEventListener("themechange", drawCharts);
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();  // the hash is the symbol's
+  byId("main").focus();
+});
+const sizes = new ResizeObserver(refit);
+for (const space of [byId("ladder-space"), byId("tape-space")]) sizes.observe(space);
+let width = innerWidth;
+addEventListener("resize", () => {
+  if (width === innerWidth) return;
+  width = innerWidth;
+  drawCharts();  // fonts follow the size of the page
+});
+setInterval(() => {
+  if (document.hidden) return;
+  if (metricsPoll.failures > 0 && freshAt_s !== null && now_s() - freshAt_s > feed_drop_s) feed.drop();
+  showState();
+}, 500);
+
+drawCharts();
+choose(chosenInAddress());
+followVisibility();

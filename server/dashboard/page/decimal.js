@@ -1,0 +1,36 @@
+// Exact decimals of the exchange: up to 8 digits after the point, held as whole units of 1e-8 in a BigInt. Pure.
+
+const places = 8;
+const shape = /^(-?)(\d+)(?:\.(\d{1,8}))?$/;
+
+// Units of "127.5", or null where the text is no such decimal.
+export function units(text) {
+  const parts = typeof text === "string" ? shape.exec(text) : null;
+  if (!parts) return null;
+  const magnitude = BigInt(parts[2] + (parts[3] ?? "").padEnd(places, "0"));
+  return parts[1] ? -magnitude : magnitude;
+}
+
+// Shortest plain decimal of units: the inverse of units().
+export function decimal(value) {
+  const negative = value < 0n;
+  const digits = (negative ? -value : value).toString().padStart(places + 1, "0");
+  const fraction = digits.slice(-places).replace(/0+$/, "");
+  return (negative ? "-" : "") + digits.slice(0, -places) + (fraction ? "." + fraction : "");
+}
+
+// How many digits follow the point.
+export function decimals(text) {
+  const point = text.indexOf(".");
+  return point < 0 ? 0 : text.length - point - 1;
+}
+
+// "1234567.5" with thousands apart and at least so many decimals: "1,234,567.50". Never drops a digit.
+export function grouped(text, decimals_min = 0) {
+  const [whole, fraction = ""] = text.split(".");
+  const shown = fraction.padEnd(decimals_min, "0");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (shown ? "." + shown : "");
+}
+
+// For pixels alone.
+export const approximate = (value) => Number(value) / 1e8;

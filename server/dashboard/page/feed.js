@@ -1,0 +1,138 @@
+// The WebSocket subscription to one symbol: opened again with growing pauses, subscribed again after a gap.
+
+import {Book} from "./book.js";
+
+const pause_s_max = 8;
+const snapshot_s_max = 5;  // without one the connection is taken for dead
+
+export class Feed {
+  #socket = null;
+  #timer = null;
+  #waiting = null;   // until the snapshot
+  #failures = 0;
+  #running = false;
+
+  // changed() is called whenever book or state are new. state: "off", "connecting", "waiting", "live", "unknown" (no such symbol).
+  constructor({url, changed}) {
+    Object.assign(this, {url, changed, book: null, state: "off", gaps: 0});
+  }
+
+  start() {
+    if (this.#running) return;
+    this.#running = true;
+    this.#failures = 0;
+    this.#open();
+  }
+
+  stop() {
+    this.#running = false;
+    this.#close();
+    this.#become("off");
+  }
+
+  // Shows this symbol from now on; null for none.
+  select(symbol) {
+    if (symbol === (this.book?.symbol ?? null)) return;
+    if (this.book) this.#send({unsubscribe: this.book.symbol});
+    this.book = symbol === null ? null : new Book(symbol);
+    this.#subscribe();
+    this.changed();
+  }
+
+  // At once, as when the server answers again; or once more where the symbol was not known.
+  hurry() {
+    if (!this.#running) return;
+    if (this.#timer !== null) this.#open();
+    else if (this.state === "unknown") this.#subscribe();
+  }
+
+  // The other end is gone though nothing said so.
+  drop() {
+    if (!this.#running || this.#timer !== null) return;
+    this.#close();
+    this.#again();
+  }
+
+  #open() {
+    this.#close();
+    this.#become("connecting");
+    let socket;
+    try {
+      socket = this.#socket = new WebSocket(this.url);
+    } catch {
+      return this.#again();
+    }
+    const mine = (act) => (event) => { if (this.#socket === socket) act(event); };
+    socket.onopen = mine(() => this.#subscribe());
+    socket.onmessage = mine((event) => this.#take(event.data));
+    socket.onclose = mine(() => {
+      this.#close();
+      this.#again();
+    });
+  }
+
+  #close() {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#waiting);
+    this.#timer = this.#waiting = null;
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+    this.book?.forget();
+  }
+
+  #again() {
+    if (!this.#running) return;
+    const pause_s = Math.min(pause_s_max, 0.5 * 2 ** this.#failures++) * (0.8 + 0.4 * Math.random());
+    this.#become("connecting");
+    this.#timer = setTimeout(() => this.#open(), pause_s * 1000);
+  }
+
+  #send(message) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  #subscribe() {
+    clearTimeout(this.#waiting);
+    this.#waiting = null;
+    if (this.#socket?.readyState !== WebSocket.OPEN) return;
+    if (!this.book) return this.#become("live");
+    this.#send({subscribe: this.book.symbol});
+    this.#waiting = setTimeout(() => this.drop(), snapshot_s_max * 1000);
+    this.#become("waiting");
+  }
+
+  #take(text) {
+    let message = null;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      // told by the null
+    }
+    if (message === null || typeof message !== "object") return this.drop();
+    if (message.type === "error" && this.state === "waiting") {
+      clearTimeout(this.#waiting);
+      return this.#become("unknown");
+    }
+    const taken = this.book ? this.book.take(message) : "ignored";
+    if (taken === "resubscribe") {
+      if (message.type === "snapshot") return this.drop();  // asking at once for another odd one would go on for ever
+      ++this.gaps;
+      this.#subscribe();
+    } else if (taken === "taken") {
+      if (message.type === "snapshot") {
+        clearTimeout(this.#waiting);
+        this.#waiting = null;
+        this.#failures = 0;
+        this.#become("live");
+      }
+      this.changed();
+    }
+  }
+
+  #become(state) {
+    if (this.state === state) return;
+    this.state = state;
+    this.changed();
+  }
+}

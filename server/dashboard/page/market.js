@@ -1,0 +1,212 @@
+// The market side of the page: list of symbols, order book, tape.
+
+import {cumulated, spread} from "./book.js";
+import {approximate, decimal, decimals, grouped, units} from "./decimal.js";
+import {byId, make, motionReduced, rem, rowsOf, setText, setVariable} from "./dom.js";
+import {clock, nothing, whole} from "./format.js";
+
+const symbols_shown_max = 150;
+const levels_shown_max = 30;  // a side
+const trades_shown_max = 40;
+
+export const linkTo = (symbol) => "#" + encodeURIComponent(symbol);
+
+export class SymbolList {
+  constructor({choose}) {
+    this.all = null;  // of /api/symbols; null until it is known
+    this.chosen = null;
+    this.search = byId("search");
+    this.search.addEventListener("input", () => this.show());
+    this.search.addEventListener("keydown", (event) => {
+      const found = this.found();
+      const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
+      if (event.key === "Enter" && found.length) choose(found[0].symbol);
+      if (event.key === "Escape") this.search.value = "";
+      if (step && found.length) {
+        const at = found.findIndex(({symbol}) => symbol === this.chosen);
+        choose(found[Math.max(0, Math.min(found.length - 1, at + step))].symbol);
+        event.preventDefault();
+      }
+      if (event.key === "Enter" || event.key === "Escape") this.show();
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
+      event.preventDefault();
+      this.search.focus();
+    });
+  }
+
+  // What a search finds, what begins so first.
+  found() {
+    const wanted = this.search.value.trim().toLowerCase();
+    const all = this.all ?? [];
+    if (!wanted) return all;
+    const starts = all.filter(({symbol}) => symbol.toLowerCase().startsWith(wanted));
+    return [...starts, ...all.filter(({symbol}) => !symbol.toLowerCase().startsWith(wanted) && symbol.toLowerCase().includes(wanted))];
+  }
+
+  fact(symbol) { return this.all?.find((one) => one.symbol === symbol) ?? null; }
+
+  // The one with the most trades, else the first.
+  busiest() {
+    return (this.all ?? []).reduce((best, one) => (best === null || one.trades > best.trades ? one : best), null)?.symbol ?? null;
+  }
+
+  show() {
+    if (this.all === null) return;
+    const found = this.found();
+    let shown = found.slice(0, symbols_shown_max);
+    const chosen = this.fact(this.chosen);
+    if (chosen && found.includes(chosen) && !shown.includes(chosen)) shown = [chosen, ...shown.slice(0, -1)];
+    const none = this.all.length === 0;
+    byId("no-symbols").hidden = !none;
+    byId("symbols").parentElement.hidden = none;
+    this.search.parentElement.hidden = none;
+    setText(byId("symbols-count"), none ? "" : found.length < this.all.length ? `${whole(found.length)} of ${whole(this.all.length)}` : whole(this.all.length));
+    const left = found.length - shown.length;
+    byId("symbols-more").hidden = left === 0;
+    setText(byId("symbols-more"), `${whole(left)} more: search to find them`);
+
+    // Points under each other where prices have up to two decimals.
+    const decimalsShown = Math.min(2, Math.max(0, ...shown.flatMap(({last, bid, ask}) => [last, bid, ask].map((text) => decimals(text ?? "")))));
+    const price = (text) => (typeof text === "string" ? grouped(text, decimalsShown) : nothing);
+    const makeRow = () => make("tr", "", make("td", "", make("a")), make("td", "number"), make("td", "number"), make("td", "number"));
+    rowsOf(byId("symbols").tBodies[0], shown.length, makeRow).forEach((tr, i) => {
+      const {symbol, last, bid, ask} = shown[i];
+      const link = tr.cells[0].firstChild;
+      setText(link, symbol);
+      if (link.getAttribute("href") !== linkTo(symbol)) link.setAttribute("href", linkTo(symbol));
+      const isChosen = symbol === this.chosen;
+      if (isChosen !== tr.classList.contains("chosen")) {
+        tr.classList.toggle("chosen", isChosen);
+        if (isChosen) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
+      [last, bid, ask].forEach((text, cell) => setText(tr.cells[cell + 1], price(text)));
+    });
+  }
+
+  reveal() {
+    byId("symbols").querySelector("tr.chosen")?.scrollIntoView({block: "nearest"});
+  }
+}
+
+// The levels next to the spread, as many as there is room for: asks above it, bids below, best in the middle.
+export class Ladder {
+  constructor() {
+    this.space = byId("ladder-space");
+    this.table = byId("ladder");
+    this.asks = this.table.querySelector(".asks");
+    this.bids = this.table.querySelector(".bids");
+    this.levels = 8;
+    this.priceDecimals = 0;  // shown of each price
+  }
+
+  // Fits the rows to the room; true where their number changed.
+  fit() {
+    const room = this.space.clientHeight - rem() * 3.7;  // less head and middle
+    const before = this.levels;
+    this.levels = Math.max(3, Math.min(levels_shown_max, Math.floor(room / 2 / (rem() * 1.45))));
+    setVariable(this.table, "--row", `${Math.min(rem() * 1.9, Math.max(rem() * 1.3, room / 2 / this.levels)).toFixed(2)}px`);
+    return before !== this.levels;
+  }
+
+  show(book) {
+    const [asks, bids] = [book.asks.slice(0, this.levels), book.bids.slice(0, this.levels)];
+    const all = [...asks, ...bids];
+    const widest = {
+      price: Math.max(0, ...all.map((level) => decimals(level.priceText))),
+      shares: Math.max(0, ...all.map((level) => decimals(level.sharesText))),
+      size: Math.max(1e-8, ...all.map((level) => approximate(level.shares))),
+    };
+    const totals = {asks: cumulated(asks), bids: cumulated(bids)};
+    widest.total = Math.max(1e-8, approximate(totals.asks.at(-1) ?? 0n), approximate(totals.bids.at(-1) ?? 0n));
+    this.#side("ask", this.asks, asks, totals.asks, widest, book.changed);
+    this.#side("bid", this.bids, bids, totals.bids, widest, book.changed);
+    book.changed.clear();
+
+    this.priceDecimals = widest.price;
+
+    const gap = spread(book);
+    const middle = byId("spread");
+    const text = gap === null ? "one-sided" : grouped(decimal(gap), widest.price);
+    if (all.length === 0) setText(middle, "empty");
+    else if (middle.dataset.shown !== text) middle.replaceChildren("spread ", make("b", "", text));
+    middle.dataset.shown = all.length ? text : "";
+  }
+
+  #side(name, body, levels, totals, widest, changed) {
+    const makeRow = () => {
+      const tr = make("tr", "", make("td"), make("td"), make("td"), make("td"));
+      tr.setAttribute("role", "row");
+      for (const cell of tr.cells) cell.setAttribute("role", "cell");
+      return tr;
+    };
+    const rows = rowsOf(body, this.levels, makeRow);
+    if (name === "ask") rows.reverse();  // the best is at the bottom
+    rows.forEach((tr, i) => {
+      const level = levels[i];
+      tr.classList.toggle("level", level !== undefined);
+      const texts = level ? [grouped(level.priceText, widest.price), grouped(level.sharesText, widest.shares), whole(level.orders),
+        grouped(decimal(totals[i]), widest.shares)] : ["", "", "", ""];
+      texts.forEach((text, cell) => {
+        setText(tr.cells[cell], text);
+        tr.cells[cell].title = text.length > 12 ? text : "";  // may be cut off
+      });
+      setVariable(tr, "--size", level ? `${(100 * approximate(level.shares) / widest.size).toFixed(1)}%` : "0%");
+      setVariable(tr, "--total", level ? `${(100 * approximate(totals[i]) / widest.total).toFixed(1)}%` : "0%");
+      if (level && changed.has(`${name} ${level.price}`)) flash(tr);
+    });
+  }
+}
+
+// A mark at the left end, away from the bars, that fades: opacity alone, which costs no layout and little paint.
+const flashes = new WeakMap();
+function flash(tr) {
+  if (motionReduced()) return;
+  flashes.get(tr)?.cancel();
+  flashes.set(tr, tr.animate([{opacity: 1}, {opacity: 0}], {duration: 700, easing: "steps(7)", pseudoElement: "::before"}));
+}
+
+export class Tape {
+  constructor() {
+    this.space = byId("tape-space");
+    this.table = byId("tape");
+    this.rows = 10;
+  }
+
+  fit() {
+    const before = this.rows;
+    this.rows = Math.max(5, Math.min(trades_shown_max, Math.floor((this.space.clientHeight - rem() * 1.7) / (rem() * 1.58))));
+    return before !== this.rows;
+  }
+
+  show(trades) {
+    const shown = trades.slice(0, this.rows);
+    const priceDecimals = Math.max(0, ...shown.map((trade) => decimals(trade.price)));
+    const shareDecimals = Math.max(0, ...shown.map((trade) => decimals(trade.shares)));
+    rowsOf(this.table.tBodies[0], shown.length, () => make("tr", "", make("td"), make("td"), make("td", "number"), make("td", "number"))).forEach((tr, i) => {
+      const trade = shown[i];
+      const buys = trade.taker === "buy";
+      const side = buys ? "buy" : "sell";
+      if (tr.className !== side) tr.className = side;
+      [clock(trade.time_us), buys ? "▲ buy" : "▼ sell", grouped(trade.price, priceDecimals), grouped(trade.shares, shareDecimals)]
+          .forEach((text, cell) => setText(tr.cells[cell], text));
+    });
+  }
+}
+
+// Name, last price and which way it went, above the book.
+export function showQuote(symbol, book, fact, priceDecimals) {
+  setText(byId("book-symbol"), symbol ?? "");
+  const [last, before] = book?.trades ?? [];
+  const text = last?.price ?? fact?.last ?? null;
+  const way = last && before ? units(last.price) - units(before.price) : 0n;
+  const shown = text === null ? "" : `${grouped(text, priceDecimals)}${way > 0n ? " ▲" : way < 0n ? " ▼" : ""}`;
+  const quote = byId("last");
+  quote.className = `price ${way > 0n ? "bid" : way < 0n ? "ask" : ""}`;
+  setText(quote, shown);
+  quote.title = way > 0n ? "last price, higher than the one before" : way < 0n ? "last price, lower than the one before" : "last price";
+  setText(byId("tape-count"), fact?.trades > 0 ? `${whole(fact.trades)} since start, ${grouped(fact.traded_shares)} shares` : "");
+  document.title = symbol ? `${symbol}${text === null ? "" : " " + grouped(text)} – Exchange` : "Exchange";
+}

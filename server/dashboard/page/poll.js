@@ -1,0 +1,61 @@
+// Asks for one path again and again, and less often while there is no answer.
+
+const pause_s_max = 5;
+const answer_s_max = 4;
+
+export class Poll {
+  #timer = null;
+  #asking = null;  // AbortController of the request under way
+
+  // take(text, response) gets each answer that came whole, of any status; failed(error) is told when none came.
+  constructor({path, every_s, take, failed = () => {}}) {
+    Object.assign(this, {path, every_s, take, failed, failures: 0, answered_s: null, next_s: null});
+  }
+
+  get running() { return this.#timer !== null || this.#asking !== null; }
+
+  start() {
+    if (!this.running) this.#ask();
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#asking?.abort();
+    this.#asking = null;
+  }
+
+  // At once, as when the network is back.
+  hurry() {
+    if (this.#timer === null) return;
+    this.stop();
+    this.start();
+  }
+
+  async #ask() {
+    this.#timer = null;
+    const asking = this.#asking = new AbortController();
+    const limit = setTimeout(() => asking.abort(), answer_s_max * 1000);
+    const began_s = performance.now() / 1000;
+    let text = null, response = null, error = null;
+    try {
+      response = await fetch(this.path, {signal: asking.signal, cache: "no-store"});
+      text = await response.text();
+    } catch (failure) {
+      error = failure;
+    }
+    clearTimeout(limit);
+    if (this.#asking !== asking) return;  // stopped meanwhile
+    this.#asking = null;
+    const now_s = performance.now() / 1000;
+    this.failures = error ? this.failures + 1 : 0;
+    if (!error) this.answered_s = now_s;
+    // An even beat while all is well: the time that the answer took is part of the pause. Not all of it, since rates over
+    // a short time jump about.
+    const pause_s = error ? Math.min(pause_s_max, 2 ** (this.failures - 1)) : Math.max(this.every_s / 2, this.every_s - (now_s - began_s));
+    this.next_s = now_s + pause_s;
+    this.#timer = setTimeout(() => this.#ask(), pause_s * 1000);
+    if (error) this.failed(error);
+    else this.take(text, response);
+  }
+}

@@ -1,0 +1,258 @@
+// Tests of the page's pure modules. Run inside a browser by test_modules.py: run() returns [{name, failure}].
+
+import {Book, cumulated, spread} from "/book.js";
+import {decimal, decimals, grouped, units} from "/decimal.js";
+import {bytes, clock, duration, figure, mark, nothing, span} from "/format.js";
+import {History, commandRows, kept_s, stageRows} from "/history.js";
+import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
+import {batchShares} from "/charts.js";
+
+const told = (thing) => JSON.stringify(thing, (key, item) => (typeof item === "bigint" ? `${item}n` : Number.isNaN(item) ? "NaN" : item === Infinity ? "Infinity" : item));
+
+function equal(got, wanted) {
+  if (told(got) !== told(wanted)) throw new Error(`got ${told(got)}, wanted ${told(wanted)}`);
+}
+
+function near(got, wanted) {
+  if (!(Math.abs(got - wanted) <= 1e-9 * Math.abs(wanted))) throw new Error(`got ${got}, wanted about ${wanted}`);
+}
+
+const bucketText = (name, labels, counts) => {
+  const lines = Object.entries(counts).map(([le, count]) => `${name}_bucket{${labels}le="${le}"} ${count}`);
+  return lines.join("\n") + `\n${name}_sum{${labels.slice(0, -1)}} 1.5\n`;
+};
+
+const snapshot = (sequence, bids, asks, trades = []) => ({type: "snapshot", symbol: "SPY", sequence, bids, asks, trades});
+const update = (sequence, bids, asks, trades = []) => ({type: "update", symbol: "SPY", sequence, bids, asks, trades});
+const trade = (id, price = "10") => ({id, price, shares: "1", taker: "buy", time_us: 1});
+const shown = (side) => side.map((level) => `${level.priceText}x${level.sharesText}/${level.orders}`).join(" ");
+
+const tests = {
+  "decimals are exact, to the last digit of the largest"() {
+    equal(units("92233720367.99999999"), 9223372036799999999n);
+    equal(decimal(9223372036799999999n), "92233720367.99999999");
+    equal(decimal(units("0.00000001") + units("127.5")), "127.50000001");
+    equal(decimal(units("0.1") + units("0.2")), "0.3");
+    equal(decimal(-1n), "-0.00000001");
+    equal([units("127.5"), units("500"), units("0")], [12750000000n, 50000000000n, 0n]);
+  },
+  "what is no decimal has no units"() {
+    for (const odd of ["", "1.", ".5", "1e3", "1.123456789", "NaN", " 1", null, undefined, 5, {}]) equal(units(odd), null);
+  },
+  "thousands are set apart and no digit is dropped"() {
+    equal(grouped("92233720367.99999999"), "92,233,720,367.99999999");
+    equal(grouped("144", 2), "144.00");
+    equal(grouped("1234.5", 2), "1,234.50");
+    equal(grouped("145.678", 2), "145.678");
+    equal([decimals("144"), decimals("145.67")], [0, 2]);
+  },
+
+  "a sample is read with its labels, escapes included"() {
+    const series = parse('# TYPE x counter\nx{a="1",b="q\\"\\\\\\n,}"} 3 1700000000\nx{a="2",} 4\nplain 5e-3\r\n');
+    equal(labelled(series, "x").map((sample) => sample.labels), [{a: "1", b: 'q"\\\n,}'}, {a: "2"}]);
+    equal([value(series, "x"), value(series, "x", {a: "2"}), value(series, "plain")], [7, 4, 0.005]);
+  },
+  "odd lines are passed over and the rest is read"() {
+    const series = parse('}{ what\nx{a=1} 2\nx{a="1" 2\n\nx 1 2 3\ny{} 7\nz NaN\nw +Inf\nv banana');
+    equal([value(series, "x"), value(series, "y"), value(series, "z"), value(series, "w"), value(series, "v"), value(series, "absent")],
+          [null, 7, null, null, null, null]);
+    equal(parse("").size, 0);
+    equal(parse(null).size, 0);
+  },
+  "a rate needs two readings, time between them, and growth"() {
+    equal([rate(10, 30, 2), rate(10, 10, 1), rate(null, 30, 2), rate(10, null, 2), rate(10, 30, 0), rate(30, 10, 2)], [10, 0, null, null, null, null]);
+  },
+  "a histogram is sorted by its bounds and needs the last one"() {
+    const text = 'h_bucket{s="a",le="+Inf"} 10\nh_bucket{s="a",le="0.1"} 4\nh_bucket{s="a",le="0.01"} 1\nh_bucket{s="b",le="0.01"} 1\nh_sum{s="a"} 2.5\n';
+    equal(histogram(parse(text), "h", {s: "a"}), {bounds: [0.01, 0.1, Infinity], below: [1, 4, 10], sum: 2.5, count: 10});
+    equal(histogram(parse(text), "h", {s: "b"}), null);
+    equal(histogram(parse(text), "g"), null);
+  },
+  "what two histograms differ by is what was counted between them"() {
+    const read = (counts) => histogram(parse(bucketText("h", "", counts)), "h");
+    const before = read({1: 2, 2: 5, "+Inf": 5}), after = read({1: 2, 2: 9, "+Inf": 10});
+    equal(difference(before, after), {bounds: [1, 2, Infinity], counts: [0, 4, 1], sum: 0, count: 5});
+    equal(difference(null, after).counts, [2, 7, 1]);
+    equal(difference(after, before), null);  // counts that go back: another process
+    equal(difference(before, read({1: 2, 3: 9, "+Inf": 10})), null);
+    equal(difference(before, null), null);
+  },
+  "quantiles lie within their bucket, in proportion"() {
+    const counted = {bounds: [10, 20, 40, Infinity], counts: [0, 10, 10, 0], sum: 0, count: 20};
+    equal([quantile(counted, 0.25), quantile(counted, 0.5), quantile(counted, 0.75), quantile(counted, 1)], [15, 20, 30, 40]);
+    equal(quantile({bounds: [10, Infinity], counts: [4, 0], sum: 0, count: 4}, 0.5), 5);
+    equal(quantile({bounds: [10, Infinity], counts: [0, 3], sum: 0, count: 3}, 0.99), 10);  // all that is known of it
+    equal([quantile({bounds: [1, Infinity], counts: [0, 0], sum: 0, count: 0}, 0.5), quantile(null, 0.5), mean(null)], [null, null, null]);
+    equal(mean({sum: 3, count: 4}), 0.75);
+  },
+
+  "rates and quantiles of the last seconds come from the readings around them"() {
+    const history = new History();
+    for (let t = 0; t <= 20; ++t) {
+      history.add(t, parse(`exchange_requests_total ${t * t}\n` + bucketText("exchange_request_seconds", "", {0.001: t, 0.002: 2 * t, "+Inf": 2 * t})));
+    }
+    equal(history.rate("exchange_requests_total", 1), 39);
+    equal(history.rate("exchange_requests_total", 10), 30);
+    equal(history.rate("exchange_requests_total", 1000), 20);
+    equal(history.points.map((point) => point.requests), Array.from({length: 20}, (_, i) => 2 * i + 1));
+    equal([history.points[3].p50, history.points[3].p99], [0.001, 0.00198]);
+    equal(history.points[3].trades, null);
+    equal(history.enough("exchange_request_seconds", [5, 10], 20), {counted: history.recent("exchange_request_seconds", 10), seconds: 10});
+    equal(history.enough("exchange_request_seconds", [5, 10], 1000).seconds, null);
+  },
+  "a restart begins anew and leaves a gap, no negative rates"() {
+    const history = new History();
+    equal(history.add(0, parse("exchange_requests_total 100\nprocess_start_time_seconds 5")), false);
+    equal(history.add(1, parse("exchange_requests_total 110\nprocess_start_time_seconds 5")), false);
+    equal(history.add(2, parse("exchange_requests_total 3\nprocess_start_time_seconds 5")), true);
+    equal(history.rate("exchange_requests_total", 10), null);
+    history.add(3, parse("exchange_requests_total 10\nprocess_start_time_seconds 5"));
+    equal(history.rate("exchange_requests_total", 10), 7);
+    equal(history.add(4, parse("exchange_requests_total 99\nprocess_start_time_seconds 77")), true);  // higher, yet another process
+    equal(history.points.map((point) => point.requests ?? null), [10, null, 7, null]);
+  },
+  "a pause is a gap in the charts, and old readings go"() {
+    const history = new History();
+    history.add(0, parse("exchange_requests_total 0"));
+    history.add(1, parse("exchange_requests_total 5"));
+    history.add(11, parse("exchange_requests_total 25"));
+    equal(history.points.map((point) => [point.time, point.requests ?? null]), [[1, 5], [10.5, null], [11, 2]]);
+    for (let t = 12; t < 1000; ++t) history.add(t, parse("exchange_requests_total 25"));
+    if (history.readings.length > kept_s + 3 || history.points.length > kept_s + 7) throw new Error(`${history.readings.length} readings are kept`);
+    equal(history.points.at(-1).requests, 0);
+  },
+  "readings without any number do not disturb"() {
+    const history = new History();
+    history.add(0, parse(""));
+    history.add(1, parse("exchange_requests_total NaN"));
+    equal(history.rate("exchange_requests_total", 5), null);
+    equal(commandRows(history, 10), []);
+    equal(stageRows(history, [10], 1).count, 0);
+  },
+  "commands are listed by kind, refusals after what went well, zeros left out"() {
+    const history = new History();
+    const text = (funds) => 'exchange_commands_total{kind="cancel",result="ok"} 0\nexchange_commands_total{kind="query",result="ok"} 3\n' +
+      `exchange_commands_total{kind="order",result="insufficient_funds"} ${funds}\nexchange_commands_total{kind="order",result="ok"} 2\nexchange_mistakes_total 1`;
+    history.add(0, parse(text(40)));
+    history.add(10, parse(text(50)));
+    equal(commandRows(history, 10).map(({kind, result, count, rate}) => [kind, result, count, rate]),
+          [["order", "ok", 2, 0], ["order", "insufficient_funds", 50, 1], ["query", "ok", 3, 0], ["not understood", "malformed", 1, 0]]);
+  },
+  "a refusal seen for the first time has a rate"() {
+    const history = new History();
+    history.add(0, parse("exchange_requests_total 1"));
+    history.add(10, parse('exchange_requests_total 1\nexchange_commands_total{kind="order",result="unknown_symbol"} 20'));
+    equal(commandRows(history, 10)[0].rate, 2);
+  },
+  "stages are told of the shortest time that has enough, else since the start"() {
+    const text = (n) => ["parse", "commit"].map((stage) => bucketText("exchange_stage_seconds", `stage="${stage}",`, {0.001: n, "+Inf": n})).join("");
+    const history = new History();
+    history.add(0, parse(text(100)));
+    history.add(10, parse(text(105)));
+    const since = stageRows(history, [10], 20);
+    equal([since.seconds, since.count, since.rows[0].stage, since.rows[0].p50, since.rows[1].p50], [null, 105, "parse", 0.0005, null]);
+    history.add(20, parse(text(205)));
+    const recent = stageRows(history, [10], 20);
+    equal([recent.seconds, recent.count, recent.rows[3].count], [10, 100, 100]);
+  },
+  "batch sizes are named by the range of their bucket"() {
+    equal(batchShares({bounds: [1, 2, 4, 8, Infinity], counts: [5, 0, 15, 0, 0], count: 20}),
+          [{label: "1", share: 0.25}, {label: "2", share: 0}, {label: "3–4", share: 0.75}]);
+    equal(batchShares({bounds: [1, Infinity], counts: [0, 2], count: 2})[1], {label: "over 1", share: 1});
+  },
+
+  "a snapshot and updates make the book, best first"() {
+    const book = new Book("SPY");
+    equal(book.take(update(1, [], [])), "ignored");
+    equal(book.take(snapshot(3, [["145.67", "60", 1]], [["146", "5", 1], ["145.9", "7", 2]])), "taken");
+    equal(book.take(update(4, [["145.67", "0", 0], ["144", "10", 1], ["145.1", "1", 1]], [["145.9", "9", 3], ["147", "0", 0]])), "taken");
+    equal([shown(book.bids), shown(book.asks), book.sequence], ["145.1x1/1 144x10/1", "145.9x9/3 146x5/1", 4]);
+    equal(decimal(spread(book)), "0.8");
+    equal(book.changed.has(`bid ${units("144")}`), true);
+    equal(spread(new Book("SPY")), null);
+  },
+  "prices are compared as numbers, not as texts"() {
+    const book = new Book("SPY");
+    book.take(snapshot(1, [["9", "1", 1], ["10", "1", 1]], [["100", "1", 1], ["20.5", "1", 1]]));
+    book.take(update(2, [["9.5", "2", 1], ["10.00", "3", 2]], []));
+    equal([shown(book.bids), shown(book.asks)], ["10.00x3/2 9.5x2/1 9x1/1", "20.5x1/1 100x1/1"]);
+  },
+  "a gap, a repeat or an odd message asks for a new snapshot, and nothing is taken before it"() {
+    for (const odd of [update(5, [], []), update(3, [], []), update(2, [], []), update("4", [], []), update(4, [["x", "1", 1]], []), update(4, null, []),
+                       update(4, [["1", "1"]], []), update(4, [], [], [{price: "1"}])]) {
+      const book = new Book("SPY");
+      book.take(snapshot(3, [["1", "60", 1]], []));
+      equal(book.take(odd), "resubscribe");
+      equal([book.known, shown(book.bids)], [false, "1x60/1"]);
+      equal(book.take(update(4, [["1", "0", 0]], [])), "ignored");
+      equal(book.take(snapshot(9, [["2", "1", 1]], [])), "taken");
+      equal(book.take(update(10, [["3", "1", 1]], [])), "taken");
+      equal(shown(book.bids), "3x1/1 2x1/1");
+    }
+  },
+  "a restarted server counts from its own start"() {
+    const book = new Book("SPY");
+    book.take(snapshot(100, [], []));
+    equal([book.take(snapshot(0, [], [])), book.take(update(1, [], []))], ["taken", "taken"]);
+  },
+  "messages of other symbols are passed over"() {
+    const book = new Book("SPY");
+    book.take(snapshot(3, [], []));
+    equal(book.take({...update(8, [], []), symbol: "XYZ"}), "ignored");
+    equal(book.take({type: "unsubscribed", symbol: "SPY"}), "ignored");
+    equal(book.sequence, 3);
+  },
+  "the tape is newest first and has an end"() {
+    const book = new Book("SPY");
+    book.take(snapshot(1, [], [], [trade(2), trade(1)]));
+    book.take(update(2, [], [], [trade(3), trade(4)]));
+    equal(book.trades.map(({id}) => id), [4, 3, 2, 1]);
+    book.take(update(3, [], [], Array.from({length: 80}, (_, i) => trade(5 + i))));
+    equal([book.trades.length, book.trades[0].id, book.trades[49].id], [50, 84, 35]);
+  },
+  "a side that was cut off at a thousand levels is asked for again when half is gone"() {
+    const book = new Book("SPY");
+    const bids = Array.from({length: 1000}, (_, i) => [String(2000 - i), "1", 1]);
+    book.take(snapshot(1, bids, []));
+    equal(book.take(update(2, bids.slice(0, 500).map(([price]) => [price, "0", 0]), [])), "taken");
+    equal(book.take(update(3, [["1500", "0", 0]], [])), "resubscribe");
+    const whole = new Book("SPY");
+    whole.take(snapshot(1, bids.slice(0, 999), []));
+    equal(whole.take(update(2, bids.slice(0, 998).map(([price]) => [price, "0", 0]), [])), "taken");
+  },
+  "beyond where a side was cut off nothing is taken, since it would have holes"() {
+    const book = new Book("SPY");
+    const bids = Array.from({length: 1000}, (_, i) => [String(2000 - i), "1", 1]);
+    const asks = Array.from({length: 1000}, (_, i) => [String(2001 + i), "1", 1]);
+    book.take(snapshot(1, bids, asks));
+    equal(book.take(update(2, [["1000.5", "1", 1], ["1001", "7", 1], ["1002.5", "1", 1]], [["3000.5", "1", 1], ["2000.5", "1", 1]])), "taken");
+    equal([book.bids.length, book.asks.length, shown(book.bids.slice(-3))], [1001, 1001, "1002.5x1/1 1002x1/1 1001x7/1"]);
+    equal(shown(book.asks.slice(0, 1)), "2000.5x1/1");
+  },
+  "shares are cumulated exactly"() {
+    const book = new Book("SPY");
+    book.take(snapshot(1, [["3", "0.1", 1], ["2", "0.2", 1], ["1", "92233720000", 1]], []));
+    equal(cumulated(book.bids).map(decimal), ["0.1", "0.3", "92233720000.3"]);
+  },
+
+  "figures are told in three digits or so"() {
+    equal([0, 0.001, 0.42, 8.34, 9.97, 123.4, 17853, 1234567, NaN, null, Infinity].map(figure),
+          ["0", "<0.01", "0.42", "8.3", "10", "123", "17,853", "1.23 M", nothing, nothing, nothing]);
+    equal([0, 4.2e-6, 312e-6, 999.7e-6, 0.00421, 2, NaN].map((s) => duration(s).join(" ").trim()), ["0 µs", "4.20 µs", "312 µs", "1.00 ms", "4.21 ms", "2.00 s", nothing]);
+    equal([1e-3, 1.5e-3, 5e-4].map(mark), ["1 ms", "1.5 ms", "500 µs"]);
+    equal([0, 512, 2048, 50e6, NaN].map((b) => bytes(b).join(" ").trim()), ["0 B", "512 B", "2.00 KiB", "47.7 MiB", nothing]);
+    equal([0, 59, 61, 3600 * 27, -5, NaN].map(span), ["0 s", "59 s", "1 min 1 s", "1 d 3 h", "0 s", nothing]);
+    equal([clock(undefined), clock(new Date(2024, 1, 2, 3, 4, 5).getTime() * 1000)], [nothing, "03:04:05"]);
+  },
+};
+
+export function run() {
+  return Object.entries(tests).map(([name, test]) => {
+    try {
+      test();
+      return {name, failure: null};
+    } catch (error) {
+      return {name, failure: String(error.stack ?? error)};
+    }
+  });
+}
