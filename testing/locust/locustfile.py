@@ -4,6 +4,9 @@
   locust -f testing/locust/locustfile.py HttpReader --host http://127.0.0.1:8080
 """
 
+import os
+
+import gevent
 from locust import FastHttpUser, HttpUser, User, between, constant, events, task
 from locust.runners import WorkerRunner
 
@@ -12,6 +15,7 @@ from trader import Growing, Trader, load_state, mark, wait_bounds
 
 STATE = load_state()
 WAIT = wait_bounds()
+SECONDS = float(os.environ.get("EXCHANGE_LOCUST_SECONDS", 0))
 wait_time = between(*WAIT) if WAIT[1] else constant(0)
 
 
@@ -20,9 +24,16 @@ def mark_unless_worker(environment, event):
         mark(event)
 
 
+def all_there(environment):
+    """The time of a row runs from here: on a busy machine users take their time to begin."""
+    mark_unless_worker(environment, "spawned")
+    if SECONDS and not isinstance(environment.runner, WorkerRunner):
+        gevent.spawn_later(SECONDS, environment.runner.quit)
+
+
 @events.init.add_listener
 def listen(environment, **_):
-    environment.events.spawning_complete.add_listener(lambda **_: mark_unless_worker(environment, "spawned"))
+    environment.events.spawning_complete.add_listener(lambda **_: all_there(environment))
     environment.events.test_stopping.add_listener(lambda **_: mark_unless_worker(environment, "stopping"))
 
 

@@ -81,11 +81,14 @@ class Watch(threading.Thread):
     def __init__(self, server, session):
         super().__init__(daemon=True)
         self.server, self.session = server, session
-        self.samples, self.ended = [], threading.Event()
+        self.samples, self.ended, self.failure = [], threading.Event(), None
 
     def run(self):
-        while not self.ended.wait(SAMPLE_S):
-            self.samples.append(self.take())
+        try:
+            while not self.ended.wait(SAMPLE_S):
+                self.samples.append(self.take())
+        except Exception as error:  # told by usage()
+            self.failure = error
 
     def take(self):
         busy, everything = machine_busy_seconds()
@@ -101,6 +104,8 @@ class Watch(threading.Thread):
         self.join()
 
     def usage(self, began, ended):
+        if self.failure:
+            raise self.failure
         return usage_between(self.samples, began, ended)
 
 

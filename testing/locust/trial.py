@@ -87,17 +87,17 @@ def run_locust(row, seconds, python, server, folder):
     (folder / "state.json").write_text(json.dumps(prepare(server)))
     host = f"http://127.0.0.1:{server.http_port}" if row.over_http else f"127.0.0.1:{server.port}"
     command = [str(python), "-m", "locust", "-f", str(HERE / "locustfile.py"), row.user, "--host", host, "--headless", "-u", str(USERS), "-r", str(SPAWN_RATE),
-               "-t", f"{round(RAMP_S + seconds)}s", "--reset-stats", "--only-summary", "--exit-code-on-error", "0", "--csv", str(folder / "csv")]
+               "-t", f"{round(RAMP_S + seconds + GRACE_S / 2)}s", "--reset-stats", "--only-summary", "--exit-code-on-error", "0", "--csv", str(folder / "csv")]
     if row.workers > 1:
         port = str(free_port())
         command += ["--processes", str(row.workers), "--master-bind-host", "127.0.0.1", "--master-bind-port", port, "--master-port", port]
     environment = {**os.environ, "EXCHANGE_LOCUST_STATE": str(folder / "state.json"), "EXCHANGE_LOCUST_MARKS": str(folder / "marks"),
-                   "EXCHANGE_LOCUST_WAIT": ",".join(map(str, row.wait)), "PYTHONDONTWRITEBYTECODE": "1"}
+                   "EXCHANGE_LOCUST_WAIT": ",".join(map(str, row.wait)), "EXCHANGE_LOCUST_SECONDS": str(seconds), "PYTHONDONTWRITEBYTECODE": "1"}
     code, watch = run_session(command, server, folder / "log", RAMP_S + seconds + GRACE_S, environment)
     log = (folder / "log").read_text()
-    if code != 0 or not (folder / "csv_stats.csv").exists() or not (folder / "marks").exists():
-        raise Failed(f"Locust ended with {code}: {log[-1000:]}")
-    marks = read_marks(folder / "marks")
+    marks = read_marks(folder / "marks") if (folder / "marks").exists() else {}
+    if code != 0 or not (folder / "csv_stats.csv").exists() or set(marks) != {"spawned", "stopping"}:
+        raise Failed(f"Locust ended with {code}, {' and '.join(marks) or 'never loaded'}: {log[-1000:]}")
     statistics = read_statistics(folder / "csv_stats.csv")
     if not statistics.get("Aggregated", {}).get("requests"):
         raise Failed("no request was made: " + (folder / "csv_exceptions.csv").read_text().strip().replace("\n", "; "))
