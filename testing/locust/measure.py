@@ -50,6 +50,10 @@ def machine_busy_seconds():
     return (sum(times) - times[3] - times[4]) / TICKS, sum(times) / TICKS
 
 
+class NotMeasured(Exception):
+    """A row without figures; the rest of the table can go on."""
+
+
 @dataclass
 class Sample:
     at: float
@@ -105,14 +109,15 @@ class Watch(threading.Thread):
 
     def usage(self, began, ended):
         if self.failure:
-            raise self.failure
+            raise NotMeasured(f"the watch ended: {self.failure}")
         return usage_between(self.samples, began, ended)
 
 
 def usage_between(samples, began, ended):
     inside = [sample for sample in samples if began <= sample.at <= ended]
     if len(inside) < 2:
-        raise RuntimeError("the row was too short to be measured")
+        at = [sample.at for sample in samples] or [0.0]
+        raise NotMeasured(f"too short to be measured: from {began:.1f} to {ended:.1f}, {len(samples)} samples from {at[0]:.1f} to {at[-1]:.1f}")
     first, last = inside[0], inside[-1]
     seconds = last.at - first.at
     threads = {thread: cpu - first.threads.get(thread, 0) for thread, cpu in last.threads.items()}
@@ -126,11 +131,12 @@ def usage_between(samples, began, ended):
 
 
 def read_marks(path):
-    """{event: time} that the users wrote; the first of each."""
+    """{event: time} that the users wrote: when all were there first, and when they were stopped after that. (A master stops workers that it takes for lost, too.)"""
     marks = {}
     for line in Path(path).read_text().splitlines():
         event, at = line.split()
-        marks.setdefault(event, float(at))
+        if event == "spawned" or "spawned" in marks:
+            marks.setdefault(event, float(at))
     return marks
 
 

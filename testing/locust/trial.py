@@ -12,17 +12,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from exchange_server import BINARY, ExchangeServer
-from measure import Watch, read_failures, read_history, read_marks, read_statistics
+from measure import NotMeasured, Watch, read_failures, read_history, read_marks, read_statistics
 from rows import SPAWN_RATE, USERS
 
 HERE = Path(__file__).resolve().parent
 LOADGEN = Path(os.environ.get("EXCHANGE_LOADGEN", BINARY.parent / "loadgen"))
 RAMP_S = USERS / SPAWN_RATE
 GRACE_S = 60  # beyond the time wanted; then a trial counts as hung
-
-
-class Failed(Exception):
-    """A trial that gave no figures; the rest of the table can go on."""
 
 
 def prepare(server):
@@ -72,7 +68,7 @@ def run_session(command, server, log, limit_s, environment=None):
         try:
             return process.wait(limit_s), watch
         except subprocess.TimeoutExpired:
-            raise Failed(f"no end after {limit_s:.0f} s: {Path(log).read_text()[-500:]}") from None
+            raise NotMeasured(f"no end after {limit_s:.0f} s: {Path(log).read_text()[-500:]}") from None
         finally:
             watch.finish()
             end(process)
@@ -97,10 +93,10 @@ def run_locust(row, seconds, python, server, folder):
     log = (folder / "log").read_text()
     marks = read_marks(folder / "marks") if (folder / "marks").exists() else {}
     if code != 0 or not (folder / "csv_stats.csv").exists() or set(marks) != {"spawned", "stopping"}:
-        raise Failed(f"Locust ended with {code}, {' and '.join(marks) or 'never loaded'}: {log[-1000:]}")
+        raise NotMeasured(f"Locust ended with {code}, {' and '.join(marks) or 'never loaded'}: {log[-1000:]}")
     statistics = read_statistics(folder / "csv_stats.csv")
     if not statistics.get("Aggregated", {}).get("requests"):
-        raise Failed("no request was made: " + (folder / "csv_exceptions.csv").read_text().strip().replace("\n", "; "))
+        raise NotMeasured("no request was made: " + (folder / "csv_exceptions.csv").read_text().strip().replace("\n", "; "))
     return {"statistics": statistics, "history": read_history(folder / "csv_stats_history.csv"), "failures": read_failures(folder / "csv_failures.csv"),
             "usage": asdict(watch.usage(marks["spawned"], marks["stopping"])), "warned_of_cpu": "CPU usage" in log}
 
@@ -110,7 +106,7 @@ def run_loadgen(row, seconds, server, folder):
                "--connect", f"127.0.0.1:{server.port}", "--server-pid", str(server.pid), "--no-progress", "--json", str(folder / "report.json")]
     code, watch = run_session(command, server, folder / "log", RAMP_S + seconds + GRACE_S)
     if code != 0:
-        raise Failed(f"the load generator ended with {code}: {(folder / 'log').read_text()[-1000:]}")
+        raise NotMeasured(f"the load generator ended with {code}: {(folder / 'log').read_text()[-1000:]}")
     report = json.loads((folder / "report.json").read_text())["result"]
     times, errors = report["response_ms"], sum(report["errors"].values())
     ended = watch.samples[-1].at
@@ -120,7 +116,7 @@ def run_loadgen(row, seconds, server, folder):
 
 
 def run_trial(row, seconds, python):
-    """The record of a trial. Raises Failed."""
+    """The record of a trial. Raises NotMeasured."""
     with tempfile.TemporaryDirectory(prefix="exchange-locust-") as name, ExchangeServer(store="sqlite:{folder}/exchange.db") as server:
         folder = Path(name)
         record = run_locust(row, seconds, python, server, folder) if row.user else run_loadgen(row, seconds, server, folder)

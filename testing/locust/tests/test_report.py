@@ -45,8 +45,8 @@ class Files(unittest.TestCase):
         self.assertEqual(read_history(self.file(COLUMNS + "\n".join(lines) + "\n")),
                          [{"second": 1, "rate": 10, "average": 2, "size": 80}, {"second": 3, "rate": 15, "average": 6, "size": 120}])
 
-    def test_the_first_mark_of_each_kind_counts(self):
-        self.assertEqual(read_marks(self.file("spawned 5.5\nstopping 9\nspawned 7\n")), {"spawned": 5.5, "stopping": 9.0})
+    def test_the_first_mark_of_each_kind_counts_from_when_all_were_there(self):
+        self.assertEqual(read_marks(self.file("stopping 1\nspawned 5.5\nstopping 9\nspawned 7\nstopping 10\n")), {"spawned": 5.5, "stopping": 9.0})
 
     def test_failures_keep_their_sentence(self):
         self.assertEqual(read_failures(self.file('Method,Name,Error,Occurrences\nXML,order,"Refused(\'insufficient funds\')",3\n')), {"order: Refused('insufficient funds')": 3})
@@ -64,7 +64,7 @@ class Usage(unittest.TestCase):
         self.assertEqual((usage.machine, usage.others, usage.commits), (0.9, 0.3, 0.5))
 
     def test_too_short_a_row_is_said(self):
-        with self.assertRaisesRegex(RuntimeError, "too short"):
+        with self.assertRaisesRegex(measure.NotMeasured, "too short"):
             usage_between([], 0, 1)
 
     def test_a_session_is_found_with_its_children(self):
