@@ -1,5 +1,6 @@
 -- Journal and tables of the exchange. The journal is the truth, committed before any reply; the tables
--- are its projection, a fraction of a second behind. The same tables as db/sqlite.sql.
+-- are its projection, a fraction of a second behind. The same tables as db/sqlite.sql. For people there are
+-- the views of db/postgresql_views.sql.
 -- *_e8 columns count 1e-8 of a share or of the currency, *_e16 1e-16, *_us microseconds since the Unix
 -- epoch.
 CREATE TABLE IF NOT EXISTS journal (
@@ -65,8 +66,3 @@ CREATE TABLE IF NOT EXISTS projection (
   digest bigint NOT NULL
 );
 INSERT INTO projection VALUES (1, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
-CREATE OR REPLACE VIEW open_book AS
-  SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, limit_e8 / 1e8 AS price,
-         sum(open_e8) / 1e8 AS shares, count(*) AS orders
-  FROM orders JOIN symbols ON symbols.number = orders.symbol
-  WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8 ORDER BY symbols.name, is_buy DESC, limit_e8 DESC;

@@ -1,5 +1,6 @@
 -- The tables that people query: a projection of the journal, which lives in a file of its own beside
--- this one (exchange.db.journal). The same tables as db/postgresql.sql.
+-- this one (exchange.db.journal). The same tables as db/postgresql.sql. For people there are the views of
+-- db/sqlite_views.sql.
 -- *_e8 columns count 1e-8 of a share or of the currency, *_e16 1e-16 (as text: beyond 64 bits), *_us
 -- microseconds since the Unix epoch.
 CREATE TABLE IF NOT EXISTS accounts (
@@ -57,8 +58,3 @@ CREATE TABLE IF NOT EXISTS store (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   id TEXT NOT NULL                     -- the same in both files
 );
-CREATE VIEW IF NOT EXISTS open_book AS
-  SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, limit_e8 / 1e8 AS price,
-         sum(open_e8 / 1e8) AS shares, count(*) AS orders
-  FROM orders JOIN symbols ON symbols.number = orders.symbol
-  WHERE open_e8 > 0 GROUP BY orders.symbol, is_buy, limit_e8 ORDER BY symbols.name, is_buy DESC, limit_e8 DESC;

@@ -124,6 +124,22 @@ auto translated(Work work) {
   }
 }
 
+// The views are for people: where they cannot be brought up (somebody's table is called `tape`, a dump holds its locks),
+// trading goes on without. Their comment tells whether they are of this text.
+void bring_up_views(pqxx::connection& connection) {
+  try {
+    pqxx::work work(connection);
+    const std::string text_mark = work.exec("SELECT 'exchange views ' || md5(" + work.quote(std::string(schema::postgresql_views)) + ")")[0][0].c_str();
+    const std::string found = work.exec("SELECT coalesce(obj_description(to_regclass('book'), 'pg_class'), '')")[0][0].c_str();
+    if (found == text_mark) return;
+    work.exec(schema::postgresql_views);
+    work.exec("COMMENT ON VIEW book IS " + work.quote(text_mark));
+    work.commit();
+  } catch (const pqxx::sql_error& error) {
+    spdlog::warn("the views of db/postgresql_views.sql are not brought up: {}", one_line(error));
+  }
+}
+
 void put_rows(pqxx::transaction_base& work, const Rows& rows) {
   if (!rows.accounts.empty()) {
     ArrayText number, id, balance;
@@ -284,6 +300,7 @@ void PostgresStore::open() {
     // Appends of an earlier server that are under way end here; later ones see the new epoch.
     work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
     work.commit();
+    bring_up_views(connection);
     if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
       spdlog::warn("{} runs with fsync=off: what is acknowledged may be lost when its machine fails", describe());
     prepare_append(connection);

@@ -1,6 +1,7 @@
 #include "store/sqlite_store.hpp"
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -28,6 +29,18 @@ void create_schema(SqliteDatabase& database, const char* schema, const std::stri
   database.run(schema);
   database.run(("PRAGMA user_version=" + std::to_string(schema_version)).c_str());
   database.run("COMMIT");
+}
+
+// The views are for people: where they cannot be made (somebody's table is called `tape`), trading goes on without.
+void make_views(SqliteDatabase& tables) {
+  try {
+    tables.run("BEGIN IMMEDIATE");
+    tables.run(schema::sqlite_views);
+    tables.run("COMMIT");
+  } catch (const StoreUnavailable& error) {
+    tables.rollback();
+    spdlog::warn("the views of db/sqlite_views.sql are not made: {}", error.what());
+  }
 }
 
 std::string random_id() {
@@ -134,6 +147,7 @@ void SqliteStore::open_journal() {
 void SqliteStore::open_tables() {
   tables_ = SqliteDatabase(path_, SqliteDatabase::Sync::every_checkpoint);
   create_schema(tables_, schema::sqlite, path_);
+  make_views(tables_);
   put_account_ = SqliteStatement(tables_, "INSERT INTO accounts VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET balance_e16 = ?3");
   put_symbol_ = SqliteStatement(tables_, "INSERT INTO symbols VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET shares_total_e8 = ?3");
   put_position_ = SqliteStatement(tables_, "INSERT INTO positions VALUES (?1, ?2, ?3) ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = ?3");

@@ -1,0 +1,47 @@
+-- What people ask the tables (docs/sql.md), in exact decimals. The server brings the views up when this text has
+-- changed; REPLACE keeps grants, and views that others have built on these. The same views as db/sqlite_views.sql.
+DROP VIEW IF EXISTS open_book;
+
+-- Open orders by price, best first.
+CREATE OR REPLACE VIEW book AS
+  SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, trim_scale(limit_e8 * 1e-8) AS price,
+         trim_scale(sum(open_e8) * 1e-8) AS shares, count(*) AS orders
+  FROM orders JOIN symbols ON symbols.number = orders.symbol
+  WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8
+  ORDER BY symbols.name, is_buy DESC, CASE WHEN is_buy THEN -limit_e8 ELSE limit_e8 END;
+
+-- Executions, newest first. LEFT, so that a join whose columns nobody asks for is left out of the plan.
+CREATE OR REPLACE VIEW tape AS
+  SELECT executions.id, timestamptz 'epoch' + time_us * interval '1 microsecond' AS time, symbols.name AS symbol,
+         trim_scale(price_e8 * 1e-8) AS price, trim_scale(executions.shares_e8 * 1e-8) AS shares,
+         CASE WHEN buy_order > sell_order THEN 'buy' ELSE 'sell' END AS taker,  -- the order that came later
+         buy_order, sell_order, buyer.id AS buy_account, seller.id AS sell_account
+  FROM executions
+       LEFT JOIN symbols ON symbols.number = executions.symbol
+       LEFT JOIN orders AS buy ON buy.id = buy_order
+       LEFT JOIN orders AS sell ON sell.id = sell_order
+       LEFT JOIN accounts AS buyer ON buyer.number = buy.account
+       LEFT JOIN accounts AS seller ON seller.number = sell.account
+  ORDER BY executions.id DESC;
+
+-- One row an account. balance and the shares of positions are free; reserved is what open orders set aside.
+-- positions: {symbol: {"shares": decimal, "reserved": decimal}}, decimals as strings, as in the HTTP interface.
+-- Whoever sells has a row in positions. A person who asks for one account reads its positions alone, but all open orders.
+CREATE OR REPLACE VIEW account_summary AS
+  WITH open_by_symbol AS (
+    SELECT account, symbol, count(*) AS orders, sum(open_e8::numeric * limit_e8) FILTER (WHERE is_buy) AS cash_e16,
+           sum(open_e8) FILTER (WHERE NOT is_buy) AS shares_e8
+    FROM orders WHERE open_e8 > 0 GROUP BY account, symbol
+  ), reserved AS (
+    SELECT account, sum(orders)::bigint AS orders, coalesce(sum(cash_e16), 0) AS cash_e16, jsonb_object_agg(symbol, coalesce(shares_e8, 0)) AS shares_e8
+    FROM open_by_symbol GROUP BY account
+  )
+  SELECT accounts.id AS account, trim_scale(balance_e16 * 1e-16) AS balance, trim_scale(coalesce(cash_e16, 0) * 1e-16) AS reserved,
+         trim_scale((balance_e16 + coalesce(cash_e16, 0)) * 1e-16) AS cash, coalesce(orders, 0) AS open_orders,
+         (SELECT coalesce(jsonb_object_agg(name, jsonb_build_object('shares', trim_scale(held.shares_e8 * 1e-8)::text,
+                                                                    'reserved', trim_scale(held.reserved_e8 * 1e-8)::text)), '{}')
+          FROM (SELECT symbol, shares_e8, coalesce((reserved.shares_e8 ->> symbol::text)::numeric, 0) AS reserved_e8
+                FROM positions WHERE positions.account = accounts.number) AS held
+               JOIN symbols ON symbols.number = held.symbol
+          WHERE held.shares_e8 > 0 OR held.reserved_e8 > 0) AS positions
+  FROM accounts LEFT JOIN reserved ON reserved.account = accounts.number;

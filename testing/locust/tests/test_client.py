@@ -1,0 +1,163 @@
+"""The client of the XML port: framing, replies in pieces, failures, and what it tells the statistics. Without Locust."""
+
+import socket
+import threading
+import unittest
+
+import support  # noqa: F401
+from exchange_client import BadReply, Connection, ExchangeClient, Refused, frame, judge
+
+OPENED = b'<results><opened sym="SPY" amount="1" limit="2" id="7"/></results>\n'
+
+
+class Script:
+    """A server of given conversations, one a connection: a list of replies in pieces for each. Keeps what it was sent."""
+
+    def __init__(self, *conversations):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.conversations, self.received, self.connections = conversations, [], 0
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self):
+        for conversation in self.conversations:
+            connection, _ = self.listener.accept()
+            self.connections += 1
+            with connection:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                for pieces in conversation:
+                    self.received.append(connection.recv(65536))
+                    for piece in pieces:
+                        connection.sendall(piece)
+        self.listener.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.thread.join()
+
+
+class Reply(unittest.TestCase):
+    def ask(self, *pieces):
+        with Script([pieces]) as server:
+            connection = Connection("127.0.0.1", server.port)
+            try:
+                return connection.request("<a/>")
+            finally:
+                connection.close()
+
+    def test_a_bare_reply_ends_with_its_root(self):
+        self.assertEqual(self.ask(OPENED), OPENED)
+
+    def test_a_length_line_is_left_out(self):
+        self.assertEqual(self.ask(b"%d\n" % len(OPENED) + OPENED), OPENED)
+
+    def test_a_reply_may_come_in_any_pieces(self):
+        class Slowly:
+            """A socket that has one more piece at each read."""
+            def __init__(self, pieces):
+                self.pieces = list(pieces)
+
+            def recv(self, _):
+                return self.pieces.pop(0)
+
+            def sendall(self, _):
+                pass
+
+            def setsockopt(self, *_):
+                pass
+
+        whole = [OPENED, b"%d\n" % len(OPENED) + OPENED]
+        for text in whole:
+            splits = [[text[:at], text[at:]] for at in range(1, len(text))] + [[bytes([byte]) for byte in text]]
+            for pieces in splits:
+                with self.subTest(pieces=pieces):
+                    self.assertEqual(Connection("", 0, connect=lambda *_: Slowly(pieces)).request("<a/>"), OPENED)
+
+    def test_a_large_reply_is_whole(self):
+        large = b"<results><status>" + b"<executed/>" * 100_000 + b"</status></results>\n"
+        self.assertEqual(self.ask(large), large)
+
+    def test_a_connection_that_ends_early_is_a_bad_reply(self):
+        for pieces, words in (((), "without a reply"), ((b"<results><opened",), "inside a reply"), ((b"70\n<results>",), "inside a reply")):
+            with self.subTest(pieces), self.assertRaisesRegex(BadReply, words):
+                self.ask(*pieces)
+
+    def test_what_is_no_reply_is_refused_at_once(self):
+        for pieces in ((b"HTTP/1.1 400 Bad Request\r\n\r\n",), (b"12x\n",), (b"1" * 40,), (OPENED + b"<results>",)):
+            with self.subTest(pieces), self.assertRaises(BadReply):
+                self.ask(*pieces)
+
+    def test_the_length_counts_bytes(self):
+        self.assertEqual(frame('<a b="é"/>'), b'11\n<a b="\xc3\xa9"/>')
+
+
+class Judged(unittest.TestCase):
+    def test_the_element_that_was_asked_for_is_right(self):
+        judge(OPENED, "opened")
+        judge(b'<results><status id="1"><open shares="5"/></status></results>\n', "status")
+
+    def test_an_error_is_a_refusal_with_its_sentence(self):
+        with self.assertRaisesRegex(Refused, "^insufficient funds$"):
+            judge(b'<results><error sym="SPY" amount="1" limit="2">insufficient funds</error></results>\n', "opened")
+        with self.assertRaisesRegex(Refused, "late"):
+            judge(b'<results><opened id="1"/><error>late</error></results>\n', "opened")
+
+    def test_another_element_is_a_bad_reply(self):
+        with self.assertRaises(BadReply):
+            judge(OPENED, "status")
+
+
+class Told(unittest.TestCase):
+    """What Locust's statistics get."""
+
+    def setUp(self):
+        self.told = []
+
+    def client(self, port):
+        client = ExchangeClient("127.0.0.1", port, lambda **event: self.told.append(event))
+        self.addCleanup(client.close)
+        return client
+
+    def test_each_request_is_told_with_time_and_length_over_one_connection(self):
+        with Script([[OPENED], [OPENED]]) as server:
+            client = self.client(server.port)
+            self.assertEqual([client.ask("order", "<a/>", "opened") for _ in range(2)], [OPENED, OPENED])
+        self.assertEqual(server.connections, 1)
+        self.assertEqual(server.received, [b"4\n<a/>"] * 2)
+        for event in self.told:
+            self.assertGreater(event.pop("response_time"), 0)
+            self.assertEqual(event, {"request_type": "XML", "name": "order", "response_length": len(OPENED), "exception": None, "context": {}})
+
+    def test_an_error_is_a_failure_that_keeps_the_connection(self):
+        refused = b"<results><error>no</error></results>\n"
+        with Script([[refused], [OPENED]]) as server:
+            client = self.client(server.port)
+            self.assertIsNone(client.ask("order", "<a/>", "opened"))
+            self.assertEqual(client.ask("order", "<a/>", "opened"), OPENED)
+        self.assertEqual(server.connections, 1)
+        self.assertIsInstance(self.told[0]["exception"], Refused)
+        self.assertEqual(self.told[0]["response_length"], len(refused))
+
+    def test_after_a_bad_reply_the_next_request_has_a_new_connection(self):
+        for bad in (b"<results><status/></results>\n", b"nonsense", b"<results>"):
+            with self.subTest(bad), Script([[bad]], [[OPENED]]) as server:
+                client = self.client(server.port)
+                self.assertIsNone(client.ask("order", "<a/>", "opened"))
+                self.assertEqual(client.ask("order", "<a/>", "opened"), OPENED)
+                self.assertIsInstance(self.told[-2]["exception"], BadReply)
+                self.assertIsNone(self.told[-1]["exception"])
+                client.close()
+            self.assertEqual(server.connections, 2)
+
+    def test_a_server_that_is_not_there_is_a_failure(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        self.assertIsNone(self.client(port).ask("order", "<a/>", "opened"))
+        self.assertIsInstance(self.told[0]["exception"], ConnectionRefusedError)
+
+
+if __name__ == "__main__":
+    unittest.main()

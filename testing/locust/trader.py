@@ -1,0 +1,77 @@
+"""What one user asks, whatever carries it: three reads to a write, orders round a price so that about half of them trade.
+
+The runner prepares accounts and tells of them in a JSON file named by EXCHANGE_LOCUST_STATE."""
+
+import collections
+import json
+import os
+import random
+import re
+import time
+
+SYMBOL = "LOAD"
+READABLE_AFTER_S = 3.0  # HTTP reads a replica of the tables, a fraction of a second behind; more on a busy machine
+
+
+class Trader:
+    def __init__(self, state):
+        self.account, prepared = random.choice(list(state["accounts"].items()))
+        self.prepared, self.orders = prepared, collections.deque(maxlen=500)  # time placed, id
+
+    def order_document(self):
+        amount = random.choice(("1", "-1"))
+        return f'<transactions id="{self.account}"><order sym="{SYMBOL}" amount="{amount}" limit="{random.randint(95, 105)}"/></transactions>'
+
+    def placed(self, reply):
+        self.orders.append((time.monotonic(), order_id(reply)))
+
+    def query_document(self):
+        return f'<transactions id="{self.account}"><query id="{self.newest_order()}"/></transactions>'
+
+    def newest_order(self):
+        return self.orders[-1][1] if self.orders else self.prepared
+
+    def readable_order(self):
+        """The newest of its orders that has had time to reach the tables. Not called together with `newest_order`: it lets go of older ones."""
+        last_time = time.monotonic() - READABLE_AFTER_S
+        while self.orders and self.orders[0][0] <= last_time:
+            self.prepared = self.orders.popleft()[1]
+        return self.prepared
+
+
+class Growing:
+    """One order that trades with every write, and is what everybody reads: its reply grows with the data. `control` reads one that does not."""
+
+    def __init__(self, state, control=False):
+        growing = state["growing"]
+        self.buyer, self.order = growing["buyer"], growing["quiet_order" if control else "order"]
+        self.seller = random.choice(growing["sellers"])
+
+    def order_document(self):
+        return f'<transactions id="{self.seller}"><order sym="GROW" amount="-1" limit="1"/></transactions>'
+
+    def query_document(self):
+        return f'<transactions id="{self.buyer}"><query id="{self.order}"/></transactions>'
+
+
+def order_id(reply):
+    match = re.search(rb'<opened [^>]*\bid="(\d+)"', reply)
+    return int(match[1]) if match else None
+
+
+def load_state():
+    with open(os.environ["EXCHANGE_LOCUST_STATE"]) as file:
+        return json.load(file)
+
+
+def wait_bounds():
+    """Seconds that a user waits between two requests, at least and at most; none by default."""
+    return tuple(map(float, os.environ.get("EXCHANGE_LOCUST_WAIT", "0,0").split(",")))
+
+
+def mark(event):
+    """Tells the runner when the load is complete and when it ends: a line in a file that it reads."""
+    path = os.environ.get("EXCHANGE_LOCUST_MARKS")
+    if path:
+        with open(path, "a") as file:
+            file.write(f"{event} {time.monotonic()}\n")
