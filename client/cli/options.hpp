@@ -15,15 +15,15 @@ struct Settings {
   bool xml = false;                         // show requests and replies as they are
   bool keep_going = false;                  // scripts: on after a failure
   double timeout_s = 30;                    // of a reply
+  double completion_timeout_s = 0.5;        // Tab waits no longer for the symbols …
+  double completion_fresh_s = 5;            // … and does not ask again so soon
 
   std::string http_address() const;
 };
 
 inline constexpr double connect_timeout_s = 5;
 inline constexpr unsigned history_lines_max = 1'000;
-inline constexpr double completion_timeout_s = 0.5;   // Tab waits no longer for the symbols …
-inline constexpr unsigned completion_fresh_s = 5;     // … and does not ask again so soon
-inline constexpr std::chrono::milliseconds catch_up_max{1'000};   // a look waits so long for what is committed to be shown …
+inline constexpr std::chrono::milliseconds catch_up_max{5'000};   // a look waits so long for what is committed to be shown …
 inline constexpr std::chrono::milliseconds catch_up_pause{10};    // … and asks so often
 inline constexpr std::size_t http_body_bytes_max = 64u << 20;
 

@@ -230,10 +230,10 @@ bool Runner::connect() {
 
 std::set<std::string> Runner::symbols() {
   const auto now = std::chrono::steady_clock::now();
-  if (symbols_asked_ && now - *symbols_asked_ < std::chrono::seconds(completion_fresh_s)) return symbols_seen_;
+  if (symbols_asked_ && now - *symbols_asked_ < std::chrono::duration<double>(settings_.completion_fresh_s)) return symbols_seen_;
   symbols_asked_ = now;
   try {
-    const HttpAnswer answer = http_get(settings_.http_address(), "/api/symbols", completion_timeout_s, stop_);
+    const HttpAnswer answer = http_get(settings_.http_address(), "/api/symbols", settings_.completion_timeout_s, stop_);
     const Json json = answer.status == 200 ? parse_json(answer.body) : Json();
     for (const Json& one : list_field(json, "symbols")) symbols_seen_.insert(text_field(one, "symbol"));
   } catch (const std::exception&) {  // then those of this session will do

@@ -38,7 +38,8 @@ struct Seat {
     settings.connect = connect;
     settings.http = http;
     settings.account = "1";
-    settings.timeout_s = timeout_s;
+    settings.timeout_s = settings.completion_timeout_s = timeout_s;
+    settings.completion_fresh_s = 3'600;
     runner.emplace(settings, console, stop);
   }
   int run(const std::string& line) { return runner->run_line(line); }
