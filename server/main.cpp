@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <random>
 #include <thread>
 
@@ -54,7 +55,8 @@ void raise_descriptor_limit(Options& options) {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
-  options.http.connections_max = std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8);
+  const bool with_http = options.http_port != Options::http_off;
+  options.http.connections_max = with_http ? std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8) : 0;
   const rlim_t own = 64 + options.http.connections_max;  // files, databases, listeners, event queues; and HTTP
   const std::size_t possible = limit.rlim_cur > 2 * own ? std::size_t(limit.rlim_cur - own) : std::size_t(own);
   if (possible < options.transport.connections_max) {
@@ -76,6 +78,17 @@ void open_store(Store& store, const CoreLimits& limits) {
     }
   }
 }
+
+// Runs a function at the end of its scope, however that comes.
+class AtEnd {
+ public:
+  explicit AtEnd(std::function<void()> function) : function_(std::move(function)) {}
+  ~AtEnd() { function_(); }
+  AtEnd(const AtEnd&) = delete;
+
+ private:
+  const std::function<void()> function_;
+};
 
 ServerInfo server_info(const Options& options) {
   return {.policy = policy_name(options.policy),
@@ -107,15 +120,23 @@ int run(Options options) {
   // 3. The core, people who look on over HTTP, and clients.
   const bool with_http = options.http_port != Options::http_off;
   MarketView view(options.http.trades_kept_max, std::random_device()());
-  if (with_http) view.load(recovered.tables, store->newest_executions(options.http.trades_loaded_max));
+  if (with_http)
+    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, store->newest_executions(options.http.trades_loaded_max));
   recovered.tables = {};
   MarketFeed feed(options.http.unread_rows_max);
   const auto on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
   auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die,
                                      with_http ? OnProjected(on_projected) : OnProjected());
   std::unique_ptr<HttpServer> http;
+  std::unique_ptr<Transport> transport;
+  const AtEnd stop([&] {
+    if (http) http->stop();
+    if (transport) transport->stop();
+    core.reset();  // both outlive it: it may be inside of one of their sinks
+    spdlog::info("stopped");
+  });
   if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics);
-  const std::unique_ptr<Transport> transport = make_transport(options, *core, metrics);
+  transport = make_transport(options, *core, metrics);
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), server_info(options).threads.c_str(),
               store->describe().c_str(), http_port.c_str());
@@ -129,10 +150,6 @@ int run(Options options) {
     std::this_thread::sleep_for(stop_time_max);
     die("could not stop in time (is the store away?); what was acknowledged is in the journal");
   }).detach();
-  if (http) http->stop();
-  transport->stop();
-  core.reset();
-  spdlog::info("stopped");
   return 0;
 }
 

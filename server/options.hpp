@@ -30,11 +30,10 @@ struct CoreLimits {
   bool keep_journal = false;                    // --keep-journal: never prune
   std::uint32_t store_wait_s = 30;              // at start: how long a database may take to appear
   std::uint32_t store_retry_ms = 100;           // pause between attempts to reach a store that is away
-  std::size_t lookups_max = 64;                 // orders that operators wait to read; more are refused
 };
 
 struct HttpLimits {
-  std::size_t connections_max = 512;            // trading clients need the descriptors
+  std::size_t connections_max = 512;            // trading clients need the descriptors; half for requests under way, half for WebSockets
   std::uint32_t idle_ms = 30'000;               // time for a request, and between two
   std::size_t header_bytes_max = 8'192;
   std::size_t body_bytes_max = 1'024;           // of requests that want no body
@@ -43,6 +42,8 @@ struct HttpLimits {
   std::size_t trades_loaded_max = 10'000;       // newest trades of the exchange, read at start
   std::size_t account_orders_max = 1'000;       // open orders told of one account
   std::size_t unread_rows_max = 1'000'000;      // projected rows on their way to the HTTP thread before the projector waits for it
+  std::size_t order_reads_max = 64;             // orders waiting to be read from the tables; more are refused
+  std::size_t order_executions_max = 1'000;     // newest executions told of one order
   std::uint32_t store_answer_ms = 2'000;        // time for the store to answer before it counts as away
   std::uint32_t journal_stall_ms = 5'000;       // time for one batch before the journal counts as stuck
   std::size_t websocket_message_bytes_max = 4'096;

@@ -69,6 +69,7 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
     while (last < submissions.size() && commands < limits_.batch_commands_max)
       commands += submissions[last++]->commands.size();
     const std::span<Submission* const> batch(submissions.data() + first, last - first);
+    Metrics::set(metrics_.taken_depth, submissions.size() - last);
     committer_.commit(batch);
     complete(batch);
     note_unprojected();
@@ -115,9 +116,11 @@ void Core::offer_projection() {
 // The tables lag too far behind: accept nothing more until they have caught up by one hand-over.
 void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
+  Metrics::set(metrics_.batch_began_ns, std::uint64_t(clock_.monotonic_ns()));  // the next one has to wait
   projector_.hurry();
   while (!projector_.idle())
     inbox_.when([](const Inbox& inbox) { return inbox.projector_idle; }, [](Inbox& inbox) { inbox.projector_idle = false; });
+  Metrics::set(metrics_.batch_began_ns, 0);
   committer_.exchange().release_closed(projector_.projected_closed());
   offer_projection();
 }

@@ -27,7 +27,9 @@ class Core final : public Service {
 
   void submit(std::span<Submission* const> submissions) override;
   // Reads an order from the tables (OrderReader::look_up). Any thread.
-  bool look_up(OrderId order, OrderReader::OnFound found) { return order_reader_.look_up(order, std::move(found)); }
+  bool look_up(OrderId order, OrderReader::OnFound found, std::size_t waiting_max) {
+    return order_reader_.look_up(order, std::move(found), waiting_max);
+  }
 
  private:
   struct Inbox {

@@ -27,9 +27,9 @@ void OrderReader::resolve(Submission& submission) {
   queue_.notify();
 }
 
-bool OrderReader::look_up(OrderId order, OnFound found) {
+bool OrderReader::look_up(OrderId order, OnFound found, std::size_t waiting_max) {
   const bool taken = queue_.with([&](Queue& queue) {
-    if (queue.stopping || queue.lookups >= limits_.lookups_max) return false;
+    if (queue.stopping || queue.lookups >= waiting_max) return false;
     ++queue.lookups;
     queue.waiting.push_back(Lookup{order, std::move(found)});
     return true;
@@ -66,7 +66,7 @@ bool OrderReader::run(Submission& submission) {
 
 bool OrderReader::run(const Lookup& lookup) {
   try {
-    lookup.found(read_until_there(lookup.order));
+    lookup.found(lookup.order > std::uint64_t(INT64_MAX) ? std::nullopt : read_until_there(lookup.order));
     return true;
   } catch (const StoreUnavailable&) {
     return false;

@@ -31,9 +31,10 @@ class OrderReader {
   void resolve(Submission& submission);
 
   // Any thread. Calls `found` from the reader's thread once the tables have been read; while the store is away that takes
-  // until it is back. False, and no call, where too many wait. A stopping reader drops what it has not read.
-  using OnFound = std::function<void(const std::optional<StoredOrder>&)>;
-  bool look_up(OrderId order, OnFound found);
+  // until it is back. False, and no call, where `waiting_max` wait. A stopping reader drops what it has not read.
+  // Ids beyond those that tables can hold are nobody's.
+  using OnFound = std::function<void(std::optional<StoredOrder>)>;
+  bool look_up(OrderId order, OnFound found, std::size_t waiting_max);
 
  private:
   struct Lookup {

@@ -115,10 +115,11 @@ std::string account_json(const MarketView& view, const AccountId& id, const Mark
                {"orders", std::move(orders)}});
 }
 
-std::string order_json(const MarketView& view, const StoredOrder& order) {
+std::string order_json(const MarketView& view, const StoredOrder& order, std::size_t executions_max) {
   const OrderRow& row = order.row;
   Json executions = Json::array();
-  for (const Execution& execution : order.executions)
+  const std::size_t told = std::min(order.executions.size(), executions_max);
+  for (const Execution& execution : std::span(order.executions).last(told))
     executions.push_back({{"shares", to_string(execution.shares)}, {"price", to_string(execution.price)}, {"time_us", execution.time.microseconds}});
   return text({{"order", row.id},
                {"account", view.account_id(row.account).view()},
@@ -131,6 +132,7 @@ std::string order_json(const MarketView& view, const StoredOrder& order) {
                {"state", row.is_open() ? "open" : row.canceled > Shares() ? "canceled" : "executed"},
                {"opened_at_us", row.opened_at.microseconds},
                {"canceled_at_us", optional_time(row.canceled_at)},
+               {"executions_total", order.executions.size()},
                {"executions", std::move(executions)}});
 }
 

@@ -15,7 +15,8 @@ std::string symbols_json(const MarketView& view);
 std::string book_json(const MarketView::Symbol& symbol, std::size_t levels);
 std::string trades_json(const MarketView::Symbol& symbol, std::size_t count);
 std::string account_json(const MarketView& view, const AccountId& id, const MarketView::Account& account, std::size_t orders_max);
-std::string order_json(const MarketView& view, const StoredOrder& order);
+// The newest executions, `executions_max` at most. The order's account and symbol must be known to the view.
+std::string order_json(const MarketView& view, const StoredOrder& order, std::size_t executions_max);
 
 // Messages of the WebSocket.
 std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t levels, std::size_t trades);

@@ -19,17 +19,18 @@ asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
   co_return set_;
 }
 
-asio::awaitable<bool> CoreDoor::execute(Ticket& ticket) {
+asio::awaitable<std::string_view> CoreDoor::execute(Ticket& ticket, std::size_t executing_max) {
   ticket.sink = this;
-  const bool let_in = state_.with([&](State& state) {
-    if (state.shut) return false;
+  const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
+    if (state.shut) return "the server is stopping";
+    if (state.executing >= executing_max) return "too many requests are under way";
     ++state.executing;
     Submission* const submission = &ticket;
     core_.submit({&submission, 1});
-    return true;
+    return "";
   });
-  if (let_in) co_await ticket.executed.wait_until(Event::Clock::time_point::max());
-  co_return let_in;
+  if (refusal.empty()) co_await ticket.executed.wait_until(Event::Clock::time_point::max());
+  co_return refusal;
 }
 
 // Core threads.
@@ -40,23 +41,26 @@ void CoreDoor::completed(std::span<Submission* const> submissions) {
   state_.notify();
 }
 
-asio::awaitable<CoreDoor::Read> CoreDoor::read_order(OrderId order, std::chrono::milliseconds time) {
+asio::awaitable<CoreDoor::Read> CoreDoor::read_order(OrderId order, std::chrono::milliseconds time, std::size_t waiting_max) {
   struct Answer {
     explicit Answer(asio::io_context& context) : there(context) {}
     Event there;
     std::optional<StoredOrder> order;
   };
   const auto answer = std::make_shared<Answer>(context_);  // may come when nobody waits any more
-  const bool let_in = state_.with([&](State& state) {
-    return !state.shut && core_.look_up(order, [this, answer](const std::optional<StoredOrder>& found) {
-      asio::post(context_, [answer, found] {
-        answer->order = found;
-        answer->there.set();
-      });
+  const auto on_found = [this, answer](std::optional<StoredOrder> found) {
+    asio::post(context_, [answer, found = std::move(found)]() mutable {
+      answer->order = std::move(found);
+      answer->there.set();
     });
+  };
+  const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
+    if (state.shut) return "the server is stopping";
+    return core_.look_up(order, on_found, waiting_max) ? "" : "too many orders are being read";
   });
-  const bool answered = let_in && co_await answer->there.wait_until(Event::Clock::now() + time);
-  co_return Read{answered, std::move(answer->order)};
+  if (!refusal.empty()) co_return Read{refusal, {}};
+  if (!co_await answer->there.wait_until(Event::Clock::now() + time)) co_return Read{"the store does not answer", {}};
+  co_return Read{"", std::move(answer->order)};
 }
 
 void CoreDoor::shut() {

@@ -37,15 +37,16 @@ class CoreDoor final : public CompletionSink {
   // Coroutines run on `context`, on one thread. Both must outlive it.
   CoreDoor(boost::asio::io_context& context, Core& core) : context_(context), core_(core) {}
 
-  // Fills in the outcomes once they are committed. False: the door is shut, and nothing was executed.
-  boost::asio::awaitable<bool> execute(Ticket& ticket);
+  // Fills in the outcomes once they are committed. Else says in a sentence why nothing was executed: the door is shut, or
+  // `executing_max` are under way.
+  boost::asio::awaitable<std::string_view> execute(Ticket& ticket, std::size_t executing_max);
 
   struct Read {
-    bool answered;  // false: not in time, too many wait, or the door is shut
+    std::string_view problem;  // a sentence; empty where the tables were read
     std::optional<StoredOrder> order;
   };
   // An order as the tables have it.
-  boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time);
+  boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time, std::size_t waiting_max);
 
   // Lets nothing more in, and waits until what was let in is executed. Any thread but that of the context.
   void shut();
@@ -53,7 +54,7 @@ class CoreDoor final : public CompletionSink {
  private:
   struct State {
     bool shut = false;
-    std::size_t executing = 0;  // bounded by the number of connections
+    std::size_t executing = 0;
   };
   void completed(std::span<Submission* const> submissions) override;
 

@@ -104,6 +104,10 @@ std::string unknown_symbol(std::string_view symbol) { return "unknown symbol '" 
 
 bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
 
+bool HttpRoutes::is_market_data(const HttpHeader& header) {
+  return path_of(header).starts_with("/api/") && path_of(header) != "/api/xml";
+}
+
 HttpResponse HttpRoutes::error(const HttpHeader& header, http::status status, std::string_view sentence) {
   const std::string_view path = path_of(header);
   if (path == "/api/xml") {
@@ -124,8 +128,7 @@ std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
     response.set(http::field::allow, {methods.data(), methods.size()});
     return response;
   }
-  if ((methods == "POST" || is_websocket(header)) && is_foreign(header))
-    return error(header, http::status::forbidden, "requests from pages of other sites are refused");
+  if (is_foreign(header)) return error(header, http::status::forbidden, "requests from pages of other sites are refused");
   return {};
 }
 
@@ -173,10 +176,13 @@ HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
 asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header) {
   const auto id = parse_order_id(last_segment(header, "/api/orders/"));
   if (!id) co_return error(header, http::status::bad_request, "an order id is a whole number from 1");
-  const CoreDoor::Read read = co_await door_.read_order(*id, std::chrono::milliseconds(options_.http.store_answer_ms));
-  if (!read.answered) co_return error(header, http::status::service_unavailable, "the store does not answer");
-  if (!read.order) co_return error(header, http::status::not_found, "no such order");
-  co_return json(header, order_json(view_, *read.order));
+  const HttpLimits& limits = options_.http;
+  const CoreDoor::Read read = co_await door_.read_order(*id, std::chrono::milliseconds(limits.store_answer_ms), limits.order_reads_max);
+  if (!read.problem.empty()) co_return error(header, http::status::service_unavailable, read.problem);
+  // The tables are ahead of the view by a moment: what is not in both is not told yet.
+  const bool known = read.order && read.order->row.account < view_.accounts() && read.order->row.symbol < view_.symbols().size();
+  if (!known) co_return error(header, http::status::not_found, "no such order");
+  co_return json(header, order_json(view_, *read.order, limits.order_executions_max));
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
@@ -186,8 +192,11 @@ asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
   if (began_ns != 0 && now_ns > began_ns + options_.http.journal_stall_ms * std::uint64_t(1'000'000))
     co_return unready("the journal has not moved for " + std::to_string((now_ns - began_ns) / 1'000'000'000) + " s");
   constexpr OrderId nobodys = 0;
-  const CoreDoor::Read read = co_await door_.read_order(nobodys, std::chrono::milliseconds(options_.http.store_answer_ms));
-  co_return read.answered ? respond(header, http::status::ok, text_type, "ready\n") : unready("the store does not answer");
+  constexpr std::size_t spare = 64;  // however many orders are being read
+  const HttpLimits& limits = options_.http;
+  const CoreDoor::Read read =
+      co_await door_.read_order(nobodys, std::chrono::milliseconds(limits.store_answer_ms), limits.order_reads_max + spare);
+  co_return read.problem.empty() ? respond(header, http::status::ok, text_type, "ready\n") : unready(read.problem);
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request) {
@@ -195,13 +204,16 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request) {
   stamps.begin();
   std::string& body = request.body();
   const std::size_t bytes = body.size();
-  if (bytes == 0) co_return error(request, http::status::bad_request, "the body is empty; it is the XML of a request, without the length line");
+  Metrics::add(metrics_.requests);
+  if (bytes == 0) {
+    Metrics::add(metrics_.mistakes);
+    co_return error(request, http::status::bad_request, "the body is empty; it is the XML of a request, without the length line");
+  }
   body.push_back('\0');  // parsing needs a byte behind the document
   XmlDocument document;
   std::vector<Leaf> leaves;
   std::vector<Command> commands;
   const Request parsed = read_request(body.data(), bytes, options_.protocol, document, leaves, commands);
-  Metrics::add(metrics_.requests);
   Metrics::add(metrics_.mistakes, (parsed.mistake.empty() ? 0 : 1) + leaves.size() - commands.size());
 
   Ticket ticket(context_);
@@ -209,13 +221,16 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request) {
   ticket.stamps = stamps;
   ticket.stamps.end(Stage::parse);
   if (!commands.empty()) {
-    if (!co_await door_.execute(ticket)) co_return error(request, http::status::service_unavailable, "the server is stopping");
+    // Connections that wait for a store would keep those out who ask how it is.
+    std::string_view refusal = "the store is away";
+    if (metrics_.store_available) refusal = co_await door_.execute(ticket, options_.http.connections_max / 2);
+    if (!refusal.empty()) co_return error(request, http::status::service_unavailable, refusal);
     ticket.stamps.end(Stage::deliver);
   }
   const http::status status = parsed.mistake.empty() ? http::status::ok : http::status::bad_request;
   HttpResponse response = respond(request, status, xml_type, "");
   append_results(response.body(), parsed, leaves, ticket.outcomes, false);
-  ticket.stamps.end(Stage::write);
+  ticket.stamps.end(Stage::write);  // but for the socket
   if (!commands.empty()) metrics_.stage_times.record(ticket.stamps);
   co_return response;
 }

@@ -30,6 +30,7 @@ class HttpRoutes {
   boost::asio::awaitable<HttpResponse> answer(HttpRequest request);
 
   static bool is_websocket(const HttpHeader& header);
+  static bool is_market_data(const HttpHeader& header);
   // An error as the path's kind of document: JSON under /api, a <results> document for /api/xml, else text.
   static HttpResponse error(const HttpHeader& header, boost::beast::http::status status, std::string_view sentence);
 

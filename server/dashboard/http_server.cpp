@@ -6,6 +6,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -92,20 +93,23 @@ class HttpServer::State {
     }
   }
 
-  void fold() {
+  // What has been projected since. Called before each answer too, so that no crowd of readers can keep the view behind, and
+  // with it the projector.
+  void fold() try {
+    channel_.begin_turn();
     for (const MarketFeed::Projected& projected : feed_.take()) channel_.publish(view_.fold(projected.rows, projected.batch));
+  } catch (const std::exception& error) {  // no memory: the view is wrong from here on
+    spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
+    view_lost_ = true;
+    feed_.end();
+    channel_.close();
   }
 
   asio::awaitable<void> accept() {
     while (true) {
       auto [error, socket] = co_await acceptor_.async_accept(use_tuple);
       if (!error) {
-        if (connections_ >= limits_.connections_max) continue;  // closes it
-        asio::co_spawn(context_, serve(std::move(socket)), [this](const std::exception_ptr& problem) {
-          --connections_;
-          if (problem) std::rethrow_exception(problem);
-        });
-        ++connections_;
+        welcome(std::move(socket));
         continue;
       }
       asio::steady_timer pause(context_, std::chrono::milliseconds(100));  // no descriptors
@@ -113,9 +117,21 @@ class HttpServer::State {
     }
   }
 
+  void welcome(tcp::socket socket) try {
+    if (connections_ >= limits_.connections_max) return;  // closes it
+    asio::co_spawn(context_, serve(std::move(socket)), [this](const std::exception_ptr& problem) {
+      --connections_;
+      if (problem) std::rethrow_exception(problem);
+    });
+    ++connections_;
+  } catch (const std::exception& error) {  // no memory for one more
+    spdlog::error("HTTP: {}", error.what());
+  }
+
   asio::awaitable<void> serve(tcp::socket socket) {
+    constexpr std::size_t read_bytes_max = 65'536;  // at once; what a body holds beyond it goes on into the request
     beast::tcp_stream stream(std::move(socket));
-    beast::flat_buffer buffer;
+    beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
       stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
@@ -124,7 +140,10 @@ class HttpServer::State {
       auto [ended, response] = co_await read(stream, buffer, parser);
       if (ended) break;
       Metrics::add(metrics_.http_requests);
-      if (!response && HttpRoutes::is_websocket(parser.get()) && beast::websocket::is_upgrade(parser.get()))
+      const bool upgrade = !response && HttpRoutes::is_websocket(parser.get()) && beast::websocket::is_upgrade(parser.get());
+      if (upgrade && (view_lost_ || !channel_.has_room()))
+        response = HttpRoutes::error(parser.get(), http::status::service_unavailable, "there are too many followers, or no market data");
+      else if (upgrade)
         co_return co_await channel_.serve(std::move(stream), parser.release());
       const bool is_head = parser.get().method() == http::verb::head;
       keep_alive = !response && parser.keep_alive();
@@ -168,7 +187,7 @@ class HttpServer::State {
         error = http::error::body_limit;
       } else {
         parser.body_limit(body_bytes_max);
-        if (beast::iequals(header[http::field::expect], "100-continue")) co_await invite(stream, header);
+        if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue")) co_await invite(stream, header);
         const auto [body_error, body_bytes] = co_await http::async_read(stream, buffer, parser, use_tuple);
         error = body_error;
         if (!error) co_return Reading{};
@@ -188,8 +207,12 @@ class HttpServer::State {
     if (HttpRoutes::is_websocket(request)) {
       HttpResponse response = HttpRoutes::error(request, http::status::upgrade_required, "this path speaks WebSocket");
       response.set(http::field::upgrade, "websocket");
+      response.set(http::field::connection, "Upgrade");
       co_return response;
     }
+    fold();
+    if (view_lost_ && HttpRoutes::is_market_data(request))
+      co_return HttpRoutes::error(request, http::status::service_unavailable, "market data ended for want of memory; restart the server");
     co_return co_await routes_.answer(std::move(request));
   }
 
@@ -203,6 +226,8 @@ class HttpServer::State {
   HttpRoutes routes_;
   MarketChannel channel_;
   std::size_t connections_ = 0;
+  bool view_lost_ = false;
+  asio::executor_work_guard<asio::io_context::executor_type> working_{context_.get_executor()};
   std::thread thread_;
 };
 

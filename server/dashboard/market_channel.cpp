@@ -8,9 +8,11 @@
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
+#include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "dashboard/api.hpp"
 
@@ -31,8 +33,12 @@ using Message = std::shared_ptr<const std::string>;  // one text for all who get
 // One connection. Reads in serve(); writes in a coroutine of its own while there is something to write.
 class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
  public:
-  Follower(beast::tcp_stream stream, const HttpLimits& limits, Metrics& metrics) : socket_(std::move(stream)), limits_(limits), metrics_(metrics) {
+  Follower(beast::tcp_stream stream, const HttpLimits& limits, Metrics& metrics, const std::uint64_t& turn)
+      : socket_(std::move(stream)), limits_(limits), metrics_(metrics), turn_(turn) {
     beast::get_lowest_layer(socket_).expires_never();
+    boost::system::error_code ignored;
+    beast::get_lowest_layer(socket_).socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.auto_fragment(false);
     socket_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));  // pings the idle, ends the silent
     socket_.read_message_max(limits.websocket_message_bytes_max);
     socket_.text(true);
@@ -59,8 +65,10 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   bool last_was_text() const { return socket_.got_text(); }
 
   void send(const Message& message) {
-    if (close_) return;
-    if (backlog_bytes_ + message->size() > limits_.websocket_backlog_bytes_max) return cut();
+    if (close_ || failed_) return;
+    if (std::exchange(last_turn_, turn_) != turn_) backlog_before_turn_ = backlog_bytes_;
+    constexpr std::size_t one_turn = 16;  // symbols may all change at once: so many times the limit at the very most
+    if (backlog_before_turn_ > limits_.websocket_backlog_bytes_max || backlog_bytes_ > one_turn * limits_.websocket_backlog_bytes_max) return cut();
     backlog_.push_back(message);
     backlog_bytes_ += message->size();
     write_on();
@@ -72,14 +80,20 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
     write_on();
   }
 
+  // At once. Ends what is under way.
+  void end() {
+    failed_ = true;
+    backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
+    beast::get_lowest_layer(socket_).close();
+  }
+
   std::set<SymbolNumber> symbols;
 
  private:
   // It does not read: no close frame would arrive either.
   void cut() {
-    if (!beast::get_lowest_layer(socket_).socket().is_open()) return;
     Metrics::add(metrics_.websockets_dropped);
-    beast::get_lowest_layer(socket_).close();
+    end();
   }
   void write_on() {
     if (writing_) return;
@@ -89,7 +103,7 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   asio::awaitable<void> write([[maybe_unused]] std::shared_ptr<Follower> alive) {
     while (!backlog_.empty()) {
       const auto [error, bytes] = co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);
-      failed_ = bool(error);
+      failed_ |= bool(error);
       room_.cancel();
       if (failed_) co_return;  // and writing_ stays: nothing can be written any more
       backlog_bytes_ -= backlog_.front()->size();
@@ -106,25 +120,38 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   const HttpLimits& limits_;
   Metrics& metrics_;
   std::deque<Message> backlog_;  // the first is being written
-  std::size_t backlog_bytes_ = 0;
+  std::size_t backlog_bytes_ = 0, backlog_before_turn_ = 0;
+  const std::uint64_t& turn_;
+  std::uint64_t last_turn_ = 0;
   bool writing_ = false, failed_ = false;
   asio::steady_timer room_{socket_.get_executor()};
   std::optional<websocket::close_reason> close_;
 };
 
 asio::awaitable<void> MarketChannel::serve(beast::tcp_stream stream, http::request<http::string_body> handshake) {
-  const auto follower = std::make_shared<Follower>(std::move(stream), limits_, metrics_);
-  if (!co_await follower->accept(handshake)) co_return;
+  const auto follower = std::make_shared<Follower>(std::move(stream), limits_, metrics_, turn_);
   followers_.insert(follower);
-  if (closed_) follower->close(websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
-  while (const std::optional<std::string> message = co_await follower->read()) {
-    if (follower->last_was_text())
-      handle(*follower, *message);
-    else
-      follower->close(websocket::close_reason(websocket::close_code::unknown_data, "messages are JSON texts"));
+  std::exception_ptr problem;
+  try {
+    if (co_await follower->accept(handshake)) co_await listen(*follower);
+  } catch (...) {
+    problem = std::current_exception();
   }
-  forget(*follower);
+  for (const SymbolNumber symbol : follower->symbols) subscribers_[symbol].erase(follower.get());
   followers_.erase(follower);
+  follower->end();  // a write to somebody who does not read would keep the connection for ever
+  if (problem) std::rethrow_exception(problem);
+}
+
+asio::awaitable<void> MarketChannel::listen(Follower& follower) {
+  if (closed_) follower.close(websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
+  while (const std::optional<std::string> message = co_await follower.read()) {
+    begin_turn();
+    if (follower.last_was_text())
+      handle(follower, *message);
+    else
+      follower.close(websocket::close_reason(websocket::close_code::unknown_data, "messages are JSON texts"));
+  }
 }
 
 void MarketChannel::send(Follower& follower, std::string text) { follower.send(std::make_shared<const std::string>(std::move(text))); }
@@ -175,11 +202,6 @@ void MarketChannel::publish(const std::vector<MarketView::Change>& changes) {
         std::make_shared<const std::string>(entries > limits_.update_entries_max ? snapshot(symbol) : update_message(symbol, change));
     for (Follower* follower : found->second) follower->send(message);
   }
-}
-
-void MarketChannel::forget(Follower& follower) {
-  for (const SymbolNumber symbol : follower.symbols) subscribers_[symbol].erase(&follower);
-  follower.symbols.clear();
 }
 
 void MarketChannel::close() {

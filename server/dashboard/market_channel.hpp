@@ -21,8 +21,12 @@ class MarketChannel {
  public:
   MarketChannel(const MarketView& view, const HttpLimits& limits, Metrics& metrics) : view_(view), limits_(limits), metrics_(metrics) {}
 
+  // Whether one more follower is welcome.
+  bool has_room() const { return followers_.size() < limits_.connections_max / 2; }
   // Answers the handshake and serves the follower to its end.
   boost::asio::awaitable<void> serve(boost::beast::tcp_stream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
+  // What is sent from here to the next call cuts nobody off who had taken nearly all of what was sent before.
+  void begin_turn() { ++turn_; }
   // Tells each change to those who subscribed to its symbol.
   void publish(const std::vector<MarketView::Change>& changes);
   // The server stops: tells every follower, and takes no more subscriptions.
@@ -31,10 +35,10 @@ class MarketChannel {
  private:
   class Follower;
   using FollowerPointer = std::shared_ptr<Follower>;
+  boost::asio::awaitable<void> listen(Follower& follower);
   void handle(Follower& follower, const std::string& message);
   void subscribe(Follower& follower, SymbolNumber number);
   void unsubscribe(Follower& follower, SymbolNumber number);
-  void forget(Follower& follower);
   void send(Follower& follower, std::string text);
   std::string snapshot(const MarketView::Symbol& symbol) const;
 
@@ -42,6 +46,7 @@ class MarketChannel {
   const HttpLimits& limits_;
   Metrics& metrics_;
   bool closed_ = false;
+  std::uint64_t turn_ = 0;
   std::set<FollowerPointer> followers_;
   std::map<SymbolNumber, std::set<Follower*>> subscribers_;
 };

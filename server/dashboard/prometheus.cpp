@@ -56,8 +56,9 @@ class Text {
   // `bounds` in the histogram's own unit; `scale` of them make one unit of the metric.
   void histogram(const std::string& name, const std::string& labels, const Histogram& histogram, const std::vector<double>& bounds, double scale) {
     std::vector<std::uint64_t> counts(bounds.size());
-    histogram.for_each([&](std::uint64_t highest, std::uint64_t count) {
-      const auto bound = std::lower_bound(bounds.begin(), bounds.end(), double(highest));
+    // By their lowest value, so that whole numbers stand exactly where they belong, and none ever moves.
+    histogram.for_each_bucket([&](std::uint64_t lowest, std::uint64_t, std::uint64_t count) {
+      const auto bound = std::lower_bound(bounds.begin(), bounds.end(), double(lowest));
       if (bound != bounds.end()) counts[std::size_t(bound - bounds.begin())] += count;
     });
     const std::string first = labels.empty() ? "" : labels + ",";
@@ -143,7 +144,7 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
   counter("batches_committed_total", "Batches that changed state and were committed.", metrics.batches_committed);
   counter("journal_bytes_total", "Bytes of journal payload committed.", metrics.journal_bytes);
   counter("commit_microseconds_total", "Time spent in commits.", metrics.commit_us);
-  gauge("queue_depth", "Submissions that wait for the core.", metrics.queue_depth);
+  gauge("queue_depth", "Submissions that wait for the core.", metrics.queue_depth + metrics.taken_depth);
 
   gauge("connections", "Open connections.", metrics.connections, policy);
   counter("connections_accepted_total", "Connections accepted.", metrics.connections_accepted);

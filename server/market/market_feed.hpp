@@ -23,11 +23,12 @@ class MarketFeed {
 
   // Projector's thread.
   void push(const Rows& rows, std::uint64_t batch) {
+    Projected projected{rows, batch};  // copied before the lock: the reader would wait for it
     const auto wake = state_.when([&](const State& state) { return state.rows < rows_max_ || state.ended; },
                                   [&](State& state) {
                                     if (state.ended) return std::function<void()>();
                                     state.rows += rows.size();
-                                    state.unread.push_back({rows, batch});
+                                    state.unread.push_back(std::move(projected));
                                     return state.wake;
                                   });
     if (wake) wake();

@@ -7,8 +7,8 @@ MarketView::MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed)
   ENSURE(trades_kept_max > 0);
 }
 
-void MarketView::load(const Rows& tables, std::span<const ExecutionRow> trades) {
-  fold({.accounts = tables.accounts, .symbols = tables.symbols, .positions = tables.positions, .orders = tables.orders}, batch_);
+void MarketView::load(const Rows& tables, std::uint64_t batch, std::span<const ExecutionRow> trades) {
+  fold({.accounts = tables.accounts, .symbols = tables.symbols, .positions = tables.positions, .orders = tables.orders}, batch);
   for (const ExecutionRow& row : trades) add_trade(row);
   for (Symbol& symbol : symbols_) {
     symbol.sequence = symbol.trades_seen = 0;

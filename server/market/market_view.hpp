@@ -67,13 +67,13 @@ class MarketView {
   // `hash_seed`: see Exchange. At least one trade is kept.
   MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed);
 
-  // The state to begin with; `trades`, oldest first, are of before. Tells no changes.
-  void load(const Rows& tables, std::span<const ExecutionRow> trades);
+  // The state to begin with, of `batch`; `trades`, oldest first, are of before. Tells no changes.
+  void load(const Rows& tables, std::uint64_t batch, std::span<const ExecutionRow> trades);
   // Brings the view to `batch`. Returns the changes of the symbols that have any, good until the next call.
   const std::vector<Change>& fold(const Rows& rows, std::uint64_t batch);
 
   std::uint64_t batch() const { return batch_; }
-  const std::vector<Symbol>& symbols() const { return symbols_; }  // by number
+  const std::deque<Symbol>& symbols() const { return symbols_; }  // by number
   const Symbol* find_symbol(const SymbolName& name) const;
   std::optional<SymbolNumber> symbol_number(const SymbolName& name) const;
   const Account* find_account(const AccountId& id) const;
@@ -107,7 +107,7 @@ class MarketView {
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
   Interner<SymbolName> symbol_names_;
-  std::vector<Symbol> symbols_;
+  std::deque<Symbol> symbols_;  // moving one would copy its book
   FlatMap position_index_;  // in Account::positions
   Pool<Order> orders_;
   IdIndex order_index_;

@@ -39,11 +39,16 @@ class Histogram {
     }
     return max_;
   }
-  // visit(highest value of a bucket, count) for each bucket with values, from the lowest.
+  // visit(highest value of a bucket, count) for each bucket with values, from the lowest; the highest of all is the maximum.
   template <class Visit>
   void for_each(Visit visit) const {
+    for_each_bucket([&](std::uint64_t, std::uint64_t highest, std::uint64_t count) { visit(std::min(highest, max_), count); });
+  }
+  // visit(lowest, highest value that the bucket may hold, count), likewise. A bucket's bounds never change.
+  template <class Visit>
+  void for_each_bucket(Visit visit) const {
     for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket)
-      if (counts_[bucket] > 0) visit(std::min(highest_of(bucket), max_), counts_[bucket]);
+      if (counts_[bucket] > 0) visit(bucket == 0 ? 0 : highest_of(bucket - 1) + 1, highest_of(bucket), counts_[bucket]);
   }
 
  private:

@@ -18,7 +18,8 @@ struct Metrics {
   Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
   Counter executions{0};  // since the exchange was created
   Counter store_failures{0}, orders_read{0}, lag_waits{0};
-  Counter batch{0}, projected_batch{0}, orders_in_memory{0}, queue_depth{0};  // gauges
+  Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
+  Counter queue_depth{0}, taken_depth{0};  // gauges: submissions not taken by the core yet; taken, but of a later batch
   Counter batch_began_ns{0};                       // monotonic; of the batch under way, 0 where there is none
   Counter unprojected_ns{0}, offered_ns{0};        // monotonic; of the oldest change not offered to the projector, or with it; 0: none
   std::atomic<bool> store_available{true};

@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of a request goes. One wave of requests in about thirty is sampled, and a hundred a second where they are few: the transport and the core note when
+// Where the time of a request goes. One wave of requests in thirty-one is sampled, and a hundred a second where they are few: the transport and the core note when
 // it passes from one hand to the next, and the transport adds what lies between to histograms.
 
 #include <time.h>
@@ -28,14 +28,15 @@ inline std::int64_t monotonic_ns() {
 // When each stage of one wave ended. Owner: whoever has the wave.
 class StageStamps {
  public:
-  // A wave may begin here: decides whether it is sampled.
+  // A wave may begin here: decides whether it is sampled. A choice stands until a wave has come and ended.
   void begin() {
-    sampled_ = chosen();
+    if (!waiting_) sampled_ = waiting_ = chosen();
     if (sampled_) begin_ns_ = monotonic_ns();
   }
   bool sampled() const { return sampled_; }
   void end(Stage stage) {
     if (sampled_) end(stage, monotonic_ns());
+    if (stage == Stage::write) waiting_ = false;
   }
   void end(Stage stage, std::int64_t time_ns) { end_ns_[std::size_t(stage)] = time_ns; }
   // Nanoseconds.
@@ -47,7 +48,7 @@ class StageStamps {
 
  private:
   static bool chosen() {
-    constexpr unsigned period = 31;  // odd: a transport asks twice for each wave, and only one of them counts
+    constexpr unsigned period = 62;  // a transport asks twice for each wave
     static std::atomic<unsigned> threads{0};
     thread_local unsigned count = threads.fetch_add(1, std::memory_order_relaxed);  // short-lived threads must not all start alike
     if (++count % period == 0) return true;
@@ -61,7 +62,7 @@ class StageStamps {
     return true;
   }
 
-  bool sampled_ = false;
+  bool sampled_ = false, waiting_ = false;
   std::int64_t begin_ns_ = 0;
   std::array<std::int64_t, stages> end_ns_{};
 };

@@ -41,7 +41,7 @@ class HttpFixture {
   void start() {
     MarketView view(options.http.trades_kept_max, 1);
     Recovered recovered = recover(store);
-    view.load(recovered.tables, store.newest_executions(options.http.trades_loaded_max));
+    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, store.newest_executions(options.http.trades_loaded_max));
     feed.emplace(options.http.unread_rows_max);
     core.emplace(std::move(recovered), store, system_clock(), options.core, metrics, [](const std::string& why) { FAIL(why); },
                  [this](const Rows& rows, BatchNumber batch) { feed->push(rows, batch); });

@@ -192,6 +192,36 @@ TEST_CASE_METHOD(Follow, "an update that would be too long is a snapshot instead
   CHECK((snapshot["type"] == "snapshot" && snapshot["sequence"] == 3 && snapshot["bids"].size() == 5));
 }
 
+TEST_CASE_METHOD(Follow, "who closes half of a connection and takes nothing does not keep the other half") {
+  options.http.websocket_backlog_bytes_max = 50'000'000;
+  options.http.update_entries_max = 100'000;
+  start();
+  trade();
+  std::string orders;
+  for (int i = 1; i <= 800; ++i) orders += "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"1." + std::to_string(10'000 + i) + "\"/>";
+  post("<transactions id=\"1\">" + orders + "</transactions>");
+  settle();
+  Socket socket(connect());
+  socket.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
+  socket.handshake("exchange", "/ws");
+  for (int i = 0; i < 500; ++i) send(socket, subscribe("SPY"));  // more snapshots than the kernel's buffers hold
+  socket.next_layer().shutdown(asio::socket_base::shutdown_send);
+  while (metrics.websockets != 0) std::this_thread::yield();
+  CHECK(metrics.websockets_dropped == 0);
+}
+
+TEST_CASE_METHOD(Follow, "half of the connections may follow, and one more is told so") {
+  options.http.connections_max = 4;
+  start();
+  Socket first = follow(), second = follow();
+  Socket third(connect());
+  websocket::response_type response;
+  boost::system::error_code error;
+  third.handshake(response, "exchange", "/ws", error);
+  CHECK(error == websocket::error::upgrade_declined);
+  CHECK(response.result_int() == 503);
+}
+
 TEST_CASE_METHOD(Follow, "a server that stops says so to its followers") {
   start();
   trade();

@@ -105,7 +105,8 @@ TEST_CASE("after every fold the view agrees with the engine, and followers of it
       if (batch == 30) {  // a restart
         const Rows before = image;
         view.emplace(trades_kept, 2);
-        view->load(before, all_executed);
+        view->load(before, std::uint64_t(batch - 1), all_executed);
+        REQUIRE(view->batch() == std::uint64_t(batch - 1));
         followers.clear();
         for (const MarketView::Symbol& symbol : view->symbols()) {
           REQUIRE(symbol.sequence == 0);
@@ -165,7 +166,8 @@ TEST_CASE("what was loaded counts neither as trades of this time nor as a change
   tables.write(rows);
 
   MarketView view(trades_kept, 0);
-  view.load(tables.image(), rows.executions);
+  view.load(tables.image(), 8, rows.executions);
+  CHECK(view.batch() == 8);
   const MarketView::Symbol& symbol = *view.find_symbol(spy);
   CHECK((symbol.sequence == 0 && symbol.trades_seen == 0 && symbol.traded_units == 0));
   REQUIRE(symbol.trades.size() == 1);
