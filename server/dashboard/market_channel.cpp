@@ -83,6 +83,8 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   // At once. Ends what is under way.
   void end() {
     failed_ = true;
+    boost::system::error_code ignored;  // what it has not taken the kernel need not keep either
+    if (!backlog_.empty()) beast::get_lowest_layer(socket_).socket().set_option(asio::socket_base::linger(true, 0), ignored);
     backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
     beast::get_lowest_layer(socket_).close();
   }
