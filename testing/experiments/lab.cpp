@@ -171,4 +171,10 @@ std::string count(const Sample& sample) {
   return number(sample.median()) + " (" + number(sample.low()) + "-" + number(sample.high()) + ")";
 }
 
+std::string percent(const Sample& share) {
+  return number(100 * share.median()) + " % (" + number(100 * share.low()) + "-" + number(100 * share.high()) + ")";
+}
+
+Point point(double x, const Sample& sample) { return {x, sample.median(), sample.low(), sample.high()}; }
+
 }  // namespace exchange::experiments

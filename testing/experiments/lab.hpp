@@ -66,11 +66,17 @@ struct Check {
   std::string seen;  // the figures behind it
 };
 
+// A few lines of what a program said, shown as they are.
+struct Excerpt {
+  std::string key, title, text;
+};
+
 struct Report {
   std::vector<Table> tables;
   std::vector<Plot> plots;
   std::vector<Check> checks;
   std::vector<std::string> notes;  // what could not be measured here, and why
+  std::vector<Excerpt> excerpts;
 
   void check(std::string what, bool holds, std::string seen) { checks.push_back({std::move(what), holds, std::move(seen)}); }
 };
@@ -122,5 +128,17 @@ std::string duration(double seconds);
 // "5.3 (5.1-5.9)", each scaled as duration().
 std::string duration(const Sample& seconds);
 std::string count(const Sample& sample);
+// Percent of a share (0 to 1): "12.3 % (10.1-14.0)".
+std::string percent(const Sample& share);
+Point point(double x, const Sample& sample);
+
+// What ThreadSanitizer said about the first race of a program: both accesses, each with its first frames, without addresses.
+// `accesses` are the two headings ("Write of size 8 by thread T1"); empty where it found no race.
+struct RaceReport {
+  std::vector<std::string> accesses;
+  std::string excerpt;
+  std::string refused;  // why the sanitizer could not run here, else empty
+};
+RaceReport race_report(const std::vector<std::string>& command, std::size_t frames_max = 1);
 
 }  // namespace exchange::experiments

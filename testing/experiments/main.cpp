@@ -5,11 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
 #include "experiments/lab.hpp"
 
@@ -85,6 +88,8 @@ Json json_of(const Experiment& experiment, const Report& report) {
   }
   for (const Check& check : report.checks) json["checks"].push_back({{"what", check.what}, {"holds", check.holds}, {"seen", check.seen}});
   json["notes"] = report.notes;
+  json["excerpts"] = Json::array();
+  for (const Excerpt& excerpt : report.excerpts) json["excerpts"].push_back({{"key", excerpt.key}, {"title", excerpt.title}, {"text", excerpt.text}});
   return json;
 }
 
@@ -93,6 +98,11 @@ std::string cpu_model() {
   for (std::string line; std::getline(cpuinfo, line);)
     if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   return "unknown";
+}
+
+std::string commit() {
+  const ChildResult git = run_child({"/usr/bin/env", "git", "-C", PROJECT_ROOT, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"}, 10);
+  return git.status == 0 ? git.output.substr(0, git.output.find('\n')) : "unknown";
 }
 
 }  // namespace
@@ -143,8 +153,12 @@ int main(int argc, char** argv) {
   uname(&system);
   std::cout << cpu_model() << ", " << usable_cpus().size() << " CPUs, Linux " << system.release << "; seed " << settings.seed << ", "
             << settings.repetitions << " repetitions" << (settings.quick ? ", quick" : "") << "\nmedians (least-greatest)\n";
-  Json json{{"machine", {{"cpu", cpu_model()}, {"cpus", usable_cpus().size()}, {"kernel", system.release}}},
-            {"seed", settings.seed}, {"repetitions", settings.repetitions}, {"quick", settings.quick}, {"experiments", Json::array()}};
+  const std::time_t started = std::time(nullptr);
+  std::ostringstream date;
+  date << std::put_time(std::gmtime(&started), "%Y-%m-%d %H:%M UTC");
+  Json json{{"format", "exchange-experiments/1"}, {"started", date.str()}, {"commit", commit()}, {"machine", {{"cpu", cpu_model()}, {"cpus", usable_cpus().size()}, {"kernel", system.release}}},
+            {"seed", settings.seed}, {"repetitions", settings.repetitions}, {"quick", settings.quick}, {"known", Json::array()}, {"experiments", Json::array()}};
+  for (const Experiment& experiment : experiments()) json["known"].push_back({{"name", experiment.name}, {"title", experiment.title}});
   bool all_hold = true;
   for (const Experiment* experiment : chosen) {
     std::cout << "\n" << experiment->title << "\n  " << experiment->asked << std::endl;
@@ -152,6 +166,7 @@ int main(int argc, char** argv) {
     experiment->report(settings, run(*experiment, settings), report);
     for (const Table& table : report.tables) print(table);
     std::cout << "\n";
+    for (const Excerpt& excerpt : report.excerpts) std::cout << "  " << excerpt.title << "\n" << excerpt.text << "\n";
     for (const std::string& note : report.notes) std::cout << "  note: " << note << "\n";
     for (const Check& check : report.checks) {
       std::cout << (check.holds ? "  holds: " : "  DOES NOT HOLD: ") << check.what << " (" << check.seen << ")\n";
