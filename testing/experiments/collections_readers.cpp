@@ -66,6 +66,7 @@ double mixed(const Settings& settings, unsigned reads, bool disjoint, unsigned t
   for (long key = 0; key < keys; ++key) map.add(unsigned(key) % threads, key);
   std::vector<Done> done(threads);
   Deadline deadline(settings.quick ? 0.004 : 0.05);
+  const CpuTime before = cpu_time();
   const double seconds = run_threads(threads, [&](unsigned thread) {
     Draw draw(settings.seed + thread);
     Done own;
@@ -88,7 +89,9 @@ double mixed(const Settings& settings, unsigned reads, bool disjoint, unsigned t
     operations += one.operations;
     writes += one.writes;
   }
+  const CpuTime after = cpu_time();
   counters["rate"] = double(operations) / seconds;
+  counters["cpu"] = (after.user_s - before.user_s + after.system_s - before.system_s) / double(operations);
   counters["lost"] = double(keys + writes - map.sums().values);
   return seconds;
 }
@@ -166,20 +169,25 @@ std::string leaders(std::vector<std::pair<double, std::string>>& rates) {
 
 void report_mixes(const Measurements& measured, Report& out) {
   Table all{"mixes", "Million operations per second, " + std::to_string(shown_threads) + " threads", {"reads:writes", "keys"}, {}};
-  for_each_map([&]<class Map>(const char*, const char* label, Map*) { all.columns.push_back(label); });
+  Table cpu{"cpu", "CPU time of one operation (user and system), " + std::to_string(shown_threads) + " threads", all.columns, {}};
+  for_each_map([&]<class Map>(const char*, const char* label, Map*) {
+    all.columns.push_back(label);
+    cpu.columns.push_back(label);
+  });
   Table first{"fastest", "The fastest of the maps that all threads share, by threads; others within 10 % of it behind it", {"reads:writes", "keys"}, {}};
   for (const unsigned threads : thread_counts) first.columns.push_back(std::to_string(threads));
   double lost = 0;
   for (const bool disjoint : {false, true})
     for (const Mix& mix : mixes) {
       const std::string keys_name = disjoint ? "disjoint" : "overlapping";
-      std::vector<std::string> all_row{mix.name, keys_name}, first_row{mix.name, keys_name};
+      std::vector<std::string> all_row{mix.name, keys_name}, cpu_row = all_row, first_row = all_row;
       std::vector<std::vector<std::pair<double, std::string>>> rates(std::size(thread_counts));
       Plot plot{"rate-" + std::to_string(mix.reads) + (disjoint ? "-disjoint" : "-overlapping"), std::string("Reads to writes ") + mix.name + ", " + keys_name + " keys",
                 "threads", "million operations/s", true, false, {}};
       for_each_map([&]<class Map>(const char* map, const char* label, Map*) {
         if (!possible<Map>(disjoint)) {
           all_row.push_back("-");
+          cpu_row.push_back("-");
           return;
         }
         Series series{label, {}};
@@ -187,7 +195,10 @@ void report_mixes(const Measurements& measured, Report& out) {
           const std::string name = name_of(map, mix.reads, disjoint, thread_counts[i]);
           const Sample rate = millions(measured.of(name, "rate"));
           series.points.push_back(point(thread_counts[i], rate));
-          if (thread_counts[i] == shown_threads) all_row.push_back(count(rate));
+          if (thread_counts[i] == shown_threads) {
+            all_row.push_back(count(rate));
+            cpu_row.push_back(duration(measured.of(name, "cpu")));
+          }
           if (!std::is_same_v<Map, ThreadMaps>) rates[i].emplace_back(rate.median(), short_name(map));
           lost = std::max({lost, measured.of(name, "lost").high(), -measured.of(name, "lost").low()});
         }
@@ -195,10 +206,12 @@ void report_mixes(const Measurements& measured, Report& out) {
       });
       for (auto& of_threads : rates) first_row.push_back(leaders(of_threads));
       all.rows.push_back(std::move(all_row));
+      cpu.rows.push_back(std::move(cpu_row));
       first.rows.push_back(std::move(first_row));
       if (mix.reads != 90) out.plots.push_back(std::move(plot));  // it lies between the other two
     }
   out.tables.push_back(std::move(all));
+  out.tables.push_back(std::move(cpu));
   out.tables.push_back(std::move(first));
   out.check("mixes of reads and writes lose no write under any guard", lost == 0, number(lost) + " lost");
 }

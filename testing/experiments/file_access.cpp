@@ -1,101 +1,18 @@
-// 3. What does a small write cost, and what does it cost to know that it is on the disk?
+// 3. What does a small write cost, and what does it cost to know that it is on the disk? file_commit.cpp has many writers at once.
 
-#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
-#include <system_error>
 
-#include "experiments/lab.hpp"
+#include "experiments/file_access.hpp"
 
 namespace exchange::experiments {
 namespace {
-
-constexpr long records = 100'000;
-constexpr std::size_t record_bytes = 20;  // about what an order takes in the journal
-using Record = std::array<char, record_bytes>;
-
-Record record_of(long number) {
-  char text[record_bytes + 1];
-  std::snprintf(text, sizeof text, "%019ld\n", number);
-  Record record;
-  std::memcpy(record.data(), text, record_bytes);
-  return record;
-}
-
-const std::vector<Record>& all_records(long count) {
-  static std::vector<Record> made;
-  while (long(made.size()) < count) made.push_back(record_of(long(made.size())));
-  return made;
-}
-
-[[noreturn]] void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
-
-// A file in a folder of its own below TMPDIR; gone with this object.
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    std::string folder = (std::filesystem::temp_directory_path() / "experiments.XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) fail(folder);
-    folder_ = folder;
-    descriptor_ = ::open(path().c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-    if (descriptor_ < 0) fail(path());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string path() const { return folder_ + "/records"; }
-  int descriptor() const { return descriptor_; }
-
-  void write(const void* bytes, std::size_t size) {
-    if (::write(descriptor_, bytes, size) != ssize_t(size)) fail("write");  // a regular file takes all or fails
-  }
-  void sync() {
-    if (::fdatasync(descriptor_) != 0) fail("fdatasync");
-  }
-  // How many of the records 0 to count-1 are not there as they were written.
-  long wrong(long count) const {
-    std::ifstream file(path(), std::ios::binary);
-    const std::string content{std::istreambuf_iterator<char>(file), {}};
-    long missing = content.size() == std::size_t(count) * record_bytes ? 0 : 1;
-    for (long i = 0; i < count; ++i)
-      missing += content.size() < std::size_t(i + 1) * record_bytes || std::memcmp(content.data() + i * record_bytes, all_records(count)[i].data(), record_bytes) != 0;
-    return missing;
-  }
-
- private:
-  std::string folder_;
-  int descriptor_ = -1;
-};
-
-// The type of the file system that holds the path, from the mount that is nearest to it.
-std::string file_system_of(const std::string& path) {
-  std::ifstream mounts("/proc/self/mounts");
-  std::string type = "unknown", best;
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream words(line);
-    std::string device, where, kind;
-    words >> device >> where >> kind;
-    const bool holds = where == "/" || path == where || path.starts_with(where + "/");
-    if (holds && where.size() >= best.size()) {
-      best = where;
-      type = kind;
-    }
-  }
-  return type;
-}
 
 void write_each(TemporaryFile& file) {
   for (const Record& record : all_records(records)) file.write(record.data(), record.size());
@@ -200,6 +117,7 @@ void prepare(const Settings& settings) {
   for (const long group : groups)
     for (const Commit commit : commits)
       measure(group_name(group, commit), [=](Counters& counters) { return write_groups(settings, group, commit, counters); });
+  prepare_commits(settings);
 }
 
 void report_ways(const Measurements& measured, const std::string& where, Report& out) {
@@ -241,6 +159,7 @@ void report(const Settings&, const Measurements& measured, Report& out) {
   const std::string type = file_system_of(std::filesystem::canonical(std::filesystem::temp_directory_path()).string());
   report_ways(measured, "on " + type, out);
   report_groups(measured, "on " + type, out);
+  report_commits(measured, "on " + type, out);
   if (type == "tmpfs" || type == "ramfs")
     out.notes.push_back("the temporary folder is on " + type + ", where fdatasync has nothing to do: set TMPDIR to a folder on a disk to see what a commit costs");
 }
