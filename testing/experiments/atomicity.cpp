@@ -2,7 +2,7 @@
 
 #include <atomic>
 #include <cstdio>
-#include <new>
+#include <sstream>
 #include <stdexcept>
 
 #include "experiments/lab.hpp"
@@ -168,13 +168,19 @@ void report_cost(const Settings& settings, const Measurements& measured, Report&
 }
 
 void report_race(const Settings& settings, Report& out) {
-  const RaceReport race = race_report({settings.binaries + "/racy_counter_tsan", "2", "1000"});
+  constexpr long in_all = 2'000;
+  const RaceReport race = race_report({settings.binaries + "/racy_counter_tsan", "2", std::to_string(in_all / 2)});
   if (!race.refused.empty()) {
     out.notes.push_back("ThreadSanitizer cannot run here: " + race.refused);
     return;
   }
   out.check("ThreadSanitizer names both accesses of the race", race.accesses.size() == 2, race.accesses.size() == 2 ? race.accesses[0] + "; " + race.accesses[1] : "it found none");
-  out.excerpts.push_back({"race", "What ThreadSanitizer says about the plain counter", race.excerpt});
+  // The count is the line of two numbers among what was written.
+  long left = 0;
+  std::istringstream lines(race.output);
+  for (std::string line; std::getline(lines, line);)
+    if (double seconds = 0; std::sscanf(line.c_str(), "%ld %lf", &left, &seconds) == 2) break;
+  out.excerpts.push_back({"race", "What ThreadSanitizer says about the plain counter, in a run whose count ended at " + number(double(left)) + " of " + number(double(in_all)), race.excerpt});
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {

@@ -137,6 +137,7 @@ Point point(double x, const Sample& sample);
 struct RaceReport {
   std::vector<std::string> accesses;
   std::string excerpt;
+  std::string output;   // all that the program wrote
   std::string refused;  // why the sanitizer could not run here, else empty
 };
 RaceReport race_report(const std::vector<std::string>& command, std::size_t frames_max = 1);

@@ -23,12 +23,13 @@ RaceReport race_report(const std::vector<std::string>& command, std::size_t fram
     std::vector<std::string> in_order{"/usr/bin/setarch", "-R"};
     in_order.insert(in_order.end(), command.begin(), command.end());
     const ChildResult again = run_child(in_order, 60);
-    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos) return {{}, {}, child.output.substr(0, child.output.find('\n'))};
+    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos) return {.refused = child.output.substr(0, child.output.find('\n'))};
     child = again;
   }
 
   static const std::regex access(R"(^ *((Previous )?(atomic )?(read|write) of size \d+) at 0x[0-9a-f]+ (by .*):$)", std::regex::icase);
   RaceReport report;
+  report.output = child.output;
   std::istringstream lines(child.output);
   std::size_t frames = 0;
   for (std::string line; std::getline(lines, line);) {
