@@ -2,6 +2,7 @@
 // Exit status: 0, or 1 where a check does not hold, or 2 for a mistake on the command line.
 
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// Collects what Google Benchmark measured; prints one line for each measurement as it ends.
+// Collects what Google Benchmark measured; tells each measurement as it ends, on a terminal.
 class Collector : public benchmark::BenchmarkReporter {
  public:
   explicit Collector(Measurements& measurements) : measurements_(measurements) {}
@@ -32,12 +33,15 @@ class Collector : public benchmark::BenchmarkReporter {
       const std::string& name = run.run_name.function_name;
       measurements_.add(name, "seconds", run.real_accumulated_time / double(run.iterations));
       for (const auto& [counter, value] : run.counters) measurements_.add(name, counter, value.value);
-      std::fprintf(stderr, "\r\033[K%s", name.c_str());
+      if (terminal_) std::fprintf(stderr, "\r\033[K%s", name.c_str());
     }
   }
-  void Finalize() override { std::fprintf(stderr, "\r\033[K"); }
+  void Finalize() override {
+    if (terminal_) std::fprintf(stderr, "\r\033[K");
+  }
 
  private:
+  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   Measurements& measurements_;
 };
 

@@ -1,6 +1,7 @@
 """The plots as SVG: median, with the spread as bars and a band. They bring their own paper, so they read well on light and dark pages."""
 
 import io
+import textwrap
 
 import matplotlib
 
@@ -60,23 +61,24 @@ def set_ticks(axes, xs, ys, plot):
         axis.set_major_formatter(FuncFormatter(short))
 
 
-def draw(axes, series, nth, floor):
+def draw(axes, series, nth, floor, band):
     colour, mark = COLOURS[nth % len(COLOURS)], MARKS[nth % len(MARKS)]
     points = sorted(series["points"])
     x, median = [p[0] for p in points], [p[1] for p in points]
     low, high = [max(p[2], floor) for p in points], [max(p[3], floor) for p in points]
     # A spread as wide as the mark says nothing; a band helps the eye where lines cross.
-    axes.fill_between(x, low, high, color=colour, alpha=0.14, linewidth=0)
+    axes.fill_between(x, low, high, color=colour, alpha=band, linewidth=0)
     bars = [[max(0, m - l) for m, l in zip(median, low)], [max(0, h - m) for h, m in zip(high, median)]]
     return axes.errorbar(x, median, yerr=bars, color=colour, marker=mark, markersize=5.5, capsize=2.5, elinewidth=1, capthick=1, markeredgecolor=PAPER,
-                         markeredgewidth=0.7, linestyle="-" if nth < len(COLOURS) else "--", label=series["name"])
+                         markeredgewidth=0.7, linestyle="-" if nth < len(COLOURS) else "--", label=textwrap.fill(series["name"], 32))
 
 
 def svg(plot):
     series = [one for one in plot["series"] if one["points"]]
     points = [point for one in series for point in one["points"]]
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(8.6, 4.1))
+        figure, axes = plt.subplots(figsize=(10, 4.1))
+        figure.subplots_adjust(left=0.085, right=0.68 if len(series) > 1 else 0.97, bottom=0.13, top=0.9)
         if points:
             xs = sorted({point[0] for point in points})
             ys = [value for point in points for value in point[1:]]
@@ -86,19 +88,18 @@ def svg(plot):
             floor = min(positive) if plot["log_y"] and positive and min(medians) > 0 else float("-inf")
             set_scale(axes.xaxis, axes.set_xscale, xs, plot["log_x"])
             set_scale(axes.yaxis, axes.set_yscale, [max(value, floor) for value in ys], plot["log_y"])
-            drawn = [draw(axes, one, nth, floor) for nth, one in enumerate(series)]
+            drawn = [draw(axes, one, nth, floor, 0.14 if len(series) <= 3 else 0.07) for nth, one in enumerate(series)]
             set_ticks(axes, xs, [max(value, floor) for value in ys], plot)
             if len(series) > 1:
                 # The names stand as the lines end, from above.
                 order = sorted(range(len(series)), key=lambda i: (-max(series[i]["points"])[0], -max(series[i]["points"])[1]))
-                axes.legend([drawn[i] for i in order], [series[i]["name"] for i in order], loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False,
-                            fontsize=9.5)
+                axes.legend(handles=[drawn[i] for i in order], loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=9.5)
         else:
             axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", color=MUTED)
         axes.set_title(plot["title"])
         axes.set_xlabel(plot["x"])
         axes.set_ylabel(plot["y"])
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight", pad_inches=0.15)
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
         plt.close(figure)
     return buffer.getvalue()
