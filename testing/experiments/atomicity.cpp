@@ -69,9 +69,12 @@ struct Variant {
   std::function<Counted(unsigned threads, long increments)> run;
 };
 std::vector<Variant> variants(const Settings& settings) {
-  return {{"plain", "plain long (in a child process)", false, [=](unsigned threads, long increments) { return plain_increments(settings, threads, increments); }},
-          {"atomic", "std::atomic", true, [](unsigned threads, long increments) { return atomic_increments(std::memory_order_seq_cst, threads, increments); }},
-          {"relaxed", "std::atomic, relaxed", true, [](unsigned threads, long increments) { return atomic_increments(std::memory_order_relaxed, threads, increments); }},
+  return {{"plain", "plain long (in a child process)", false,
+           [=](unsigned threads, long increments) { return plain_increments(settings, threads, increments); }},
+          {"atomic", "std::atomic", true,
+           [](unsigned threads, long increments) { return atomic_increments(std::memory_order_seq_cst, threads, increments); }},
+          {"relaxed", "std::atomic, relaxed", true,
+           [](unsigned threads, long increments) { return atomic_increments(std::memory_order_relaxed, threads, increments); }},
           {"shards", "one for each task, added up", true, sharded_increments}};
 }
 
@@ -91,7 +94,8 @@ void prepare(const Settings& settings) {
       };
     };
     measure(asked_name(variant), counted(tasks, asked));
-    for (const unsigned threads : cost_threads) measure(cost_name(variant, threads), counted(threads, sizes(settings).increments_in_all / threads));
+    for (const unsigned threads : cost_threads)
+      measure(cost_name(variant, threads), counted(threads, sizes(settings).increments_in_all / threads));
   }
 }
 
@@ -125,10 +129,12 @@ void report_asked(const Settings& settings, const Measurements& measured, const 
     const Sample& lost = measured.of(asked_name(variant), "lost");
     const std::string time = duration(measured.of(asked_name(variant)));
     if (!variant.guarded) {
-      table.rows.push_back({variant.label + ", " + std::to_string(plainly.share.values.size()) + " runs", left_there, count(plainly.left), lost_there + " %", percent(plainly.share), time});
+      table.rows.push_back({variant.label + ", " + std::to_string(plainly.share.values.size()) + " runs", left_there, count(plainly.left),
+                            lost_there + " %", percent(plainly.share), time});
     } else {
       const std::string left = variant.name == "atomic" ? "50,000 always" : "-";
-      table.rows.push_back({variant.label, left, count(measured.of(asked_name(variant), "left")), left == "-" ? "-" : "0 %", lost.high() == 0 ? "0 %" : number(lost.high()), time});
+      table.rows.push_back({variant.label, left, count(measured.of(asked_name(variant), "left")), left == "-" ? "-" : "0 %",
+                            lost.high() == 0 ? "0 %" : number(lost.high()), time});
     }
   }
   out.tables.push_back(std::move(table));
@@ -138,11 +144,21 @@ void report_asked(const Settings& settings, const Measurements& measured, const 
 void report_overlap(const Settings& settings, const Measurements& measured, const Losses& as_asked, Report& out) {
   const Sizes s = sizes(settings);
   const double alone_s = measured.of(cost_name(variants(settings).front(), 1), "each").median();
-  Table table{"overlap", "The plain counter, 50 tasks, by the length of a task", {"increments of a task", "runs", "runs that lost", "lost, median (least-greatest)", "a task alone takes"}, {}};
-  Plot plot{"lost", "Share of 50 tasks' increments that a plain counter loses", "increments of each task", "lost, %", true, false, {{"plain long", {}}}};
+  Table table{"overlap",
+              "The plain counter, 50 tasks, by the length of a task",
+              {"increments of a task", "runs", "runs that lost", "lost, median (least-greatest)", "a task alone takes"},
+              {}};
+  Plot plot{"lost",
+            "Share of 50 tasks' increments that a plain counter loses",
+            "increments of each task",
+            "lost, %",
+            true,
+            false,
+            {{"plain long", {}}}};
   for (const long increments : s.increments) {
     const Losses losses = increments == asked ? as_asked : run_plainly(settings, increments, s.longer_runs);
-    table.rows.push_back({number(double(increments)), std::to_string(losses.share.values.size()), std::to_string(losses.runs_that_lost), percent(losses.share), duration(alone_s * double(increments))});
+    table.rows.push_back({number(double(increments)), std::to_string(losses.share.values.size()), std::to_string(losses.runs_that_lost),
+                          percent(losses.share), duration(alone_s * double(increments))});
     Point share = point(double(increments), losses.share);
     for (double* value : {&share.median, &share.low, &share.high}) *value *= 100;
     plot.series[0].points.push_back(share);
@@ -160,7 +176,9 @@ void report_cost(const Settings& settings, const Measurements& measured, Report&
     table.rows.push_back(std::move(row));
     if (!variant.guarded) continue;
     double lost = 0;
-    for (const unsigned threads : cost_threads) lost = std::max(lost, std::max(measured.of(cost_name(variant, threads), "lost").high(), -measured.of(cost_name(variant, threads), "lost").low()));
+    for (const unsigned threads : cost_threads)
+      lost = std::max(
+          lost, std::max(measured.of(cost_name(variant, threads), "lost").high(), -measured.of(cost_name(variant, threads), "lost").low()));
     lost = std::max(lost, measured.of(asked_name(variant), "lost").high());
     out.check(variant.label + " loses nothing", lost == 0, number(lost) + " lost in any run");
   }
@@ -174,13 +192,17 @@ void report_race(const Settings& settings, Report& out) {
     out.notes.push_back("ThreadSanitizer cannot run here: " + race.refused);
     return;
   }
-  out.check("ThreadSanitizer names both accesses of the race", race.accesses.size() == 2, race.accesses.size() == 2 ? race.accesses[0] + "; " + race.accesses[1] : "it found none");
+  out.check("ThreadSanitizer names both accesses of the race", race.accesses.size() == 2,
+            race.accesses.size() == 2 ? race.accesses[0] + "; " + race.accesses[1] : "it found none");
   // The count is the line of two numbers among what was written.
   long left = 0;
   std::istringstream lines(race.output);
   for (std::string line; std::getline(lines, line);)
     if (double seconds = 0; std::sscanf(line.c_str(), "%ld %lf", &left, &seconds) == 2) break;
-  out.excerpts.push_back({"race", "What ThreadSanitizer says about the plain counter, in a run whose count ended at " + number(double(left)) + " of " + number(double(in_all)), race.excerpt});
+  out.excerpts.push_back({"race",
+                          "What ThreadSanitizer says about the plain counter, in a run whose count ended at " + number(double(left)) +
+                              " of " + number(double(in_all)),
+                          race.excerpt});
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
@@ -191,13 +213,15 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   report_race(settings, out);
 }
 
-const Add add(1, {.name = "atomicity",
-                  .title = "1. Atomicity: who loses an update, and what does keeping it cost?",
-                  .asked = "50 tasks increment one counter 1000 times each: atomic against plain. How many updates are lost, and who tells?",
-                  .measured = "All tasks begin together at a barrier. The plain counter lives in a child process, run many times, and once more under "
-                              "ThreadSanitizer. 1000 increments take less time than waking a thread, so longer tasks are measured too.",
-                  .prepare = prepare,
-                  .report = report});
+const Add add(
+    1,
+    {.name = "atomicity",
+     .title = "1. Atomicity: who loses an update, and what does keeping it cost?",
+     .asked = "50 tasks increment one counter 1000 times each: atomic against plain. How many updates are lost, and who tells?",
+     .measured = "All tasks begin together at a barrier. The plain counter lives in a child process, run many times, and once more under "
+                 "ThreadSanitizer. 1000 increments take less time than waking a thread, so longer tasks are measured too.",
+     .prepare = prepare,
+     .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

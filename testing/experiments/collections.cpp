@@ -65,15 +65,20 @@ void report_unguarded(const Settings& settings, Report& out) {
   std::vector<std::pair<int, std::string>> sorted;
   for (const auto& [ending, count] : endings) sorted.emplace_back(-count, ending);
   std::sort(sorted.begin(), sorted.end());
-  Table table{"unguarded", "One std::unordered_map, no guard, " + std::to_string(runs) + " runs of 50 tasks x 1,000 writes", {"how the run ended", "runs", "its last words, once"}, {}};
-  for (const auto& [count, ending] : sorted) table.rows.push_back({ending, std::to_string(-count), words[ending].empty() ? "-" : words[ending]});
+  Table table{"unguarded",
+              "One std::unordered_map, no guard, " + std::to_string(runs) + " runs of 50 tasks x 1,000 writes",
+              {"how the run ended", "runs", "its last words, once"},
+              {}};
+  for (const auto& [count, ending] : sorted)
+    table.rows.push_back({ending, std::to_string(-count), words[ending].empty() ? "-" : words[ending]});
   out.tables.push_back(std::move(table));
 
   const RaceReport race = race_report({settings.binaries + "/racy_map_tsan", "2", "1000"}, 3);
   if (!race.refused.empty()) {
     out.notes.push_back("ThreadSanitizer cannot run here: " + race.refused);
   } else {
-    out.check("ThreadSanitizer names both accesses to the unguarded map", race.accesses.size() == 2, race.accesses.size() == 2 ? race.accesses[0] + "; " + race.accesses[1] : "it found none");
+    out.check("ThreadSanitizer names both accesses to the unguarded map", race.accesses.size() == 2,
+              race.accesses.size() == 2 ? race.accesses[0] + "; " + race.accesses[1] : "it found none");
   }
 }
 
@@ -81,11 +86,16 @@ void report_guarded(const Measurements& measured, Report& out) {
   Table table{"guards", "50 tasks write 1,000 keys each, all keys different", {"guard", "there", "here", "user", "system"}, {}};
   for_each_map([&]<class Map>(const char* map, const char* label, Map*) {
     const std::string name = map;
-    const std::string there = name == "mutex" ? "5.3 ms; 7-17 ms" : name == "shared" ? "7.7 ms; 8-18 ms" : name == "hash" ? "5.6 ms; 3.0 ms (sync.Map)" : "-";
+    const std::string there = name == "mutex"    ? "5.3 ms; 7-17 ms"
+                              : name == "shared" ? "7.7 ms; 8-18 ms"
+                              : name == "hash"   ? "5.6 ms; 3.0 ms (sync.Map)"
+                                                 : "-";
     const std::string what = std::string(label) + (name == "own" ? ", merged at the end" : "");
-    table.rows.push_back({what, there, duration(measured.of(name_of(name))), duration(measured.of(name_of(name), "user").median()), duration(measured.of(name_of(name), "system").median())});
+    table.rows.push_back({what, there, duration(measured.of(name_of(name))), duration(measured.of(name_of(name), "user").median()),
+                          duration(measured.of(name_of(name), "system").median())});
     const Sample& missing = measured.of(name_of(name), "missing");
-    out.check(what + ": every write of 50 x 1,000 is there", missing.low() == 0 && missing.high() == 0, number(missing.high()) + " missing");
+    out.check(what + ": every write of 50 x 1,000 is there", missing.low() == 0 && missing.high() == 0,
+              number(missing.high()) + " missing");
   });
   out.tables.push_back(std::move(table));
 }
@@ -98,9 +108,10 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
 
 const Add add(2, {.name = "collections",
                   .title = "2. Collections: which guard for a map that many threads use?",
-                  .asked = "50 tasks write 1000 keys each to one map: unguarded, mutex, reader-writer lock, concurrent map. And where does the ranking turn when most only read?",
-                  .measured = "The unguarded map lives in a child process, run many times. Then mixes of reads and writes over 8192 keys for a fixed time, 1 to 64 "
-                              "threads; the sum over all values tells whether a write was lost.",
+                  .asked = "50 tasks write 1000 keys each to one map: unguarded, mutex, reader-writer lock, concurrent map. And where does "
+                           "the ranking turn when most only read?",
+                  .measured = "The unguarded map lives in a child process, run many times. Then mixes of reads and writes over 8192 keys "
+                              "for a fixed time, 1 to 64 threads; the sum over all values tells whether a write was lost.",
                   .prepare = prepare,
                   .report = report});
 

@@ -38,10 +38,21 @@ class Draw {
   std::uint64_t state_;
 };
 
+// What one thread did, and then all together.
 struct alignas(64) Done {
   long operations = 0, writes = 0, read_sum = 0;
   double write_s_max = 0;
 };
+
+Done total(const std::vector<Done>& done) {
+  Done all;
+  for (const Done& one : done) {
+    all.operations += one.operations;
+    all.writes += one.writes;
+    all.write_s_max = std::max(all.write_s_max, one.write_s_max);
+  }
+  return all;
+}
 
 // The same end for all threads, counted from the first that begins.
 class Deadline {
@@ -84,15 +95,11 @@ double mixed(const Settings& settings, unsigned reads, bool disjoint, unsigned t
     benchmark::DoNotOptimize(own.read_sum);
     done[thread] = own;
   });
-  long operations = 0, writes = 0;
-  for (const Done& one : done) {
-    operations += one.operations;
-    writes += one.writes;
-  }
   const CpuTime after = cpu_time();
-  counters["rate"] = double(operations) / seconds;
-  counters["cpu"] = (after.user_s - before.user_s + after.system_s - before.system_s) / double(operations);
-  counters["lost"] = double(keys + writes - map.sums().values);
+  const Done all = total(done);
+  counters["rate"] = double(all.operations) / seconds;
+  counters["cpu"] = (after.user_s - before.user_s + after.system_s - before.system_s) / double(all.operations);
+  counters["lost"] = double(keys + all.writes - map.sums().values);
   return seconds;
 }
 
@@ -137,21 +144,15 @@ double long_reads(const Settings& settings, int length, unsigned threads, Counte
     benchmark::DoNotOptimize(own.read_sum);
     done[thread] = own;
   });
-  long operations = 0, writes = 0;
-  double write_s_max = 0;
-  for (const Done& one : done) {
-    operations += one.operations;
-    writes += one.writes;
-    write_s_max = std::max(write_s_max, one.write_s_max);
-  }
-  counters["rate"] = double(operations) / seconds;
-  counters["write_max"] = write_s_max;
-  counters["lost"] = double(keys + writes - sums_of(map).values);
+  const Done all = total(done);
+  counters["rate"] = double(all.operations) / seconds;
+  counters["write_max"] = all.write_s_max;
+  counters["lost"] = double(keys + all.writes - sums_of(map).values);
   return seconds;
 }
 
-Sample millions(Sample sample) {
-  for (double& value : sample.values) value /= 1e6;
+Sample scaled(Sample sample, double factor) {
+  for (double& value : sample.values) value *= factor;
   return sample;
 }
 
@@ -174,7 +175,10 @@ void report_mixes(const Measurements& measured, Report& out) {
     all.columns.push_back(label);
     cpu.columns.push_back(label);
   });
-  Table first{"fastest", "The fastest of the maps that all threads share, by threads; others within 10 % of it behind it", {"reads:writes", "keys"}, {}};
+  Table first{"fastest",
+              "The fastest of the maps that all threads share, by threads; others within 10 % of it behind it",
+              {"reads:writes", "keys"},
+              {}};
   for (const unsigned threads : thread_counts) first.columns.push_back(std::to_string(threads));
   double lost = 0;
   for (const bool disjoint : {false, true})
@@ -182,8 +186,13 @@ void report_mixes(const Measurements& measured, Report& out) {
       const std::string keys_name = disjoint ? "disjoint" : "overlapping";
       std::vector<std::string> all_row{mix.name, keys_name}, cpu_row = all_row, first_row = all_row;
       std::vector<std::vector<std::pair<double, std::string>>> rates(std::size(thread_counts));
-      Plot plot{"rate-" + std::to_string(mix.reads) + (disjoint ? "-disjoint" : "-overlapping"), std::string("Reads to writes ") + mix.name + ", " + keys_name + " keys",
-                "threads", "million operations/s", true, false, {}};
+      Plot plot{"rate-" + std::to_string(mix.reads) + (disjoint ? "-disjoint" : "-overlapping"),
+                std::string("Reads to writes ") + mix.name + ", " + keys_name + " keys",
+                "threads",
+                "million operations/s",
+                true,
+                false,
+                {}};
       for_each_map([&]<class Map>(const char* map, const char* label, Map*) {
         if (!possible<Map>(disjoint)) {
           all_row.push_back("-");
@@ -193,7 +202,7 @@ void report_mixes(const Measurements& measured, Report& out) {
         Series series{label, {}};
         for (std::size_t i = 0; i < std::size(thread_counts); ++i) {
           const std::string name = name_of(map, mix.reads, disjoint, thread_counts[i]);
-          const Sample rate = millions(measured.of(name, "rate"));
+          const Sample rate = scaled(measured.of(name, "rate"), 1e-6);
           series.points.push_back(point(thread_counts[i], rate));
           if (thread_counts[i] == shown_threads) {
             all_row.push_back(count(rate));
@@ -217,24 +226,33 @@ void report_mixes(const Measurements& measured, Report& out) {
 }
 
 void report_lengths(const Measurements& measured, Report& out) {
-  Table table{"lengths", "99:1, so many keys read under one lock: thousand operations per second, and the longest wait of a writer in any run", {"keys in a read", "threads", "std::mutex", "std::shared_mutex", "gain", "longest write, mutex", "longest write, shared_mutex"}, {}};
-  Plot plot{"lengths", "99:1, by the length of a read: shared_mutex against mutex", "keys read under one lock", "operations/s, shared_mutex : mutex", true, false, {}};
+  Table table{
+      "lengths",
+      "99:1, so many keys read under one lock: thousand operations per second, and the longest wait of a writer in any run",
+      {"keys in a read", "threads", "std::mutex", "std::shared_mutex", "gain", "longest write, mutex", "longest write, shared_mutex"},
+      {}};
+  Plot plot{"lengths",
+            "99:1, by the length of a read: shared_mutex against mutex",
+            "keys read under one lock",
+            "operations/s, shared_mutex : mutex",
+            true,
+            false,
+            {}};
   double lost = 0;
   for (const unsigned threads : length_threads) {
     Series series{std::to_string(threads) + " threads", {}};
     for (const int length : lengths) {
       const auto rate = [&](const char* lock) { return measured.of(length_name(lock, length, threads), "rate"); };
-      const auto thousands = [&](const char* lock) {
-        Sample sample = rate(lock);
-        for (double& value : sample.values) value /= 1e3;
-        return count(sample);
-      };
+      const auto thousands = [&](const char* lock) { return count(scaled(rate(lock), 1e-3)); };
       const auto longest = [&](const char* lock) { return duration(measured.of(length_name(lock, length, threads), "write_max").high()); };
       const double gain = rate("shared").median() / rate("mutex").median();
-      table.rows.push_back({number(length), std::to_string(threads), thousands("mutex"), thousands("shared"), number(gain), longest("mutex"), longest("shared")});
-      series.points.push_back({double(length), gain, rate("shared").low() / rate("mutex").high(), rate("shared").high() / rate("mutex").low()});
+      table.rows.push_back({number(length), std::to_string(threads), thousands("mutex"), thousands("shared"), number(gain),
+                            longest("mutex"), longest("shared")});
+      series.points.push_back(
+          {double(length), gain, rate("shared").low() / rate("mutex").high(), rate("shared").high() / rate("mutex").low()});
       for (const char* lock : {"mutex", "shared"})
-        lost = std::max({lost, measured.of(length_name(lock, length, threads), "lost").high(), -measured.of(length_name(lock, length, threads), "lost").low()});
+        lost = std::max({lost, measured.of(length_name(lock, length, threads), "lost").high(),
+                         -measured.of(length_name(lock, length, threads), "lost").low()});
     }
     plot.series.push_back(std::move(series));
   }
@@ -258,8 +276,9 @@ void prepare_readers(const Settings& settings) {
     for (const unsigned threads : length_threads) {
       measure(length_name("mutex", length, threads),
               [=](Counters& counters) { return long_reads<std::mutex, std::lock_guard<std::mutex>>(settings, length, threads, counters); });
-      measure(length_name("shared", length, threads),
-              [=](Counters& counters) { return long_reads<std::shared_mutex, std::shared_lock<std::shared_mutex>>(settings, length, threads, counters); });
+      measure(length_name("shared", length, threads), [=](Counters& counters) {
+        return long_reads<std::shared_mutex, std::shared_lock<std::shared_mutex>>(settings, length, threads, counters);
+      });
     }
 }
 

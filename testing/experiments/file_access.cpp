@@ -65,9 +65,13 @@ constexpr long groups[] = {1, 10, 100, 1'000};  // records in a commit
 enum class Commit { none, growing, over };      // no fdatasync; with it, the file growing; with it, over what is there
 constexpr Commit commits[] = {Commit::none, Commit::growing, Commit::over};
 std::string commit_label(Commit commit) {
-  return commit == Commit::none ? "write(2) alone" : commit == Commit::growing ? "fdatasync each, file grows" : "fdatasync each, file written over";
+  return commit == Commit::none      ? "write(2) alone"
+         : commit == Commit::growing ? "fdatasync each, file grows"
+                                     : "fdatasync each, file written over";
 }
-std::string group_name(long group, Commit commit) { return "file_access/group/" + std::to_string(group) + "/" + std::to_string(int(commit)); }
+std::string group_name(long group, Commit commit) {
+  return "file_access/group/" + std::to_string(group) + "/" + std::to_string(int(commit));
+}
 
 double write_groups(const Settings& settings, long group, Commit commit, Counters& counters) {
   const long commits_made = settings.quick ? 50 : 500, count = commits_made * group;
@@ -121,12 +125,16 @@ void prepare(const Settings& settings) {
 }
 
 void report_ways(const Measurements& measured, const std::string& where, Report& out) {
-  Table table{"ways", "100,000 writes of 20 bytes, " + where, {"written with", "there", "here", "user", "system", "times faster", "with fdatasync at the end"}, {}};
+  Table table{"ways",
+              "100,000 writes of 20 bytes, " + where,
+              {"written with", "there", "here", "user", "system", "times faster", "with fdatasync at the end"},
+              {}};
   const double slowest_s = measured.of(way_name(ways().front(), false)).median();
   for (const Way& way : ways()) {
     const Sample& seconds = measured.of(way_name(way, false));
     table.rows.push_back({way.label, way.there, duration(seconds), duration(measured.of(way_name(way, false), "user").median()),
-                          duration(measured.of(way_name(way, false), "system").median()), number(slowest_s / seconds.median(), 2), duration(measured.of(way_name(way, true)))});
+                          duration(measured.of(way_name(way, false), "system").median()), number(slowest_s / seconds.median(), 2),
+                          duration(measured.of(way_name(way, true)))});
     const double wrong = std::max(measured.of(way_name(way, false), "wrong").high(), measured.of(way_name(way, true), "wrong").high());
     out.check(way.label + ": all 100,000 records are read back as written", wrong == 0, number(wrong) + " wrong");
   }
@@ -134,8 +142,11 @@ void report_ways(const Measurements& measured, const std::string& where, Report&
 }
 
 void report_groups(const Measurements& measured, const std::string& where, Report& out) {
-  Table table{"groups", "Group commit: so many records in one write, fdatasync after each, the file growing, " + where,
-              {"records in a commit", "commit, median", "99 %", "longest", "records/s", "100,000 would take", "file written over: commit, median", "without fdatasync: records/s"}, {}};
+  Table table{"groups",
+              "Group commit: so many records in one write, fdatasync after each, the file growing, " + where,
+              {"records in a commit", "commit, median", "99 %", "longest", "records/s", "100,000 would take",
+               "file written over: commit, median", "without fdatasync: records/s"},
+              {}};
   Plot plot{"groups", "Group commit: records per second, " + where, "records in a commit", "records/s", true, true, {}};
   for (const Commit commit : commits) {
     Series series{commit_label(commit), {}};
@@ -145,8 +156,9 @@ void report_groups(const Measurements& measured, const std::string& where, Repor
   double wrong = 0;
   for (const long group : groups) {
     const auto of = [&](Commit commit, const char* counter) { return measured.of(group_name(group, commit), counter); };
-    table.rows.push_back({number(double(group)), duration(of(Commit::growing, "p50")), duration(of(Commit::growing, "p99").median()), duration(of(Commit::growing, "max").high()),
-                          count(of(Commit::growing, "rate")), duration(double(records) / of(Commit::growing, "rate").median()), duration(of(Commit::over, "p50")),
+    table.rows.push_back({number(double(group)), duration(of(Commit::growing, "p50")), duration(of(Commit::growing, "p99").median()),
+                          duration(of(Commit::growing, "max").high()), count(of(Commit::growing, "rate")),
+                          duration(double(records) / of(Commit::growing, "rate").median()), duration(of(Commit::over, "p50")),
                           number(of(Commit::none, "rate").median())});
     for (const Commit commit : commits) wrong = std::max(wrong, of(commit, "wrong").high());
   }
@@ -161,14 +173,16 @@ void report(const Settings&, const Measurements& measured, Report& out) {
   report_groups(measured, "on " + type, out);
   report_commits(measured, "on " + type, out);
   if (type == "tmpfs" || type == "ramfs")
-    out.notes.push_back("the temporary folder is on " + type + ", where fdatasync has nothing to do: set TMPDIR to a folder on a disk to see what a commit costs");
+    out.notes.push_back("the temporary folder is on " + type +
+                        ", where fdatasync has nothing to do: set TMPDIR to a folder on a disk to see what a commit costs");
 }
 
 const Add add(3, {.name = "file_access",
                   .title = "3. File access: what does a small write cost, and what does it cost to know that it is on the disk?",
-                  .asked = "100,000 small writes, unbuffered against buffered; and what if each, or each group of them, must be on the disk before anything goes on?",
-                  .measured = "Records of 20 bytes into a new file in the temporary folder (TMPDIR), read back and compared afterwards. A commit is one write and "
-                              "one fdatasync.",
+                  .asked = "100,000 small writes, unbuffered against buffered; and what if each, or each group of them, must be on the "
+                           "disk before anything goes on?",
+                  .measured = "Records of 20 bytes into a new file in the temporary folder (TMPDIR), read back and compared afterwards. A "
+                              "commit is one write and one fdatasync.",
                   .prepare = prepare,
                   .report = report});
 

@@ -88,7 +88,8 @@ class OneCommitter {
 long misplaced(const TemporaryFile& file, const std::vector<long>& acknowledged) {
   const std::string content = file.content();
   std::vector<std::string_view> found;
-  for (std::size_t at = 0; at + record_bytes <= content.size(); at += record_bytes) found.push_back(std::string_view(content).substr(at, record_bytes));
+  for (std::size_t at = 0; at + record_bytes <= content.size(); at += record_bytes)
+    found.push_back(std::string_view(content).substr(at, record_bytes));
   std::sort(found.begin(), found.end());
   std::vector<Record> expected;
   for (std::size_t thread = 0; thread < acknowledged.size(); ++thread)
@@ -128,7 +129,9 @@ double run_writers(const Settings& settings, unsigned threads, Counters& counter
   return seconds;
 }
 
-std::string name_of(const std::string& journal, unsigned threads) { return "file_access/commit/" + journal + "/" + std::to_string(threads); }
+std::string name_of(const std::string& journal, unsigned threads) {
+  return "file_access/commit/" + journal + "/" + std::to_string(threads);
+}
 
 }  // namespace
 
@@ -140,14 +143,19 @@ void prepare_commits(const Settings& settings) {
 }
 
 void report_commits(const Measurements& measured, const std::string& where, Report& out) {
-  Table table{"commits", "Threads that wait until their record is on the disk, " + where,
-              {"threads", "each syncs: records/s", "median wait", "99 %", "one committer: records/s", "median wait", "99 %", "records in a commit"}, {}};
-  Plot plot{"commits", "Threads that wait until their record is on the disk, " + where, "threads", "records/s", true, true, {{"each syncs for itself", {}}, {"one committer", {}}}};
+  Table table{
+      "commits",
+      "Threads that wait until their record is on the disk, " + where,
+      {"threads", "each syncs: records/s", "median wait", "99 %", "one committer: records/s", "median wait", "99 %", "records in a commit"},
+      {}};
+  Plot plot{"commits", "Threads that wait until their record is on the disk, " + where, "threads", "records/s", true,
+            true,      {{"each syncs for itself", {}}, {"one committer", {}}}};
   double wrong = 0;
   for (const unsigned threads : thread_counts) {
     const auto of = [&](const char* journal, const char* counter) { return measured.of(name_of(journal, threads), counter); };
-    table.rows.push_back({std::to_string(threads), count(of("own", "rate")), duration(of("own", "p50").median()), duration(of("own", "p99").median()),
-                          count(of("one", "rate")), duration(of("one", "p50").median()), duration(of("one", "p99").median()), number(of("one", "group").median())});
+    table.rows.push_back({std::to_string(threads), count(of("own", "rate")), duration(of("own", "p50").median()),
+                          duration(of("own", "p99").median()), count(of("one", "rate")), duration(of("one", "p50").median()),
+                          duration(of("one", "p99").median()), number(of("one", "group").median())});
     plot.series[0].points.push_back(point(threads, of("own", "rate")));
     plot.series[1].points.push_back(point(threads, of("one", "rate")));
     for (const char* journal : {"own", "one"}) wrong = std::max(wrong, of(journal, "wrong").high());

@@ -61,7 +61,8 @@ long TemporaryFile::wrong(long count) const {
   const std::string found = content();
   long wrong = found.size() == std::size_t(count) * record_bytes ? 0 : 1;
   for (long i = 0; i < count; ++i)
-    wrong += found.size() < std::size_t(i + 1) * record_bytes || std::memcmp(found.data() + i * record_bytes, all_records(count)[i].data(), record_bytes) != 0;
+    wrong += found.size() < std::size_t(i + 1) * record_bytes ||
+             std::memcmp(found.data() + i * record_bytes, all_records(count)[i].data(), record_bytes) != 0;
   return wrong;
 }
 

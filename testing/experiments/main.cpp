@@ -93,7 +93,8 @@ Json json_of(const Experiment& experiment, const Report& report) {
   for (const Check& check : report.checks) json["checks"].push_back({{"what", check.what}, {"holds", check.holds}, {"seen", check.seen}});
   json["notes"] = report.notes;
   json["excerpts"] = Json::array();
-  for (const Excerpt& excerpt : report.excerpts) json["excerpts"].push_back({{"key", excerpt.key}, {"title", excerpt.title}, {"text", excerpt.text}});
+  for (const Excerpt& excerpt : report.excerpts)
+    json["excerpts"].push_back({{"key", excerpt.key}, {"title", excerpt.title}, {"text", excerpt.text}});
   return json;
 }
 
@@ -105,7 +106,8 @@ std::string cpu_model() {
 }
 
 std::string commit() {
-  const ChildResult git = run_child({"/usr/bin/env", "git", "-C", PROJECT_ROOT, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"}, 10);
+  const ChildResult git =
+      run_child({"/usr/bin/env", "git", "-C", PROJECT_ROOT, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"}, 10);
   return git.status == 0 ? git.output.substr(0, git.output.find('\n')) : "unknown";
 }
 
@@ -160,8 +162,15 @@ int main(int argc, char** argv) {
   const std::time_t started = std::time(nullptr);
   std::ostringstream date;
   date << std::put_time(std::gmtime(&started), "%Y-%m-%d %H:%M UTC");
-  Json json{{"format", "exchange-experiments/1"}, {"started", date.str()}, {"commit", commit()}, {"machine", {{"cpu", cpu_model()}, {"cpus", usable_cpus().size()}, {"kernel", system.release}}},
-            {"seed", settings.seed}, {"repetitions", settings.repetitions}, {"quick", settings.quick}, {"known", Json::array()}, {"experiments", Json::array()}};
+  Json json{{"format", "exchange-experiments/1"},
+            {"started", date.str()},
+            {"commit", commit()},
+            {"machine", {{"cpu", cpu_model()}, {"cpus", usable_cpus().size()}, {"kernel", system.release}}},
+            {"seed", settings.seed},
+            {"repetitions", settings.repetitions},
+            {"quick", settings.quick},
+            {"known", Json::array()},
+            {"experiments", Json::array()}};
   for (const Experiment& experiment : experiments()) json["known"].push_back({{"name", experiment.name}, {"title", experiment.title}});
   bool all_hold = true;
   for (const Experiment* experiment : chosen) {

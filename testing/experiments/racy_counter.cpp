@@ -27,12 +27,14 @@ int main(int argc, char** argv) {
   const long increments = std::atol(argv[2]);
   std::vector<std::thread> threads;
   std::chrono::steady_clock::time_point begin;
-  std::barrier start(tasks, [&]() noexcept { begin = std::chrono::steady_clock::now(); });  // else the first would be done before the last exists
+  // Without a barrier the first would be done before the last exists.
+  std::barrier start(tasks, [&]() noexcept { begin = std::chrono::steady_clock::now(); });
   for (int task = 0; task < tasks; ++task)
     threads.emplace_back([&] {
       start.arrive_and_wait();
       increment_plainly(increments);
     });
   for (std::thread& thread : threads) thread.join();
-  std::printf("%ld %.9f\n", counter, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  const auto end = std::chrono::steady_clock::now();
+  std::printf("%ld %.9f\n", counter, std::chrono::duration<double>(end - begin).count());
 }

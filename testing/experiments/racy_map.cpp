@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   }
   const long size = long(map.size());
   const bool intact = size == expected && walked == expected && missing == 0;
-  std::printf("%s: size() %ld of %ld, %ld reached by walking, %ld keys not found\n", intact ? "intact" : "corrupt", size, expected, walked, missing);
+  std::printf("%s: size() %ld of %ld, %ld reached by walking, %ld keys not found\n", intact ? "intact" : "corrupt", size, expected,
+              walked, missing);
   std::fflush(stdout);
   std::_Exit(0);  // to take a broken map apart could crash after all was said
 }

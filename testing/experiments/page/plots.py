@@ -70,7 +70,7 @@ def draw(axes, series, nth, floor, band):
     axes.fill_between(x, low, high, color=colour, alpha=band, linewidth=0)
     bars = [[max(0, m - l) for m, l in zip(median, low)], [max(0, h - m) for h, m in zip(high, median)]]
     return axes.errorbar(x, median, yerr=bars, color=colour, marker=mark, markersize=5.5, capsize=2.5, elinewidth=1, capthick=1, markeredgecolor=PAPER,
-                         markeredgewidth=0.7, linestyle="-" if nth < len(COLOURS) else "--", label=textwrap.fill(series["name"], 32))
+                         markeredgewidth=0.7, linestyle="-" if nth < len(COLOURS) else "--", label=textwrap.fill(series["name"], 36))
 
 
 def svg(plot):
