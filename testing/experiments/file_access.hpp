@@ -2,8 +2,8 @@
 // Records of 20 bytes in a temporary file, for the parts of question 3.
 
 #include <array>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "experiments/lab.hpp"
 
@@ -14,8 +14,8 @@ constexpr std::size_t record_bytes = 20;  // about what an order takes in the jo
 using Record = std::array<char, record_bytes>;
 
 Record record_of(long number);
-// Records 0 to count-1, or more; one behind the other in memory. Main thread.
-const std::vector<Record>& all_records(long count);
+// Records 0 to count-1, one behind the other in memory; good until more are asked for. Main thread.
+std::span<const Record> all_records(long count);
 
 [[noreturn]] void fail(const std::string& what);  // with what errno says
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <vector>
 
 #include "experiments/file_access.hpp"
 
@@ -22,10 +23,10 @@ Record record_of(long number) {
   return record;
 }
 
-const std::vector<Record>& all_records(long count) {
+std::span<const Record> all_records(long count) {
   static std::vector<Record> made;
   while (long(made.size()) < count) made.push_back(record_of(long(made.size())));
-  return made;
+  return std::span<const Record>(made).first(std::size_t(count));
 }
 
 void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
