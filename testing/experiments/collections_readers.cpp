@@ -19,8 +19,12 @@ struct Mix {
 };
 constexpr Mix mixes[] = {{99, "99:1"}, {90, "90:10"}, {50, "50:50"}};
 
-std::string name_of(const std::string& map, unsigned reads, bool disjoint, unsigned threads) {
-  return "collections/" + map + "/" + std::to_string(reads) + (disjoint ? "/disjoint/" : "/overlapping/") + std::to_string(threads);
+enum class Use { overlapping, disjoint, one_cpu };  // of keys by threads; overlapping keys, but all threads pinned to one CPU
+constexpr Use uses[] = {Use::overlapping, Use::disjoint};
+const char* word_for(Use use) { return use == Use::overlapping ? "overlapping" : use == Use::disjoint ? "disjoint" : "one-cpu"; }
+
+std::string name_of(const std::string& map, unsigned reads, Use use, unsigned threads) {
+  return "collections/" + map + "/" + std::to_string(reads) + "/" + word_for(use) + "/" + std::to_string(threads);
 }
 
 // Numbers drawn at random, cheaper than what is measured.
@@ -71,14 +75,17 @@ class Deadline {
 };
 
 template <class Map>
-double mixed(const Settings& settings, unsigned reads, bool disjoint, unsigned threads, Counters& counters) {
+double mixed(const Settings& settings, unsigned reads, Use use, unsigned threads, Counters& counters) {
   Map map(threads);
+  const bool disjoint = use == Use::disjoint;
+  const unsigned first_cpu = usable_cpus().front();
   // Disjoint: key % threads is the thread that it belongs to.
   for (long key = 0; key < keys; ++key) map.add(unsigned(key) % threads, key);
   std::vector<Done> done(threads);
   Deadline deadline(settings.quick ? 0.004 : 0.05);
   const CpuTime before = cpu_time();
   const double seconds = run_threads(threads, [&](unsigned thread) {
+    if (use == Use::one_cpu) pin_thread({first_cpu});
     Draw draw(settings.seed + thread);
     Done own;
     const long slice = disjoint ? keys / threads : keys;
@@ -105,8 +112,8 @@ double mixed(const Settings& settings, unsigned reads, bool disjoint, unsigned t
 
 // Not every map can be used so: maps of their own would not show the writes of other threads.
 template <class Map>
-constexpr bool possible(bool disjoint) {
-  return disjoint || !std::is_same_v<Map, ThreadMaps>;
+constexpr bool possible(Use use) {
+  return use == Use::disjoint || !std::is_same_v<Map, ThreadMaps>;
 }
 
 // Reads that take longer: so many keys under one lock.
@@ -181,12 +188,12 @@ void report_mixes(const Measurements& measured, Report& out) {
               {}};
   for (const unsigned threads : thread_counts) first.columns.push_back(std::to_string(threads));
   double lost = 0;
-  for (const bool disjoint : {false, true})
+  for (const Use use : uses)
     for (const Mix& mix : mixes) {
-      const std::string keys_name = disjoint ? "disjoint" : "overlapping";
+      const std::string keys_name = word_for(use);
       std::vector<std::string> all_row{mix.name, keys_name}, cpu_row = all_row, first_row = all_row;
       std::vector<std::vector<std::pair<double, std::string>>> rates(std::size(thread_counts));
-      Plot plot{"rate-" + std::to_string(mix.reads) + (disjoint ? "-disjoint" : "-overlapping"),
+      Plot plot{"rate-" + std::to_string(mix.reads) + "-" + keys_name,
                 std::string("Reads to writes ") + mix.name + ", " + keys_name + " keys",
                 "threads",
                 "million operations/s",
@@ -194,14 +201,14 @@ void report_mixes(const Measurements& measured, Report& out) {
                 false,
                 {}};
       for_each_map([&]<class Map>(const char* map, const char* label, Map*) {
-        if (!possible<Map>(disjoint)) {
+        if (!possible<Map>(use)) {
           all_row.push_back("-");
           cpu_row.push_back("-");
           return;
         }
         Series series{label, {}};
         for (std::size_t i = 0; i < std::size(thread_counts); ++i) {
-          const std::string name = name_of(map, mix.reads, disjoint, thread_counts[i]);
+          const std::string name = name_of(map, mix.reads, use, thread_counts[i]);
           const Sample rate = scaled(measured.of(name, "rate"), 1e-6);
           series.points.push_back(point(thread_counts[i], rate));
           if (thread_counts[i] == shown_threads) {
@@ -223,6 +230,28 @@ void report_mixes(const Measurements& measured, Report& out) {
   out.tables.push_back(std::move(cpu));
   out.tables.push_back(std::move(first));
   out.check("mixes of reads and writes lose no write under any guard", lost == 0, number(lost) + " lost");
+}
+
+// What contention costs: the same threads, but never two at the same time.
+void report_one_cpu(const Measurements& measured, Report& out) {
+  Table table{"one-cpu",
+              "Million operations per second, overlapping keys, " + std::to_string(shown_threads) + " threads on one CPU and on all",
+              {"reads:writes", "CPUs"},
+              {}};
+  double lost = 0;
+  for (const Mix& mix : mixes)
+    for (const Use use : {Use::one_cpu, Use::overlapping}) {
+      table.rows.push_back({mix.name, use == Use::one_cpu ? "1" : std::to_string(usable_cpus().size())});
+      for_each_map([&]<class Map>(const char* map, const char* label, Map*) {
+        if (!possible<Map>(use)) return;
+        if (table.rows.size() == 1) table.columns.push_back(label);
+        const std::string name = name_of(map, mix.reads, use, shown_threads);
+        table.rows.back().push_back(count(scaled(measured.of(name, "rate"), 1e-6)));
+        lost = std::max({lost, measured.of(name, "lost").high(), -measured.of(name, "lost").low()});
+      });
+    }
+  out.tables.push_back(std::move(table));
+  out.check("mixes on one CPU lose no write under any guard", lost == 0, number(lost) + " lost");
 }
 
 void report_lengths(const Measurements& measured, Report& out) {
@@ -266,11 +295,18 @@ void report_lengths(const Measurements& measured, Report& out) {
 void prepare_readers(const Settings& settings) {
   for_each_map([&]<class Map>(const char* map, const char*, Map*) {
     for (const Mix& mix : mixes)
-      for (const bool disjoint : {false, true})
+      for (const Use use : uses)
         for (const unsigned threads : thread_counts)
-          if (possible<Map>(disjoint))
-            measure(name_of(map, mix.reads, disjoint, threads),
-                    [=, reads = mix.reads](Counters& counters) { return mixed<Map>(settings, reads, disjoint, threads, counters); });
+          if (possible<Map>(use))
+            measure(name_of(map, mix.reads, use, threads),
+                    [=, reads = mix.reads](Counters& counters) { return mixed<Map>(settings, reads, use, threads, counters); });
+  });
+  for_each_map([&]<class Map>(const char* map, const char*, Map*) {
+    for (const Mix& mix : mixes)
+      if (possible<Map>(Use::one_cpu))
+        measure(name_of(map, mix.reads, Use::one_cpu, shown_threads), [=, reads = mix.reads](Counters& counters) {
+          return mixed<Map>(settings, reads, Use::one_cpu, shown_threads, counters);
+        });
   });
   for (const int length : lengths)
     for (const unsigned threads : length_threads) {
@@ -284,6 +320,7 @@ void prepare_readers(const Settings& settings) {
 
 void report_readers(const Settings&, const Measurements& measured, Report& out) {
   report_mixes(measured, out);
+  report_one_cpu(measured, out);
   report_lengths(measured, out);
 }
 
