@@ -28,14 +28,19 @@ inline void need(bool done, const char* what) {
   if (!done) throw std::system_error(errno, std::generic_category(), what);
 }
 
+enum class Notify { under_the_lock, after_it };
+
 // With std:: or boost::fibers:: types.
-template <class Mutex, class Condition>
+template <class Mutex, class Condition, Notify notify>
 class ConditionBaton {
  public:
   void pass(unsigned, std::uint32_t turn) {
-    const std::lock_guard lock(mutex_);
-    turn_ = turn;
-    changed_.notify_one();
+    {
+      const std::lock_guard lock(mutex_);
+      turn_ = turn;
+      if (notify == Notify::under_the_lock) changed_.notify_one();
+    }
+    if (notify == Notify::after_it) changed_.notify_one();
   }
   std::uint32_t await(unsigned me) {
     std::unique_lock lock(mutex_);

@@ -174,7 +174,7 @@ class FiberYieldBaton {
  private:
   std::uint32_t turn_ = 0;
 };
-using FiberConditionBaton = ConditionBaton<fibers::mutex, fibers::condition_variable>;
+using FiberConditionBaton = ConditionBaton<fibers::mutex, fibers::condition_variable, Notify::after_it>;
 
 template <class Baton>
 Outcome between_fibers(const Cpus& cpus, std::uint32_t rounds) {
@@ -202,7 +202,8 @@ std::vector<Way> ways() {
   const auto coroutines = [](bool straight) {
     return [straight](const Cpus& cpus, std::uint32_t rounds) { return between_coroutines(straight, cpus, rounds); };
   };
-  using StdConditionBaton = ConditionBaton<std::mutex, std::condition_variable>;
+  using NotifiedUnderLock = ConditionBaton<std::mutex, std::condition_variable, Notify::under_the_lock>;
+  using NotifiedAfter = ConditionBaton<std::mutex, std::condition_variable, Notify::after_it>;
   std::vector<Way> all{
       {"coroutines-loop", "coroutines, resumed by a loop", "-", coroutines(false), false, false},
       {"coroutines", "coroutines, one straight to the other", "-", coroutines(true), false, false}};
@@ -214,7 +215,8 @@ std::vector<Way> ways() {
   all.push_back({"yield", "threads, sched_yield", "1-2 us (quoted)", between_threads<YieldBaton>, true});
   all.push_back({"futex", "threads, futex", "1-2 us (quoted)", between_threads<FutexBaton>, true});
   all.push_back({"atomic", "threads, std::atomic wait", "1-2 us (quoted)", between_threads<AtomicWaitBaton>, true});
-  all.push_back({"condition", "threads, condition variable", "1-2 us (quoted)", between_threads<StdConditionBaton>, true});
+  all.push_back({"condition", "threads, condition variable", "1-2 us (quoted)", between_threads<NotifiedAfter>, true});
+  all.push_back({"condition-locked", "threads, the same, notified under the lock", "1-2 us (quoted)", between_threads<NotifiedUnderLock>, true});
   all.push_back({"eventfd", "threads, eventfd", "1-2 us (quoted)", between_threads<EventfdBaton>, true});
   all.push_back({"pipe", "threads, pipe", "1-2 us (quoted)", between_threads<PipeBaton>, true});
   all.push_back({"processes", "processes, pipe", "3-5 us (quoted)", between_processes, true});
@@ -298,7 +300,7 @@ void report(const Settings&, const Measurements& measured, Report& out) {
 
 const Add add(4, {.name = "context_switches",
                   .title = "4. Context switches: what does it cost to go from one task to the other?",
-                  .asked = "Two tasks take turns: two coroutines, two fibers, two threads (six ways), two processes, and a round trip of TCP on loopback. What "
+                  .asked = "Two tasks take turns: two coroutines, two fibers, two threads (seven ways), two processes, and a round trip of TCP on loopback. What "
                            "does one switch cost, on one CPU and on two?",
                   .measured = "Rounds of ping and pong, 1,000,000 in user space and 20,000 where the kernel takes part (a tenth with --quick); each turn carries "
                               "its number, which is checked. Threads are pinned. A switch is half a round: half the median round where the kernel takes part, "
