@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "experiments/lab.hpp"
 
@@ -84,10 +87,25 @@ bool File::holds(const Buffer& content) const {
 
 void File::sync() const { need(::fdatasync(cached_) == 0, "fdatasync"); }
 
+namespace {
+
+constexpr long tmpfs_kind = 0x01021994;
+
+std::string temporary_folder() { return std::filesystem::temp_directory_path().string(); }
+long file_system_kind() {
+  struct statfs system {};
+  need(::statfs(temporary_folder().c_str(), &system) == 0, "statfs");
+  return long(system.f_type);
+}
+
+}  // namespace
+
 std::string direct_refusal(std::size_t bytes) {
+  if (file_system_kind() == tmpfs_kind) return "tmpfs is the page cache, there is no way past it";
   const auto [cached, direct] = open_unnamed();
+  const int refused = errno;
   ::close(cached);
-  if (direct < 0) return std::string("open with O_DIRECT: ") + std::strerror(errno);
+  if (direct < 0) return std::string("open with O_DIRECT: ") + std::strerror(refused);
   const Buffer data(bytes);
   const ssize_t written = ::pwrite(direct, data.data(), bytes, 0);
   const std::string why = written < 0 ? std::string("write: ") + std::strerror(errno) : "";
@@ -96,14 +114,12 @@ std::string direct_refusal(std::size_t bytes) {
 }
 
 std::string folder_told() {
-  const std::string folder = std::filesystem::temp_directory_path().string();
-  struct statfs system {};
-  need(::statfs(folder.c_str(), &system) == 0, "statfs");
-  const std::pair<long, const char*> known[] = {{0xEF53, "ext4"}, {0x01021994, "tmpfs"}, {0x58465342, "xfs"}, {0x9123683E, "btrfs"}, {0x794C7630, "overlayfs"}};
-  const auto* const found = std::find_if(std::begin(known), std::end(known), [&](const auto& kind) { return kind.first == long(system.f_type); });
+  const long kind = file_system_kind();
+  const std::pair<long, const char*> known[] = {{0xEF53, "ext4"}, {tmpfs_kind, "tmpfs"}, {0x58465342, "xfs"}, {0x9123683E, "btrfs"}, {0x794C7630, "overlayfs"}};
+  const auto* const found = std::find_if(std::begin(known), std::end(known), [&](const auto& entry) { return entry.first == kind; });
   char number[32];
-  std::snprintf(number, sizeof number, "file system %#lx", long(system.f_type));
-  return folder + ", " + (found == std::end(known) ? std::string(number) : found->second);
+  std::snprintf(number, sizeof number, "file system %#lx", kind);
+  return temporary_folder() + ", " + (found == std::end(known) ? std::string(number) : found->second);
 }
 
 Stream::Stream(int file, bool writes, Buffer& buffer, std::size_t piece_bytes, unsigned depth)
