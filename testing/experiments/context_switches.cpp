@@ -21,17 +21,16 @@
 namespace exchange::experiments {
 namespace {
 
-// CPU time and switches that the kernel made, of this process and of the children it has waited for.
+// CPU time (user and system: their split is sampled by the clock tick, too coarse for short runs) and switches that the kernel made, of this process and of the children it has waited for.
 struct Usage {
-  double user_s = 0, system_s = 0, switches = 0;
+  double cpu_s = 0, switches = 0;
 };
 Usage usage_now() {
   Usage sum;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
     rusage usage{};
     ::getrusage(who, &usage);
-    sum.user_s += double(usage.ru_utime.tv_sec) + double(usage.ru_utime.tv_usec) / 1e6;
-    sum.system_s += double(usage.ru_stime.tv_sec) + double(usage.ru_stime.tv_usec) / 1e6;
+    sum.cpu_s += double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     sum.switches += double(usage.ru_nvcsw + usage.ru_nivcsw);
   }
   return sum;
@@ -124,7 +123,7 @@ struct Transfers {
   std::coroutine_handle<> sides[2];
   std::uint32_t turn = 0;
   std::uint64_t wrong = 0;
-  bool straight;  // from side to side; else back to the loop each time
+  bool straight = false;  // from side to side; else back to the loop each time
 };
 
 struct Transfer {
@@ -149,7 +148,8 @@ Outcome between_coroutines(bool straight, const Cpus& cpus, std::uint32_t rounds
   Outcome outcome;
   run_threads(1, [&](unsigned) {
     pin_thread({cpus[0]});
-    Transfers transfers{.straight = straight};
+    Transfers transfers;
+    transfers.straight = straight;
     for (unsigned side = 0; side < 2; ++side) transfers.sides[side] = side_of(transfers, side, rounds).handle;
     const double begin_s = now_s();
     while (transfers.turn < 2 * rounds) transfers.sides[transfers.turn % 2].resume();
@@ -244,8 +244,7 @@ void prepare(const Settings& settings) {
         counters["mean"] = outcome.seconds / switches;
         // Half the median round, so that rounds in which somebody else had the CPU do not count.
         counters["switch"] = way.in_kernel ? double(outcome.round_trips_ns.quantile(0.5)) / 2e9 : outcome.seconds / switches;
-        counters["user"] = (after.user_s - before.user_s) / switches;
-        counters["system"] = (after.system_s - before.system_s) / switches;
+        counters["cpu"] = (after.cpu_s - before.cpu_s) / switches;
         counters["kernel"] = (after.switches - before.switches) / switches;
         counters["p99"] = double(outcome.round_trips_ns.quantile(0.99)) / 1e9;
         counters["max"] = double(outcome.round_trips_ns.max()) / 1e9;
@@ -268,7 +267,7 @@ bool share_a_core(unsigned first, unsigned second) {
 void report(const Settings&, const Measurements& measured, Report& out) {
   Table switches{"switches", "one switch (half a round trip)", {"tasks, and how they hand over", "there", "on one CPU", "on two CPUs"}, {}};
   Table cost{"cost", "what a switch costs beside time, and the round trips",
-             {"", "CPUs", "user", "system", "kernel switches", "mean time", "round trip, 99 %", "longest"}, {}};
+             {"", "CPUs", "CPU time", "kernel switches", "mean time", "round trip, 99 %", "longest"}, {}};
   double wrong = 0, turns = 0;
   for (const Way& way : ways()) {
     std::vector<std::string> row{way.label, way.there};
@@ -281,7 +280,7 @@ void report(const Settings&, const Measurements& measured, Report& out) {
       row.push_back(duration(measured.of(name, "switch")));
       const auto median = [&](const char* counter) { return measured.of(name, counter).median(); };
       const auto timed = [&](double seconds) { return way.in_kernel ? duration(seconds) : "-"; };
-      cost.rows.push_back({way.label, place, duration(median("user")), duration(median("system")), number(median("kernel"), 2),
+      cost.rows.push_back({way.label, place, duration(median("cpu")), number(median("kernel"), 2),
                            duration(median("mean")), timed(median("p99")), timed(measured.of(name, "max").high())});
       for (const double value : measured.of(name, "wrong").values) wrong += value;
       turns += double(measured.of(name, "wrong").values.size());

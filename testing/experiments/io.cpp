@@ -95,7 +95,8 @@ std::unique_ptr<Files> make_files(const std::vector<Suite>& all) {
 }
 
 struct Outcome {
-  double seconds = 0, user_s = 0, system_s = 0;
+  double seconds = 0;
+  double cpu_s = 0;  // user and system: their split is sampled by the clock tick, too coarse for short runs
   Histogram operations_ns;
   unsigned damaged = 0;  // files, read or written, whose content is wrong
   bool work_done = false;
@@ -157,8 +158,7 @@ Outcome run(const Suite& suite, const Way& way, bool direct) {
   else (way.threads ? drive_threads : drive_in_turn)(streams, work);
   outcome.seconds = now_s() - begin_s;
   const CpuTime after = cpu_time();
-  outcome.user_s = after.user_s - before.user_s;
-  outcome.system_s = after.system_s - before.system_s;
+  outcome.cpu_s = after.user_s - before.user_s + after.system_s - before.system_s;
   outcome.work_done = work.state() == (suite.work_units > 0 ? files->work_result : OtherWork(0).state());
   for (unsigned i = 0; i < suite.readers; ++i)
     outcome.damaged += std::memcmp(into[i].data(), files->contents_read[i].data(), into[i].size()) != 0;
@@ -195,8 +195,7 @@ void prepare(const Settings& settings) {
         if (!belongs(suite, way) || !refusal(suite, way, direct).empty()) continue;
         measure(name_of(suite, way, cache), [suite, way, direct = direct](Counters& counters) {
           const Outcome outcome = run(suite, way, direct);
-          counters["user"] = outcome.user_s;
-          counters["system"] = outcome.system_s;
+          counters["cpu"] = outcome.cpu_s;
           counters["p99"] = double(outcome.operations_ns.quantile(0.99)) / 1e9;
           counters["damaged"] = outcome.damaged;
           counters["work_missing"] = outcome.work_done ? 0 : 1;
@@ -211,7 +210,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   for (const auto& [direct, cache] : caches) {
     const std::string state = direct ? "O_DIRECT" : "page cache warm";
     Table times{cache, state + ": time of everything", {"suite", "there: async", "there: sync"}, {}};
-    Table costs{cache + "_costs", state + ": CPU time, and how long one operation takes (medians)", {"suite", "", "user", "system", "operation, 99 %"}, {}};
+    Table costs{cache + "_costs", state + ": CPU time, and how long one operation takes", {"suite", "", "CPU time", "operation, 99 %"}, {}};
     for (const Way& way : ways) times.columns.push_back(way.label);
     for (const Suite& suite : suites(settings)) {
       std::vector<std::string> row{suite.label, suite.readers > 0 ? suite.asynchronous_there : "-", suite.readers > 0 ? suite.synchronous_there : "-"};
@@ -225,8 +224,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
         }
         row.push_back(duration(measured.of(name)));
         const double p99 = measured.of(name, "p99").median();
-        costs.rows.push_back({"(" + suite.key + ")", way.label, duration(measured.of(name, "user").median()),
-                              duration(measured.of(name, "system").median()), p99 > 0 ? duration(p99) : "-"});
+        costs.rows.push_back({"(" + suite.key + ")", way.label, duration(measured.of(name, "cpu")), p99 > 0 ? duration(p99) : "-"});
         for (const double value : measured.of(name, "damaged").values) damaged += value;
         for (const double value : measured.of(name, "work_missing").values) work_missing += value;
         runs += double(measured.of(name).values.size());
