@@ -162,7 +162,7 @@ std::string duration(double seconds) {
 }
 
 std::string duration(const Sample& sample) {
-  const Unit unit = unit_of(sample.median());
+  const Unit unit = unit_of(sample.median() == 0 ? sample.high() : sample.median());
   return number(sample.median() / unit.seconds) + " " + unit.name + " (" + number(sample.low() / unit.seconds) + "-" +
          number(sample.high() / unit.seconds) + ")";
 }
