@@ -39,8 +39,8 @@ std::vector<Experiment>& experiments() {
   return all;
 }
 
-Add::Add(int place, Experiment experiment) {
-  static std::vector<int> places;  // of experiments(), ascending
+Add::Add(double place, Experiment experiment) {
+  static std::vector<double> places;  // of experiments(), ascending
   const auto at = std::upper_bound(places.begin(), places.end(), place) - places.begin();
   places.insert(places.begin() + at, place);
   experiments().insert(experiments().begin() + at, std::move(experiment));

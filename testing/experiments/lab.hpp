@@ -87,7 +87,7 @@ struct Experiment {
 // All experiments in the order of the page; each file adds its own at start-up with a global of this kind.
 std::vector<Experiment>& experiments();
 struct Add {
-  Add(int place, Experiment experiment);
+  Add(double place, Experiment experiment);
 };
 
 // Registers one measurement: `once` does the work one time and returns the seconds that count. It may set counters.
