@@ -171,4 +171,10 @@ std::string count(const Sample& sample) {
   return number(sample.median()) + " (" + number(sample.low()) + "-" + number(sample.high()) + ")";
 }
 
+void measure_times(unsigned repetitions, const std::string& name, std::function<double(Counters&)> once) {
+  benchmark::RegisterBenchmark(name.c_str(), [once = std::move(once)](benchmark::State& state) {
+    for (auto _ : state) state.SetIterationTime(once(state.counters));
+  })->UseManualTime()->Iterations(1)->Repetitions(int(repetitions))->Unit(benchmark::kSecond);
+}
+
 }  // namespace exchange::experiments

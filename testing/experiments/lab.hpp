@@ -123,4 +123,7 @@ std::string duration(double seconds);
 std::string duration(const Sample& seconds);
 std::string count(const Sample& sample);
 
+// As measure(), but so many times however often the others are repeated: for what takes long.
+void measure_times(unsigned repetitions, const std::string& name, std::function<double(Counters&)> once);
+
 }  // namespace exchange::experiments
