@@ -250,7 +250,8 @@ void prepare(const Settings& settings) {
   for (const Variant& variant : variants)
     for (const std::size_t places : places_of_buffer)
       for (const unsigned pairs : s.pairs)
-        measure(cell(variant, places, pairs), [&variant, places, pairs, items = s.items](Counters& counters) { return run(variant, places, pairs, items, counters); });
+        measure(cell(variant, places, pairs),
+                [&variant, places, pairs, items = s.items](Counters& counters) { return run(variant, places, pairs, items, counters); });
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
@@ -258,9 +259,14 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   Table throughput{"throughput", "Time for one item through the buffer", {"condition variable"}, {}};
   for (const std::size_t places : places_of_buffer)
     for (const unsigned pairs : s.pairs)
-      throughput.columns.push_back(std::to_string(pairs) + " + " + std::to_string(pairs) + " threads, " + std::to_string(places) + (places == 1 ? " place" : " places"));
-  Table fairness{"fairness", "What it takes for one item, and how fair it is: " + std::to_string(s.pairs.back()) + " + " + std::to_string(s.pairs.back()) + " threads, 1 place",
-                 {"condition variable", "CPU time", "context switches", "woken", "of them for nothing", "of them out of turn", "luckiest consumer to an equal share", "wait of a consumer: median", "99 %", "longest"}, {}};
+      throughput.columns.push_back(std::to_string(pairs) + " + " + std::to_string(pairs) + " threads, " + std::to_string(places) +
+                                   (places == 1 ? " place" : " places"));
+  Table fairness{"fairness",
+                 "What it takes for one item, and how fair it is: " + std::to_string(s.pairs.back()) + " + " +
+                     std::to_string(s.pairs.back()) + " threads, 1 place",
+                 {"condition variable", "CPU time", "context switches", "woken", "of them for nothing", "of them out of turn",
+                  "luckiest consumer to an equal share", "wait of a consumer: median", "99 %", "longest"},
+                 {}};
   for (const Variant& variant : variants) {
     std::vector<std::string> row{variant.label};
     double wrong = 0, futile = 0, out_of_order = 0;
@@ -275,9 +281,11 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
     throughput.rows.push_back(std::move(row));
     const std::string name = cell(variant, 1, s.pairs.back());
     const auto plain = [&](const char* what) { return number(measured.of(name, what).median(), 2); };
-    fairness.rows.push_back({variant.label, duration(measured.of(name, "cpu").median()), plain("switches"), plain("woken"), plain("futile"), plain("out_of_order"),
-                             plain("most"), duration(measured.of(name, "p50").median()), duration(measured.of(name, "p99").median()), duration(measured.of(name, "worst"))});
-    out.check(std::string(variant.label) + ": every item arrives once, those of one producer in order", wrong == 0, number(wrong) + " wrong");
+    fairness.rows.push_back({variant.label, duration(measured.of(name, "cpu").median()), plain("switches"), plain("woken"), plain("futile"),
+                             plain("out_of_order"), plain("most"), duration(measured.of(name, "p50").median()),
+                             duration(measured.of(name, "p99").median()), duration(measured.of(name, "worst"))});
+    out.check(std::string(variant.label) + ": every item arrives once, those of one producer in order", wrong == 0,
+              number(wrong) + " wrong");
     if (!variant.hands_over) continue;
     out.check(std::string(variant.label) + ": who is woken finds its condition true", futile == 0, number(futile) + " an item did not");
     out.check(std::string(variant.label) + ": first come, first served", out_of_order == 0, number(out_of_order) + " an item out of turn");
@@ -286,16 +294,19 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   out.tables.push_back(std::move(fairness));
 }
 
-const Add add(5.1, {.name = "condition",
-                    .title = "5. Condition variables: signal and continue, or hand over?",
-                    .asked = "std::condition_variable lets the signaller go on, and the woken thread look again; Hoare's monitor runs the woken thread at once. What "
-                             "does each cost, and which is fair?",
-                    .measured = "Producers and consumers share a buffer of 1 place or 16, whose use is all that they do. Four ways to wait for it: std::condition_variable "
-                                "with one condition for each side and notify_one, the same with one for all and notify_all, Hoare's monitor, and Hoare's monitor "
-                                "whose signaller leaves with the signal. Counted are the items that each consumer got, how long it waited for each, who was woken "
-                                "in turn, and who for nothing.",
-                    .prepare = prepare,
-                    .report = report});
+const Add add(
+    5.1,
+    {.name = "condition",
+     .title = "5. Condition variables: signal and continue, or hand over?",
+     .asked = "std::condition_variable lets the signaller go on, and the woken thread look again; Hoare's monitor runs the woken thread "
+              "at once. What does each cost, and which is fair?",
+     .measured =
+         "Producers and consumers share a buffer of 1 place or 16, whose use is all that they do. Four ways to wait for it: "
+         "std::condition_variable with one condition for each side and notify_one, the same with one for all and notify_all, Hoare's "
+         "monitor, and Hoare's monitor whose signaller leaves with the signal. Counted are the items that each consumer got, how long it "
+         "waited for each, who was woken in turn, and who for nothing.",
+     .prepare = prepare,
+     .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

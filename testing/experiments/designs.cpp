@@ -66,7 +66,8 @@ class Journal {
 };
 
 void set_up(Exchange& exchange, unsigned first_symbol, unsigned last_symbol) {
-  for (unsigned account = 0; account < accounts; ++account) exchange.apply(CreateAccount{account_id(account), Cash::whole(1'000'000'000'000)}, {});
+  for (unsigned account = 0; account < accounts; ++account)
+    exchange.apply(CreateAccount{account_id(account), Cash::whole(1'000'000'000'000)}, {});
   for (unsigned symbol = first_symbol; symbol < last_symbol; ++symbol)
     for (unsigned account = 0; account < accounts; ++account)
       exchange.apply(PlaceShares{symbol_name(symbol), account_id(account), Shares::whole(100'000'000)}, {});
@@ -74,7 +75,8 @@ void set_up(Exchange& exchange, unsigned first_symbol, unsigned last_symbol) {
   for (unsigned i = 0; i < 4 * accounts; ++i) {
     const unsigned symbol = first_symbol + i % (last_symbol - first_symbol);
     for (const Side side : {Side::buy, Side::sell})
-      exchange.apply(PlaceOrder{account_id(i % accounts), symbol_name(symbol), side, Shares::whole(side == Side::buy ? 2 : 1), Price::whole(100)}, {});
+      exchange.apply(
+          PlaceOrder{account_id(i % accounts), symbol_name(symbol), side, Shares::whole(side == Side::buy ? 2 : 1), Price::whole(100)}, {});
     exchange.apply(CancelOrder{account_id(i % accounts), exchange.totals().orders - 1}, {});
   }
 }
@@ -100,7 +102,8 @@ class Part {
     constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
     located_.clear();
     for (std::size_t at = 0; at < tasks.size(); ++at) {
-      while (located_.size() < std::min(at + locate_ahead, tasks.size())) located_.push_back(exchange_.locate(tasks[located_.size()]->command));
+      while (located_.size() < std::min(at + locate_ahead, tasks.size()))
+        located_.push_back(exchange_.locate(tasks[located_.size()]->command));
       if (const std::size_t ahead = at + prefetch_ahead; ahead < tasks.size()) exchange_.prefetch(tasks[ahead]->command, located_[ahead]);
       Task& task = *tasks[at];
       task.outcome = exchange_.apply(task.command, now, located_[at]);
@@ -159,7 +162,8 @@ class Locked final : public Design {
  public:
   Locked(const DesignSettings& settings, unsigned shards) {
     const unsigned each = symbols / shards;
-    for (unsigned shard = 0; shard < shards; ++shard) shards_.push_back(std::make_unique<Shard>(settings, shard * each, (shard + 1) * each));
+    for (unsigned shard = 0; shard < shards; ++shard)
+      shards_.push_back(std::make_unique<Shard>(settings, shard * each, (shard + 1) * each));
   }
 
   bool run(std::span<Task* const> tasks, const std::atomic<bool>& over) override {
@@ -311,7 +315,9 @@ SymbolName symbol_name(unsigned symbol) { return SymbolName("SYM" + std::to_stri
 
 std::unique_ptr<Design> behind_mutex(const DesignSettings& settings) { return std::make_unique<Locked<StdMutex>>(settings, 1); }
 std::unique_ptr<Design> behind_spinlock(const DesignSettings& settings) { return std::make_unique<Locked<BackoffLock>>(settings, 1); }
-std::unique_ptr<Design> behind_mutex_per_symbol(const DesignSettings& settings) { return std::make_unique<Locked<StdMutex>>(settings, symbols); }
+std::unique_ptr<Design> behind_mutex_per_symbol(const DesignSettings& settings) {
+  return std::make_unique<Locked<StdMutex>>(settings, symbols);
+}
 std::unique_ptr<Design> behind_mutex_with_group_commit(const DesignSettings& settings) { return std::make_unique<GroupCommit>(settings); }
 std::unique_ptr<Design> behind_core_thread(const DesignSettings& settings) { return std::make_unique<CoreThread>(settings); }
 

@@ -48,7 +48,7 @@ class Design {
     std::uint64_t orders = 0;     // ids given by the engines
     std::uint64_t journaled = 0;  // commands in the journals
     std::uint64_t commits = 0;
-    std::string violation;        // empty where every engine's invariants hold and every journal replays to its engine's state
+    std::string violation;  // empty where every engine's invariants hold and every journal replays to its engine's state
   };
   virtual Audit audit() const = 0;
 };

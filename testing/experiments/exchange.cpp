@@ -28,7 +28,9 @@ struct CommitKind {
   Commit commit;
   const char *name, *label;
 };
-const CommitKind commits[] = {{Commit::none, "none", "no commit"}, {Commit::sleep, "sleep", "a commit of 100 us asleep"}, {Commit::fdatasync, "fdatasync", "fdatasync"}};
+const CommitKind commits[] = {{Commit::none, "none", "no commit"},
+                              {Commit::sleep, "sleep", "a commit of 100 us asleep"},
+                              {Commit::fdatasync, "fdatasync", "fdatasync"}};
 
 // Draws commands of one client and keeps its open orders: 35 % cancels of random orders of its own, 60 % limit orders around the
 // price, 5 % that cross it. Each client has an account of its own.
@@ -50,7 +52,8 @@ class Client {
     const bool buy = below(2) == 0, marketable = kind >= 95;
     const auto distance = std::int64_t(1 + below(100));
     const std::int64_t cents = 10'000 + (buy == marketable ? distance : -distance);
-    task.command = PlaceOrder{account_, symbol_name(task.symbol), buy ? Side::buy : Side::sell, Shares::whole(1 + below(100)), Price::from_units(cents * 1'000'000)};
+    task.command = PlaceOrder{account_, symbol_name(task.symbol), buy ? Side::buy : Side::sell, Shares::whole(1 + below(100)),
+                              Price::from_units(cents * 1'000'000)};
   }
   void take(const Task& task) {
     ++answered;
@@ -173,7 +176,8 @@ void prepare(const Settings& settings) {
       const DesignSettings design{commit.commit, settings.binaries};
       const auto add = [&](unsigned threads, unsigned clients) {
         const Load load{threads, clients, s.window_s, settings.seed};
-        measure(cell(commit, kind, threads, clients), [&kind, design, load](Counters& counters) { return run(kind, design, load, counters); });
+        measure(cell(commit, kind, threads, clients),
+                [&kind, design, load](Counters& counters) { return run(kind, design, load, counters); });
       };
       for (const unsigned threads : s.threads) add(threads, 1);
       add(loops, clients_of_loop);
@@ -188,12 +192,23 @@ std::string rate(const Sample& sample) {
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const Sizes s = sizes(settings);
   const unsigned most = s.threads.back();
-  Table cost{"cost", "What a command costs and how long its client waits, with " + std::to_string(most) + " threads", {"engine behind"}, {}};
-  Table loop{"loops", std::to_string(loops) + " threads carry " + std::to_string(clients_of_loop) + " clients each and submit together", {"engine behind"}, {}};
+  Table cost{
+      "cost", "What a command costs and how long its client waits, with " + std::to_string(most) + " threads", {"engine behind"}, {}};
+  Table loop{"loops",
+             std::to_string(loops) + " threads carry " + std::to_string(clients_of_loop) + " clients each and submit together",
+             {"engine behind"},
+             {}};
   for (const CommitKind& commit : commits) {
-    Table table{std::string("rate-") + commit.name, std::string("Commands a second by threads, with ") + commit.label, {"engine behind"}, {}};
+    Table table{
+        std::string("rate-") + commit.name, std::string("Commands a second by threads, with ") + commit.label, {"engine behind"}, {}};
     for (const unsigned threads : s.threads) table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
-    Plot plot{std::string("rate-") + commit.name, std::string("Commands a second, with ") + commit.label, "threads", "commands/s", true, true, {}};
+    Plot plot{std::string("rate-") + commit.name,
+              std::string("Commands a second, with ") + commit.label,
+              "threads",
+              "commands/s",
+              true,
+              true,
+              {}};
     for (const Kind& kind : kinds) {
       Series series{kind.label, {}};
       table.rows.push_back({kind.label});
@@ -237,22 +252,26 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
     }
     out.check(std::string(kind.label) + ": every order is answered once and every engine's books balance", lost == 0 && violations == 0,
               number(lost) + " orders astray, " + number(violations) + " violations");
-    out.check(std::string(kind.label) + ": what was answered is in the journals, and they replay to the same state", not_journaled == 0 && violations == 0,
-              number(not_journaled) + " commands astray");
+    out.check(std::string(kind.label) + ": what was answered is in the journals, and they replay to the same state",
+              not_journaled == 0 && violations == 0, number(not_journaled) + " commands astray");
   }
   out.tables.push_back(std::move(cost));
   out.tables.push_back(std::move(loop));
-  out.notes.push_back("the mutex for each symbol gives something up: an account has a balance for each symbol instead of one, order ids are unique within a symbol only, "
-                      "and there are 16 journals without an order among them");
+  out.notes.push_back(
+      "the mutex for each symbol gives something up: an account has a balance for each symbol instead of one, order ids are unique within "
+      "a symbol only, and there are 16 journals without an order among them");
 }
 
 const Add add(9, {.name = "exchange",
                   .title = "9. The exchange: one thread for the engine, or locks?",
-                  .asked = "The matching engine behind a mutex, a spinlock, a mutex for each symbol, a mutex with group commit, and behind a thread of its own with "
-                           "batches, used by 1 to 64 threads: which is fastest without a commit, and with one?",
-                  .measured = "The engine of the product, 64 accounts, 16 symbols; clients place orders around one price (5 % cross it) and cancel a third of the time, each "
-                              "waiting for its answer. No sockets and no XML: this is the core alone. A commit is nothing, 100 us of sleep, or a write and an fdatasync of "
-                              "a journal of the product's format. Then two threads carry 32 clients each, as two event loops do. After each run every journal is replayed.",
+                  .asked = "The matching engine behind a mutex, a spinlock, a mutex for each symbol, a mutex with group commit, and "
+                           "behind a thread of its own with batches, used by 1 to 64 threads: which is fastest without a commit, and with "
+                           "one?",
+                  .measured = "The engine of the product, 64 accounts, 16 symbols; clients place orders around one price (5 % cross it) "
+                              "and cancel a third of the time, each waiting for its answer. No sockets and no XML: this is the core "
+                              "alone. A commit is nothing, 100 us of sleep, or a write and an fdatasync of a journal of the product's "
+                              "format. Then two threads carry 32 clients each, as two event loops do. After each run every journal is "
+                              "replayed.",
                   .prepare = prepare,
                   .report = report});
 

@@ -35,7 +35,8 @@ std::string hash(const std::string& text, const std::string& salt) {
 
 std::vector<Password> passwords(unsigned cost) {
   const std::string setting = "$2b$" + std::string(cost < 10 ? "0" : "") + std::to_string(cost) + "$";
-  std::vector<Password> made{{"correct horse", setting + "abcdefghijklmnopqrstuu", ""}, {"battery staple", setting + "ABCDEFGHIJKLMNOPQRSTUu", ""}};
+  std::vector<Password> made{{"correct horse", setting + "abcdefghijklmnopqrstuu", ""},
+                             {"battery staple", setting + "ABCDEFGHIJKLMNOPQRSTUu", ""}};
   for (Password& one : made) one.hash = hash(one.text, one.salt);
   return made;
 }
@@ -110,7 +111,7 @@ class BoundedPool final : public Mechanism {
   const unsigned workers_, buffer_;
   HoareMonitor monitor_;
   HoareMonitor::Condition place_free_{monitor_};
-  unsigned accepted_ = 0;      // running or in the buffer
+  unsigned accepted_ = 0;  // running or in the buffer
   unsigned waiting_most_ = 0;
   bool closed_ = false;
   boost::asio::thread_pool pool_;

@@ -16,9 +16,9 @@ struct Plan {
   unsigned threads;
   std::vector<unsigned> cpus;
   double section_s;
-  double outside_s;      // of work between two sections
-  double window_s = 0;   // how long to run, or
-  long sections = 0;     // how many sections of each thread
+  double outside_s;     // of work between two sections
+  double window_s = 0;  // how long to run, or
+  long sections = 0;    // how many sections of each thread
 };
 
 struct Result {
@@ -110,10 +110,10 @@ const Kind* const as_asked[] = {&none, &kinds[0], &kinds[3]};
 struct Grid {
   std::vector<long> sections_ns;
   std::vector<unsigned> threads;
-  unsigned usual_threads;   // for the tables by length
-  long usual_ns;            // for the tables by threads
+  unsigned usual_threads;          // for the tables by length
+  long usual_ns;                   // for the tables by threads
   double window_s, long_window_s;  // the long one where the threads have to take turns on the CPUs
-  double work_s;            // of one thread in the runs of fixed work
+  double work_s;                   // of one thread in the runs of fixed work
 };
 Grid grid(const Settings& settings) {
   if (settings.quick) return {{0, 1'000, 100'000}, {2, 16}, 2, 1'000, 0.01, 0.02, 0.01};
@@ -188,7 +188,10 @@ std::string length(long section_ns) { return duration(double(section_ns) * 1e-9)
 
 Table table_e(const Settings& settings, const Measurements& measured) {
   const double work_s = grid(settings).work_s;
-  Table table{"E-locks", "Table E: 5 threads, each " + duration(work_s) + " of work in sections and as much between them", {"section, lock", "there"}, {}};
+  Table table{"E-locks",
+              "Table E: 5 threads, each " + duration(work_s) + " of work in sections and as much between them",
+              {"section, lock", "there"},
+              {}};
   for (const Place& place : places())
     for (const char* what : {"wall", "user", "system"}) table.columns.push_back("here, " + place.title + ": " + what);
   for (const Fixed& program : fixed)
@@ -206,13 +209,17 @@ Table table_e(const Settings& settings, const Measurements& measured) {
 // One row a lock, one column a length, at the usual number of threads.
 Table by_length(const Settings& settings, const Measurements& measured, const Place& place) {
   const Grid g = grid(settings);
-  Table table{"length-" + place.name, std::to_string(g.usual_threads) + " threads on " + place.title + ": wall time for one section; user + system time", {"lock"}, {}};
+  Table table{"length-" + place.name,
+              std::to_string(g.usual_threads) + " threads on " + place.title + ": wall time for one section; user + system time",
+              {"lock"},
+              {}};
   for (const long section_ns : g.sections_ns) table.columns.push_back(length(section_ns) + " inside");
   for (const Kind& kind : kinds) {
     std::vector<std::string> row{kind.label};
     for (const long section_ns : g.sections_ns) {
       const std::string name = cell(place, kind, section_ns, g.usual_threads);
-      row.push_back(duration(measured.of(name, "wall")) + "; " + duration(measured.of(name, "user").median()) + " + " + duration(measured.of(name, "system").median()));
+      row.push_back(duration(measured.of(name, "wall")) + "; " + duration(measured.of(name, "user").median()) + " + " +
+                    duration(measured.of(name, "system").median()));
     }
     table.rows.push_back(std::move(row));
   }
@@ -221,7 +228,11 @@ Table by_length(const Settings& settings, const Measurements& measured, const Pl
 
 Table by_threads(const Settings& settings, const Measurements& measured, const Place& place) {
   const Grid g = grid(settings);
-  Table table{"threads-" + place.name, length(g.usual_ns) + " inside, on " + place.title + ": wall time for one section, by threads; sections of the luckiest thread to an equal share", {"lock"}, {}};
+  Table table{"threads-" + place.name,
+              length(g.usual_ns) + " inside, on " + place.title +
+                  ": wall time for one section, by threads; sections of the luckiest thread to an equal share",
+              {"lock"},
+              {}};
   for (const unsigned threads : g.threads) table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
   table.columns.push_back("luckiest of " + std::to_string(g.threads.back()));
   for (const Kind& kind : kinds) {
@@ -242,7 +253,8 @@ Table map_of_winners(const Settings& settings, const Measurements& measured, con
     std::vector<std::string> row{length(section_ns)};
     for (const unsigned threads : g.threads) {
       const auto wall = [&](const Kind& kind) { return measured.of(cell(place, kind, section_ns, threads), "wall").median(); };
-      const Kind* best = &*std::min_element(std::begin(kinds), std::end(kinds), [&](const Kind& a, const Kind& b) { return wall(a) < wall(b); });
+      const Kind* best =
+          &*std::min_element(std::begin(kinds), std::end(kinds), [&](const Kind& a, const Kind& b) { return wall(a) < wall(b); });
       row.push_back(std::string(best->label) + " x " + number(wall(kinds[0]) / wall(*best)));
     }
     table.rows.push_back(std::move(row));
@@ -252,8 +264,13 @@ Table map_of_winners(const Settings& settings, const Measurements& measured, con
 
 Plot crossover(const Settings& settings, const Measurements& measured, const Place& place) {
   const Grid g = grid(settings);
-  Plot plot{"crossover-" + place.name, std::to_string(g.usual_threads) + " threads on " + place.title + ": throughput to that of std::mutex (0 ns is drawn at 10 ns)",
-            "work inside the section (ns)", "sections per second, std::mutex = 1", true, true, {}};
+  Plot plot{"crossover-" + place.name,
+            std::to_string(g.usual_threads) + " threads on " + place.title + ": throughput to that of std::mutex (0 ns is drawn at 10 ns)",
+            "work inside the section (ns)",
+            "sections per second, std::mutex = 1",
+            true,
+            true,
+            {}};
   for (const Kind& kind : kinds) {
     Series series{kind.label, {}};
     for (const long section_ns : g.sections_ns) {
@@ -268,7 +285,13 @@ Plot crossover(const Settings& settings, const Measurements& measured, const Pla
 
 Plot cpu_cost(const Settings& settings, const Measurements& measured, const Place& place) {
   const Grid g = grid(settings);
-  Plot plot{"cpu-" + place.name, length(g.usual_ns) + " inside, on " + place.title + ": CPU time for one section", "threads", "user + system time (us)", true, true, {}};
+  Plot plot{"cpu-" + place.name,
+            length(g.usual_ns) + " inside, on " + place.title + ": CPU time for one section",
+            "threads",
+            "user + system time (us)",
+            true,
+            true,
+            {}};
   for (const Kind& kind : kinds) {
     Series series{kind.label, {}};
     for (const unsigned threads : g.threads) {
@@ -309,15 +332,18 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   }
 }
 
-const Add add(5, {.name = "locks",
-                  .title = "5. Locks: which one, for which section and how many threads?",
-                  .asked = "A critical section of nothing to 100 us, 1 to 64 threads, on one CPU and on two: does a spinlock or a mutex waste less?",
-                  .measured = "Threads are pinned to one CPU or two. Each holds the lock for work of the given length, then works as long (at least 100 ns) without "
-                              "it, over and over, for a fixed time; for table E until a fixed amount is done. The work counts steps, not time. Inside, a plain "
-                              "counter and a mark of who is there show whether the lock excludes. User and system time are getrusage's; the kernel tells one "
-                              "from the other by sampling, 250 times a second or so, so trust their sum in short runs.",
-                  .prepare = prepare,
-                  .report = report});
+const Add add(
+    5,
+    {.name = "locks",
+     .title = "5. Locks: which one, for which section and how many threads?",
+     .asked = "A critical section of nothing to 100 us, 1 to 64 threads, on one CPU and on two: does a spinlock or a mutex waste less?",
+     .measured =
+         "Threads are pinned to one CPU or two. Each holds the lock for work of the given length, then works as long (at least 100 ns) "
+         "without it, over and over, for a fixed time; for table E until a fixed amount is done. The work counts steps, not time. Inside, "
+         "a plain counter and a mark of who is there show whether the lock excludes. User and system time are getrusage's; the kernel "
+         "tells one from the other by sampling, 250 times a second or so, so trust their sum in short runs.",
+     .prepare = prepare,
+     .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

@@ -44,12 +44,13 @@ std::string refusal(Scheduling scheduling) {
   const int ordinary = getpriority(PRIO_PROCESS, 0);
   std::thread([&] { error = take_priority(scheduling, scheduling == Scheduling::nice ? low : starter, ordinary); }).join();
   if (error == 0) return {};
-  return std::string(scheduling == Scheduling::real_time ? "SCHED_FIFO was refused: " : "going down to nice 19 and back was refused: ") + std::strerror(error);
+  return std::string(scheduling == Scheduling::real_time ? "SCHED_FIFO was refused: " : "going down to nice 19 and back was refused: ") +
+         std::strerror(error);
 }
 
 struct Trial {
-  double acquire_s = -1;         // from the low one having the lock to the high one having it; below 0: gave up
-  bool before_middle = false;    // the high one had the lock before the middle one was done
+  double acquire_s = -1;       // from the low one having the lock to the high one having it; below 0: gave up
+  bool before_middle = false;  // the high one had the lock before the middle one was done
   bool excluded = true;
 };
 
@@ -67,7 +68,7 @@ class Semaphore {
   sem_t semaphore_;
 };
 
-constexpr double section_s = 1e-3, middle_s = 30e-3, patience_s = 60e-3;
+constexpr double section_s = 5e-3, middle_s = 40e-3, patience_s = 100e-3;  // a section longer than a slice of the scheduler
 unsigned trials(const Settings& settings) { return settings.quick ? 3 : 10; }
 
 // A spinlock whose waiter gives up some time: on its CPU a spinning real-time thread would let nobody else run, ever.
@@ -202,8 +203,11 @@ void prepare(const Settings& settings) {
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const unsigned count_of_trials = trials(settings);
-  Table table{"acquire", "From the low thread having the lock to the high one having it: the low one works " + duration(section_s) + " inside, the middle one " + duration(middle_s),
-              {"priorities, lock", "median", "longest", "acquired", "before the middle one was done"}, {}};
+  Table table{"acquire",
+              "From the low thread having the lock to the high one having it: the low one works " + duration(section_s) +
+                  " inside, the middle one " + duration(middle_s),
+              {"priorities, lock", "median", "longest", "acquired", "before the middle one was done"},
+              {}};
   for (const Scheduling scheduling : {Scheduling::real_time, Scheduling::nice})
     if (const std::string refused = refusal(scheduling); !refused.empty()) out.notes.push_back(refused + "; its rows are missing");
   for (const Variant& variant : variants) {
@@ -217,24 +221,26 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
     };
     const bool never = total("acquired") == 0;
     const auto of_all = [&](const char* what) { return number(total(what)) + " of " + number(all); };
-    table.rows.push_back({variant.label, never ? "gave up after " + duration(patience_s) : duration(sample("acquire")), never ? "-" : duration(sample("worst").high()),
-                          of_all("acquired"), of_all("before_middle")});
+    table.rows.push_back({variant.label, never ? "gave up after " + duration(patience_s) : duration(sample("acquire")),
+                          never ? "-" : duration(sample("worst").high()), of_all("acquired"), of_all("before_middle")});
     out.check(std::string(variant.label) + ": nobody else inside", total("not_excluded") == 0, number(total("not_excluded")) + " times");
     if (variant.run != run_trial<PatientSpinlock>)
       out.check(std::string(variant.label) + ": acquired in the end", total("acquired") == all, of_all("acquired"));
     if (variant.lends)
-      out.check(std::string(variant.label) + ": the high one has the lock before the middle one is done", total("before_middle") == all, of_all("before_middle"));
+      out.check(std::string(variant.label) + ": the high one has the lock before the middle one is done", total("before_middle") == all,
+                of_all("before_middle"));
   }
   out.tables.push_back(std::move(table));
 }
 
 const Add add(5.2, {.name = "priority",
                     .title = "5. Priority: an urgent thread waits for a lock that an unimportant one holds",
-                    .asked = "Three threads on one CPU: the low one holds the lock, the high one wants it, the middle one keeps the CPU busy. How long does the high "
-                             "one wait, with and without lending its priority to the holder?",
-                    .measured = "The starter lets the low thread take the lock; from then on the time counts. It wakes the high one and the middle one. Real-time priorities where the system "
-                                "permits them; else, and also, the low thread at nice 19. Boosting is what the library of the write-up did: the holder has an ordinary "
-                                "priority while it holds the lock.",
+                    .asked = "Three threads on one CPU: the low one holds the lock, the high one wants it, the middle one keeps the CPU "
+                             "busy. How long does the high one wait, with and without lending its priority to the holder?",
+                    .measured = "The starter lets the low thread take the lock; from then on the time counts. It then wakes the high one and "
+                                "the middle one. Real-time priorities where the system permits them; else, and also, the low thread at "
+                                "nice 19. Boosting is what the library of the write-up did: the holder has an ordinary priority while it "
+                                "holds the lock.",
                     .prepare = prepare,
                     .report = report});
 
