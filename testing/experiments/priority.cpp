@@ -25,27 +25,28 @@ constexpr int fifo_priority[] = {1, 2, 3, 4};  // of SCHED_FIFO
 enum class Scheduling { real_time, nice };
 
 // Puts the calling thread in its place; an errno where that is refused.
-int take_priority(Scheduling scheduling, Who who, int ordinary) {
+int take_priority(Scheduling scheduling, Who who) {
   if (scheduling == Scheduling::real_time) {
     sched_param parameters{};
     parameters.sched_priority = fifo_priority[who];
     return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters);
   }
-  if (who != low) return 0;
-  return setpriority(PRIO_PROCESS, id_t(gettid()), 19) == 0 && setpriority(PRIO_PROCESS, id_t(gettid()), ordinary) == 0 &&
-                 setpriority(PRIO_PROCESS, id_t(gettid()), 19) == 0
-             ? 0
-             : errno;
+  return who != low || setpriority(PRIO_PROCESS, id_t(gettid()), 19) == 0 ? 0 : errno;
 }
 
-// Empty where threads may have these priorities; else what was refused, and why.
-std::string refusal(Scheduling scheduling) {
+// Empty where threads may be scheduled so, and with `boost` may leave nice 19 again; else what was refused, and why.
+std::string refusal(Scheduling scheduling, bool boost) {
   int error = 0;
   const int ordinary = getpriority(PRIO_PROCESS, 0);
-  std::thread([&] { error = take_priority(scheduling, scheduling == Scheduling::nice ? low : starter, ordinary); }).join();
+  std::thread([&] {
+    error = take_priority(scheduling, scheduling == Scheduling::nice ? low : starter);
+    if (error == 0 && boost && setpriority(PRIO_PROCESS, id_t(gettid()), ordinary) != 0) error = errno;
+  }).join();
   if (error == 0) return {};
-  return std::string(scheduling == Scheduling::real_time ? "SCHED_FIFO was refused: " : "going down to nice 19 and back was refused: ") +
-         std::strerror(error);
+  return std::string(scheduling == Scheduling::real_time ? "SCHED_FIFO"
+                     : boost                             ? "coming back from nice 19"
+                                                         : "nice 19") +
+         " was refused: " + std::strerror(error);
 }
 
 struct Trial {
@@ -108,7 +109,7 @@ Trial run_trial(Scheduling scheduling, bool boost) {
   const auto enter = [&] { trial.excluded &= inside.fetch_add(1) == 0; };
   const auto place = [&](Who who) {
     pin_thread({usable_cpus().front()});
-    ENSURE(take_priority(scheduling, who, ordinary) == 0);
+    ENSURE(take_priority(scheduling, who) == 0);
   };
   std::thread starting([&] {
     place(starter);
@@ -176,28 +177,25 @@ const Variant variants[] = {
 std::string cell(const Variant& variant) { return std::string("priority/") + variant.name; }
 
 void prepare(const Settings& settings) {
-  for (const Scheduling scheduling : {Scheduling::real_time, Scheduling::nice}) {
-    if (!refusal(scheduling).empty()) continue;
-    for (const Variant& variant : variants) {
-      if (variant.scheduling != scheduling) continue;
-      measure(cell(variant), [&variant, count = trials(settings)](Counters& counters) {
-        Sample acquired;
-        double before_middle = 0, not_excluded = 0;
-        const double begin_s = now_s();
-        for (unsigned i = 0; i < count; ++i) {
-          const Trial trial = variant.run(variant.scheduling, variant.boost);
-          if (trial.acquire_s >= 0) acquired.values.push_back(trial.acquire_s);
-          before_middle += trial.before_middle;
-          not_excluded += !trial.excluded;
-        }
-        counters["acquired"] = double(acquired.values.size());
-        counters["acquire"] = acquired.values.empty() ? 0 : acquired.median();
-        counters["worst"] = acquired.values.empty() ? 0 : acquired.high();
-        counters["before_middle"] = before_middle;
-        counters["not_excluded"] = not_excluded;
-        return now_s() - begin_s;
-      });
-    }
+  for (const Variant& variant : variants) {
+    if (!refusal(variant.scheduling, variant.boost).empty()) continue;
+    measure(cell(variant), [&variant, count = trials(settings)](Counters& counters) {
+      Sample acquired;
+      double before_middle = 0, not_excluded = 0;
+      const double begin_s = now_s();
+      for (unsigned i = 0; i < count; ++i) {
+        const Trial trial = variant.run(variant.scheduling, variant.boost);
+        if (trial.acquire_s >= 0) acquired.values.push_back(trial.acquire_s);
+        before_middle += trial.before_middle;
+        not_excluded += !trial.excluded;
+      }
+      counters["acquired"] = double(acquired.values.size());
+      counters["acquire"] = acquired.values.empty() ? 0 : acquired.median();
+      counters["worst"] = acquired.values.empty() ? 0 : acquired.high();
+      counters["before_middle"] = before_middle;
+      counters["not_excluded"] = not_excluded;
+      return now_s() - begin_s;
+    });
   }
 }
 
@@ -208,10 +206,11 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
                   " inside, the middle one " + duration(middle_s),
               {"priorities, lock", "median", "longest", "acquired", "before the middle one was done"},
               {}};
-  for (const Scheduling scheduling : {Scheduling::real_time, Scheduling::nice})
-    if (const std::string refused = refusal(scheduling); !refused.empty()) out.notes.push_back(refused + "; its rows are missing");
   for (const Variant& variant : variants) {
-    if (!measured.has(cell(variant))) continue;
+    if (const std::string refused = refusal(variant.scheduling, variant.boost); !refused.empty()) {
+      out.notes.push_back(std::string(variant.label) + ": " + refused);
+      continue;
+    }
     const auto sample = [&](const char* what) -> const Sample& { return measured.of(cell(variant), what); };
     const double all = double(count_of_trials) * double(sample("acquired").values.size());
     const auto total = [&](const char* what) {
@@ -233,16 +232,17 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   out.tables.push_back(std::move(table));
 }
 
-const Add add(5.2, {.name = "priority",
-                    .title = "5. Priority: an urgent thread waits for a lock that an unimportant one holds",
-                    .asked = "Three threads on one CPU: the low one holds the lock, the high one wants it, the middle one keeps the CPU "
-                             "busy. How long does the high one wait, with and without lending its priority to the holder?",
-                    .measured = "The starter lets the low thread take the lock; from then on the time counts. It then wakes the high one and "
-                                "the middle one. Real-time priorities where the system permits them; else, and also, the low thread at "
-                                "nice 19. Boosting is what the library of the write-up did: the holder has an ordinary priority while it "
-                                "holds the lock.",
-                    .prepare = prepare,
-                    .report = report});
+const Add add(5.2,
+              {.name = "priority",
+               .title = "5. Priority: an urgent thread waits for a lock that an unimportant one holds",
+               .asked = "Three threads on one CPU: the low one holds the lock, the high one wants it, the middle one keeps the CPU busy. "
+                        "How long does the high one wait, with and without lending its priority to the holder?",
+               .measured = "The starter lets the low thread take the lock; from then on the time counts. It then wakes the high one and "
+                           "the middle one. Real-time priorities where the system permits them; else, and also, the low thread at nice "
+                           "19. Boosting is what the library of the write-up did: the holder has an ordinary priority while it holds the "
+                           "lock.",
+               .prepare = prepare,
+               .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments
