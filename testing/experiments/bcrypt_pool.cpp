@@ -27,7 +27,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.01, 3'600.0))
       ->capture_default_str();
   app.add_option("-k,--cost", plan.cost, "bcrypt's: 2^cost rounds")->check(CLI::Range(4, 20))->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   plan.pool = mechanism == "pool";
   try {
     const HashingResult result = run_hashing(plan);
