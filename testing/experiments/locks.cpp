@@ -60,7 +60,7 @@ Result run(const Plan& plan) {
   std::vector<std::thread> threads;
   for (unsigned thread = 0; thread < plan.threads; ++thread)
     threads.emplace_back([&, thread] {
-      pin_thread(plan.cpus);
+      pin_thread({plan.cpus[thread % plan.cpus.size()]});
       start.arrive_and_wait();
       long mine = 0;
       while (!over.load(std::memory_order_relaxed) && (plan.sections == 0 || mine < plan.sections) && lock.lock(over)) {
@@ -266,10 +266,9 @@ Table map_of_winners(const Settings& settings, const Measurements& measured, con
   return table;
 }
 
-Plot crossover(const Settings& settings, const Measurements& measured, const Place& place) {
-  const Grid g = grid(settings);
-  Plot plot{"crossover-" + place.name,
-            std::to_string(g.usual_threads) + " threads on " + place.title + ": throughput to that of std::mutex (0 ns is drawn at 10 ns)",
+Plot crossover(const Settings& settings, const Measurements& measured, const Place& place, unsigned threads) {
+  Plot plot{"crossover-" + place.name + "-" + std::to_string(threads),
+            std::to_string(threads) + " threads on " + place.title + ": throughput to that of std::mutex (0 ns is drawn at 10 ns)",
             "work inside the section (ns)",
             "sections per second, std::mutex = 1",
             true,
@@ -277,9 +276,9 @@ Plot crossover(const Settings& settings, const Measurements& measured, const Pla
             {}};
   for (const Kind& kind : kinds) {
     Series series{kind.label, {}};
-    for (const long section_ns : g.sections_ns) {
-      const double mutex_s = measured.of(cell(place, kinds[0], section_ns, g.usual_threads), "wall").median();
-      const Sample& wall = measured.of(cell(place, kind, section_ns, g.usual_threads), "wall");
+    for (const long section_ns : grid(settings).sections_ns) {
+      const double mutex_s = measured.of(cell(place, kinds[0], section_ns, threads), "wall").median();
+      const Sample& wall = measured.of(cell(place, kind, section_ns, threads), "wall");
       series.points.push_back({std::max(10.0, double(section_ns)), mutex_s / wall.median(), mutex_s / wall.high(), mutex_s / wall.low()});
     }
     plot.series.push_back(std::move(series));
@@ -312,7 +311,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   out.tables.push_back(table_e(settings, measured));
   for (const Place& place : places()) {
     out.tables.push_back(by_length(settings, measured, place));
-    out.plots.push_back(crossover(settings, measured, place));
+    for (const unsigned threads : {2u, 16u}) out.plots.push_back(crossover(settings, measured, place, threads));  // of every grid
   }
   for (const Place& place : places()) {
     out.tables.push_back(map_of_winners(settings, measured, place));
@@ -342,10 +341,10 @@ const Add add(
      .title = "5. Locks: which one, for which section and how many threads?",
      .asked = "A critical section of nothing to 100 us, 1 to 64 threads, on one CPU and on two: does a spinlock or a mutex waste less?",
      .measured =
-         "Threads are pinned to one CPU or two. Each holds the lock for work of the given length, then works as long (at least 100 ns) "
-         "without it, over and over, for a fixed time; for table E until a fixed amount is done. The work counts steps, not time. Inside, "
-         "a plain counter and a mark of who is there show whether the lock excludes. User and system time are getrusage's; the kernel "
-         "tells one from the other by sampling, 250 times a second or so, so trust their sum in short runs.",
+         "Threads are pinned to one CPU, or half of them to each of two. Each holds the lock for work of the given length, then works as "
+         "long (at least 100 ns) without it, over and over, for a fixed time; for table E until a fixed amount is done. The work counts "
+         "steps, not time. Inside, a plain counter and a mark of who is there show whether the lock excludes. User and system time are "
+         "getrusage's; the kernel tells one from the other by sampling, 250 times a second or so, so trust their sum in short runs.",
      .prepare = prepare,
      .report = report});
 
