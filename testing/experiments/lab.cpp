@@ -39,8 +39,8 @@ std::vector<Experiment>& experiments() {
   return all;
 }
 
-Add::Add(int place, Experiment experiment) {
-  static std::vector<int> places;  // of experiments(), ascending
+Add::Add(double place, Experiment experiment) {
+  static std::vector<double> places;  // of experiments(), ascending
   const auto at = std::upper_bound(places.begin(), places.end(), place) - places.begin();
   places.insert(places.begin() + at, place);
   experiments().insert(experiments().begin() + at, std::move(experiment));
@@ -176,5 +176,11 @@ std::string percent(const Sample& share) {
 }
 
 Point point(double x, const Sample& sample) { return {x, sample.median(), sample.low(), sample.high()}; }
+
+void measure_times(unsigned repetitions, const std::string& name, std::function<double(Counters&)> once) {
+  benchmark::RegisterBenchmark(name.c_str(), [once = std::move(once)](benchmark::State& state) {
+    for (auto _ : state) state.SetIterationTime(once(state.counters));
+  })->UseManualTime()->Iterations(1)->Repetitions(int(repetitions))->Unit(benchmark::kSecond);
+}
 
 }  // namespace exchange::experiments

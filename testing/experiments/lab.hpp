@@ -93,7 +93,7 @@ struct Experiment {
 // All experiments in the order of the page; each file adds its own at start-up with a global of this kind.
 std::vector<Experiment>& experiments();
 struct Add {
-  Add(int place, Experiment experiment);
+  Add(double place, Experiment experiment);
 };
 
 // Registers one measurement: `once` does the work one time and returns the seconds that count. It may set counters.
@@ -141,5 +141,8 @@ struct RaceReport {
   std::string refused;  // why the sanitizer could not run here, else empty
 };
 RaceReport race_report(const std::vector<std::string>& command, std::size_t frames_max = 1);
+
+// As measure(), but so many times however often the others are repeated: for what takes long.
+void measure_times(unsigned repetitions, const std::string& name, std::function<double(Counters&)> once);
 
 }  // namespace exchange::experiments

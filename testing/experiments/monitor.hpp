@@ -1,0 +1,115 @@
+#pragma once
+// A monitor as Hoare defined it: signal() hands the monitor over to the thread that has waited longest for that condition, at once,
+// so that it finds the condition as the signaller left it. The signaller goes on when the monitor is next left. Threads enter first
+// come, first served. Any thread; of each thread at most one call waits.
+
+#include <semaphore.h>
+
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace exchange::experiments {
+
+class HoareMonitor {
+  // What a thread sleeps on until the monitor is its own.
+  class Turn {
+   public:
+    Turn() { sem_init(&given_, 0, 0); }
+    ~Turn() { sem_destroy(&given_); }
+    void give() { sem_post(&given_); }
+    void await() {
+      while (sem_wait(&given_) != 0) {  // a signal came in between
+      }
+    }
+
+   private:
+    sem_t given_;
+  };
+  static Turn& own_turn() {
+    static thread_local Turn turn;
+    return turn;
+  }
+
+ public:
+  void enter() {
+    Turn* turn = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!occupied_) {
+        occupied_ = true;
+        return;
+      }
+      turn = &own_turn();
+      entering_.push_back(turn);
+    }
+    turn->await();
+  }
+  // Hands over to a signaller, the latest first; else to who came first.
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    pass_on();
+  }
+
+  // Inside the monitor only.
+  class Condition {
+   public:
+    explicit Condition(HoareMonitor& monitor) : monitor_(monitor) {}
+    bool awaited() const { return !waiting_.empty(); }
+    // Leaves the monitor, and is inside again when this returns.
+    void wait() {
+      Turn& turn = own_turn();
+      waiting_.push_back(&turn);
+      monitor_.leave();
+      turn.await();
+    }
+    // Nothing where nobody waits. Else somebody else has been inside when this returns.
+    void signal() {
+      if (waiting_.empty()) return;
+      Turn& turn = own_turn();
+      {
+        const std::lock_guard lock(monitor_.mutex_);
+        monitor_.signallers_.push_back(&turn);
+        pop_front().give();
+      }
+      turn.await();
+    }
+    // signal() and leave() in one, where nothing remains to be done: the signaller need not come back.
+    void signal_and_leave() {
+      if (waiting_.empty()) return monitor_.leave();
+      pop_front().give();
+    }
+
+   private:
+    Turn& pop_front() {
+      Turn& turn = *waiting_.front();
+      waiting_.pop_front();
+      return turn;
+    }
+
+    HoareMonitor& monitor_;
+    std::deque<Turn*> waiting_;  // changed by who is inside only
+  };
+
+ private:
+  void pass_on() {
+    if (!signallers_.empty()) {
+      Turn* const turn = signallers_.back();
+      signallers_.pop_back();
+      turn->give();
+    } else if (!entering_.empty()) {
+      Turn* const turn = entering_.front();
+      entering_.pop_front();
+      turn->give();
+    } else {
+      occupied_ = false;
+    }
+  }
+
+  std::mutex mutex_;  // of what follows; held for moments
+  bool occupied_ = false;
+  std::vector<Turn*> signallers_;
+  std::deque<Turn*> entering_;
+};
+
+}  // namespace exchange::experiments
