@@ -13,6 +13,7 @@
 
 #include "client/ask.hpp"
 #include "client/audit_input.hpp"
+#include "client/command_line.hpp"
 #include "client/compare.hpp"
 #include "client/csv.hpp"
 #include "client/fleet.hpp"
@@ -25,21 +26,6 @@
 using namespace exchange::loadgen;
 
 namespace {
-
-StopFlag stop_flag{false};
-
-void stop_on_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop_flag = true; };
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-}
-
-// Accounts of two runs against one store must not be the same.
-std::string prefix_from_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
 
 std::string time_of_day() {
   const std::time_t now = std::time(nullptr);
@@ -73,7 +59,7 @@ std::string describe_server(const Options& options, const LocalServer* server) {
 // Creates the accounts and shares that the workload needs, before anything is measured.
 void set_up(const Options& options, const Workload& workload, const Address& address) {
   for (const SetupRequest& request : setup_requests(workload)) {
-    const std::string reply = ask(address, request.document, options.load.timeout_s, stop_flag);
+    const std::string reply = ask(address, request.document, options.load.timeout_s, stop_flag());
     if (!options.load.check_replies) continue;
     ReplyElements elements(reply);
     ReplyElement element;
@@ -90,7 +76,7 @@ void set_up(const Options& options, const Workload& workload, const Address& add
 class Bench {
  public:
   explicit Bench(const Options& options) : options_(options), progress_(form(options)) {
-    if (!options.connect_to) server_ = std::make_unique<LocalServer>(options.local_server, stop_flag);
+    if (!options.connect_to) server_ = std::make_unique<LocalServer>(options.local_server, stop_flag());
     if (!options.client_cpus.empty()) pin_to(options.client_cpus);
     address_ = resolve(server_ ? server_->address() : *options.connect_to);
   }
@@ -100,7 +86,7 @@ class Bench {
     set_up(options_, workload, address_);
     StageReading before;
     const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid, options_.database_pid, [&] { before = stages_now(); }};
-    RunResult result = run_load(load, workload, address_, watched, stop_flag, [this](const Second& second, const Counts& so_far, double share) {
+    RunResult result = run_load(load, workload, address_, watched, stop_flag(), [this](const Second& second, const Counts& so_far, double share) {
       progress_.show(second, so_far, share);
       return !server_ || server_->running();
     });
@@ -119,7 +105,7 @@ class Bench {
     AuditResult audited;
     try {
       audited = audit(audit_input(workload, std::move(result.history)),
-                      [this](std::string_view document) { return ask(address_, document, options_.load.timeout_s, stop_flag); });
+                      [this](std::string_view document) { return ask(address_, document, options_.load.timeout_s, stop_flag()); });
       if (created > new_accounts_audited_max)
         audited.not_checked += "Of " + std::to_string(created) + " new accounts some, evenly chosen, were checked, " +
                                std::to_string(audited.accounts) + " accounts in all.";
@@ -150,7 +136,7 @@ class Bench {
       one_run();
       load.duration_s = duration_s;
       find_capacity(last.requests_per_s() / 2, [&](double rate) {
-        if (stop_flag) throw Interrupted();
+        if (stop_flag()) throw Interrupted();
         WorkloadOptions fresh = options_.workload;
         char number[8];
         std::snprintf(number, sizeof number, "%03zu", capacity.tries.size());
@@ -280,7 +266,7 @@ int run(Options options) {
                       .bottleneck = capacity ? capacity->client_bottleneck() : bench.bottleneck(result, options.load)};
   int code = report.all_well() ? exit_ok : exit_wrong;
   if (!write_reports(options, report)) code = exit_usage;
-  if (stop_flag) code = exit_interrupted;
+  if (stop_flag()) code = exit_interrupted;
   if (result.counts.answered == 0 && result.counts.errors[std::size_t(ErrorClass::refused)] > 0) code = exit_unreachable;
   std::fflush(stdout);
   if (const std::string problem = bench.stop_server(); !problem.empty()) {

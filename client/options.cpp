@@ -10,6 +10,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "client/command_line.hpp"
+
 namespace exchange::loadgen {
 namespace {
 
@@ -17,21 +19,6 @@ const std::map<std::string, WorkloadKind> workload_kinds{
     {"create", WorkloadKind::create}, {"transactions", WorkloadKind::transactions}, {"mix", WorkloadKind::mix}, {"reads", WorkloadKind::reads}};
 const std::map<std::string, ConnectionUse> connection_uses{
     {"persistent", ConnectionUse::persistent}, {"per-request", ConnectionUse::per_request}};
-
-// A validator that takes what `parse` takes.
-template <class Parse>
-CLI::Validator accepted_by(Parse parse) {
-  return CLI::Validator(
-      [parse](const std::string& text) -> std::string {
-        try {
-          parse(text);
-          return {};
-        } catch (const std::invalid_argument& error) {
-          return error.what();
-        }
-      },
-      "");
-}
 
 std::string check_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');

@@ -1,53 +1,18 @@
 // Bots that keep a few symbols trading, so that there is something to see. Start reading here; then trading_floor.hpp, market.hpp.
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <random>
 
 #include "client/bots/trading_floor.hpp"
+#include "client/command_line.hpp"
 #include "client/options.hpp"
 
 using namespace exchange;
 using namespace exchange::bots;
 
-namespace {
-
-loadgen::StopFlag stop_flag{false};
-
-void stop_on_signals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop_flag = true; };
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-}
-
-// Accounts of two runs against one store must not be the same.
-std::string prefix_from_clock() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
-
-// Makes a function that throws std::invalid_argument a check of an option.
-template <class Parse>
-CLI::Validator accepted_by(Parse parse) {
-  return CLI::Validator(
-      [parse](const std::string& text) -> std::string {
-        try {
-          parse(text);
-          return {};
-        } catch (const std::invalid_argument& error) {
-          return error.what();
-        }
-      },
-      "");
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
-  FloorOptions options{.connect_to = "127.0.0.1:12345", .account_prefix = prefix_from_clock(), .seed = std::random_device()()};
+  FloorOptions options{.connect_to = "127.0.0.1:12345", .account_prefix = loadgen::prefix_from_clock(), .seed = std::random_device()()};
   std::string symbols = "SPY=580,QQQ=500,IWM=225,GLD=245", duration;
 
   CLI::App app("Bots that keep a few symbols of an exchange trading: market makers that quote round a price walking at random, and\n"
@@ -56,13 +21,13 @@ int main(int argc, char** argv) {
   app.add_option("--connect", options.connect_to, "HOST:PORT of the exchange")->capture_default_str();
   app.add_option("--symbols", symbols, "what to trade, as NAME or NAME=PRICE; without a price 100")
       ->capture_default_str()
-      ->check(accepted_by([](const std::string& text) { parse_symbol_list(text); }));
+      ->check(loadgen::accepted_by([](const std::string& text) { parse_symbol_list(text); }));
   app.add_option("--rate", options.requests_per_s, "requests per second, all symbols together")->capture_default_str()->check(CLI::Range(0.01, 10'000.0));
   app.add_option("--seed", options.seed, "of all chances; drawn where it is not given");
   app.add_option("-d,--duration", duration, "how long to trade: 10, 500ms, 2m; for ever where it is not given")
-      ->check(accepted_by([](const std::string& text) { loadgen::parse_duration(text); }));
+      ->check(loadgen::accepted_by([](const std::string& text) { loadgen::parse_duration(text); }));
   app.add_option("--account-prefix", options.account_prefix, "digits that the account ids start with; the time where it is not given")
-      ->check(accepted_by([](const std::string& text) {
+      ->check(loadgen::accepted_by([](const std::string& text) {
         if (!parse_account_id(text) || text.size() > 24) throw std::invalid_argument("must be 1 to 24 digits");
       }));
   try {
@@ -73,9 +38,9 @@ int main(int argc, char** argv) {
   options.symbols = parse_symbol_list(symbols);
   if (!duration.empty()) options.duration_s = loadgen::parse_duration(duration);
 
-  stop_on_signals();
+  loadgen::stop_on_signals();
   std::fprintf(stderr, "demo-bots: %s, --seed %llu\n", symbols.c_str(), static_cast<unsigned long long>(options.seed));
-  TradingFloor floor(std::move(options), stop_flag);
+  TradingFloor floor(std::move(options), loadgen::stop_flag());
   floor.run();
   std::printf("%s\n", floor.summary().c_str());
   return 0;

@@ -5,16 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "client/ask.hpp"
 #include "client/bots/wire.hpp"
-#include "client/reply.hpp"
-#include "client/workload.hpp"
 
 namespace exchange::bots {
 namespace {
 
 using loadgen::Interrupted;
 using loadgen::StopFlag;
-using loadgen::Unreachable;
 using std::chrono::milliseconds;
 
 constexpr double reply_timeout_s = 3;
@@ -23,17 +21,6 @@ constexpr auto pause_min = milliseconds(100), pause_max = milliseconds(5'000);  
 constexpr unsigned misfortunes_borne = 8;                                        // then a market that is refused all it asks rests
 constexpr auto rest_min = milliseconds(250), rest_max = milliseconds(60'000);
 constexpr auto wind_up_max = milliseconds(3'000);                               // whoever stops us does not wait for long
-
-// Sends one document on a connection of its own; returns the reply's, empty where what came is none.
-std::string round_trip(const loadgen::Address& server, const std::string& document, double timeout_s, const StopFlag& stop) {
-  std::size_t scanned = 0;
-  loadgen::ReplyEnd end{};
-  const std::string reply = loadgen::round_trip(server, loadgen::framed(document), timeout_s, stop, [&](std::string_view bytes) {
-    end = loadgen::find_reply(bytes, scanned);
-    return end.state != loadgen::ReplyEnd::State::incomplete;
-  });
-  return end.state == loadgen::ReplyEnd::State::complete ? reply.substr(end.begin, end.end - end.begin) : std::string();
-}
 
 }  // namespace
 
@@ -72,11 +59,11 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands, dou
   ++requests_;
   std::string why = "its reply makes no sense";
   try {
-    if (const auto answers = read_answers(round_trip(*server_, document_of(commands), timeout_s, never), commands)) {
+    if (const auto answers = read_answers(loadgen::ask(*server_, document_of(commands), timeout_s, never), commands)) {
       market.answered(*answers);
       return true;
     }
-  } catch (const Unreachable& error) {
+  } catch (const std::runtime_error& error) {  // away, or no exchange
     why = error.what();
   }
   market.lost();
@@ -91,15 +78,14 @@ void TradingFloor::await_server() {
   auto pause = std::chrono::duration_cast<Clock::duration>(pause_min);
   std::string said;
   while (!over()) {
-    std::string why = "its reply makes no sense";
+    std::string why;
     try {
       const loadgen::Address server = loadgen::resolve(options_.connect_to);
-      if (!round_trip(server, "<transactions id=\"0\"><query id=\"1\"/></transactions>", reply_timeout_s, stop_).empty()) {
-        server_ = server;
-        std::fprintf(stderr, "demo-bots: trading at %s\n", options_.connect_to.c_str());
-        return;
-      }
-    } catch (const Unreachable& error) {
+      loadgen::ask(server, "<transactions id=\"0\"><query id=\"1\"/></transactions>", reply_timeout_s, stop_);
+      server_ = server;
+      std::fprintf(stderr, "demo-bots: trading at %s\n", options_.connect_to.c_str());
+      return;
+    } catch (const std::runtime_error& error) {  // away, or no exchange
       why = error.what();
     } catch (const Interrupted&) {
       return;

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "system/folder.hpp"
 #include "system/server_process.hpp"
 
 using namespace exchange::testing;
@@ -22,23 +23,6 @@ using namespace exchange::testing;
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "bots-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  fs::path path;
-};
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 class Bots {
  public:

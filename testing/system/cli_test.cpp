@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "system/folder.hpp"
 #include "system/server_process.hpp"
 
 using namespace exchange::testing;
@@ -26,23 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string binary() { return (fs::read_symlink("/proc/self/exe").parent_path() / "exchange-cli").string(); }
-
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "cli-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  fs::path path;
-};
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 struct Ran {
   int status;

@@ -16,6 +16,7 @@
 
 #include "catch.hpp"
 #include "system/edited_server.hpp"
+#include "system/folder.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -24,23 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-struct Folder {
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "loadgen-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(const std::string& name) const { return (path / name).string(); }
-  fs::path path;
-};
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 struct Ran {
   int status;
