@@ -32,41 +32,27 @@ inline Sums sums_of(const PlainMap& map) {
   return sums;
 }
 
-class MutexMap {
+// One lock for the whole map; who only reads may take it in another way.
+template <class Mutex, class ReadLock>
+class LockedMap {
  public:
-  explicit MutexMap(unsigned) {}
+  explicit LockedMap(unsigned) {}
   void add(unsigned, long key) {
     const std::lock_guard lock(mutex_);
     ++map_[key];
   }
   long get(unsigned, long key) {
-    const std::lock_guard lock(mutex_);
+    const ReadLock lock(mutex_);
     return value_in(map_, key);
   }
   Sums sums() { return sums_of(map_); }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   PlainMap map_;
 };
-
-class SharedMutexMap {
- public:
-  explicit SharedMutexMap(unsigned) {}
-  void add(unsigned, long key) {
-    const std::lock_guard lock(mutex_);
-    ++map_[key];
-  }
-  long get(unsigned, long key) {
-    const std::shared_lock lock(mutex_);
-    return value_in(map_, key);
-  }
-  Sums sums() { return sums_of(map_); }
-
- private:
-  std::shared_mutex mutex_;
-  PlainMap map_;
-};
+using MutexMap = LockedMap<std::mutex, std::lock_guard<std::mutex>>;
+using SharedMutexMap = LockedMap<std::shared_mutex, std::shared_lock<std::shared_mutex>>;
 
 class ShardedMap {
  public:
