@@ -56,6 +56,15 @@ void add_best(Json& json, const char* price_name, const char* shares_name, const
   json[shares_name] = any ? Json(decimal(side_levels.begin()->second.shares_units)) : Json();
 }
 
+// Name, sequence and levels of both sides, as every message about a book has them.
+void add_levels(Json& json, const MarketView::Symbol& symbol, std::uint64_t sequence, const std::map<std::int64_t, MarketView::Level> (&sides)[2],
+                std::size_t count) {
+  json["symbol"] = symbol.name.view();
+  json["sequence"] = sequence;
+  json["bids"] = levels(Side::buy, sides[int(Side::buy)], count);
+  json["asks"] = levels(Side::sell, sides[int(Side::sell)], count);
+}
+
 Json symbol_json(const MarketView::Symbol& symbol) {
   Json json{{"symbol", symbol.name.view()}};
   add_best(json, "bid", "bid_shares", symbol, Side::buy);
@@ -82,10 +91,9 @@ std::string symbols_json(const MarketView& view) {
 }
 
 std::string book_json(const MarketView::Symbol& symbol, std::size_t count) {
-  return text({{"symbol", symbol.name.view()},
-               {"sequence", symbol.sequence},
-               {"bids", levels(Side::buy, symbol.levels[int(Side::buy)], count)},
-               {"asks", levels(Side::sell, symbol.levels[int(Side::sell)], count)}});
+  Json json;
+  add_levels(json, symbol, symbol.sequence, symbol.levels, count);
+  return text(json);
 }
 
 std::string trades_json(const MarketView::Symbol& symbol, std::size_t count) {
@@ -137,23 +145,18 @@ std::string order_json(const MarketView& view, const StoredOrder& order, std::si
 }
 
 std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level_count, std::size_t trades) {
-  return text({{"type", "snapshot"},
-               {"symbol", symbol.name.view()},
-               {"sequence", symbol.sequence},
-               {"bids", levels(Side::buy, symbol.levels[int(Side::buy)], level_count)},
-               {"asks", levels(Side::sell, symbol.levels[int(Side::sell)], level_count)},
-               {"trades", newest_trades(symbol, trades)}});
+  Json json{{"type", "snapshot"}};
+  add_levels(json, symbol, symbol.sequence, symbol.levels, level_count);
+  json["trades"] = newest_trades(symbol, trades);
+  return text(json);
 }
 
 std::string update_message(const MarketView::Symbol& symbol, const MarketView::Change& change) {
-  Json trades = Json::array();
+  Json json{{"type", "update"}};
+  add_levels(json, symbol, change.sequence, change.levels, SIZE_MAX);
+  Json& trades = json["trades"] = Json::array();
   for (const MarketView::Trade& one : change.trades) trades.push_back(trade(one));
-  return text({{"type", "update"},
-               {"symbol", symbol.name.view()},
-               {"sequence", change.sequence},
-               {"bids", levels(Side::buy, change.levels[int(Side::buy)], SIZE_MAX)},
-               {"asks", levels(Side::sell, change.levels[int(Side::sell)], SIZE_MAX)},
-               {"trades", std::move(trades)}});
+  return text(json);
 }
 
 std::string unsubscribed_message(std::string_view symbol) { return text({{"type", "unsubscribed"}, {"symbol", symbol}}); }

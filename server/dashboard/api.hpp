@@ -1,7 +1,6 @@
 #pragma once
 // The JSON documents of docs/http-api.md, from the market view. Pure. Thread: that of the view.
 
-#include <optional>
 #include <string>
 
 #include "market/market_view.hpp"
