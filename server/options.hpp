@@ -27,6 +27,7 @@ struct CoreLimits {
   std::size_t unprojected_rows_max = 400'000;   // rows the tables may lag behind before the core waits for them
   std::uint32_t projection_interval_ms = 200;   // least time between two projections: rows that change often are written once
   std::uint64_t journal_batches_kept = 1'000;   // projected journal rows kept before pruning
+  std::uint64_t journal_prune_step = 1'000;     // rows that go together, at least
   bool keep_journal = false;                    // --keep-journal: never prune
   std::uint32_t store_wait_s = 30;              // at start: how long a database may take to appear
   std::uint32_t store_retry_ms = 100;           // pause between attempts to reach a store that is away

@@ -3,7 +3,6 @@
 // It drains what waits, commits it as one batch (Committer) and completes it, in order; while a commit
 // is under way the next batch fills by itself. Completions are called here and in OrderReader, nowhere else.
 
-#include <thread>
 #include <vector>
 
 #include "core/committer.hpp"
@@ -56,7 +55,7 @@ class Core final : public Service {
   std::vector<std::pair<CompletionSink*, std::vector<Submission*>>> by_sink_;
   OrderReader order_reader_;
   Projector projector_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace exchange

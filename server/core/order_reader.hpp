@@ -7,7 +7,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <thread>
 
 #include "core/clock.hpp"
 #include "core/command_counts.hpp"
@@ -61,7 +60,7 @@ class OrderReader {
   Metrics& metrics_;
   const OnFatal on_fatal_;
   Guarded<Queue> queue_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 // The outcome of a query or cancel of `account` for what the tables hold of the order.

@@ -94,8 +94,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
 void Projector::prune(BatchNumber batch) {
   if (limits_.keep_journal || batch < limits_.journal_batches_kept) return;
   const BatchNumber through = batch - limits_.journal_batches_kept;
-  constexpr BatchNumber step = 1'000;
-  if (through < pruned_ + step) return;
+  if (through < pruned_ + limits_.journal_prune_step) return;
   try {
     store_.prune(through);
     pruned_ = through;

@@ -4,7 +4,6 @@
 // exchange, where a row that changes again costs nothing more.
 
 #include <functional>
-#include <thread>
 
 #include "core/clock.hpp"
 #include "core/thread.hpp"
@@ -57,7 +56,7 @@ class Projector {
   const OnFatal on_fatal_;
   Guarded<Slot> slot_;
   BatchNumber pruned_ = 0;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace exchange

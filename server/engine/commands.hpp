@@ -13,15 +13,18 @@ namespace exchange {
 struct CreateAccount {
   AccountId account;
   Cash balance;  // not negative
+  bool operator==(const CreateAccount&) const = default;
 };
 struct CreateSymbol {
   SymbolName symbol;
+  bool operator==(const CreateSymbol&) const = default;
 };
 // Gives new shares of a symbol to an account; creates the symbol where it is new.
 struct PlaceShares {
   SymbolName symbol;
   AccountId account;
   Shares shares;  // positive
+  bool operator==(const PlaceShares&) const = default;
 };
 struct PlaceOrder {
   AccountId account;
@@ -29,14 +32,17 @@ struct PlaceOrder {
   Side side;
   Shares shares;  // positive
   Price limit;    // positive
+  bool operator==(const PlaceOrder&) const = default;
 };
 struct CancelOrder {
   AccountId account;
   OrderId order;
+  bool operator==(const CancelOrder&) const = default;
 };
 struct QueryOrder {
   AccountId account;
   OrderId order;
+  bool operator==(const QueryOrder&) const = default;
 };
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder, QueryOrder>;
 

@@ -23,6 +23,7 @@ class NaiveExchange {
   std::size_t accounts() const { return accounts_.size(); }
   OrderId orders() const { return orders_.size(); }
   bool is_open(OrderId order) const { return open(orders_[order - 1]) > Shares(); }
+  Status status(OrderId order) const { return status(orders_[order - 1]); }
 
  private:
   struct Account {

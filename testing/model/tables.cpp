@@ -24,15 +24,23 @@ Rows Tables::image() const {
   return image;
 }
 
+std::optional<OrderRow> Tables::order(OrderId order) const {
+  const auto row = orders_.find(order);
+  return row == orders_.end() ? std::nullopt : std::optional(row->second);
+}
+
+std::vector<Execution> Tables::executions_of(OrderId order) const {
+  std::vector<Execution> executions;
+  for (const auto& [key, row] : executions_)
+    if (row.buy_order == order || row.sell_order == order) executions.push_back({row.shares, row.price, row.time});
+  return executions;
+}
+
 Outcome Tables::answer(const Command& command, const NotInMemory& forgotten) const {
   const OrderRow& order = orders_.at(forgotten.order);
   if (order.account != forgotten.account) return Rejected{Reason::unknown_order};
   if (std::holds_alternative<CancelOrder>(command)) return Rejected{Reason::nothing_open};
-  Status status{order.id, order.open, order.canceled, order.canceled_at, {}};
-  for (const auto& [key, row] : executions_)
-    if (row.buy_order == order.id || row.sell_order == order.id)
-      status.executions.push_back({row.shares, row.price, row.time});
-  return status;
+  return Status{order.id, order.open, order.canceled, order.canceled_at, executions_of(order.id)};
 }
 
 }  // namespace exchange

@@ -4,6 +4,7 @@
 // Called by tests and simulations.
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "engine/commands.hpp"
@@ -17,6 +18,9 @@ class Tables {
   void write(const Rows& rows);
   // All accounts, symbols and positions, the open orders and their executions.
   Rows image() const;
+  std::optional<OrderRow> order(OrderId order) const;
+  // Oldest first.
+  std::vector<Execution> executions_of(OrderId order) const;
   // What the engine would have said, had it not answered `forgotten` to this query or cancel.
   // Throws std::out_of_range where the order's row is missing.
   Outcome answer(const Command& command, const NotInMemory& forgotten) const;

@@ -1,0 +1,180 @@
+// Replays what was committed through the naive model and compares everything that anybody was told with it.
+
+#include <algorithm>
+#include <span>
+
+#include "model/naive_exchange.hpp"
+#include "simulation/world.hpp"
+#include "store/journal_record.hpp"
+
+namespace exchange::simulation {
+namespace {
+
+[[noreturn]] void violated(const std::string& what) { throw Violation(what); }
+
+template <class Number>
+std::string decimal(Number number) {
+  std::string text;
+  append_decimal(text, number);
+  return text;
+}
+
+std::string status_text(const char* element, const Status& status) {
+  std::string text = "<" + std::string(element) + " id=\"" + std::to_string(status.order) + "\">";
+  if (status.open > Shares()) text += "<open shares=\"" + decimal(status.open) + "\"/>";
+  if (status.canceled > Shares())
+    text += "<canceled shares=\"" + decimal(status.canceled) + "\" time=\"" + std::to_string(status.canceled_at.seconds()) + "\"/>";
+  for (const Execution& execution : status.executions)
+    text += "<executed shares=\"" + decimal(execution.shares) + "\" price=\"" + decimal(execution.price) + "\" time=\"" +
+            std::to_string(execution.time.seconds()) + "\"/>";
+  return text + "</" + element + ">";
+}
+
+// PROTOCOL's reply element for a command whose replies repeat `echo`.
+std::string element_text(const Outcome& outcome, const std::string& echo) {
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) return "<error" + echo + ">" + std::string(describe(rejected->reason)) + "</error>";
+  if (const auto* opened = std::get_if<Opened>(&outcome)) return "<opened" + echo + " id=\"" + std::to_string(opened->order) + "\"/>";
+  if (const auto* status = std::get_if<Status>(&outcome)) return status_text("status", *status);
+  if (const auto* canceled = std::get_if<Canceled>(&outcome)) return status_text("canceled", canceled->status);
+  return "<created" + echo + "/>";
+}
+
+// The journal as it was written, command by command.
+struct Step {
+  BatchNumber batch;
+  Epoch epoch;
+  Timestamp time;
+  Command command;
+};
+
+std::vector<Step> read_archive(const Disk& disk) {
+  std::vector<Step> steps;
+  BatchNumber batch = 0;
+  Epoch epoch = 0;
+  Timestamp time{};
+  for (const auto& [number, row] : disk.archive) {
+    if (number != ++batch) violated("the journal lacks batch " + std::to_string(batch));
+    if (row.epoch < epoch) violated("batch " + std::to_string(batch) + " was written by a server that had been replaced");
+    epoch = row.epoch;
+    const JournalRecord record = decode_journal_record(row.payload);
+    if (record.time < time) violated("time goes back in batch " + std::to_string(batch));
+    time = record.time;
+    for (const Command& command : record.commands) steps.push_back({batch, epoch, time, command});
+  }
+  return steps;
+}
+
+class Judge {
+ public:
+  explicit Judge(World& world) : world_(world), steps_(read_archive(world.disk)), told_(world.connections.size()), commands_(world.connections.size()) {}
+
+  void run() {
+    for (std::size_t number = 0; number < world_.connections.size(); ++number)
+      for (const AskedRequest& request : world_.connections[number].asked)
+        for (const Command& command : request.commands) commands_[number].push_back(&command);
+    std::vector<const ProcessRecord*> processes;
+    for (const ProcessRecord& record : world_.processes) processes.push_back(&record);
+    std::sort(processes.begin(), processes.end(), [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
+    for (const ProcessRecord* record : processes) judge_process(*record);
+    if (at_ != steps_.size()) violated("batch " + std::to_string(steps_[at_].batch) + " holds a command that no server was asked for");
+    for (std::size_t number = 0; number < world_.connections.size(); ++number) judge_connection(number);
+    judge_tables();
+  }
+
+ private:
+  void judge_process(const ProcessRecord& record) {
+    const std::string who = "the server of epoch " + std::to_string(record.epoch);
+    const BatchNumber before = at_ == 0 ? 0 : steps_[at_ - 1].batch;
+    if (at_ < steps_.size() && steps_[at_].epoch < record.epoch)
+      violated("batch " + std::to_string(steps_[at_].batch) + " holds a command that no server was asked for");
+    if (record.recovered_batch != before) violated(who + " recovered batch " + std::to_string(record.recovered_batch) + ", not " + std::to_string(before));
+    if (record.state != state_of(model_)) violated(who + " recovered another state than what was promised");
+    for (const Submitted& submitted : record.submitted)
+      if (!judge_submission(record, submitted)) return;
+  }
+
+  // False where it was not committed: nothing after it was, in this process.
+  bool judge_submission(const ProcessRecord& record, const Submitted& submitted) {
+    for (std::size_t i = 0; i < submitted.commands.size(); ++i) {
+      const Command& command = submitted.commands[i];
+      const bool more = at_ < steps_.size() && steps_[at_].epoch == record.epoch;
+      std::optional<NaiveExchange> before;
+      if (!more) before = model_;
+      const Outcome outcome = model_.apply(command, more ? steps_[at_].time : Timestamp{});
+      if (changed_state(outcome)) {
+        if (!more) {
+          model_ = *before;
+          if (std::any_of(told_now_.begin(), told_now_.end(), changed_state)) violated("a request is committed in part");
+          told_now_.clear();
+          return false;
+        }
+        if (!(steps_[at_].command == command)) violated("batch " + std::to_string(steps_[at_].batch) + " holds another command than was asked for");
+        ++at_;
+      }
+      told_now_.push_back(outcome);
+    }
+    std::vector<Outcome>& told = told_[submitted.connection];
+    const auto& asked = commands_[submitted.connection];
+    for (std::size_t i = 0; i < submitted.commands.size(); ++i)
+      if (told.size() + i >= asked.size() || !(*asked[told.size() + i] == submitted.commands[i]))
+        violated("the engine was given a command that the client did not send");
+    told.insert(told.end(), told_now_.begin(), told_now_.end());
+    told_now_.clear();
+    return true;
+  }
+  void judge_connection(std::size_t number) {
+    const Connection& connection = world_.connections[number];
+    std::string_view received = connection.received;
+    std::span<const Outcome> told = told_[number];
+    for (const AskedRequest& request : connection.asked) {
+      constexpr std::string_view end = "</results>\n";
+      const std::size_t length = received.find(end);
+      if (length == std::string_view::npos) {
+        world_.counts.unanswered += 1;
+        continue;
+      }
+      const std::string_view reply = received.substr(0, length + end.size());
+      received.remove_prefix(reply.size());
+      if (request.commands.empty() && reply.starts_with("<results><error>")) continue;
+      if (connection.cut && received.empty() && reply == "<results><error>bad framing: the stream ended inside a request</error></results>\n") continue;
+      if (told.size() < request.commands.size()) violated("acknowledged, but not committed: " + std::string(reply));
+      std::string expected = "<results>";
+      for (std::size_t i = 0; i < request.commands.size(); ++i) expected += element_text(told[i], request.echoes[i]);
+      expected += end;
+      if (reply != expected) violated("reply " + std::string(reply) + " should be " + expected + " to " + request.bytes);
+      told = told.subspan(request.commands.size());
+      ++world_.counts.answered;
+    }
+  }
+
+  // After a polite stop: the tables hold all there is.
+  void judge_tables() {
+    const Disk::Projection& last = world_.disk.projections.back();
+    const BatchNumber newest = steps_.empty() ? 0 : steps_.back().batch;
+    if (last.batch != newest) violated("the tables end with batch " + std::to_string(last.batch) + ", not " + std::to_string(newest));
+    const Exchange exchange(last.tables.image());
+    if (const std::string violation = exchange.check_invariants(); !violation.empty()) violated(violation);
+    if (state_of(exchange) != state_of(model_)) violated("the tables hold another state than what was promised");
+    for (OrderId id = 1; id <= model_.orders(); ++id) {
+      const std::optional<OrderRow> row = last.tables.order(id);
+      if (!row) violated("order " + std::to_string(id) + " is not in the tables");
+      const Status status{id, row->open, row->canceled, row->canceled_at, last.tables.executions_of(id)};
+      if (!(model_.status(id) == status)) violated("order " + std::to_string(id) + " is another in the tables");
+    }
+    if (last.tables.order(model_.orders() + 1)) violated("the tables hold an order that nobody was promised");
+  }
+
+  World& world_;
+  const std::vector<Step> steps_;
+  std::size_t at_ = 0;  // the next step to be accounted for
+  NaiveExchange model_;
+  std::vector<std::vector<Outcome>> told_;              // by connection: what its commands came to, in order
+  std::vector<std::vector<const Command*>> commands_;  // by connection: what was asked
+  std::vector<Outcome> told_now_;
+};
+
+}  // namespace
+
+void judge(World& world) { Judge(world).run(); }
+
+}  // namespace exchange::simulation

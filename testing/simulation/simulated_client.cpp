@@ -1,0 +1,169 @@
+#include <algorithm>
+
+#include "simulation/world.hpp"
+#include "store/journal_record.hpp"
+
+namespace exchange::simulation {
+namespace {
+
+std::string quoted(const char* name, std::string_view value) { return " " + std::string(name) + "=\"" + std::string(value) + "\""; }
+
+template <class Number>
+std::string decimal(Number number) {
+  std::string text;
+  append_decimal(text, number);
+  return text;
+}
+
+// The command as XML; `echo` gets the attributes that replies to it repeat.
+struct Element {
+  std::string& echo;
+  std::string operator()(const CreateAccount& c) const {
+    echo = quoted("id", c.account.view());
+    return "<account" + echo + quoted("balance", decimal(c.balance)) + "/>";
+  }
+  std::string operator()(const CreateSymbol& c) const {
+    echo = quoted("sym", c.symbol.view());
+    return "<symbol" + echo + "/>";
+  }
+  std::string operator()(const PlaceShares& c) const {
+    echo = quoted("sym", c.symbol.view()) + quoted("id", c.account.view());
+    return "<symbol" + quoted("sym", c.symbol.view()) + "><account" + quoted("id", c.account.view()) + ">" + decimal(c.shares) + "</account></symbol>";
+  }
+  std::string operator()(const PlaceOrder& c) const {
+    echo = quoted("sym", c.symbol.view()) + quoted("amount", (c.side == Side::sell ? "-" : "") + decimal(c.shares)) + quoted("limit", decimal(c.limit));
+    return "<order" + echo + "/>";
+  }
+  std::string operator()(const QueryOrder& c) const { return by_id("query", c.order); }
+  std::string operator()(const CancelOrder& c) const { return by_id("cancel", c.order); }
+  std::string by_id(const char* name, OrderId order) const {
+    echo = quoted("id", std::to_string(order));
+    return "<" + std::string(name) + echo + "/>";
+  }
+};
+
+bool creates(const Command& command) { return command.index() < 3; }
+
+void set_account(Command& command, const AccountId& account) {
+  if (auto* order = std::get_if<PlaceOrder>(&command)) order->account = account;
+  if (auto* cancel = std::get_if<CancelOrder>(&command)) cancel->account = account;
+  if (auto* query = std::get_if<QueryOrder>(&command)) query->account = account;
+}
+
+AskedRequest request(std::vector<Command> commands, const AccountId& account) {
+  AskedRequest asked;
+  std::string xml = creates(commands.front()) ? "<create>" : "<transactions" + quoted("id", account.view()) + ">";
+  for (const Command& command : commands) {
+    std::string echo;
+    xml += std::visit(Element{echo}, command);
+    asked.echoes.push_back(std::move(echo));
+  }
+  xml += creates(commands.front()) ? "</create>" : "</transactions>";
+  asked.bytes = std::to_string(xml.size()) + "\n" + xml;
+  asked.commands = std::move(commands);
+  return asked;
+}
+
+}  // namespace
+
+// A market, so that most of what follows means something.
+AskedRequest World::first_request() {
+  std::vector<Command> commands;
+  for (std::uint64_t a = 0; a < RandomCommands::accounts - 1; ++a) commands.push_back(CreateAccount{RandomCommands::account(a), Cash::whole(100)});
+  for (std::uint64_t a = 0; a < RandomCommands::accounts - 1; ++a)
+    commands.push_back(PlaceShares{RandomCommands::symbol(a % 2), RandomCommands::account(a), Shares::whole(10)});
+  return request(std::move(commands), {});
+}
+
+AskedRequest World::next_request() {
+  if (scheduler.chance(30)) return {.bytes = "12\n<create></x>", .commands = {}, .echoes = {}};
+  const OrderId orders = disk.archive.empty() ? 0 : decode_journal_record(disk.archive.rbegin()->second.payload).orders;
+  const bool creation = scheduler.chance(8);
+  const AccountId account = RandomCommands::account(scheduler.below(RandomCommands::accounts));
+  std::vector<Command> commands;
+  for (std::uint64_t left = 1 + scheduler.below(4); left > 0;) {
+    Command command = commands_.next(orders);
+    if (creates(command) != creation) continue;
+    set_account(command, account);
+    if (auto* query = std::get_if<QueryOrder>(&command)) query->order = std::max<OrderId>(query->order, 1);
+    if (auto* cancel = std::get_if<CancelOrder>(&command)) cancel->order = std::max<OrderId>(cancel->order, 1);
+    commands.push_back(command);
+    --left;
+  }
+  return request(std::move(commands), account);
+}
+
+std::size_t World::connect() {
+  while (servers_.empty()) scheduler.wait(&servers_);
+  Server& server = *servers_[scheduler.below(servers_.size())];
+  const std::size_t number = connections.size();
+  connections.push_back({.process = server.process});
+  ++server.connections;
+  scheduler.spawn("connection", server.process, false, [this, &server, number] { serve_connection(server, number); });
+  return number;
+}
+
+void World::send(Connection& connection, std::string_view bytes) {
+  while (!bytes.empty() && !connection.to_server.broken) {
+    const std::size_t part = 1 + scheduler.below(scheduler.chance(2) ? bytes.size() : std::min<std::size_t>(bytes.size(), 20));
+    connection.to_server.bytes += bytes.substr(0, part);
+    bytes.remove_prefix(part);
+    scheduler.notify(&connection.to_server);
+    scheduler.preempt();
+  }
+}
+
+// Until there are so many replies. False where the connection ended first.
+bool World::read_replies(Connection& connection, std::size_t wanted) {
+  constexpr std::string_view end = "</results>\n";
+  std::size_t replies = 0;
+  for (std::size_t at = 0; (at = connection.received.find(end, at)) != std::string::npos; at += end.size()) ++replies;
+  Pipe& input = connection.to_client;
+  while (replies < wanted) {
+    while (input.bytes.empty() && !input.ended) scheduler.wait(&input);
+    if (input.bytes.empty()) return false;
+    const std::size_t before = connection.received.size() < end.size() ? 0 : connection.received.size() - end.size() + 1;
+    const std::size_t part = 1 + scheduler.below(input.bytes.size());
+    connection.received += input.bytes.substr(0, part);
+    input.bytes.erase(0, part);
+    for (std::size_t at = before; (at = connection.received.find(end, at)) != std::string::npos; at += end.size()) ++replies;
+  }
+  return true;
+}
+
+void World::run_client(unsigned number) {
+  std::optional<std::size_t> connected;
+  bool first = number == 0;
+  for (unsigned asked = 0; asked < plan.requests;) {
+    if (!connected) connected = connect();
+    Connection& connection = connections[*connected];
+    std::string bytes;
+    for (std::uint64_t left = 1 + scheduler.below(3); left > 0; --left, ++asked) {
+      connection.asked.push_back(std::exchange(first, false) ? first_request() : next_request());
+      bytes += connection.asked.back().bytes;
+    }
+    if (scheduler.chance(plan.cuts_one_in)) {
+      ++counts.cuts;
+      connection.cut = true;
+      send(connection, std::string_view(bytes).substr(0, scheduler.below(bytes.size() + 1)));
+      if (scheduler.chance(2)) {  // half-closed: the replies still come
+        connection.to_server.ended = true;
+        scheduler.notify(&connection.to_server);
+        read_replies(connection, connection.asked.size() + 1);
+      }
+      connection.to_server.broken = connection.to_client.ended = true;
+      scheduler.notify(&connection.to_server);
+      connected.reset();
+      continue;
+    }
+    send(connection, bytes);
+    if (!read_replies(connection, connection.asked.size())) connected.reset();
+  }
+  if (connected) {
+    connections[*connected].to_server.ended = true;
+    scheduler.notify(&connections[*connected].to_server);
+  }
+  --clients_left_;
+}
+
+}  // namespace exchange::simulation

@@ -1,0 +1,124 @@
+// What main() and a transport do, without sockets.
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/recovery.hpp"
+#include "protocol/session.hpp"
+#include "simulation/world.hpp"
+
+namespace exchange::simulation {
+namespace {
+
+struct Wave : Submission {
+  bool done = false;
+};
+
+class Sink final : public CompletionSink {
+ public:
+  explicit Sink(Scheduler& scheduler) : scheduler_(scheduler) {}
+  void completed(std::span<Submission* const> submissions) override {
+    for (Submission* submission : submissions) {
+      static_cast<Wave*>(submission)->done = true;
+      scheduler_.notify(submission);
+    }
+  }
+
+ private:
+  Scheduler& scheduler_;
+};
+
+}  // namespace
+
+void World::serve_process(Process process) {
+  SimulatedStore store(disk, scheduler);
+  std::optional<Recovered> recovered;
+  try {
+    store.open();
+    recovered = recover(store, scheduler.below(UINT64_MAX));
+  } catch (const StoreUnavailable&) {
+    return forget(process);  // the supervisor starts another
+  } catch (const StoreFenced&) {
+    return forget(process);
+  }
+  ProcessRecord& record = processes.emplace_back();
+  record.epoch = store.epoch();
+  record.recovered_batch = recovered->last_batch;
+  record.state = state_of(recovered->exchange);
+
+  const auto metrics = std::make_unique<Metrics>();
+  Sink sink(scheduler);
+  auto core = std::make_unique<Core>(std::move(*recovered), store, clock, plan.core, *metrics,
+                                     [this, process](const std::string& why) { die(process, why); });
+  Server server{process, record, *core, sink};
+  servers_.push_back(&server);
+  scheduler.notify(&servers_);
+  while (!server.stopping) scheduler.wait(&server);
+  std::erase(servers_, &server);
+  for (Connection& connection : connections) {
+    if (connection.process != process) continue;
+    connection.to_server.ended = connection.cut = true;
+    scheduler.notify(&connection.to_server);
+  }
+  while (server.connections > 0) scheduler.wait(&server);
+  core.reset();
+  if (!scheduler.dying()) forget(process);
+}
+
+// As _exit(1): from here on nothing leaves the process.
+void World::die(Process process, const std::string& why) {
+  if (why.find("taken the store over") == std::string::npos) throw Violation("a server gave up: " + why);
+  if (alive(process)) {
+    scheduler.spawn("reaper", 0, false, [this, process] { crash(process, false); });
+    for (Connection& connection : connections)
+      if (connection.process == process) connection.to_client.ended = true;
+  }
+  while (true) scheduler.wait(nullptr);
+}
+
+void World::serve_connection(Server& server, std::size_t number) {
+  Connection& connection = connections[number];
+  Session session(plan.protocol);
+  Wave wave;
+  wave.sink = &server.sink;
+  while (!session.finished()) {
+    if (session.take_wave()) {
+      wave.outcomes.clear();
+      if (!session.commands().empty()) {
+        wave.commands = session.commands();
+        wave.done = false;
+        Submission* const one = &wave;
+        scheduler.preempt();
+        {
+          const Scheduler::Lock together;  // the record has the core's order
+          server.record.submitted.push_back({number, session.commands()});
+          server.core.submit({&one, 1});
+        }
+        while (!wave.done) scheduler.wait(static_cast<Submission*>(&wave));
+      }
+      session.reply(wave.outcomes);
+      if (!connection.to_client.ended) connection.to_client.bytes += session.output();
+      session.output().clear();
+      scheduler.notify(&connection.to_client);
+    } else if (!session.finished()) {
+      Pipe& input = connection.to_server;
+      while (input.bytes.empty() && !input.ended && !input.broken) scheduler.wait(&input);
+      if (input.broken) break;
+      if (input.bytes.empty()) {
+        session.end_of_stream();
+        continue;
+      }
+      const std::span<char> space = session.read_space();
+      const std::size_t taken = 1 + scheduler.below(std::min(space.size(), input.bytes.size()));
+      std::memcpy(space.data(), input.bytes.data(), taken);
+      input.bytes.erase(0, taken);
+      session.received(taken);
+    }
+  }
+  connection.to_client.ended = true;
+  scheduler.notify(&connection.to_client);
+  --server.connections;
+  scheduler.notify(&server);
+}
+
+}  // namespace exchange::simulation

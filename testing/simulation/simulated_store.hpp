@@ -1,0 +1,77 @@
+#pragma once
+// A store whose disk outlives the processes that use it, and which fails in every way that a store may: an append that
+// is lost, that commits although it reports failure, that commits late, that hangs; reads that fail; projections lost at a power cut.
+// What may never happen is checked here: a projection ahead of the journal, a pruned row that is still needed.
+
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "model/tables.hpp"
+#include "simulation/scheduler.hpp"
+#include "store/store.hpp"
+
+namespace exchange::simulation {
+
+// Each is the one chance in so many of one operation; 0: never.
+struct StoreFaults {
+  std::uint64_t append_lost = 0, append_committed = 0, append_late = 0;  // all report failure
+  std::uint64_t settle_fails = 0, project_lost = 0, project_committed = 0, read_fails = 0, load_fails = 0, prune_fails = 0;
+  std::uint64_t hangs = 0;
+};
+
+struct Disk {
+  struct Projection {
+    Tables tables;
+    BatchNumber batch = 0;
+  };
+  bool tables_sync_late = false;  // SQLite: a projection is safe from power cuts only after a checkpoint
+  StoreFaults faults;
+
+  Epoch epoch = 0;
+  std::map<BatchNumber, JournalRow> journal;
+  std::map<BatchNumber, JournalRow> archive;  // every row ever committed: for the judge
+  std::deque<Projection> projections{1};      // the last is what is read; the first is safe
+  std::optional<JournalRow> under_way;        // of a lost connection: commits later, or never
+  Process lock_holder = 0;                    // a live server's lock; 0: nobody's
+  Process cut_off = 0;                        // cannot reach the store; 0: nobody
+
+  void commit(const JournalRow& row);
+  // Brings what is under way to its end, whichever.
+  void settle_under_way(Scheduler& scheduler);
+  void power_cut(Scheduler& scheduler);
+};
+
+class SimulatedStore final : public Store {
+ public:
+  SimulatedStore(Disk& disk, Scheduler& scheduler) : disk_(disk), scheduler_(scheduler), process_(scheduler.process()) {}
+  ~SimulatedStore() override {
+    if (disk_.lock_holder == process_) disk_.lock_holder = 0;
+  }
+  Epoch epoch() const { return epoch_; }
+
+  std::string describe() const override { return "simulated"; }
+  void open() override;
+  TablesImage load() override;
+  std::vector<ExecutionRow> newest_executions(std::size_t) override { return {}; }
+  void read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) override;
+  void append(BatchNumber batch, std::string_view payload) override;
+  bool settle(BatchNumber batch) override;
+  void project(const Rows& rows, BatchNumber batch) override;
+  void prune(BatchNumber through) override;
+  std::optional<StoredOrder> read_order(OrderId order) override;
+
+ private:
+  void take_time();  // crashes, hangs and partitions strike here
+  void fail(std::uint64_t one_in, const char* what);
+  void check_epoch() const;
+
+  Disk& disk_;
+  Scheduler& scheduler_;
+  const Process process_;
+  Epoch epoch_ = 0;
+  bool connected_ = true;  // for appends; settle() connects again
+  BatchNumber prune_through_ = 0;
+};
+
+}  // namespace exchange::simulation

@@ -1,0 +1,167 @@
+#pragma once
+// One simulated world: a disk, server processes that live and die on it, clients, and what all of them did, for the judge.
+// The core, the session and recovery are those of the server; sockets, threads, clock and store are simulated.
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/core.hpp"
+#include "model/random_commands.hpp"
+#include "options.hpp"
+#include "simulation/scheduler.hpp"
+#include "simulation/simulated_store.hpp"
+
+namespace exchange::simulation {
+
+// What a seed chooses before anything happens. Most worlds have few kinds of trouble: each then goes deep.
+struct Plan {
+  unsigned clients = 3, requests = 20;  // of each client
+  unsigned crashes_one_in = 0;          // of the steps of the supervisor, as all below
+  unsigned power_cuts_one_in = 0, restarts_one_in = 0, partitions_one_in = 0, clock_jumps_one_in = 0;
+  unsigned troubles = 0;                // steps of the supervisor
+  std::uint64_t steps_between_max = 200;
+  unsigned cuts_one_in = 0;             // of the requests, by the client
+  bool extreme_numbers = false;
+  CoreLimits core;
+  ProtocolLimits protocol;
+  static Plan draw(Scheduler& scheduler, Disk& disk);
+};
+
+class SimulatedClock final : public Clock {
+ public:
+  explicit SimulatedClock(Scheduler& scheduler) : scheduler_(scheduler) {}
+  Timestamp now() override { return {(scheduler_.now() + offset) / 1'000}; }
+  std::int64_t monotonic_ns() override { return scheduler_.now(); }
+  void pause(std::uint32_t milliseconds) override { scheduler_.sleep(Nanoseconds(milliseconds) * 1'000'000); }
+  Nanoseconds offset = Nanoseconds(1'700'000'000) * 1'000'000'000;
+
+ private:
+  Scheduler& scheduler_;
+};
+
+// Bytes on their way in one direction.
+struct Pipe {
+  std::string bytes;
+  bool ended = false;  // the sender sends no more
+  bool broken = false;  // nothing arrives any more, either way
+};
+
+struct AskedRequest {
+  std::string bytes;               // with its length line
+  std::vector<Command> commands;   // none: it is malformed, and answered with one <error>
+  std::vector<std::string> echoes;  // of each command: what replies to it repeat
+};
+
+// One connection, for ever: what was asked on it and what came back.
+struct Connection {
+  Process process;
+  Pipe to_server, to_client;
+  std::vector<AskedRequest> asked;
+  std::string received;
+  bool cut = false;  // in the middle of a request, maybe: the last reply may say so
+};
+
+struct Submitted {
+  std::size_t connection;
+  std::vector<Command> commands;
+};
+
+// All that the accounts and symbols of RandomCommands have, and their books.
+struct MarketState {
+  std::vector<Cash> balances;
+  std::vector<Shares> positions;
+  std::vector<std::vector<Exchange::Depth>> depths;
+  bool operator==(const MarketState&) const = default;
+};
+template <class AnyExchange>
+MarketState state_of(const AnyExchange& exchange) {
+  MarketState state;
+  for (std::uint64_t a = 0; a <= RandomCommands::accounts; ++a) {
+    state.balances.push_back(exchange.balance(RandomCommands::account(a)));
+    for (std::uint64_t s = 0; s <= RandomCommands::symbols; ++s)
+      state.positions.push_back(exchange.position(RandomCommands::account(a), RandomCommands::symbol(s)));
+  }
+  for (std::uint64_t s = 0; s <= RandomCommands::symbols; ++s)
+    for (const Side side : {Side::buy, Side::sell}) state.depths.push_back(exchange.depth(RandomCommands::symbol(s), side));
+  return state;
+}
+
+// What one process found, promised and did.
+struct ProcessRecord {
+  Epoch epoch = 0;
+  BatchNumber recovered_batch = 0;
+  std::vector<Submitted> submitted;  // in the order in which the core got them
+  MarketState state;  // as recovered
+};
+
+// A process that serves. Its main task owns it.
+struct Server {
+  Process process;
+  ProcessRecord& record;
+  Core& core;
+  CompletionSink& sink;
+  unsigned connections = 0;
+  bool stopping = false;
+};
+
+class World {
+ public:
+  explicit World(std::uint64_t seed);
+  // Runs it to its end and judges it. Throws Violation.
+  void run();
+  // Two runs of one seed must agree on it.
+  std::uint64_t fingerprint() { return scheduler.below(UINT64_MAX) ^ std::uint64_t(scheduler.now()); }
+
+  Scheduler scheduler;
+  Disk disk;
+  SimulatedClock clock{scheduler};
+  Plan plan;
+  std::deque<ProcessRecord> processes;
+  std::deque<Connection> connections;
+  struct Counts {
+    unsigned servers = 0, crashes = 0, power_cuts = 0, restarts = 0, partitions = 0, cuts = 0, answered = 0, unanswered = 0;
+    Counts& operator+=(const Counts& more) {
+      servers += more.servers, crashes += more.crashes, power_cuts += more.power_cuts, restarts += more.restarts;
+      partitions += more.partitions, cuts += more.cuts, answered += more.answered, unanswered += more.unanswered;
+      return *this;
+    }
+  } counts;
+
+ private:
+  // world.cpp: what happens to servers
+  void supervise();
+  void trouble();
+  void start_server();
+  void crash(Process process, bool power_cut);
+  void stop_politely();
+  void forget(Process process);
+  bool alive(Process process) const;
+
+  // simulated_server.cpp: what main() and a transport do
+  void serve_process(Process process);
+  void serve_connection(Server& server, std::size_t number);
+  [[noreturn]] void die(Process process, const std::string& why);
+
+  // simulated_client.cpp
+  void run_client(unsigned number);
+  std::size_t connect();
+  AskedRequest next_request();
+  AskedRequest first_request();
+  void send(Connection& connection, std::string_view bytes);
+  bool read_replies(Connection& connection, std::size_t wanted);
+
+  RandomCommands commands_;
+  std::vector<Server*> servers_;        // that take connections now
+  std::vector<Process> alive_;
+  Process last_process_ = 0;
+  Process zombie_ = 0;  // cut off from the store while another serves
+  unsigned clients_left_ = 0;
+};
+
+// Compares everything with the naive model; throws Violation. Counts answered requests.
+void judge(World& world);
+
+}  // namespace exchange::simulation
