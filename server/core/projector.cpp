@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "faults/fail_point.hpp"
+
 namespace exchange {
 
 Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, OnProjected on_projected,
@@ -77,6 +79,7 @@ void Projector::run() {
 void Projector::project(const Rows& rows, BatchNumber batch) {
   for (bool failed = false;;) {
     try {
+      fail_point<StoreUnavailable>("projection.before");
       store_.project(rows, batch);
       break;
     } catch (const StoreUnavailable& error) {  // doing it twice does no harm
@@ -97,7 +100,9 @@ void Projector::prune(BatchNumber batch) {
   constexpr BatchNumber step = 1'000;
   if (through < pruned_ + step) return;
   try {
+    fail_point<StoreUnavailable>("prune.before");
     store_.prune(through);
+    fail_point<StoreUnavailable>("prune.after");
     pruned_ = through;
   } catch (const StoreUnavailable& error) {  // the rows can go next time
     spdlog::warn("pruning the journal failed: {}", error.what());
