@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <stdexcept>
 #include <thread>
 
@@ -86,6 +87,7 @@ bool fail_point_detail::pass(std::size_t place) {
   Armed& point = armed_points[place];
   if (point.action == Action::none) return false;
   const std::uint64_t passed = ++point.passed;
+  if (passed == point.nth) std::fprintf(stderr, "fail point %s is reached\n", fail_points[place].name.data());
   if (point.action == Action::slow) {
     if (passed >= point.nth) std::this_thread::sleep_for(std::chrono::milliseconds(point.slow_ms));
     return false;
