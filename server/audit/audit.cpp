@@ -12,7 +12,10 @@ Audit audit(const AuditOptions& options) {
   const std::unique_ptr<Source> source = open_source(options.store);
   Audit audit{source->describe(), Findings(options.violations_kept)};
   Findings& findings = audit.findings;
-  source->check_files(findings);
+  if (!source->check_files(findings)) {
+    findings.not_checked("tables, journal and replay: the files are damaged");
+    return audit;
+  }
   const std::uint64_t violations_before = findings.violations();
   const TablesImage image = check_tables(*source, findings);
   const bool sound = findings.violations() == violations_before;

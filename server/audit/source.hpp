@@ -52,8 +52,8 @@ class Source {
   // Of the server that may change the tables, where the store keeps one apart.
   virtual std::optional<Epoch> tables_epoch() const = 0;
 
-  // What the database itself can say of its files.
-  virtual void check_files(Findings& findings) = 0;
+  // What the database itself can say of its files; false where they are so damaged that nothing can be read.
+  virtual bool check_files(Findings& findings) = 0;
 };
 
 // "sqlite:PATH" or "postgresql://...". Throws CannotRead; std::invalid_argument for what is neither.

@@ -41,6 +41,9 @@ class Database {
 struct Busy : CannotRead {
   using CannotRead::CannotRead;
 };
+struct Damaged : CannotRead {
+  using CannotRead::CannotRead;
+};
 
 class Statement final : public RowStream {
  public:
@@ -74,6 +77,7 @@ class Statement final : public RowStream {
   void check(int code) const {
     if (code == SQLITE_OK) return;
     if ((code & 0xFF) == SQLITE_BUSY) throw Busy(database_.what_is_wrong(code));
+    if ((code & 0xFF) == SQLITE_CORRUPT) throw Damaged(database_.what_is_wrong(code));
     throw CannotRead(database_.what_is_wrong(code));
   }
 
@@ -131,12 +135,12 @@ class SqliteSource final : public Source {
     }
   }
 
-  void check_files(Findings& findings) override {
-    check_structure(findings, *tables_, path_);
-    if (!hidden_.empty()) return;
+  bool check_files(Findings& findings) override {
+    const bool tables_sound = check_structure(findings, *tables_, path_);
+    if (!hidden_.empty()) return tables_sound;
     if (id_ != id_of_journal_) findings.violation("files", "store", path_ + " and " + journal_path() + " belong to different stores");
     try {
-      check_structure(findings, Database(journal_path()), journal_path());
+      return check_structure(findings, Database(journal_path()), journal_path()) && tables_sound;
     } catch (const Busy&) {
       throw CannotRead("a server has opened the store while it was audited; audit it again");
     }
@@ -155,10 +159,18 @@ class SqliteSource final : public Source {
     if (version.integer(0) != schema_version)
       throw CannotRead(path + " is no store of this version of the exchange (schema " + std::to_string(version.integer(0)) + ")");
   }
-  static void check_structure(Findings& findings, const Database& database, const std::string& path) {
+  static bool check_structure(Findings& findings, const Database& database, const std::string& path) try {
+    bool sound = true;
     Statement problems(database, "PRAGMA integrity_check(" + std::to_string(problems_told_max) + ")");
     while (problems.next())
-      if (problems.bytes(0) != "ok") findings.violation("files", path, std::string(problems.bytes(0)));
+      if (problems.bytes(0) != "ok") {
+        findings.violation("files", path, std::string(problems.bytes(0)));
+        sound = false;
+      }
+    return sound;
+  } catch (const Damaged& error) {
+    findings.violation("files", path, error.what());
+    return false;
   }
 
   const std::string path_;

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,8 +115,9 @@ RunResult run_program(const std::string& name, const std::vector<std::string>& a
   const pid_t pid = spawn(name, arguments, file, file);
   ::close(file);
   int status = 0;
-  ::waitpid(pid, &status, 0);
-  RunResult result{exit_status(status), contents(path)};
+  rusage usage{};
+  ::wait4(pid, &status, 0, &usage);
+  RunResult result{exit_status(status), contents(path), usage.ru_maxrss};
   std::filesystem::remove(path);
   return result;
 }

@@ -43,6 +43,7 @@ class ServerProcess {
 struct RunResult {
   int status;
   std::string output;
+  long memory_kib = 0;  // resident, at most
 };
 RunResult run_server(const std::vector<std::string>& arguments);
 // The same for another program beside it.

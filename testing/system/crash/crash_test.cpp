@@ -112,28 +112,28 @@ std::vector<FailPointPlace> places_that_throw() {
 
 }  // namespace
 
-TEST_CASE("what was acknowledged before a kill -9 under 200 clients is there after it, once, on SQLite", "[kill]") {
+TEST_CASE("what was acknowledged before a kill -9 under 200 clients is there after it, once, on SQLite", "[kill][sqlite]") {
   TemporaryFolder folder;
   kill_under_load("sqlite:" + folder.path() + "/x.db");
 }
 
-TEST_CASE("what was acknowledged before a kill -9 under 200 clients is there after it, once, on PostgreSQL", "[kill]") {
+TEST_CASE("what was acknowledged before a kill -9 under 200 clients is there after it, once, on PostgreSQL", "[kill][postgres]") {
   kill_under_load(shared_cluster().create_database());
 }
 
-TEST_CASE("a crash at any fail point loses and doubles nothing, on SQLite", "[points]") {
+TEST_CASE("a crash at any fail point loses and doubles nothing, on SQLite", "[points][sqlite]") {
   at_places_of_sqlite(all_places(), crash_at);
 }
 
-TEST_CASE("a crash at any fail point loses and doubles nothing, on PostgreSQL", "[points]") {
+TEST_CASE("a crash at any fail point loses and doubles nothing, on PostgreSQL", "[points][postgres]") {
   at_places_of_postgres(all_places(), crash_at);
 }
 
-TEST_CASE("an error at any fail point that can fail is ridden out, on SQLite", "[points]") {
+TEST_CASE("an error at any fail point that can fail is ridden out, on SQLite", "[points][sqlite]") {
   at_places_of_sqlite(places_that_throw(), fail_at);
 }
 
-TEST_CASE("an error at any fail point that can fail is ridden out, on PostgreSQL", "[points]") {
+TEST_CASE("an error at any fail point that can fail is ridden out, on PostgreSQL", "[points][postgres]") {
   at_places_of_postgres(places_that_throw(), fail_at);
 }
 

@@ -51,7 +51,7 @@ std::string through(const CutProxy& proxy, const PostgresCluster& cluster) {
 }  // namespace
 
 TEST_CASE("PostgreSQL is restarted under load", "[database]") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   Trial trial(cluster.create_database(), clients);
   ride_out(trial, [&](ServerProcess& server) {
     cluster.stop();
@@ -66,7 +66,7 @@ TEST_CASE("PostgreSQL is restarted under load", "[database]") {
 }
 
 TEST_CASE("the server's connections to PostgreSQL are ended, and their processes killed", "[database]") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   const std::string url = cluster.create_database();
   Trial trial(url, clients);
   ride_out(trial, [&](ServerProcess& server) {
@@ -81,7 +81,7 @@ TEST_CASE("the server's connections to PostgreSQL are ended, and their processes
 }
 
 TEST_CASE("PostgreSQL's first process is killed", "[database]") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   Trial trial(cluster.create_database(), clients);
   ride_out(trial, [&](ServerProcess& server) {
     cluster.kill_postmaster();
@@ -91,7 +91,7 @@ TEST_CASE("PostgreSQL's first process is killed", "[database]") {
 }
 
 TEST_CASE("PostgreSQL stands still: nothing is acknowledged meanwhile", "[database]") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   Trial trial(cluster.create_database(), clients);
   ride_out(trial, [&](ServerProcess&) {
     cluster.freeze();
@@ -134,7 +134,7 @@ TEST_CASE("the disk of a SQLite store is full, and freed", "[database]") {
 }
 
 TEST_CASE("the network to PostgreSQL is cut amid a commit", "[database]") {
-  PostgresCluster cluster;
+  PostgresCluster& cluster = shared_cluster();
   cluster.create_database();
   CutProxy proxy(cluster.socket_path());
   Trial trial(through(proxy, cluster), clients);
