@@ -10,12 +10,14 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <random>
 #include <thread>
 
 #include "core/core.hpp"
 #include "dashboard/http_server.hpp"
+#include "faults/fail_point.hpp"
 #include "market/market_feed.hpp"
 #include "market/market_view.hpp"
 #include "options.hpp"
@@ -65,6 +67,13 @@ void raise_descriptor_limit(Options& options) {
   }
 }
 
+void arm_fail_points_of_environment() {
+  const char* text = std::getenv("EXCHANGE_FAIL_POINT");
+  if (text == nullptr || *text == '\0') return;
+  arm_fail_points(text);
+  spdlog::critical("FAIL POINTS ARE ARMED: {}. This server fails on purpose and is good for tests only", text);
+}
+
 void open_store(Store& store, const CoreLimits& limits) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limits.store_wait_s);
   while (true) {
@@ -106,6 +115,7 @@ int run(Options options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit(options);
+  arm_fail_points_of_environment();
   if (options.threads == 0) options.threads = usable_cpus();
 
   // 2. The store, and from it the exchange as it was promised to clients.
@@ -138,6 +148,7 @@ int run(Options options) {
   if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics);
   transport = make_transport(options, *core, metrics);
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
+  fail_point("start.before_ready");
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), server_info(options).threads.c_str(),
               store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);

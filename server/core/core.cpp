@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "faults/fail_point.hpp"
+
 namespace exchange {
 
 Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
@@ -80,6 +82,7 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
 
 // The only place, beside OrderReader, from which a client hears anything of the state.
 void Core::complete(std::span<Submission* const> submissions) {
+  fail_point("reply.before_completion");
   for (Submission* submission : submissions) {
     const bool unresolved = std::any_of(submission->outcomes.begin(), submission->outcomes.end(), [](const Outcome& outcome) {
       return std::holds_alternative<NotInMemory>(outcome);

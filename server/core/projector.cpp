@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "faults/fail_point.hpp"
+
 namespace exchange {
 
 Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, OnProjected on_projected,
@@ -77,6 +79,7 @@ void Projector::run() {
 void Projector::project(const Rows& rows, BatchNumber batch) {
   for (bool failed = false;;) {
     try {
+      fail_point<StoreUnavailable>("projection.before");
       store_.project(rows, batch);
       break;
     } catch (const StoreUnavailable& error) {  // doing it twice does no harm
@@ -96,7 +99,9 @@ void Projector::prune(BatchNumber batch) {
   const BatchNumber through = batch - limits_.journal_batches_kept;
   if (through < pruned_ + limits_.journal_prune_step) return;
   try {
+    fail_point<StoreUnavailable>("prune.before");
     store_.prune(through);
+    fail_point<StoreUnavailable>("prune.after");
     pruned_ = through;
   } catch (const StoreUnavailable& error) {  // the rows can go next time
     spdlog::warn("pruning the journal failed: {}", error.what());

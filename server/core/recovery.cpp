@@ -1,5 +1,6 @@
 #include "core/recovery.hpp"
 
+#include "faults/fail_point.hpp"
 #include "store/journal_record.hpp"
 
 namespace exchange {
@@ -40,6 +41,7 @@ void replay(Exchange& exchange, const JournalRow& row) {
 Recovered recover(Store& store, std::uint64_t hash_seed) {
   TablesImage image = store.load();
   Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}};
+  fail_point("recovery.loaded");
   store.read_journal(image.projected_batch, [&](const JournalRow& row) {
     if (row.batch != recovered.last_batch + 1)
       throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) + " to " +
@@ -47,7 +49,9 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
     replay(recovered.exchange, row);
     recovered.last_batch = row.batch;
     ++recovered.batches_replayed;
+    fail_point("recovery.amid_replay");
   });
+  fail_point("recovery.replayed");
   recovered.tables = std::move(image.rows);
   return recovered;
 }

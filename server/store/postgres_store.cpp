@@ -8,6 +8,7 @@
 #include <iterator>
 #include <thread>
 
+#include "faults/fail_point.hpp"
 #include "store/pqxx_shim.hpp"
 #include "store/schema.hpp"
 #include "store/stored_text.hpp"
@@ -185,6 +186,7 @@ void put_rows(pqxx::transaction_base& work, const Rows& rows) {
     work.exec_prepared("put_orders", id.finish(), account.finish(), symbol.finish(), is_buy.finish(), count.finish(), limit.finish(),
                        open.finish(), canceled.finish(), opened_at.finish(), canceled_at.finish());
   }
+  fail_point<StoreUnavailable>("projection.amid_rows");
   if (!rows.executions.empty()) {
     ArrayText id, symbol, buy, sell, count, price_, time;
     for (const ExecutionRow& row : rows.executions) {
@@ -304,6 +306,7 @@ void PostgresStore::open() {
     if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
       spdlog::warn("{} runs with fsync=off: what is acknowledged may be lost when its machine fails", describe());
     prepare_append(connection);
+    fail_point("recovery.epoch_taken");
   });
 }
 
@@ -366,14 +369,17 @@ void PostgresStore::read_journal(BatchNumber after, const std::function<void(con
 void PostgresStore::append(BatchNumber batch, std::string_view payload) {
   if (!core_->connected()) throw StoreUnavailable("PostgreSQL: not connected");
   core_->with([&](pqxx::connection& connection) {
+    fail_point<StoreUnavailable>("append.before");
     pqxx::nontransaction work(connection);
     if (work.exec_prepared("append", batch, epoch_, bytea(payload)).affected_rows() != 1)
       throw StoreFenced(describe() + ": another server has taken the store over");
+    fail_point<StoreUnavailable>("append.after_commit");
   });
 }
 
 bool PostgresStore::settle(BatchNumber batch) {
   return core_->with([&](pqxx::connection& connection) {
+    fail_point<StoreUnavailable>("settle.before");
     {
       pqxx::nontransaction work(connection);
       if (work.exec("SELECT epoch FROM fence")[0][0].as<Epoch>() != epoch_)
@@ -389,6 +395,7 @@ bool PostgresStore::settle(BatchNumber batch) {
     if (newest + 1 < batch) throw StoreCorrupt(describe() + " has lost committed batches (it ends with " + std::to_string(newest) + "): restored or failed over?");
     const pqxx::result row = work.exec("SELECT epoch FROM journal WHERE batch = " + std::to_string(batch));
     work.commit();
+    fail_point<StoreUnavailable>("settle.after");
     if (row.empty()) return false;
     if (row[0][0].as<Epoch>() != epoch_) throw StoreFenced(describe() + ": another server has taken the store over");
     return true;
@@ -404,7 +411,9 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
     const auto updated = work.exec_prepared("put_projection", batch, totals.orders, totals.executions, units_text(totals.cash_created.units()),
                                             totals.last_time.microseconds, std::int64_t(totals.digest), projected_batch_);
     if (updated.affected_rows() != 1) throw StoreCorrupt(describe() + " has lost a projection: restored or failed over? A restart replays the journal");
+    fail_point<StoreUnavailable>("projection.before_commit");
     work.commit();
+    fail_point<StoreUnavailable>("projection.after_commit");
     projected_batch_ = batch;
   });
 }

@@ -1,5 +1,6 @@
 #include "store/sqlite.hpp"
 
+#include "faults/fail_point.hpp"
 #include "store/store.hpp"
 
 namespace exchange {
@@ -15,7 +16,10 @@ namespace {
 
 int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
   constexpr int pages_max = 1'000;
-  if (pages >= pages_max) *static_cast<int*>(code) = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (pages < pages_max) return SQLITE_OK;
+  fail_point("checkpoint.before");
+  *static_cast<int*>(code) = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  fail_point("checkpoint.after");
   return SQLITE_OK;
 }
 

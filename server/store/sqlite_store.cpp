@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "faults/fail_point.hpp"
 #include "store/schema.hpp"
 #include "store/stored_text.hpp"
 
@@ -91,6 +92,7 @@ void SqliteStore::open() {
     epoch_ = Epoch(take.integer(0));
     take.run();
     SqliteStatement(tables_, "UPDATE projection SET epoch = ?1").with(epoch_).run();
+    fail_point("recovery.epoch_taken");
   } catch (const StoreUnavailable& error) {
     throw StoreCorrupt(error.what());  // a file that cannot be opened now will not open by waiting
   }
@@ -141,6 +143,7 @@ void SqliteStore::open_journal() {
   append_ = SqliteStatement(journal_, "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");
   // A bounded number at a time: a client's commit waits for it.
   prune_ = SqliteStatement(journal_, "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000)");
+  sqlite3_commit_hook(journal_.handle(), [](void*) { return fail_point("append.before_commit"), 0; }, nullptr);
   settle_ = SqliteStatement(journal_, "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
 }
 
@@ -208,6 +211,7 @@ void SqliteStore::read_journal(BatchNumber after, const std::function<void(const
 
 void SqliteStore::append(BatchNumber batch, std::string_view payload) {
   if (journal_.handle() == nullptr) throw StoreUnavailable("the journal is not open");
+  fail_point<StoreUnavailable>("append.before");
   const BatchNumber prune_through = prune_through_;
   try {
     if (prune_through > 0) {
@@ -215,8 +219,10 @@ void SqliteStore::append(BatchNumber batch, std::string_view payload) {
       if (prune_.with(prune_through).run() == 0) prune_through_ = 0;  // all gone
     }
     if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) throw StoreFenced(path_ + ": another server has taken the store over");
+    if (prune_through > 0) fail_point<StoreUnavailable>("prune.rows_deleted");
     if (prune_through > 0) journal_.run("COMMIT");
     journal_.check_checkpoint();
+    fail_point<StoreUnavailable>("append.after_commit");
   } catch (...) {
     journal_.rollback();
     throw;
@@ -224,11 +230,13 @@ void SqliteStore::append(BatchNumber batch, std::string_view payload) {
 }
 
 bool SqliteStore::settle(BatchNumber batch) {
+  fail_point<StoreUnavailable>("settle.before");
   open_journal();
   settle_.with(batch).step();
   const bool ours = Epoch(settle_.integer(0)) == epoch_, there = settle_.integer(1) == std::int64_t(batch);
   settle_.reset();
   if (!ours) throw StoreFenced(path_ + ": another server has taken the store over");
+  fail_point<StoreUnavailable>("settle.after");
   return there;
 }
 
@@ -243,8 +251,10 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
               totals.last_time.microseconds, totals.digest, epoch_)
         .run();
     if (updated != 1) throw StoreFenced(path_ + ": another server has taken the store over");
+    fail_point<StoreUnavailable>("projection.before_commit");
     tables_.run("COMMIT");
     tables_.check_checkpoint();
+    fail_point<StoreUnavailable>("projection.after_commit");
   } catch (...) {
     tables_.rollback();
     throw;
@@ -271,6 +281,7 @@ void SqliteStore::upsert(const Rows& rows) {
         .with(row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(), row.limit.units(), row.open.units(),
               row.canceled.units(), row.opened_at.microseconds, row.canceled_at.microseconds)
         .run();
+  fail_point<StoreUnavailable>("projection.amid_rows");
   for (const ExecutionRow& row : rows.executions)
     put_execution_
         .with(row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(), row.price.units(), row.time.microseconds)

@@ -9,6 +9,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "faults/fail_point.hpp"
+
 namespace exchange {
 namespace {
 
@@ -56,6 +58,7 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       if (executed) co_await execute(connection);
       stamps.end(Stage::deliver);
       session.reply(connection.outcomes);
+      fail_point("reply.before_send");
       boost::system::error_code error;
       const std::size_t sent = send_at_once(connection, error);
       if (!error && sent < session.output().size()) {
@@ -65,6 +68,7 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
         error = write_error;
       }
       if (error) co_return;
+      fail_point("reply.after_send");
       stamps.end(Stage::write);
       if (executed) metrics.stage_times.record(stamps);
       session.output().clear();

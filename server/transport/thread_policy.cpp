@@ -10,6 +10,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "faults/fail_point.hpp"
 #include "protocol/session.hpp"
 #include "transport/listener.hpp"
 
@@ -135,6 +136,7 @@ class ThreadPolicy final : public Transport {
         }
         stamps.end(Stage::deliver);
         session.reply(submission.outcomes);
+        fail_point("reply.before_send");
         // Replies nearly always fit the socket's buffer; only one that does not has to wait for its reader.
         const std::string& output = session.output();
         const ssize_t sent = ::send(socket.native_handle(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -144,6 +146,7 @@ class ThreadPolicy final : public Transport {
           asio::write(socket, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
           if (error) return;
         }
+        fail_point("reply.after_send");
         stamps.end(Stage::write);
         if (executed) metrics_.stage_times.record(stamps);
         session.output().clear();

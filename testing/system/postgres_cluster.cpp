@@ -48,14 +48,15 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_, ignored);
 }
 
-PostgresCluster::PostgresCluster() : binaries_(find_binaries()) {
-  std::string name = (fs::temp_directory_path() / "exchange-pg-XXXXXX").string();
+PostgresCluster::PostgresCluster(const std::string& parent, bool small) : binaries_(find_binaries()) {
+  std::string name = ((parent.empty() ? fs::temp_directory_path() : fs::path(parent)) / "exchange-pg-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
   folder_ = name;
   if (::geteuid() == 0) run("chown postgres " + folder_);
-  run_as_owner(binaries_ + "/initdb -D " + folder_ + "/data -U exchange -A trust -E UTF8 --no-locale --no-sync");
+  run_as_owner(binaries_ + "/initdb -D " + folder_ + "/data -U exchange -A trust -E UTF8 --no-locale --no-sync" + (small ? " --wal-segsize=1" : ""));
   std::ofstream(folder_ + "/data/postgresql.conf", std::ios::app)
-      << "listen_addresses = ''\nunix_socket_directories = '" << folder_ << "'\nmax_connections = 50\nlog_min_messages = panic\n";
+      << "listen_addresses = ''\nunix_socket_directories = '" << folder_ << "'\nmax_connections = 50\nlog_min_messages = panic\n"
+      << (small ? "min_wal_size = 2MB\nmax_wal_size = 8MB\n" : "");
   start();
 }
 
@@ -81,8 +82,54 @@ void PostgresCluster::stop() { run_as_owner(binaries_ + "/pg_ctl -D " + folder_ 
 
 void PostgresCluster::kill() { run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -m immediate -w stop"); }
 
+pid_t PostgresCluster::postmaster() const {
+  pid_t pid = 0;
+  std::ifstream(folder_ + "/data/postmaster.pid") >> pid;
+  return pid;
+}
+
+bool PostgresCluster::running() const {
+  const pid_t pid = postmaster();
+  return pid > 0 && ::kill(pid, 0) == 0;
+}
+
+// The postmaster first: then no more are born while the others are found.
+std::vector<pid_t> PostgresCluster::processes() const {
+  const pid_t first = postmaster();
+  std::vector<pid_t> found{first};
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::string stat;
+    std::getline(std::ifstream(entry.path() / "stat"), stat);
+    if (const std::size_t at = stat.rfind(") "); at != std::string::npos && std::atoi(stat.c_str() + at + 4) == first) found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+void PostgresCluster::kill_postmaster() { ::kill(postmaster(), SIGKILL); }
+
+void PostgresCluster::freeze() {
+  ::kill(postmaster(), SIGSTOP);
+  for (const pid_t pid : processes()) ::kill(pid, SIGSTOP);
+}
+
+void PostgresCluster::thaw() {
+  for (const pid_t pid : processes()) ::kill(pid, SIGCONT);
+}
+
+void PostgresCluster::start_again() {
+  constexpr int attempts = 60;
+  for (int attempt = 1;; ++attempt) try {
+      return start();
+    } catch (const std::runtime_error&) {
+      if (attempt == attempts) throw;
+      ::usleep(500'000);
+    }
+}
+
 std::string PostgresCluster::create_database() {
-  const std::string name = "exchange" + std::to_string(++databases_);
+  const std::string name = newest_ = "exchange" + std::to_string(++databases_);
   run_as_owner(binaries_ + "/createdb -h " + folder_ + " -U exchange " + name);
   return "postgresql://exchange@/" + name + "?host=" + folder_;
 }

@@ -5,12 +5,14 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 namespace exchange::testing {
 
 class PostgresCluster {
  public:
-  PostgresCluster();
+  // `parent`: where its folder is made; empty: with other temporary files. `small`: as little disk as it goes.
+  explicit PostgresCluster(const std::string& parent = {}, bool small = false);
   ~PostgresCluster();
   PostgresCluster(const PostgresCluster&) = delete;
   PostgresCluster& operator=(const PostgresCluster&) = delete;
@@ -21,10 +23,23 @@ class PostgresCluster {
   // As an administrator would (fast), or as a power cut would (every process at once).
   void stop();
   void kill();
+  // kill -9 of the first process alone: the others have to notice.
+  void kill_postmaster();
+  // SIGSTOP and SIGCONT of all processes.
+  void freeze();
+  void thaw();
+  // Starts it where it is not running, trying again while remains of the one before are there.
+  void start_again();
+  bool running() const;
+  // The socket in the file system that clients connect to.
+  std::string socket_path() const { return folder_ + "/.s.PGSQL.5432"; }
+  const std::string& newest_database() const { return newest_; }
 
  private:
+  pid_t postmaster() const;
+  std::vector<pid_t> processes() const;
   std::string run_as_owner(const std::string& command) const;
-  std::string folder_, binaries_;
+  std::string folder_, binaries_, newest_;
   int databases_ = 0;
 };
 

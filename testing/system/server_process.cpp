@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,10 +19,8 @@
 namespace exchange::testing {
 namespace {
 
-std::string server_binary() { return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "server").string(); }
-
-pid_t spawn(std::vector<std::string> arguments, int out, int err) {
-  arguments.insert(arguments.begin(), server_binary());
+pid_t spawn(const std::string& program, std::vector<std::string> arguments, int out, int err) {
+  arguments.insert(arguments.begin(), (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -60,7 +59,7 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, unsigned port) 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
   const int log = ::open(log_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  pid_ = spawn(std::move(arguments), ends[1], log);
+  pid_ = spawn("server", std::move(arguments), ends[1], log);
   ::close(ends[1]);
   ::close(log);
   char c;
@@ -80,6 +79,7 @@ ServerProcess::~ServerProcess() {
 }
 
 void ServerProcess::kill() {
+  if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);
   wait();
 }
@@ -96,16 +96,28 @@ int ServerProcess::wait() {
   return exit_status(status);
 }
 
+std::optional<int> ServerProcess::ended() {
+  int status = 0;
+  if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+    pid_ = -1;
+    status_ = exit_status(status);
+  }
+  return status_;
+}
+
 std::string ServerProcess::log() const { return contents(log_path_); }
 
-RunResult run_server(const std::vector<std::string>& arguments) {
+RunResult run_server(const std::vector<std::string>& arguments) { return run_program("server", arguments); }
+
+RunResult run_program(const std::string& name, const std::vector<std::string>& arguments) {
   const std::string path = temporary_file();
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  const pid_t pid = spawn(arguments, file, file);
+  const pid_t pid = spawn(name, arguments, file, file);
   ::close(file);
   int status = 0;
-  ::waitpid(pid, &status, 0);
-  RunResult result{exit_status(status), contents(path)};
+  rusage usage{};
+  ::wait4(pid, &status, 0, &usage);
+  RunResult result{exit_status(status), contents(path), usage.ru_maxrss};
   std::filesystem::remove(path);
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ class ServerProcess {
   void kill();
   // SIGTERM; returns the exit status (128 + signal where it was killed).
   int stop();
+  // The exit status where it has ended by itself, or somebody else ended it.
+  std::optional<int> ended();
   // What it has written to stderr.
   std::string log() const;
 
@@ -31,6 +34,7 @@ class ServerProcess {
   int wait();
 
   pid_t pid_ = -1;
+  std::optional<int> status_;
   unsigned port_ = 0;
   std::string ready_line_, log_path_;
 };
@@ -39,8 +43,11 @@ class ServerProcess {
 struct RunResult {
   int status;
   std::string output;
+  long memory_kib = 0;  // resident, at most
 };
 RunResult run_server(const std::vector<std::string>& arguments);
+// The same for another program beside it.
+RunResult run_program(const std::string& name, const std::vector<std::string>& arguments);
 
 class Client {
  public:

@@ -1,0 +1,77 @@
+// A server whose epoch has passed can change nothing, at whatever moment its successor takes over.
+
+#include "catch.hpp"
+
+#include "engine/exchange.hpp"
+#include "store/postgres_store.hpp"
+#include "store/pqxx_shim.hpp"
+#include "store/sqlite_store.hpp"
+#include "system/postgres_cluster.hpp"
+
+using namespace exchange;
+using exchange::testing::shared_cluster;
+using exchange::testing::TemporaryFolder;
+
+namespace {
+
+void run(const std::string& file, const char* sql) {
+  SqliteDatabase database(file, SqliteDatabase::Sync::every_commit);
+  database.run(sql);
+}
+
+Rows one_account() {
+  Exchange exchange;
+  exchange.apply(CreateAccount{AccountId("1"), Cash::whole(1)}, {});
+  Rows rows;
+  exchange.take_changes(rows);
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("a SQLite server whose epoch has passed can neither append nor settle") {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.db";
+  SqliteStore(path).open();
+  // The journal file is its server's alone, so the successor comes from inside of it: with batch 2.
+  run(path + ".journal", "CREATE TRIGGER successor AFTER INSERT ON journal WHEN new.batch = 2 BEGIN UPDATE fence SET epoch = epoch + 1; END");
+  SqliteStore zombie(path);
+  zombie.open();
+  zombie.append(1, "payload");
+  CHECK(zombie.settle(1));
+  zombie.append(2, "payload");
+  CHECK_THROWS_AS(zombie.append(3, "of the zombie"), StoreFenced);
+  CHECK_THROWS_AS(zombie.settle(3), StoreFenced);
+  std::size_t rows = 0;
+  zombie.read_journal(0, [&](const JournalRow&) { ++rows; });
+  CHECK(rows == 2);
+}
+
+TEST_CASE("a SQLite server whose epoch has passed cannot change the tables") {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.db";
+  SqliteStore zombie(path);
+  zombie.open();
+  run(path, "UPDATE projection SET epoch = epoch + 1");
+  CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);
+  CHECK(zombie.load().rows.accounts.empty());
+}
+
+TEST_CASE("a PostgreSQL server whose epoch has passed can neither append nor settle nor change the tables") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore zombie(url);
+  zombie.open();
+  zombie.load();
+  zombie.append(1, "payload");
+  pqxx::connection admin(url);
+  pqxx::nontransaction(admin).exec("UPDATE fence SET epoch = epoch + 1");
+  SECTION("append, on a connection that is as good as new") { CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreFenced); }
+  SECTION("settle") { CHECK_THROWS_AS(zombie.settle(2), StoreFenced); }
+  SECTION("project") {
+    CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);
+    CHECK(zombie.load().rows.accounts.empty());
+  }
+  std::size_t rows = 0;
+  zombie.read_journal(0, [&](const JournalRow&) { ++rows; });
+  CHECK(rows == 1);
+}

@@ -1,0 +1,163 @@
+// The database fails under a server that lives on: restarted, killed in parts and as a whole, frozen, out of disk, cut off amid
+// a commit. The server holds every reply meanwhile, goes on by itself, and what was acknowledged is there once.
+
+#include <csignal>
+
+#include "store/pqxx_shim.hpp"
+#include "system/crash/cut_proxy.hpp"
+#include "system/crash/small_disk.hpp"
+#include "system/crash/trial.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+constexpr int clients = 16;
+
+// Load before, a failure that `fail` brings about and mends, load after on the same server; then a kill -9 and the audit.
+template <class Fail>
+void ride_out(Trial& trial, Fail fail) {
+  const auto server = trial.start();
+  trial.load.start(server->port());
+  CHECK(trial.load.await_replies(500));
+  fail(*server);
+  CHECK(trial.load.await_replies(500));
+  CHECK(!server->ended());
+  server->kill();
+  trial.verify();
+}
+
+bool has_noticed(const ServerProcess& server, std::size_t failures = 1) {
+  std::size_t found = 0;
+  const std::string log = server.log();
+  for (std::size_t at = 0; (at = log.find("store away", at)) != std::string::npos; ++at) ++found;
+  return found >= failures;
+}
+
+// The process ids of the server's connections.
+std::vector<pid_t> backends(const std::string& url) {
+  std::vector<pid_t> pids;
+  pqxx::connection admin(url);
+  for (const auto& row : pqxx::nontransaction(admin).exec("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'exchange'"))
+    pids.push_back(row[0].as<pid_t>());
+  return pids;
+}
+
+std::string through(const CutProxy& proxy, const PostgresCluster& cluster) {
+  return "postgresql://exchange@127.0.0.1:" + std::to_string(proxy.port()) + "/" + cluster.newest_database();
+}
+
+}  // namespace
+
+TEST_CASE("PostgreSQL is restarted under load", "[database]") {
+  PostgresCluster& cluster = shared_cluster();
+  Trial trial(cluster.create_database(), clients);
+  ride_out(trial, [&](ServerProcess& server) {
+    cluster.stop();
+    CHECK(await([&] { return has_noticed(server); }));
+    cluster.start();
+  });
+  ride_out(trial, [&](ServerProcess& server) {  // as a power cut
+    cluster.kill();
+    CHECK(await([&] { return has_noticed(server); }));
+    cluster.start();
+  });
+}
+
+TEST_CASE("the server's connections to PostgreSQL are ended, and their processes killed", "[database]") {
+  PostgresCluster& cluster = shared_cluster();
+  const std::string url = cluster.create_database();
+  Trial trial(url, clients);
+  ride_out(trial, [&](ServerProcess& server) {
+    pqxx::connection admin(url);
+    pqxx::nontransaction(admin).exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'exchange'");
+    CHECK(await([&] { return has_noticed(server); }));
+  });
+  ride_out(trial, [&](ServerProcess& server) {
+    for (const pid_t pid : backends(url)) ::kill(pid, SIGKILL);  // PostgreSQL restarts all of itself
+    CHECK(await([&] { return has_noticed(server); }));
+  });
+}
+
+TEST_CASE("PostgreSQL's first process is killed", "[database]") {
+  PostgresCluster& cluster = shared_cluster();
+  Trial trial(cluster.create_database(), clients);
+  ride_out(trial, [&](ServerProcess& server) {
+    cluster.kill_postmaster();
+    CHECK(await([&] { return has_noticed(server); }));
+    cluster.start_again();
+  });
+}
+
+TEST_CASE("PostgreSQL stands still: nothing is acknowledged meanwhile", "[database]") {
+  PostgresCluster& cluster = shared_cluster();
+  Trial trial(cluster.create_database(), clients);
+  ride_out(trial, [&](ServerProcess&) {
+    cluster.freeze();
+    const std::uint64_t before = trial.load.replies();
+    std::this_thread::sleep_for(std::chrono::seconds(nightly() ? 60 : 3));  // the failure itself
+    // What was committed when it stopped may still be told: each client waits for one reply.
+    CHECK(trial.load.replies() <= before + 2 * clients);
+    cluster.thaw();
+  });
+}
+
+TEST_CASE("PostgreSQL's disk is full, and freed", "[database]") {
+  SmallDisk disk(128);
+  if (!disk.why_not().empty()) {
+    std::printf("skipped: %s\n", disk.why_not().c_str());
+    return;
+  }
+  PostgresCluster cluster(disk.path(), true);
+  Trial trial(cluster.create_database(), clients);
+  ride_out(trial, [&](ServerProcess& server) {
+    disk.fill();
+    CHECK(await([&] { return has_noticed(server); }));
+    disk.free();
+    if (!cluster.running()) cluster.start_again();  // no space for its log ends it
+  });
+}
+
+TEST_CASE("the disk of a SQLite store is full, and freed", "[database]") {
+  SmallDisk disk(64);
+  if (!disk.why_not().empty()) {
+    std::printf("skipped: %s\n", disk.why_not().c_str());
+    return;
+  }
+  Trial trial("sqlite:" + disk.path() + "/x.db", clients);
+  ride_out(trial, [&](ServerProcess& server) {
+    disk.fill();
+    CHECK(await([&] { return has_noticed(server); }));
+    disk.free();
+  });
+}
+
+TEST_CASE("the network to PostgreSQL is cut amid a commit", "[database]") {
+  PostgresCluster& cluster = shared_cluster();
+  cluster.create_database();
+  CutProxy proxy(cluster.socket_path());
+  Trial trial(through(proxy, cluster), clients);
+  const auto server = trial.start();
+  trial.load.start(server->port());
+  std::size_t cuts = 0;
+  for (int round = 0; round < (nightly() ? 10 : 1); ++round)
+    for (const CutProxy::How how : {CutProxy::How::reset, CutProxy::How::half_open, CutProxy::How::silent})
+      for (const CutProxy::When when : {CutProxy::When::before_commit, CutProxy::When::after_commit}) {
+        INFO("cut " << cuts << ": how " << int(how) << " when " << int(when));
+        CHECK(trial.load.await_replies(200));
+        proxy.cut(when, how);
+        CHECK(await([&] { return proxy.was_cut(); }));
+        if (how != CutProxy::How::reset) {
+          const std::uint64_t before = trial.load.replies();
+          std::this_thread::sleep_for(std::chrono::milliseconds(nightly() ? 5'000 : 300));  // the failure itself
+          CHECK(trial.load.replies() <= before + clients);
+        }
+        proxy.mend();
+        ++cuts;
+        CHECK(await([&] { return has_noticed(*server, cuts); }));
+      }
+  CHECK(trial.load.await_replies(500));
+  server->kill();
+  trial.verify();
+}
