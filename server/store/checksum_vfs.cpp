@@ -54,9 +54,15 @@ int failed(const File& file, sqlite3_int64 page, sqlite3_int64 offset, const cha
   return SQLITE_IOERR_DATA;
 }
 
-// The header says what pages the file has. A flipped bit in either mark must not pass for "no checksums here".
+// The header says what pages the file has. A flipped bit in either mark must not pass for "no checksums here", nor a header
+// that is gone while a newer one in the log hides that.
 void learn(File& file, const unsigned char* header) {
-  if (std::memcmp(header, "SQLite format 3", 16) != 0) return;
+  if (std::memcmp(header, "SQLite format 3", 16) != 0) {
+    file.sealed = true;
+    file.room = false;
+    file.page_bytes = 4'096;
+    return;
+  }
   const int size = header[16] << 8 | header[17];
   file.page_bytes = size == 1 ? 65'536 : size;
   const std::uint32_t application = std::uint32_t(header[68]) << 24 | std::uint32_t(header[69]) << 16 | std::uint32_t(header[70]) << 8 | header[71];
@@ -66,11 +72,11 @@ void learn(File& file, const unsigned char* header) {
 
 std::uint64_t checksum_of(File& file, const unsigned char* page, sqlite3_int64 number) {
   if (number == 1) {
-    // Format versions, change counter and version-valid-for: the backup of the sqlite3 shell sets these its own way,
-    // and no row depends on them.
+    // Format versions, change counter, schema cookie and version-valid-for: the backup of the sqlite3 shell sets these its
+    // own way, and no row depends on them.
     file.scratch->assign(page, page + file.page_bytes);
     page = file.scratch->data();
-    for (const auto& [begin, end] : {std::pair{18, 20}, {24, 28}, {92, 100}}) std::memset(file.scratch->data() + begin, 0, std::size_t(end - begin));
+    for (const auto& [begin, end] : {std::pair{18, 20}, {24, 28}, {40, 44}, {92, 100}}) std::memset(file.scratch->data() + begin, 0, std::size_t(end - begin));
   }
   // What remains beside the checksum is a multiple of 8; the last 24 bytes go in with the seed.
   const std::size_t whole = std::size_t(file.page_bytes - 32);

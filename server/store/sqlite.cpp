@@ -29,7 +29,7 @@ int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
 // SQLite takes a damaged frame for the end of the log; where commits follow it, they were acknowledged.
 void refuse_damaged_log(const std::string& path) {
   const std::string log = path + "-wal";
-  if (!file_has_content(log)) return;
+  if (!file_has_content(path) || !file_has_content(log)) return;
   sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
   std::vector<std::max_align_t> room(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
   auto* const file = reinterpret_cast<sqlite3_file*>(room.data());

@@ -174,7 +174,7 @@ void SqliteStore::pair_files() {
   if (of_tables.empty())
     throw StoreCorrupt(path_ + " is missing or new, and its journal " + journal_path() +
                        " does not go back to the first batch; put the tables back, or a backup of them that the journal reaches back to (docs/recovery.md)");
-  if (of_journal.empty()) throw StoreCorrupt(journal_path() + " names no store, but its tables " + path_ + " do; put the journal back");
+  if (of_journal.empty()) throw StoreCorrupt(journal_path() + " names no store, but its tables " + path_ + " do (was " + journal_path() + "-wal deleted?); put the journal back");
   if (of_tables != of_journal)
     throw StoreCorrupt(path_ + " and " + journal_path() + " belong to different stores; put back the two files of one");
   id_ = of_journal;

@@ -51,7 +51,7 @@ Counts many(const char* name, std::uint64_t runs, Life life) {
 }  // namespace
 
 TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and invents nothing") {
-  const auto counts = many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing", seeds(250, 10'000),
+  const auto counts = many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing", seeds(150, 10'000),
                            [](std::uint64_t seed, Counts& so_far) {
                              std::mt19937_64 random(seed);
                              ServerOnDisk server(seed);
@@ -74,7 +74,7 @@ TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and
 }
 
 TEST_CASE("a disk that fails to write, is full or fails to sync is never acknowledged on") {
-  const auto counts = many("a disk that fails to write, is full or fails to sync is never acknowledged on", seeds(150, 5'000),
+  const auto counts = many("a disk that fails to write, is full or fails to sync is never acknowledged on", seeds(100, 5'000),
                            [](std::uint64_t seed, Counts& so_far) {
                              std::mt19937_64 random(seed);
                              ServerOnDisk server(seed);

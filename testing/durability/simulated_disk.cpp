@@ -307,6 +307,23 @@ void SimulatedDisk::survive(Node& node) {
   }
 }
 
+std::map<std::string, SimulatedDisk::Bytes> SimulatedDisk::files() const {
+  std::map<std::string, Bytes> files;
+  for (const auto& [name, node] : folder_) files[name] = node->now;
+  return files;
+}
+
+void SimulatedDisk::set_files(const std::map<std::string, Bytes>& files) {
+  folder_.clear();
+  for (const auto& [name, bytes] : files) {
+    folder_[name] = std::make_shared<Node>();
+    folder_[name]->now = folder_[name]->on_disk = bytes;
+  }
+  folder_on_disk_ = folder_;
+}
+
+SimulatedDisk::Bytes& SimulatedDisk::bytes_of(const std::string& name) { return folder_.at(name)->now; }
+
 void SimulatedDisk::restart() {
   if (stopped_by_ == Fault::power_cut) {
     auto survivors = folder_on_disk_;

@@ -39,6 +39,11 @@ class SimulatedDisk {
   std::uint64_t faults_met() const { return faults_met_; }
   // Once nothing has a file open: what survives is what the files hold now.
   void restart();
+  // The files by name. Setting them needs that nothing has one open.
+  std::map<std::string, Bytes> files() const;
+  void set_files(const std::map<std::string, Bytes>& files);
+  // Of a file that may be open: what the next reader of it gets.
+  Bytes& bytes_of(const std::string& name);
   // Before every operation.
   std::function<void()> on_operation;
 
