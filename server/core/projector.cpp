@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "faults/fail_point.hpp"
@@ -96,7 +97,8 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
 
 void Projector::prune(BatchNumber batch) {
   if (limits_.keep_journal || batch < limits_.journal_batches_kept) return;
-  const BatchNumber through = batch - limits_.journal_batches_kept;
+  // The row of the tables' own batch stays: recovery compares the two.
+  const BatchNumber through = batch - std::max<BatchNumber>(limits_.journal_batches_kept, 1);
   if (through < pruned_ + limits_.journal_prune_step) return;
   try {
     fail_point<StoreUnavailable>("prune.before");

@@ -6,34 +6,42 @@
 namespace exchange {
 namespace {
 
+constexpr const char* restore = "; restore the store from a backup (docs/recovery.md)";
+constexpr const char* rebuild = "; restore the store from a backup, or rebuild the tables where the whole journal was kept (docs/recovery.md)";
+
 Exchange load_exchange(const Rows& rows, std::uint64_t hash_seed) {
   try {
     Exchange exchange(rows, hash_seed);
     if (const std::string violation = exchange.check_invariants(); !violation.empty())
-      throw StoreCorrupt("the tables contradict themselves: " + violation);
+      throw StoreCorrupt("the tables contradict themselves: " + violation + rebuild);
     return exchange;
   } catch (const StoreCorrupt&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw StoreCorrupt(std::string("the tables contradict themselves: ") + error.what());
+    throw StoreCorrupt(std::string("the tables contradict themselves: ") + error.what() + rebuild);
   }
 }
 
+std::string where(const JournalRow& row) { return "journal batch " + std::to_string(row.batch); }
+
+JournalRecord decode(const JournalRow& row) {
+  try {
+    return decode_journal_record(row.payload);
+  } catch (const StoreCorrupt& error) {
+    throw StoreCorrupt(where(row) + ": " + error.what() + restore);
+  }
+}
+
+bool leads_to(const JournalRecord& record, const Totals& totals) {
+  return totals.orders == record.orders && totals.executions == record.executions && totals.digest == record.digest;
+}
+
 void replay(Exchange& exchange, const JournalRow& row) {
-  const std::string where = "journal batch " + std::to_string(row.batch);
-  const JournalRecord record = [&] {
-    try {
-      return decode_journal_record(row.payload);
-    } catch (const StoreCorrupt& error) {
-      throw StoreCorrupt(where + ": " + error.what());
-    }
-  }();
+  const JournalRecord record = decode(row);
   for (const Command& command : record.commands)
     if (!changed_state(exchange.apply(command, record.time)))
-      throw StoreCorrupt(where + ": a command that was accepted is refused in replay");
-  const Totals& totals = exchange.totals();
-  if (totals.orders != record.orders || totals.executions != record.executions || totals.digest != record.digest)
-    throw StoreCorrupt(where + ": the replay differs from what was promised to clients");
+      throw StoreCorrupt(where(row) + ": a command that was accepted is refused in replay" + rebuild);
+  if (!leads_to(record, exchange.totals())) throw StoreCorrupt(where(row) + ": the replay differs from what was promised to clients" + rebuild);
 }
 
 }  // namespace
@@ -42,15 +50,25 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
   TablesImage image = store.load();
   Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}};
   fail_point("recovery.loaded");
-  store.read_journal(image.projected_batch, [&](const JournalRow& row) {
+  // From the tables' own batch on: its record says what they must have come to.
+  const BatchNumber projected = image.projected_batch;
+  bool reaches_tables = projected == 0;
+  store.read_journal(projected == 0 ? 0 : projected - 1, [&](const JournalRow& row) {
+    reaches_tables = true;
+    if (row.batch == projected) {
+      if (!leads_to(decode(row), image.rows.totals)) throw StoreCorrupt("the tables are not what " + where(row) + " led to" + rebuild);
+      return;
+    }
     if (row.batch != recovered.last_batch + 1)
-      throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) + " to " +
-                         std::to_string(row.batch) + ": rows are missing");
+      throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) + " to " + std::to_string(row.batch) +
+                         ": rows are missing" + restore);
     replay(recovered.exchange, row);
     recovered.last_batch = row.batch;
     ++recovered.batches_replayed;
     fail_point("recovery.amid_replay");
   });
+  if (!reaches_tables)
+    throw StoreCorrupt("the journal ends before batch " + std::to_string(projected) + ", which the tables hold already: acknowledged batches are lost" + restore);
   fail_point("recovery.replayed");
   recovered.tables = std::move(image.rows);
   return recovered;

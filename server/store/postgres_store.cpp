@@ -297,7 +297,8 @@ void PostgresStore::open() {
     if (work.exec("SELECT to_regclass('fence')")[0][0].is_null()) work.exec(schema::postgresql);
     const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
     if (found != schema_version)
-      throw StoreCorrupt(describe() + " was written by another version of the exchange (schema " + std::to_string(found) + ")");
+      throw StoreCorrupt(describe() + " was written by another version of the exchange (schema " + std::to_string(found) + ", this server knows " +
+                         std::to_string(schema_version) + "); start the server that wrote it");
     epoch_ = work.exec("UPDATE fence SET epoch = epoch + 1 RETURNING epoch")[0][0].as<Epoch>();
     // Appends of an earlier server that are under way end here; later ones see the new epoch.
     work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
@@ -305,6 +306,8 @@ void PostgresStore::open() {
     bring_up_views(connection);
     if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
       spdlog::warn("{} runs with fsync=off: what is acknowledged may be lost when its machine fails", describe());
+    if (pqxx::nontransaction(connection).exec("SHOW data_checksums")[0][0].as<std::string>() == "off")
+      spdlog::warn("{} runs without data checksums: damage on its disk may go unseen; docs/recovery.md says how to turn them on", describe());
     prepare_append(connection);
     fail_point("recovery.epoch_taken");
   });
@@ -329,7 +332,7 @@ TablesImage PostgresStore::load() {
                                      "JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1"))
       rows.executions.push_back(execution_row(row));
     const pqxx::result found = work.exec("SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
-    if (found.size() != 1) throw StoreCorrupt("table projection must have one row");
+    if (found.size() != 1) throw StoreCorrupt(describe() + ": table projection must have one row; restore the database from a backup (docs/recovery.md)");
     const pqxx::row row = found[0];
     image.projected_batch = projected_batch_ = row[0].as<BatchNumber>();
     rows.totals = {row[1].as<OrderId>(), row[2].as<ExecutionId>(), cash(row[3]), timestamp(row[4]),
@@ -392,7 +395,7 @@ bool PostgresStore::settle(BatchNumber batch) {
     pqxx::work work(connection);
     work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
     const auto newest = work.exec("SELECT greatest((SELECT max(batch) FROM journal), (SELECT batch FROM projection))")[0][0].as<BatchNumber>();
-    if (newest + 1 < batch) throw StoreCorrupt(describe() + " has lost committed batches (it ends with " + std::to_string(newest) + "): restored or failed over?");
+    if (newest + 1 < batch) throw StoreCorrupt(describe() + " has lost committed batches (it ends with " + std::to_string(newest) + "): restored or failed over? Bring the newer database back, or start again to go on from this one without them");
     const pqxx::result row = work.exec("SELECT epoch FROM journal WHERE batch = " + std::to_string(batch));
     work.commit();
     fail_point<StoreUnavailable>("settle.after");

@@ -1,11 +1,18 @@
 #include "store/sqlite.hpp"
 
+#include <cstddef>
+#include <vector>
+
 #include "faults/fail_point.hpp"
+#include "store/checksum_vfs.hpp"
 #include "store/store.hpp"
+#include "store/wal_frames.hpp"
 
 namespace exchange {
 
 namespace {
+
+constexpr const char* restore = "restore the store from a backup (docs/recovery.md)";
 
 // Each connection stays on one thread, and nobody reads SQLite's memory statistics: leave out the mutexes
 // round every allocation. Must come before the first connection.
@@ -23,13 +30,51 @@ int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
   return SQLITE_OK;
 }
 
+// SQLite takes a damaged frame for the end of the log; where commits follow it, they were acknowledged.
+void refuse_damaged_log(const std::string& path) {
+  const std::string log = path + "-wal";
+  if (!file_has_content(path) || !file_has_content(log)) return;
+  sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
+  std::vector<std::max_align_t> room(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
+  auto* const file = reinterpret_cast<sqlite3_file*>(room.data());
+  if (vfs->xOpen(vfs, log.c_str(), file, SQLITE_OPEN_READONLY | SQLITE_OPEN_WAL, nullptr) != SQLITE_OK)
+    throw StoreUnavailable(log + " cannot be read; may this user read it?");
+  sqlite3_int64 size = 0;
+  file->pMethods->xFileSize(file, &size);
+  const std::string damage = find_wal_damage(std::uint64_t(size), [&](unsigned char* into, std::size_t bytes, std::uint64_t offset) {
+    return file->pMethods->xRead(file, into, int(bytes), sqlite3_int64(offset)) == SQLITE_OK;
+  });
+  file->pMethods->xClose(file);
+  if (!damage.empty()) throw StoreCorrupt(log + ": " + damage + "; " + restore);
+}
+
+std::string advice(int code) {
+  switch (code & 0xFF) {
+    case SQLITE_CANTOPEN: return "; is its folder there, and may this user write in it?";
+    case SQLITE_PERM:
+    case SQLITE_READONLY: return "; give this user the right to write the file and its folder";
+    case SQLITE_FULL: return "; make room on the disk";
+    case SQLITE_BUSY: return "; another program holds it: let that one finish";
+    default: return "";
+  }
+}
+
 }  // namespace
 
+bool file_has_content(const std::string& path) {
+  sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
+  int found = 0;
+  return vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && found != 0;
+}
+
 SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path) {
-  const int code = sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  if (sync == Sync::every_commit) refuse_damaged_log(path);
+  const int code = sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, checksum_vfs());
   try {
     check(code);
     sqlite3_extended_result_codes(handle_, 1);
+    int reserved = checksum_bytes;  // of pages, in a file that is new or rewritten
+    check(sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
     constexpr int busy_ms = 5'000;
     check(sqlite3_busy_timeout(handle_, busy_ms));
     SqliteStatement wal(*this, "PRAGMA journal_mode=WAL");
@@ -40,6 +85,8 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path)
     checkpoint_code_ = std::make_unique<int>(SQLITE_OK);
     sqlite3_wal_hook(handle_, checkpoint_when_long, checkpoint_code_.get());
     run(sync == Sync::every_commit ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+    // Frames that a crash left behind the end must not stand among those that follow: the next log starts afresh.
+    if (sync == Sync::every_commit) run("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (...) {
     sqlite3_close_v2(handle_);
     handle_ = nullptr;
@@ -65,9 +112,11 @@ void SqliteDatabase::check(int code) const {
   // page cache (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): stop, then recover.
   if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
     throw StoreCorrupt(problem + ": the disk failed to sync; start again once it is sound");
+  if (code == SQLITE_IOERR_DATA)
+    throw StoreCorrupt(last_page_damage() + ": the file is damaged, or was changed by another program; " + restore);
   if ((code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB)
-    throw StoreCorrupt(problem + ": the file is damaged or not a database; restore it from a backup");
-  throw StoreUnavailable(problem);
+    throw StoreCorrupt(problem + ": the file is damaged or not a database; " + restore);
+  throw StoreUnavailable(problem + advice(code));
 }
 
 SqliteStatement::SqliteStatement(SqliteDatabase& database, std::string_view sql) : database_(&database) {

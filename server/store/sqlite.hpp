@@ -17,7 +17,8 @@ class SqliteDatabase {
   // When a commit is on the disk: when it returns, or at the next checkpoint (WAL, synchronous=NORMAL:
   // a power cut may take the last commits, never damage the file).
   enum class Sync { every_commit, every_checkpoint };
-  // Opens or creates.
+  // Opens or creates; new files get page checksums (checksum_vfs.hpp). With every_commit, for the first to open the file:
+  // throws StoreCorrupt where its log was damaged, not just cut short by a crash, and brings the log into the file.
   SqliteDatabase(const std::string& path, Sync sync);
   SqliteDatabase(SqliteDatabase&& other) noexcept { *this = std::move(other); }
   SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {
@@ -32,7 +33,7 @@ class SqliteDatabase {
   void run(const char* sql);
   void rollback() noexcept;  // where a transaction is open
   sqlite3* handle() const { return handle_; }
-  // Throws what `code` of the last call means; returns on success.
+  // Throws what `code` of the last call means, and what to do about it; returns on success.
   void check(int code) const;
   // After a commit: throws what went wrong in the checkpoint that it may have led to. SQLite's own hook
   // would keep a failed sync to itself.
@@ -43,6 +44,9 @@ class SqliteDatabase {
   std::string path_;
   std::unique_ptr<int> checkpoint_code_;  // of the last automatic checkpoint; at a fixed address for the hook
 };
+
+// Whether a file is there and not empty, as SQLite sees it.
+bool file_has_content(const std::string& path);
 
 // Bytes that are bound as a blob.
 struct SqliteBlob {

@@ -11,6 +11,8 @@
 #include <random>
 
 #include "faults/fail_point.hpp"
+#include "store/acknowledged_mark.hpp"
+#include "store/checksum_vfs.hpp"
 #include "store/schema.hpp"
 #include "store/stored_text.hpp"
 
@@ -19,17 +21,43 @@ namespace {
 
 constexpr int schema_version = 1;
 
-void create_schema(SqliteDatabase& database, const char* schema, const std::string& path) {
+// `own_table` tells the files of a store apart.
+void create_schema(SqliteDatabase& database, const char* schema, const char* own_table, const std::string& path) {
   SqliteStatement version(database, "PRAGMA user_version");
   version.step();
   const std::int64_t found = version.integer(0);
   version.reset();
   if (found != 0 && found != schema_version)
-    throw StoreCorrupt(path + " was written by another version of the exchange (schema " + std::to_string(found) + ")");
+    throw StoreCorrupt(path + " was written by another version of the exchange (schema " + std::to_string(found) + ", this server knows " +
+                       std::to_string(schema_version) + "); start the server that wrote it");
+  SqliteStatement table(database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1");
+  if (found != 0 && !table.with(std::string_view(own_table)).step())
+    throw StoreCorrupt(path + " has no table '" + own_table + "': it is another file of a store, or was changed by another program; put the right file back");
+  table.reset();
   database.run("BEGIN IMMEDIATE");
   database.run(schema);
   database.run(("PRAGMA user_version=" + std::to_string(schema_version)).c_str());
+  if (found == 0) database.run(("PRAGMA application_id=" + std::to_string(checksum_application_id)).c_str());
   database.run("COMMIT");
+}
+
+// Files of servers that knew no page checksums get them by being rewritten, where that takes a moment only.
+void add_checksums(SqliteDatabase& database, const std::string& path) {
+  if (has_page_checksums(database.handle())) return;
+  constexpr std::int64_t rewritten_bytes_max = 256 << 20;  // two seconds or so
+  SqliteStatement size(database, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  size.step();
+  const std::int64_t bytes = size.integer(0);
+  size.reset();
+  try {
+    if (bytes > rewritten_bytes_max) throw StoreUnavailable("it has " + std::to_string(bytes >> 20) + " MiB");
+    database.run("VACUUM");
+    database.run(("PRAGMA application_id=" + std::to_string(checksum_application_id)).c_str());
+    database.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    spdlog::info("{}: rewritten with page checksums", path);
+  } catch (const StoreUnavailable& error) {
+    spdlog::warn("{}: its pages carry no checksums, so that damage to them may go unseen; docs/recovery.md says how to add them ({})", path, error.what());
+  }
 }
 
 // The views are for people: where they cannot be made (somebody's table is called `tape`), trading goes on without.
@@ -83,9 +111,13 @@ SqliteStore::~SqliteStore() {
 void SqliteStore::open() {
   try {
     lock();
+    check_presence();
     open_journal();
     open_tables();
     pair_files();
+    check_mark();
+    add_checksums(journal_, journal_path());
+    add_checksums(tables_, path_);
     open_reader();
     SqliteStatement take(journal_, "UPDATE fence SET epoch = epoch + 1 RETURNING epoch");
     take.step();
@@ -103,7 +135,8 @@ void SqliteStore::lock() {
   if (lock_file_ >= 0) return;
   const std::string lock_path = path_ + ".lock";
   lock_file_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_file_ < 0) throw StoreUnavailable("cannot create " + lock_path + ": " + std::strerror(errno));
+  if (lock_file_ < 0)
+    throw StoreUnavailable("cannot create " + lock_path + ": " + std::strerror(errno) + "; is the folder there, and may this user write in it?");
   if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_file_);
     lock_file_ = -1;
@@ -111,8 +144,20 @@ void SqliteStore::lock() {
   }
 }
 
-// Both files carry the store's id: a journal without its tables, or with those of another store, would
-// replay into nonsense. The journal gets it first, so that a crash in between is told from a lost file.
+// Before SQLite makes a new file of a missing one and removes the log that it left.
+void SqliteStore::check_presence() const {
+  const bool tables = file_has_content(path_), journal = file_has_content(journal_path());
+  if (tables && !journal)
+    throw StoreCorrupt(journal_path() + " is missing or empty, but its tables " + path_ +
+                       " are not; put the journal back: orders that were acknowledged may be in it alone. Never start with a deleted journal");
+  if (journal) return;
+  for (const std::string& log : {journal_path() + "-wal", path_ + "-wal"})
+    if (file_has_content(log))
+      throw StoreCorrupt(log + " is there, but the database that it belongs to is not; put both files of the store back, or remove this one for a new store");
+}
+
+// Both files carry the store's id: a journal with the tables of another store would replay into nonsense.
+// The journal gets it first, so that a crash in between is told from a lost file.
 void SqliteStore::pair_files() {
   std::string of_tables = store_id(tables_), of_journal = store_id(journal_);
   SqliteStatement epoch(journal_, "SELECT epoch FROM fence");
@@ -122,14 +167,36 @@ void SqliteStore::pair_files() {
     of_journal = random_id();
     SqliteStatement(journal_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(of_journal)).run();
   }
-  if (of_tables.empty() && never_opened) {
+  if (of_tables.empty() && (never_opened || journal_is_complete())) {
+    if (!never_opened) spdlog::warn("{} is missing or new: it is rebuilt from {}, which goes back to the first batch", path_, journal_path());
     of_tables = of_journal;
     SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(of_tables)).run();
     SqliteStatement(tables_, "PRAGMA wal_checkpoint(TRUNCATE)").run();  // on the disk before the journal counts on it
   }
-  if (of_tables.empty()) throw StoreCorrupt(path_ + " is missing or new, but its journal " + journal_path() + " is not; restore it");
-  if (of_journal.empty()) throw StoreCorrupt(journal_path() + " is missing or new, but its tables " + path_ + " are not; restore it");
-  if (of_tables != of_journal) throw StoreCorrupt(path_ + " and " + journal_path() + " belong to different stores");
+  if (of_tables.empty())
+    throw StoreCorrupt(path_ + " is missing or new, and its journal " + journal_path() +
+                       " does not go back to the first batch; put the tables back, or a backup of them that the journal reaches back to (docs/recovery.md)");
+  if (of_journal.empty()) throw StoreCorrupt(journal_path() + " names no store, but its tables " + path_ + " do (was " + journal_path() + "-wal deleted?); put the journal back");
+  if (of_tables != of_journal)
+    throw StoreCorrupt(path_ + " and " + journal_path() + " belong to different stores; put back the two files of one");
+  id_ = of_journal;
+}
+
+// Pruning leaves the newest row, so that without a row nothing was ever acknowledged.
+bool SqliteStore::journal_is_complete() {
+  SqliteStatement first(journal_, "SELECT coalesce(min(batch), 1) FROM journal");
+  return first.step() && first.integer(0) == 1;
+}
+
+void SqliteStore::check_mark() {
+  const std::optional<AcknowledgedMark> mark = read_mark(lock_file_);
+  if (!mark || mark->store != id_) return;
+  SqliteStatement newest(journal_, "SELECT coalesce(max(batch), 0) FROM journal");
+  newest.step();
+  if (BatchNumber(newest.integer(0)) >= mark->batch) return;
+  throw StoreCorrupt(journal_path() + " ends with batch " + std::to_string(newest.integer(0)) + ", but batch " + std::to_string(mark->batch) +
+                     " was acknowledged: the end of the journal is lost (was " + journal_path() + "-wal deleted or cut?); put it back, or, to go back to a" +
+                     " backup on purpose and lose what came after it, remove " + path_ + ".lock");
 }
 
 void SqliteStore::open_journal() {
@@ -139,17 +206,17 @@ void SqliteStore::open_journal() {
   journal_ = SqliteDatabase();
   journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Sync::every_commit);
   journal_.run("PRAGMA locking_mode=EXCLUSIVE");  // ours alone: no file locks round every commit
-  create_schema(journal_, schema::sqlite_journal, journal_path());
+  create_schema(journal_, schema::sqlite_journal, "journal", journal_path());
   append_ = SqliteStatement(journal_, "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");
   // A bounded number at a time: a client's commit waits for it.
-  prune_ = SqliteStatement(journal_, "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000)");
+  prune_ = SqliteStatement(journal_, "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000, (SELECT max(batch) FROM journal) - 1)");
   sqlite3_commit_hook(journal_.handle(), [](void*) { return fail_point("append.before_commit"), 0; }, nullptr);
   settle_ = SqliteStatement(journal_, "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
 }
 
 void SqliteStore::open_tables() {
-  tables_ = SqliteDatabase(path_, SqliteDatabase::Sync::every_checkpoint);
-  create_schema(tables_, schema::sqlite, path_);
+  tables_ = SqliteDatabase(path_, SqliteDatabase::Sync::every_commit);
+  create_schema(tables_, schema::sqlite, "projection", path_);
   make_views(tables_);
   put_account_ = SqliteStatement(tables_, "INSERT INTO accounts VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET balance_e16 = ?3");
   put_symbol_ = SqliteStatement(tables_, "INSERT INTO symbols VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET shares_total_e8 = ?3");
@@ -190,7 +257,7 @@ TablesImage SqliteStore::load() {
        s.step();)
     rows.executions.push_back(execution_row(s));
   SqliteStatement s(tables_, "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
-  if (!s.step()) throw StoreCorrupt(path_ + " has lost its projection row");
+  if (!s.step()) throw StoreCorrupt(path_ + " has lost its projection row; restore the store from a backup (docs/recovery.md)");
   image.projected_batch = BatchNumber(s.integer(0));
   rows.totals = {OrderId(s.integer(1)), ExecutionId(s.integer(2)), cash(s, 3), timestamp(s, 4), std::uint64_t(s.integer(5))};
   return image;
@@ -223,6 +290,7 @@ void SqliteStore::append(BatchNumber batch, std::string_view payload) {
     if (prune_through > 0) journal_.run("COMMIT");
     journal_.check_checkpoint();
     fail_point<StoreUnavailable>("append.after_commit");
+    write_mark(lock_file_, id_, batch);
   } catch (...) {
     journal_.rollback();
     throw;

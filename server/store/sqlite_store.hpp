@@ -1,7 +1,7 @@
 #pragma once
 // The embedded store: two SQLite files. PATH holds the tables, PATH.journal the journal, so that the
 // projector's transactions never keep the core's commits waiting (SQLite has one writer per file).
-// PATH.lock is held while a server lives.
+// PATH.lock is held while a server lives, and holds the newest acknowledged batch (acknowledged_mark.hpp).
 
 #include <atomic>
 
@@ -30,7 +30,10 @@ class SqliteStore : public Store {
  private:
   std::string journal_path() const { return path_ + ".journal"; }
   void lock();
+  void check_presence() const;
   void pair_files();
+  bool journal_is_complete();
+  void check_mark();
   void open_journal();
   void open_tables();
   void open_reader();
@@ -39,6 +42,7 @@ class SqliteStore : public Store {
   const std::string path_;
   int lock_file_ = -1;
   Epoch epoch_ = 0;
+  std::string id_;
   std::atomic<BatchNumber> prune_through_{0};
 
   // Core thread.

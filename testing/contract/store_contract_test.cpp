@@ -227,6 +227,8 @@ TEST_CASE("recovery replays what the tables lack and ends in the same state") {
   Exchange exchange = small_market();
   project(*store, exchange, 1);
   JournalWriter writer;
+  writer.begin(Timestamp{6'000'000});
+  store->append(1, writer.finish(exchange.totals()));
   BatchNumber batch = 1;
   for (const std::vector<Command>& commands : std::vector<std::vector<Command>>{
            {CreateAccount{AccountId("3"), Cash()}, PlaceShares{null_named, AccountId("3"), Shares::whole(9)}},
@@ -274,6 +276,16 @@ TEST_CASE("recovery refuses a journal with a gap, a broken record or a replay th
     ++totals.digest;
     store.append(1, writer.finish(totals));
     CHECK_THROWS_WITH(recover(store), contains_text("differs from what was promised"));
+  }
+  SECTION("tables beyond the end of the journal") {
+    store.append(1, good);
+    store.project(Rows{}, 2);
+    CHECK_THROWS_WITH(recover(store), contains_text("the journal ends before batch 2"));
+  }
+  SECTION("tables that are not what their batch led to") {
+    store.append(1, good);
+    store.project(Rows{}, 1);
+    CHECK_THROWS_WITH(recover(store), contains_text("the tables are not what journal batch 1 led to"));
   }
   SECTION("good") {
     store.append(1, good);

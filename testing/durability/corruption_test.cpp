@@ -1,0 +1,336 @@
+// Damage to the files of a SQLite store: whatever single thing is done to them, the store is refused in words or every row
+// reads back as it was stored; never other rows, never a crash. EXCHANGE_NIGHTLY=1 damages every byte.
+
+#include "catch.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include "core/recovery.hpp"
+#include "durability/same_rows.hpp"
+#include "durability/simulated_disk.hpp"
+#include "model/random_commands.hpp"
+#include "store/journal_record.hpp"
+#include "store/sqlite_store.hpp"
+#include "system/folder.hpp"
+
+using namespace exchange;
+using exchange::testing::contents;
+using exchange::testing::fields;
+using exchange::testing::Folder;
+using exchange::testing::same_rows;
+using exchange::testing::SimulatedDisk;
+
+namespace {
+
+using Bytes = SimulatedDisk::Bytes;
+using Files = std::map<std::string, Bytes>;
+
+constexpr std::size_t page_bytes = 4'096, frame_bytes = 24 + page_bytes, log_header_bytes = 32;
+
+// Everything that a server reads from a store, once what it replays is projected.
+struct Everything {
+  BatchNumber last_batch = 0;
+  std::vector<std::string> journal;  // payloads from the tables' batch on
+  Rows rows;
+  std::vector<StoredOrder> orders;
+  std::vector<ExecutionRow> newest_executions;
+};
+
+bool same(const Everything& a, const Everything& b) {
+  const auto same_order = [](const StoredOrder& l, const StoredOrder& r) { return fields(l.row) == fields(r.row) && l.executions == r.executions; };
+  const auto same_execution = [](const ExecutionRow& l, const ExecutionRow& r) { return fields(l) == fields(r); };
+  return a.last_batch == b.last_batch && same_rows(a.rows, b.rows) && std::equal(a.orders.begin(), a.orders.end(), b.orders.begin(), b.orders.end(), same_order) &&
+         std::equal(a.newest_executions.begin(), a.newest_executions.end(), b.newest_executions.begin(), b.newest_executions.end(), same_execution);
+}
+
+void project(Store& store, Exchange& exchange, BatchNumber batch) {
+  Rows rows;
+  const ClosedMark closed = exchange.take_changes(rows);
+  store.project(rows, batch);
+  exchange.release_closed(closed);
+}
+
+Everything read_everything(const std::string& path) {
+  SqliteStore store(path);
+  store.open();
+  Recovered recovered = recover(store);
+  Everything all;
+  all.last_batch = recovered.last_batch;
+  store.read_journal(recovered.last_batch - recovered.batches_replayed, [&](const JournalRow& row) { all.journal.push_back(row.payload); });
+  project(store, recovered.exchange, recovered.last_batch);
+  all.rows = store.load().rows;
+  for (OrderId order = 1; order <= recovered.exchange.totals().orders; ++order) {
+    const auto stored = store.read_order(order);
+    if (!stored) throw std::logic_error("order " + std::to_string(order) + " is gone");
+    all.orders.push_back(*stored);
+  }
+  all.newest_executions = store.newest_executions(1'000'000);
+  return all;
+}
+
+enum class End { closed, killed };
+
+// A store of some hundred orders, open and closed ones, on a disk that can be put back to it.
+class Specimen {
+ public:
+  Specimen(std::uint64_t seed, End end, BatchNumber batches = usual_batches) : batches_(batches), disk_(seed) {
+    spdlog::set_level(spdlog::level::off);
+    RandomCommands commands(seed, false);
+    auto store = std::make_unique<SqliteStore>(path());
+    store->open();
+    Exchange exchange;
+    JournalWriter writer;
+    for (BatchNumber batch = 1; batch <= batches; ++batch) {
+      const Timestamp now = commands.next_time();
+      writer.begin(now);
+      for (int i = 0; i < 5 || writer.empty(); ++i)
+        if (const Command command = commands.next(exchange.totals().orders); changed_state(exchange.apply(command, now))) writer.add(command);
+      store->append(batch, writer.finish(exchange.totals()));
+      if (batch % 7 == 0 && batch < batches - 8) project(*store, exchange, batch);
+      if (batch == batches / 2) store->prune(batch / 2);
+      if (batch % (batches / 4) != 0 || batch == batches) continue;
+      project(*store, exchange, batch);
+      store.reset();
+      backups_.push_back(disk_.files());
+      store = std::make_unique<SqliteStore>(path());
+      store->open();
+    }
+    if (end == End::killed) disk_.stop(SimulatedDisk::Fault::process_end);
+    store.reset();
+    disk_.restart();
+    files_ = disk_.files();
+    lock_ = contents(lock_path());
+    stored_ = read_everything(path());
+  }
+  ~Specimen() { spdlog::set_level(spdlog::level::info); }
+
+  const Files& files() const { return files_; }
+  // Copies that were made at some earlier times, while the store was closed.
+  const std::vector<Files>& backups() const { return backups_; }
+  const Everything& stored() const { return stored_; }
+  std::string path() const { return folder_ / "x.db"; }
+  std::string lock_path() const { return path() + ".lock"; }
+  void put(const Files& files, bool with_mark) {
+    disk_.set_files(files);
+    std::ofstream(lock_path()) << (with_mark ? lock_ : "");
+  }
+
+  BatchNumber batches() const { return batches_; }
+  static constexpr BatchNumber usual_batches = 160;
+
+ private:
+  const BatchNumber batches_;
+  Folder folder_;
+  SimulatedDisk disk_;
+  Files files_;
+  std::vector<Files> backups_;
+  std::string lock_;
+  Everything stored_;
+};
+
+struct Counts {
+  std::uint64_t refused = 0, exact = 0, cut_short = 0;
+  std::map<std::string, std::uint64_t> reasons;
+};
+
+// What is said, without names and numbers.
+std::string reason(std::string text) {
+  if (const auto at = text.find(": "); text.starts_with("/") && at != std::string::npos) text.erase(0, at + 2);
+  std::string kept;
+  for (const char c : text.substr(0, text.find(';')))
+    if (c < '0' || c > '9') kept += c;
+  return kept.substr(0, 90);
+}
+
+// Opens and reads; the damage must be refused or must not matter.
+void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::string& what, Counts& counts) {
+  specimen.put(files, with_mark);
+  try {
+    const Everything found = read_everything(specimen.path());
+    if (same(found, specimen.stored())) {
+      ++counts.exact;
+      return;
+    }
+    if (!with_mark && found.last_batch < specimen.stored().last_batch) {
+      ++counts.cut_short;  // as a crash before the last commits would have left it
+      return;
+    }
+    FAIL(what << ": other rows were read");
+  } catch (const StoreCorrupt& error) {
+    ++counts.refused;
+    ++counts.reasons[reason(error.what())];
+    if (std::string(error.what()).find(';') == std::string::npos) FAIL(what << ": does not say what to do: " << error.what());
+  } catch (const StoreUnavailable& error) {
+    ++counts.refused;
+    ++counts.reasons[reason(error.what())];
+  } catch (const std::exception& error) {
+    FAIL(what << ": " << error.what());
+  }
+}
+
+bool nightly() { return std::getenv("EXCHANGE_NIGHTLY") != nullptr; }
+
+void print(const char* what, const Counts& counts) {
+  std::printf("%s: %llu refused, %llu read exactly as stored, %llu cut short\n", what, static_cast<unsigned long long>(counts.refused),
+              static_cast<unsigned long long>(counts.exact), static_cast<unsigned long long>(counts.cut_short));
+  for (const auto& [reason, count] : counts.reasons) std::printf("  %6llu %s\n", static_cast<unsigned long long>(count), reason.c_str());
+}
+
+// The n-th page of a database file or frame of a log.
+std::pair<std::size_t, std::size_t> unit(const std::string& name, std::size_t number) {
+  if (name.ends_with("-wal")) return {log_header_bytes + number * frame_bytes, frame_bytes};
+  return {number * page_bytes, page_bytes};
+}
+std::size_t units(const std::string& name, const Bytes& bytes) {
+  return name.ends_with("-wal") ? (bytes.size() - std::min(bytes.size(), log_header_bytes)) / frame_bytes : bytes.size() / page_bytes;
+}
+
+void damage_everywhere(Specimen& specimen, bool with_mark, Counts& counts) {
+  std::mt19937_64 random(test_seed());
+  for (const auto& [name, bytes] : specimen.files()) {
+    if (bytes.empty()) continue;
+    const std::string short_name = name.substr(name.rfind('/') + 1);
+    const auto damaged = [&](const std::string& what, const auto& change) {
+      Files files = specimen.files();
+      change(files[name]);
+      attempt(specimen, files, with_mark, short_name + ": " + what, counts);
+    };
+    // Bits: all bytes of the headers in full runs, else a sample.
+    const std::size_t flips = nightly() ? bytes.size() : 100;
+    for (std::size_t i = 0; i < flips; ++i) {
+      const std::size_t at = nightly() ? i : i < 40 ? random() % std::min<std::size_t>(bytes.size(), 128) : random() % bytes.size();
+      const auto bit = random() % 8;
+      damaged("bit " + std::to_string(bit) + " of byte " + std::to_string(at) + " flipped", [&](Bytes& b) { b[at] = static_cast<unsigned char>(b[at] ^ 1u << bit); });
+    }
+    const std::size_t count = units(name, bytes);
+    constexpr std::size_t sample = 16;
+    for (std::size_t i = 0; i < (nightly() ? count : std::min(count, sample)); ++i) {
+      const std::size_t number = nightly() || count <= sample ? i : i == 0 ? 0 : i == 1 ? count - 1 : random() % count;
+      const auto [begin, size] = unit(name, number);
+      const auto at = [begin = begin](Bytes& b) { return b.begin() + std::ptrdiff_t(begin); };
+      const auto n = std::ptrdiff_t(size);
+      damaged("page " + std::to_string(number + 1) + " zeroed", [&](Bytes& b) { std::fill(at(b), at(b) + n, 0); });
+      damaged("end of page " + std::to_string(number + 1) + " zeroed", [&](Bytes& b) { std::fill(at(b) + n - 512, at(b) + n, 0); });
+      damaged("cut before page " + std::to_string(number + 1), [&, begin = begin](Bytes& b) { b.resize(begin); });
+      damaged("cut within page " + std::to_string(number + 1), [&, begin = begin, size = size](Bytes& b) { b.resize(begin + random() % size); });
+      const auto [other, other_size] = unit(name, random() % count);
+      damaged("page " + std::to_string(number + 1) + " overwritten by another", [&, from = other](Bytes& b) { std::copy_n(b.begin() + std::ptrdiff_t(from), n, at(b)); });
+      damaged("page " + std::to_string(number + 1) + " swapped", [&, with = other](Bytes& b) { std::swap_ranges(at(b), at(b) + n, b.begin() + std::ptrdiff_t(with)); });
+    }
+    damaged("emptied", [](Bytes& b) { b.clear(); });
+    Files files = specimen.files();
+    files.erase(name);
+    attempt(specimen, files, with_mark, short_name + " removed", counts);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a damaged file of a store that was closed is refused, or reads exactly as stored") {
+  Specimen specimen(test_seed(), End::closed);
+  REQUIRE(specimen.files().size() == 2);
+  REQUIRE(specimen.stored().orders.size() > 200);
+  Counts counts;
+  damage_everywhere(specimen, true, counts);
+  print("closed", counts);
+  CHECK(counts.refused > 200);
+  CHECK(counts.exact > 0);
+}
+
+TEST_CASE("a damaged file of a store that was killed is refused, or reads exactly as stored") {
+  Specimen specimen(test_seed(), End::killed);
+  REQUIRE(specimen.files().size() == 4);
+  Counts counts;
+  damage_everywhere(specimen, true, counts);
+  print("killed", counts);
+  CHECK(counts.refused > 200);
+  CHECK(counts.cut_short == 0);
+}
+
+// After a power cut the mark in the lock file may be older, here missing. The end of a log is then like that of a crash.
+TEST_CASE("without the mark of the newest batch, damage to a log may cost its end, never anything else") {
+  Specimen specimen(test_seed(), End::killed);
+  Counts counts;
+  damage_everywhere(specimen, false, counts);
+  print("killed, no mark", counts);
+  CHECK(counts.refused > 200);
+  CHECK(counts.cut_short > 0);
+}
+
+TEST_CASE("a backup that is put under logs which were left behind is refused, or reads exactly as stored") {
+  Specimen specimen(test_seed(), End::killed, 4 * Specimen::usual_batches);  // large enough for pages that the log has nothing of
+  REQUIRE(specimen.backups().size() == 3);
+  Counts counts;
+  for (const bool with_mark : {true, false})
+    for (const Files& backup : specimen.backups())
+      for (const int which : {1, 2, 3}) {
+        Files files = specimen.files();
+        if (which & 1) files[specimen.path()] = backup.at(specimen.path());
+        if (which & 2) files[specimen.path() + ".journal"] = backup.at(specimen.path() + ".journal");
+        attempt(specimen, files, with_mark, "backup " + std::to_string(which), counts);
+      }
+  print("backup under logs", counts);
+  CHECK(counts.refused > 0);
+}
+
+TEST_CASE("a page that goes bad while the server runs is refused when it is read, from the file and from the log") {
+  Folder folder;
+  SimulatedDisk disk(1);
+  const std::string path = folder / "x.db";
+  const bool in_log = GENERATE(false, true);
+  SqliteStore store(path);
+  store.open();
+  Exchange exchange;
+  const AccountId account("1");
+  exchange.apply(CreateAccount{account, Cash::whole(1'000)}, {});
+  exchange.apply(PlaceShares{SymbolName("S"), account, Shares::whole(5)}, {});
+  for (int i = 0; i < 50; ++i) exchange.apply(PlaceOrder{account, SymbolName("S"), Side::buy, Shares::whole(1), Price::whole(1)}, {});
+  project(store, exchange, 1);
+  if (!in_log) store.prune(0);  // into the file
+  Bytes& bytes = disk.bytes_of(path + (in_log ? "-wal" : ""));
+  for (std::size_t at = in_log ? log_header_bytes + 100 : page_bytes; at < bytes.size(); at += 512) bytes[at] ^= 1;
+  CHECK_THROWS_WITH(store.read_order(7), contains_text("fails") && contains_text("restore the store from a backup"));
+}
+
+TEST_CASE("edited journal rows are refused by their number") {
+  Specimen specimen(test_seed(), End::closed);
+  std::mt19937_64 random(test_seed());
+  const auto error_after = [&](const std::string& file, const std::string& sql) -> std::string {
+    specimen.put(specimen.files(), true);
+    SqliteDatabase(specimen.path() + file, SqliteDatabase::Sync::every_commit).run(sql.c_str());
+    try {
+      return same(read_everything(specimen.path()), specimen.stored()) ? "same" : "different";
+    } catch (const StoreCorrupt& error) {
+      return error.what();
+    }
+  };
+  const BatchNumber last = specimen.batches(), rows = specimen.stored().journal.size();
+  REQUIRE(rows > 5);
+  for (int i = 0; i < (nightly() ? 5'000 : 60); ++i) {
+    const BatchNumber batch = last - random() % rows;
+    const std::string& payload = specimen.stored().journal[rows - 1 - (last - batch)];
+    const auto at = std::to_string(1 + random() % payload.size());
+    const std::string where = " WHERE batch = " + std::to_string(batch);
+    const std::string edits[] = {
+        "UPDATE journal SET payload = CAST(substr(payload, 1, " + at + " - 1) || x'5A5B' || substr(payload, " + at + " + 1) AS BLOB)" + where,
+        "UPDATE journal SET payload = CAST(substr(payload, 1, " + at + " - 1) AS BLOB)" + where,
+        "UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = " + std::to_string(batch == last ? batch - 1 : batch + 1) + ")" + where,
+        "DELETE FROM journal" + where,
+    };
+    const std::string& sql = edits[std::size_t(i) % 4];
+    INFO(sql);
+    const std::string error = error_after(".journal", sql);
+    // The row of the tables' own batch may go: what follows says where it was.
+    if (error == "same") {
+      CHECK((sql.starts_with("DELETE") && batch == last - rows + 1 - 0));
+      continue;
+    }
+    CHECK_THAT(error, contains_text("batch"));
+    CHECK_THAT(error, contains_text("; restore") || contains_text("put it back"));
+  }
+}

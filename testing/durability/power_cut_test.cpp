@@ -1,0 +1,116 @@
+// What a power cut, a kill or a failing disk leaves of a SQLite store, with seeded random cuts at every operation of its files.
+// EXCHANGE_NIGHTLY=1 runs thousands of seeds; EXCHANGE_SEEDS says how many.
+
+#include "catch.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "durability/server_on_disk.hpp"
+
+using namespace exchange;
+using exchange::testing::ServerOnDisk;
+using Fault = exchange::testing::SimulatedDisk::Fault;
+
+namespace {
+
+std::uint64_t seeds(std::uint64_t in_ci, std::uint64_t nightly) {
+  if (const char* told = std::getenv("EXCHANGE_SEEDS")) return std::strtoull(told, nullptr, 10);
+  return std::getenv("EXCHANGE_NIGHTLY") != nullptr ? nightly : in_ci;
+}
+
+struct Counts {
+  std::uint64_t starts = 0, cuts = 0, batches = 0, kept_in_flight = 0, sync_stops = 0, refused_starts = 0, faults = 0;
+  void add(const ServerOnDisk& server) {
+    batches += server.acknowledged();
+    kept_in_flight += server.kept_in_flight();
+    sync_stops += server.stops_for_failed_sync();
+    refused_starts += server.refused_starts();
+  }
+  void print(const char* what, std::uint64_t runs) const {
+    std::printf("%s: %llu seeds, %llu starts, %llu cuts, %llu failed operations, %llu batches acknowledged, %llu kept that were under way, "
+                "%llu stops for a failed sync, %llu refused starts\n",
+                what, static_cast<unsigned long long>(runs), static_cast<unsigned long long>(starts), static_cast<unsigned long long>(cuts),
+                static_cast<unsigned long long>(faults), static_cast<unsigned long long>(batches), static_cast<unsigned long long>(kept_in_flight),
+                static_cast<unsigned long long>(sync_stops), static_cast<unsigned long long>(refused_starts));
+  }
+};
+
+// Runs `life(seed, counts)` for many seeds.
+template <class Life>
+Counts many(const char* name, std::uint64_t runs, Life life) {
+  Counts counts;
+  for (std::uint64_t seed = test_seed(); seed != test_seed() + runs; ++seed) {
+    INFO("again: EXCHANGE_SEEDS=1 build/bin/durability_tests --seed " << seed << " \"" << name << "\"");
+    life(seed, counts);
+  }
+  counts.print(name, runs);
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and invents nothing") {
+  const auto counts = many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing", seeds(150, 10'000),
+                           [](std::uint64_t seed, Counts& so_far) {
+                             std::mt19937_64 random(seed);
+                             ServerOnDisk server(seed);
+                             constexpr int lives = 5;
+                             for (int life = 0; life < lives; ++life) {
+                               // Often early: the files are made, recovered and brought up within the first operations.
+                               const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
+                               server.disk.plan(server.disk.operations() + 1 + random() % within, random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
+                               server.run(int(random() % 60));
+                               so_far.cuts += server.disk.stopped();
+                               server.restart();
+                               ++so_far.starts;
+                             }
+                             server.run(1);
+                             so_far.add(server);
+                           });
+  CHECK(counts.cuts > counts.starts / 3);
+  CHECK(counts.kept_in_flight > 0);
+  CHECK(counts.batches > counts.cuts);
+}
+
+TEST_CASE("a disk that fails to write, is full or fails to sync is never acknowledged on") {
+  const auto counts = many("a disk that fails to write, is full or fails to sync is never acknowledged on", seeds(100, 5'000),
+                           [](std::uint64_t seed, Counts& so_far) {
+                             std::mt19937_64 random(seed);
+                             ServerOnDisk server(seed);
+                             constexpr int lives = 4;
+                             for (int life = 0; life < lives; ++life) {
+                               const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
+                               server.disk.plan(server.disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);
+                               server.run(int(random() % 60));
+                               so_far.faults += server.disk.faults_met();
+                               so_far.cuts += server.disk.stopped();
+                               server.restart();
+                               ++so_far.starts;
+                             }
+                             server.run(1);
+                             so_far.add(server);
+                           });
+  CHECK(counts.faults > counts.starts / 3);
+  CHECK(counts.sync_stops > 0);
+  CHECK(counts.batches > counts.faults);
+}
+
+TEST_CASE("every operation of a first start and of its first batches may be the last") {
+  std::uint64_t operations = 0;
+  Counts counts;
+  for (std::uint64_t at = 1; operations == 0 || at <= operations; ++at) {
+    INFO("operation " << at);
+    ServerOnDisk server(7);
+    server.disk.plan(at, Fault::power_cut);
+    server.run(6);
+    if (!server.disk.stopped()) operations = at;
+    counts.cuts += server.disk.stopped();
+    server.restart();
+    server.run(1);
+    counts.add(server);
+    ++counts.starts;
+  }
+  counts.print("every operation of a first start", 1);
+  CHECK(counts.cuts > 50);
+}

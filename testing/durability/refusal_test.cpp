@@ -1,0 +1,280 @@
+// What an operator finds after a mistake: files missing, swapped, emptied, of something else or out of reach. Every refusal
+// names the file, says what is wrong and what to do; and what is refused is left as it was.
+
+#include "catch.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/recovery.hpp"
+#include "durability/simulated_disk.hpp"
+#include "store/checksum_vfs.hpp"
+#include "store/journal_record.hpp"
+#include "store/sqlite_store.hpp"
+#include "system/folder.hpp"
+
+using namespace exchange;
+using exchange::testing::contents;
+using exchange::testing::Folder;
+using exchange::testing::SimulatedDisk;
+namespace fs = std::filesystem;
+
+namespace {
+
+const AccountId alice("1");
+
+// Batches after those that a journal holds: an account, then symbols. Projects what `projected` says.
+void fill(SqliteStore& store, BatchNumber first, BatchNumber last, BatchNumber projected, std::int64_t cash = 9) {
+  Recovered recovered = recover(store);
+  JournalWriter writer;
+  for (BatchNumber batch = first; batch <= last; ++batch) {
+    const Command command = batch == 1 ? Command(CreateAccount{alice, Cash::whole(cash)}) : Command(CreateSymbol{SymbolName("S" + std::to_string(batch))});
+    writer.begin(Timestamp{std::int64_t(batch)});
+    recovered.exchange.apply(command, Timestamp{std::int64_t(batch)});
+    writer.add(command);
+    store.append(batch, writer.finish(recovered.exchange.totals()));
+    if (batch != projected) continue;
+    Rows rows;
+    recovered.exchange.take_changes(rows);
+    store.project(rows, batch);
+  }
+}
+
+struct Place {
+  std::string db(const std::string& name = "x") const { return folder / (name + ".db"); }
+  void make(const std::string& name, bool killed) const {
+    {
+      SqliteStore store(db(name));
+      store.open();
+      fill(store, 1, 4, 3, name[0]);  // every store has another history
+      if (!killed) fill(store, 5, 9, 7);
+    }
+    if (killed) fill_and_be_killed(name, 5, 9, 7);
+  }
+  // In a child that is gone as after kill -9: logs stay behind.
+  void fill_and_be_killed(const std::string& name, BatchNumber first, BatchNumber last, BatchNumber projected) const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      try {
+        auto* const store = new SqliteStore(db(name));  // never closed
+        store->open();
+        fill(*store, first, last, projected);
+      } catch (...) {
+        ::_exit(1);
+      }
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(status == 0);
+  }
+  // What a server says that starts here.
+  std::string start(const std::string& name = "x") const {
+    try {
+      SqliteStore store(db(name));
+      store.open();
+      const Recovered recovered = recover(store);
+      return "batch " + std::to_string(recovered.last_batch);
+    } catch (const StoreCorrupt& error) {
+      return error.what();
+    }
+  }
+  void run_shell(const std::string& sql, const std::string& file) const {
+    REQUIRE(std::system(("sqlite3 '" + file + "' \"" + sql + "\" > /dev/null").c_str()) == 0);
+  }
+  Folder folder;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Place, "a killed store starts again with all its batches") {
+  make("x", true);
+  CHECK(fs::file_size(db() + ".journal-wal") > 0);
+  CHECK(start() == "batch 9");
+  CHECK(start() == "batch 9");
+}
+
+TEST_CASE_METHOD(Place, "files that are missing or empty are named, and nothing else is touched") {
+  const bool emptied = GENERATE(false, true);
+  make("x", true);
+  const auto lose = [&](const std::string& file) { emptied ? fs::resize_file(file, 0) : void(fs::remove(file)); };
+  SECTION("the journal") {
+    const std::string log = contents(db() + ".journal-wal");
+    lose(db() + ".journal");
+    CHECK_THAT(start(), contains_text("x.db.journal is missing or empty") && contains_text("put the journal back"));
+    CHECK(contents(db() + ".journal-wal") == log);
+  }
+  SECTION("the journal's log") {
+    lose(db() + ".journal-wal");
+    CHECK_THAT(start(), contains_text("but batch 9 was acknowledged") && contains_text("put it back") && contains_text("remove " + db() + ".lock"));
+  }
+  SECTION("the journal's log, and the mark with it") {
+    lose(db() + ".journal-wal");
+    lose(db() + ".lock");
+    CHECK_THAT(start(), contains_text("ends before batch 7") && contains_text("restore the store from a backup"));
+  }
+  SECTION("the tables' log: the journal replays") {
+    lose(db() + "-wal");
+    CHECK(start() == "batch 9");
+  }
+  SECTION("the tables: they are rebuilt from the whole journal") {
+    lose(db());
+    CHECK(start() == "batch 9");
+  }
+  SECTION("both, but not their logs") {
+    lose(db());
+    lose(db() + ".journal");
+    CHECK_THAT(start(), contains_text("x.db.journal-wal is there, but the database that it belongs to is not") && contains_text("for a new store"));
+  }
+}
+
+TEST_CASE_METHOD(Place, "tables that are missing are not rebuilt from a journal that was pruned") {
+  {
+    SqliteStore store(db());
+    store.open();
+    fill(store, 1, 9, 5);
+    store.prune(3);
+    fill(store, 10, 10, 0);
+  }
+  fs::rename(db(), db("kept"));
+  CHECK_THAT(start(), contains_text("does not go back to the first batch") && contains_text("put the tables back"));
+  fs::rename(db("kept"), db());
+  CHECK(start() == "batch 10");
+}
+
+TEST_CASE_METHOD(Place, "files in each other's place, of two stores or of something else are refused and left as they are") {
+  make("x", false);
+  make("y", false);
+  const auto put = [&](const std::string& from, const std::string& to) { fs::copy_file(from, to, fs::copy_options::overwrite_existing); };
+  SECTION("tables and journal swapped") {
+    fs::rename(db(), db("t"));
+    fs::rename(db() + ".journal", db());
+    fs::rename(db("t"), db() + ".journal");
+    const std::string tables = contents(db());
+    CHECK_THAT(start(), contains_text("x.db.journal has no table 'journal'") && contains_text("put the right file back"));
+    CHECK(contents(db()) == tables);
+  }
+  SECTION("the tables of another store") {
+    put(db("y"), db());
+    CHECK_THAT(start(), contains_text("belong to different stores"));
+  }
+  SECTION("the journal of another store") {
+    put(db("y") + ".journal", db() + ".journal");
+    CHECK_THAT(start(), contains_text("belong to different stores"));
+  }
+  SECTION("another program's database") {
+    fs::remove(db());
+    run_shell("CREATE TABLE t (x); INSERT INTO t VALUES (1); PRAGMA user_version = 1", db());
+    CHECK_THAT(start(), contains_text("x.db has no table 'projection'"));
+  }
+  SECTION("no database") {
+    std::ofstream(db()) << std::string(10'000, 'x');
+    CHECK_THAT(start(), contains_text("damaged") && contains_text("restore the store from a backup"));
+  }
+  SECTION("a newer server's") {
+    SqliteDatabase(db(), SqliteDatabase::Sync::every_commit).run("PRAGMA user_version = 99");
+    CHECK_THAT(start(), contains_text("another version of the exchange (schema 99") && contains_text("start the server that wrote it"));
+  }
+  SECTION("cut in the middle") {
+    fs::resize_file(db(), fs::file_size(db()) / 2);
+    CHECK_THAT(start(), contains_text("x.db") && contains_text("restore the store from a backup"));
+  }
+  SECTION("untouched") { CHECK(start() == "batch 9"); }
+}
+
+TEST_CASE_METHOD(Place, "a log that was left behind by another database is refused") {
+  make("x", false);
+  make("y", true);
+  SECTION("the tables' log of another store") {
+    fs::copy_file(db("y") + "-wal", db() + "-wal");
+    CHECK_THAT(start(), contains_text("; restore") || contains_text("; put back"));
+  }
+  SECTION("the journal's log of another store") {
+    fs::copy_file(db("y") + ".journal-wal", db() + ".journal-wal");
+    CHECK_THAT(start(), contains_text("; restore") || contains_text("; put back"));
+  }
+}
+
+TEST_CASE_METHOD(Place, "a folder that is missing or out of reach, and files that may not be written, say so") {
+  SECTION("no folder") {
+    SqliteStore store(folder / "none/x.db");
+    CHECK_THROWS_WITH(store.open(), contains_text("cannot create") && contains_text("is the folder there"));
+  }
+  SECTION("a folder in the place of a file") {
+    fs::create_directory(db());
+    CHECK_THAT(start(), contains_text("x.db") && contains_text("; "));
+  }
+  SECTION("rights") {
+    make("x", false);
+    if (::geteuid() != 0) fs::permissions(db(), fs::perms::owner_read);
+    // Root may do everything: be somebody else for a moment.
+    constexpr uid_t nobody = 65'534;
+    if (::geteuid() == 0) {
+      fs::permissions(folder.path, fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+      fs::permissions(db() + ".lock", fs::perms::all & ~(fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec));
+      REQUIRE(::seteuid(nobody) == 0);
+    }
+    const std::string said = start();
+    if (::getuid() == 0) REQUIRE(::seteuid(0) == 0);
+    CHECK_THAT(said, contains_text("x.db") && (contains_text("give this user the right") || contains_text("may this user write")));
+  }
+}
+
+TEST_CASE_METHOD(Place, "a disk that is full at the start says so, and the start succeeds once there is room") {
+  SimulatedDisk disk(3);
+  {
+    SqliteStore store(db());
+    disk.plan(1, SimulatedDisk::Fault::full, 1'000'000);
+    CHECK_THROWS_WITH(store.open(), contains_text("full") && contains_text("make room"));
+  }
+  disk.plan(0, SimulatedDisk::Fault::none);
+  make("x", false);
+  CHECK(start() == "batch 9");
+}
+
+TEST_CASE_METHOD(Place, "other programs read the files; what they copy from the log is taken, what they change is refused") {
+  make("x", true);
+  SECTION("the last to close copies the log into the file") {
+    run_shell("SELECT count(*) FROM accounts", db());
+    run_shell("SELECT count(*) FROM journal", db() + ".journal");
+    CHECK_FALSE(fs::exists(db() + "-wal"));
+    CHECK_FALSE(fs::exists(db() + ".journal-wal"));
+    CHECK(start() == "batch 9");
+  }
+  SECTION("a row changed while no server runs") {
+    start();
+    run_shell("UPDATE accounts SET balance_e16 = '5'", db());
+    CHECK_THAT(start(), contains_text("changed by another program"));
+  }
+  SECTION("a copy by its .backup is a store") {
+    start();
+    for (const char* file : {"", ".journal"}) REQUIRE(std::system(("sqlite3 '" + db() + file + "' \".backup '" + db("copy") + file + "'\"").c_str()) == 0);
+    CHECK(start("copy") == "batch 9");
+  }
+  SECTION("a copy by VACUUM INTO is a store") {
+    start();
+    for (const char* file : {"", ".journal"}) run_shell("VACUUM INTO '" + db("copy") + file + "'", db() + file);
+    CHECK(start("copy") == "batch 9");
+  }
+}
+
+TEST_CASE_METHOD(Place, "files without page checksums get them at the next start") {
+  make("x", false);
+  // As servers wrote them that knew none: rewritten without reserved bytes.
+  for (const char* file : {"", ".journal"}) {
+    REQUIRE(std::system(("sqlite3 '" + db() + file + "' .dump | sqlite3 '" + db("old") + "'").c_str()) == 0);
+    run_shell("PRAGMA user_version = 1; PRAGMA journal_mode = WAL", db("old"));
+    fs::rename(db("old"), db() + file);
+    REQUIRE(contents(db() + file)[20] == 0);
+  }
+  CHECK(start() == "batch 9");
+  for (const char* file : {"", ".journal"}) CHECK(contents(db() + file)[20] == checksum_bytes);
+  std::fstream damaged(db(), std::ios::in | std::ios::out | std::ios::binary);
+  damaged.seekp(4'096 + 4'000).put('x');
+  damaged.close();
+  CHECK_THAT(start(), contains_text("page 2 (byte 4096) fails its checksum"));
+}

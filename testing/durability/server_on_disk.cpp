@@ -1,0 +1,164 @@
+#include "durability/server_on_disk.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <fstream>
+
+#include "durability/same_rows.hpp"
+
+namespace exchange::testing {
+// The real store, which notes what is under way, and ends the wait for a disk that will not come back.
+struct ServerOnDisk::Recorder : SqliteStore {
+  Recorder(ServerOnDisk& owner, const std::string& path) : SqliteStore(path), server(owner) {}
+  void append(BatchNumber batch, std::string_view payload) override {
+    CHECK(batch == server.payloads_.size() + 1);
+    server.in_flight_ = payload;
+    if (server.disk.stopped()) throw Stopped();
+    SqliteStore::append(batch, payload);
+  }
+  bool settle(BatchNumber batch) override {
+    if (server.disk.stopped()) throw Stopped();
+    return SqliteStore::settle(batch);
+  }
+  ServerOnDisk& server;
+};
+
+ServerOnDisk::ServerOnDisk(std::uint64_t seed) : disk(seed), random_(seed + 1), commands_(seed + 2, false) {
+  spdlog::set_level(spdlog::level::off);  // thousands of stores that go away and come back
+  // The kernel writes the lock file back some time or never.
+  disk.on_operation = [this] {
+    if (random_() % 16 == 0) lock_on_disk_ = lock_file();
+  };
+}
+
+ServerOnDisk::~ServerOnDisk() {
+  committer_.reset();
+  store_.reset();
+  spdlog::set_level(spdlog::level::info);
+}
+
+void ServerOnDisk::run(int batches) {
+  try {
+    start();
+    for (int batch = 0; batch < batches; ++batch) step();
+    if (random_() % 2 == 0) project();
+  } catch (const Stopped&) {
+  } catch (const StoreUnavailable&) {
+    if (!disk.stopped()) throw;
+  } catch (const StoreCorrupt& error) {
+    const bool sync_failed = std::string(error.what()).find("failed to sync") != std::string::npos;
+    if (!disk.stopped()) {
+      if (disk.faults_met() == 0 || !(sync_failed || starting_)) throw;
+      ++(sync_failed ? stops_for_failed_sync_ : refused_starts_);
+      disk.stop(SimulatedDisk::Fault::process_end);  // as the server does: at once, without closing anything
+    }
+  }
+  committer_.reset();
+  store_.reset();
+  // After a disk that failed the machine often goes too.
+  if (disk.faults_met() > 0 && random_() % 2 == 0) disk.stop(SimulatedDisk::Fault::power_cut);
+}
+
+void ServerOnDisk::restart() {
+  if (disk.stopped_by() == SimulatedDisk::Fault::power_cut && random_() % 2 == 0) std::ofstream(path() + ".lock") << lock_on_disk_;
+  disk.restart();
+}
+
+void ServerOnDisk::start() {
+  starting_ = true;
+  store_ = std::make_unique<Recorder>(*this, path());
+  store_->open();
+  Recovered recovered = recover(*store_);
+  starting_ = false;
+  const BatchNumber found = recovered.last_batch;
+  INFO("acknowledged " << payloads_.size() << (in_flight_ ? ", one under way" : "") << ", found " << found);
+  if (in_flight_ && found == payloads_.size() + 1) {
+    payloads_.push_back(*in_flight_);
+    ++kept_in_flight_;
+  }
+  in_flight_.reset();
+  REQUIRE(found == payloads_.size());
+  projected_ = found - recovered.batches_replayed;
+  const BatchNumber projected = projected_;
+  committer_ = std::make_unique<Committer>(std::move(recovered.exchange), found, *store_, clock_, limits_, metrics_);
+  compare(projected);
+}
+
+void ServerOnDisk::compare(BatchNumber projected_before) {
+  // The journal: the newest rows, byte for byte, at least from the tables' batch on.
+  BatchNumber next = 0;
+  store_->read_journal(0, [&](const JournalRow& row) {
+    if (next == 0) REQUIRE(row.batch <= projected_before + 1);
+    REQUIRE((next == 0 || row.batch == next));
+    REQUIRE(row.batch <= payloads_.size());
+    if (row.payload != payloads_[row.batch - 1]) FAIL("batch " << row.batch << " has other bytes");
+    next = row.batch + 1;
+  });
+  REQUIRE((payloads_.empty() ? next == 0 : next == payloads_.size() + 1));
+
+  // An exchange that never stopped, and its tables.
+  Exchange promised;
+  Tables model;
+  Rows rows;
+  for (const std::string& payload : payloads_) {
+    const JournalRecord record = decode_journal_record(payload);
+    for (const Command& command : record.commands) promised.apply(command, record.time);
+  }
+  promised.take_changes(rows);
+  model.write(rows);
+  REQUIRE(committer_->exchange().totals() == promised.totals());
+  REQUIRE(committer_->exchange().check_invariants() == "");
+
+  // The tables once the replay is projected, open orders and closed ones.
+  project();
+  const TablesImage image = store_->load();
+  REQUIRE(image.projected_batch == payloads_.size());
+  REQUIRE(same_rows(image.rows, model.image()));
+  for (OrderId order = 1; order <= promised.totals().orders; ++order) {
+    const std::optional<StoredOrder> stored = store_->read_order(order);
+    REQUIRE(stored);
+    const Status now{order, stored->row.open, stored->row.canceled, stored->row.canceled_at, stored->executions};
+    const NotInMemory closed{stored->row.account, order};
+    if (!(Outcome(now) == model.answer(QueryOrder{RandomCommands::account(0), order}, closed))) FAIL("order " << order << " differs");
+  }
+}
+
+void ServerOnDisk::step() {
+  Submission submission;
+  const auto count = 1 + commands_.below(6);
+  std::vector<Command> commands;
+  for (std::uint64_t i = 0; i < count; ++i) commands.push_back(commands_.next(committer_->exchange().totals().orders + i / 2));
+  submission.commands = commands;
+  clock_.time_us = commands_.next_time().microseconds;
+  Submission* const one = &submission;
+  committer_->commit({&one, 1});
+  // From here on clients have been told.
+  if (in_flight_) payloads_.push_back(*in_flight_);
+  in_flight_.reset();
+  if (random_() % 4 == 0) project();
+  if (random_() % 12 == 0) {
+    const BatchNumber kept = 1 + random_() % 5;
+    try {
+      if (projected_ > kept) store_->prune(projected_ - kept);
+    } catch (const StoreUnavailable&) {  // the rows can go next time
+      if (disk.stopped()) throw;
+    }
+  }
+}
+
+void ServerOnDisk::project() {
+  Rows rows;
+  const ClosedMark closed = committer_->exchange().take_changes(rows);
+  for (;;) {
+    try {
+      store_->project(rows, committer_->last_batch());
+      break;
+    } catch (const StoreUnavailable&) {  // doing it twice does no harm
+      if (disk.stopped()) throw;
+    }
+  }
+  projected_ = committer_->last_batch();
+  committer_->exchange().release_closed(closed);
+}
+
+}  // namespace exchange::testing

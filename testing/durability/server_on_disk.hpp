@@ -1,0 +1,68 @@
+#pragma once
+// A server's core on a SimulatedDisk, without threads: the real SqliteStore, recovery and Committer, projections and prunes
+// in between, and what clients were told. After a power cut it is started again and everything is compared with what it
+// must hold: every batch whose commit returned, in order, nothing else but possibly the one that was under way; and tables
+// that are those of an independent model.
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/committer.hpp"
+#include "core/recovery.hpp"
+#include "durability/simulated_disk.hpp"
+#include "model/random_commands.hpp"
+#include "model/tables.hpp"
+#include "store/sqlite_store.hpp"
+#include "system/folder.hpp"
+#include "unit/core/faulty_store.hpp"
+
+namespace exchange::testing {
+
+class ServerOnDisk {
+ public:
+  explicit ServerOnDisk(std::uint64_t seed);
+  ~ServerOnDisk();
+
+  // Opens, recovers, compares, commits `batches` batches and closes. Where the disk stops, or fails so that the server must
+  // stop, it ends earlier. Then restart(), whatever happened.
+  void run(int batches);
+  // The next start finds what survived.
+  void restart();
+
+  SimulatedDisk disk;
+  std::uint64_t acknowledged() const { return payloads_.size(); }
+  std::uint64_t stops_for_failed_sync() const { return stops_for_failed_sync_; }
+  std::uint64_t refused_starts() const { return refused_starts_; }
+  std::uint64_t kept_in_flight() const { return kept_in_flight_; }
+
+ private:
+  struct Recorder;
+  struct Stopped {};
+  void start();
+  void step();
+  void project();
+  void compare(BatchNumber projected_before);
+  std::string path() const { return folder_ / "x.db"; }
+  std::string lock_file() const { return contents(path() + ".lock"); }
+
+  Folder folder_;  // of the lock file only, which is no file of SQLite
+  std::string lock_on_disk_;
+  std::mt19937_64 random_;
+  RandomCommands commands_;
+  ManualClock clock_;
+  CoreLimits limits_;
+  Metrics metrics_;
+  std::unique_ptr<Recorder> store_;
+  std::unique_ptr<Committer> committer_;
+  BatchNumber projected_ = 0;
+
+  std::vector<std::string> payloads_;      // of every batch that must be there, from batch 1
+  std::optional<std::string> in_flight_;   // of the batch whose commit has not returned
+  bool starting_ = false;
+  std::uint64_t stops_for_failed_sync_ = 0, refused_starts_ = 0, kept_in_flight_ = 0;
+};
+
+}  // namespace exchange::testing
