@@ -105,7 +105,7 @@ struct CommandWriter {
   void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
   void operator()(const PlaceOrder& c) const { fields(c.account, c.symbol, c.side, c.shares, c.limit); }
   void operator()(const CancelOrder& c) const { fields(c.account, c.order); }
-  void operator()(const QueryOrder&) const { ENSURE(!"a query changes nothing"); }
+  void operator()(const QueryOrder&) const { ENSURE(false && "a query changes nothing"); }
   template <class... Field>
   void fields(const Field&... field) const {
     (put(out, field), ...);
