@@ -103,7 +103,7 @@ class Conversation {
   void answer(bool ended) {
     const std::size_t answered_before = answered_;
     while (!session_.finished() && session_.take_wave()) {
-      HOLDS(session_.requests() > 0 && session_.requests() <= limits_.leaves_max + 1, "requests in a wave: " + std::to_string(session_.requests()));
+      HOLDS(session_.requests() > 0 && session_.requests() <= limits_.leaves_max, "requests in a wave: " + std::to_string(session_.requests()));
       const std::vector<Command> commands = session_.commands();
       session_.reply(execute(exchange_, commands));
       check_replies(session_.output());

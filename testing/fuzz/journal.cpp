@@ -63,12 +63,26 @@ std::optional<Recovered> recovered(Store& store) {
   }
 }
 
+AccountId account_of(unsigned number) { return AccountId(std::to_string(1 + number)); }
+constexpr unsigned accounts = 4;
+
+// Apart from the engine's own proof: nobody holds what was never created.
+void check_cash(const Exchange& exchange) {
+  Int128 left = exchange.totals().cash_created.units();
+  for (unsigned number = 0; number < accounts; ++number) {
+    const Int128 balance = exchange.balance(account_of(number)).units();
+    HOLDS(balance >= 0 && balance <= left, "account " + std::to_string(1 + number) + " has " + units_text(balance) + " units");
+    left -= balance;
+  }
+}
+
 // Whatever came out of the store must be an exchange that works.
 void check_recovery(Store& store) {
   auto first = recovered(store);
   if (!first) return;
   Exchange& exchange = first->exchange;
   HOLDS(exchange.check_invariants().empty(), exchange.check_invariants());
+  check_cash(exchange);
   const Timestamp now{exchange.totals().last_time};
   const AccountId account("424242");
   exchange.apply(CreateAccount{account, Cash::whole(100)}, now);
@@ -112,7 +126,7 @@ class Fields {
     const std::uint8_t byte = bytes_.byte();
     return byte < 240 ? byte % 4 : std::uint32_t(bytes_.word());
   }
-  AccountId account() { return AccountId(std::to_string(1 + bytes_.below(4))); }
+  AccountId account() { return account_of(bytes_.below(accounts)); }
   SymbolName symbol() { return SymbolName("S" + std::to_string(1 + bytes_.below(3))); }
   Timestamp time() { return {units()}; }
   Side side() { return Side(bytes_.below(2)); }
