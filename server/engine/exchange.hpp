@@ -16,6 +16,9 @@
 
 namespace exchange {
 
+// No history is as long: at a hundred thousand orders a second it would take a year. Larger ids in tables are a broken disk.
+inline constexpr OrderId order_ids_max = OrderId(1) << 42;
+
 // How many orders had closed at some moment, counted from the start of the process.
 using ClosedMark = std::uint64_t;
 

@@ -103,9 +103,12 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     positions_[add_position(row.account, row.symbol)].shares = row.shares;
   }
 
+  const Totals& totals = image.totals;
+  require(totals.orders <= order_ids_max, "totals", 0, "more orders than there can have been");
+  require(totals.cash_created >= Cash(), "totals", 0, "cash below zero");
   OrderId last_order = 0;
   for (const OrderRow& row : image.orders) {
-    require(row.id > last_order && row.id <= image.totals.orders, "orders", row.id, "id out of sequence");
+    require(row.id > last_order && row.id <= totals.orders, "orders", row.id, "id out of sequence");
     require(row.account < accounts_.size() && row.symbol < symbols_.size(), "orders", row.id, "unknown owner");
     require(row.open > Shares() && row.open <= row.shares, "orders", row.id, "open shares out of range");
     require(row.limit > Price(), "orders", row.id, "limit not above zero");
@@ -136,11 +139,13 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
 // --- proof ----------------------------------------------------------------------------------------
 
 std::string Exchange::check_invariants() const {
-  UInt128 cash = 0;  // sums wrap alike on both sides, so that equality still proves conservation
+  UInt128 cash = 0;
+  bool too_much = false;  // forged rows can hold so much that the sum wraps
+  const auto add_cash = [&](Cash amount) { too_much |= __builtin_add_overflow(cash, UInt128(amount.units()), &cash); };
   std::vector<UInt128> shares(symbols_.size(), 0);
   for (AccountNumber number = 0; number < accounts_.size(); ++number) {
     if (accounts_[number].balance < Cash()) return "balance below zero: account " + std::string(account_ids_.text(number).view());
-    cash += UInt128(accounts_[number].balance.units());
+    add_cash(accounts_[number].balance);
   }
   for (const Position& position : positions_) {
     if (position.shares < Shares())
@@ -180,7 +185,7 @@ std::string Exchange::check_invariants() const {
           ++orders;
           level_shares += order.open.units();
           if (side == Side::buy)
-            cash += UInt128(cost(order.open, order.limit).units());
+            add_cash(cost(order.open, order.limit));
           else
             shares[number] += UInt128(order.open.units());
         }
@@ -194,7 +199,7 @@ std::string Exchange::check_invariants() const {
     if (!bids.empty() && !asks.empty() && bids.best_rank() >= -asks.best_rank()) return "book crossed: " + name;
     if (shares[number] != UInt128(symbol.shares_total.units())) return "shares not conserved: " + name;
   }
-  if (cash != UInt128(totals_.cash_created.units())) return "cash not conserved";
+  if (too_much || cash != UInt128(totals_.cash_created.units())) return "cash not conserved";
 
   std::size_t closed = 0;
   for (std::uint32_t at = closed_first_; at != no_index; at = orders_[at].next) {

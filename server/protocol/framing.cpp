@@ -17,16 +17,15 @@ Frame find_frame(std::string_view buffer, const ProtocolLimits& limits) {
 
   std::size_t at = 0, length = 0;
   bool too_long = false;
-  for (; at < line.size() && line[at] >= '0' && line[at] <= '9'; ++at) {
-    if (at >= limits.length_line_bytes_max) return bad("bad framing: length line too long");
+  const std::size_t digits_max = std::min(line.size(), limits.length_line_bytes_max);
+  for (; at < digits_max && line[at] >= '0' && line[at] <= '9'; ++at) {
     length = length * 10 + std::size_t(line[at] - '0');
     too_long |= length > limits.frame_bytes_max;
     if (too_long) length = limits.frame_bytes_max;
   }
-  if (at == line.size()) {
-    if (at >= limits.length_line_bytes_max) return bad("bad framing: length line too long");
-    return frame;
-  }
+  // Also where more is here already: what a client is told must not depend on how its bytes came.
+  if (at >= limits.length_line_bytes_max) return bad("bad framing: length line too long");
+  if (at == line.size()) return frame;
   if (at == 0) return bad("bad framing: a request begins with its length in digits");
   if (line[at] == '\r') {
     if (++at == line.size()) return frame;

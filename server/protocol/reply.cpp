@@ -111,7 +111,7 @@ struct OutcomeWriter {
   }
   void operator()(const Status& status) const { append_status(out, "status", status); }
   void operator()(const Canceled& canceled) const { append_status(out, "canceled", canceled.status); }
-  void operator()(const NotInMemory&) const { ENSURE(!"resolved before a reply is written"); }
+  void operator()(const NotInMemory&) const { ENSURE(false && "resolved before a reply is written"); }
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ bool is_named(const pugi::xml_node& element, const char* name) { return std::str
 // Character data directly inside an element whose content is elements.
 bool has_stray_text(const pugi::xml_node& element) {
   for (auto child = element.first_child(); child; child = child.next_sibling())
-    if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) return true;
+    if ((child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) && !is_white_space(child)) return true;
   return false;
 }
 

@@ -1,5 +1,6 @@
 #include "protocol/xml.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -200,8 +201,12 @@ bool take_pseudo_attribute(std::string_view& rest, std::string_view& name, std::
   return true;
 }
 
-// What stands between "<?xml" and "?>" (XML 1.0, production 23). pugixml would let nearly anything pass.
-const char* declaration_problem(std::string_view text) {
+bool is_ascii(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
+}
+
+// What stands between "<?xml" and "?>" (XML 1.0, production 23), of this document. pugixml would let nearly anything pass.
+const char* declaration_problem(std::string_view text, std::string_view document) {
   std::string_view name, value;
   bool more = take_pseudo_attribute(text, name, value);
   if (!more || name != "version" || (value != "1.0" && value != "1.1")) return "unknown XML version";
@@ -209,6 +214,7 @@ const char* declaration_problem(std::string_view text) {
   if (more && name == "encoding") {
     if (!equal_ignoring_case(value, "utf-8") && !equal_ignoring_case(value, "us-ascii"))
       return "encodings other than UTF-8 are not accepted";
+    if (equal_ignoring_case(value, "us-ascii") && !is_ascii(document)) return "a character that is not of the declared encoding";
     more = take_pseudo_attribute(text, name, value);
   }
   if (more && name == "standalone" && (value == "yes" || value == "no")) more = take_pseudo_attribute(text, name, value);
@@ -225,7 +231,7 @@ const char* document_problem(const pugi::xml_document& document, const ProtocolL
       root_seen = true;
       problem = content_problem(node, 1, limits);
     } else if (node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata) {
-      return "text outside the root element";
+      if (!is_white_space(node)) return "text outside the root element";
     } else {
       problem = misc_problem(node);
     }
@@ -247,16 +253,16 @@ std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimit
   if (all.starts_with(declaration) && all.size() > declaration.size() && (is_blank(all[declaration.size()]) || all[declaration.size()] == '?')) {
     const std::size_t close = all.find("?>");
     if (close == std::string_view::npos) return malformed("XML declaration not closed");
-    if (const char* problem = declaration_problem(all.substr(declaration.size(), close - declaration.size()))) return malformed(problem);
+    if (const char* problem = declaration_problem(all.substr(declaration.size(), close - declaration.size()), all)) return malformed(problem);
     text += close + 2;
   }
   // pugixml would skip it.
   if (std::string_view(text, std::size_t(end - text)).starts_with(byte_order_mark)) return malformed("a byte order mark not at the start");
 
   // References stay as written: unresolved, "&foo;" and "&amp;foo;" can still be told apart, and values
-  // can be repeated to the client as it wrote them. White space alone outside leaves is dropped.
+  // can be repeated to the client as it wrote them. White space alone is kept: "1<!-- --> <!-- -->0" is not 10.
   constexpr unsigned flags = pugi::parse_cdata | pugi::parse_comments | pugi::parse_pi | pugi::parse_declaration |
-                             pugi::parse_doctype | pugi::parse_fragment;
+                             pugi::parse_doctype | pugi::parse_fragment | pugi::parse_ws_pcdata;
   // pugixml ends its text by overwriting the last character, and may forget what that was: give it a blank.
   const char behind = std::exchange(*end, ' ');
   const auto result = document_.load_buffer_inplace(text, std::size_t(end - text) + 1, flags, pugi::encoding_utf8);
@@ -288,6 +294,10 @@ std::string element_text(const pugi::xml_node& element) {
   std::size_t first = 0;
   while (first < text.size() && is_blank(text[first])) ++first;
   return text.substr(first);
+}
+
+bool is_white_space(const pugi::xml_node& text) {
+  return text.type() == pugi::node_pcdata && std::string_view(text.value()).find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 bool has_child_elements(const pugi::xml_node& element) {

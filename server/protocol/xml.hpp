@@ -30,6 +30,8 @@ std::string_view raw_attribute(const pugi::xml_node& element, const char* name);
 std::string_view resolve_references(std::string_view raw, std::string& scratch);
 // All text directly inside the element, references resolved, white space trimmed from both ends.
 std::string element_text(const pugi::xml_node& element);
+// Character data that is white space as written, such as stands between elements.
+bool is_white_space(const pugi::xml_node& text);
 bool has_child_elements(const pugi::xml_node& element);
 
 }  // namespace exchange

@@ -1,6 +1,7 @@
 #include "store/journal_record.hpp"
 
 #include <boost/crc.hpp>
+#include <optional>
 
 #include "store/store.hpp"
 
@@ -57,6 +58,7 @@ class Decoder {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const std::uint8_t next = byte();
+      if ((next == 0 && shift > 0) || (next > 1 && shift == 63)) break;  // a number has one form
       value |= std::uint64_t(next & 0x7F) << shift;
       if (next < 0x80) return value;
     }
@@ -68,14 +70,8 @@ class Decoder {
     for (std::size_t i = 0; i < sizeof value; ++i) value |= Integer(byte()) << (8 * i);
     return value;
   }
-  template <class Text>
-  Text text() {
-    const std::size_t size = byte();
-    if (size > Text::size_max || size > bytes_.size()) throw StoreCorrupt("journal record has a text that is too long");
-    Text text(bytes_.substr(0, size));
-    bytes_.remove_prefix(size);
-    return text;
-  }
+  AccountId account() { return *require(parse_account_id(text()), "journal record has a text that is no account id"); }
+  SymbolName symbol() { return *require(parse_symbol_name(text()), "journal record has a text that is no symbol"); }
   template <class Number>
   Number positive() {
     const auto units = std::int64_t(varint());
@@ -95,6 +91,19 @@ class Decoder {
   }
 
  private:
+  std::string_view text() {
+    const std::size_t size = byte();
+    if (size > bytes_.size()) throw StoreCorrupt("journal record has a text that is too long");
+    const std::string_view text = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return text;
+  }
+  template <class Id>
+  static std::optional<Id> require(std::optional<Id> id, const char* problem) {
+    if (!id) throw StoreCorrupt(problem);
+    return id;
+  }
+
   std::string_view bytes_;
 };
 
@@ -105,7 +114,7 @@ struct CommandWriter {
   void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
   void operator()(const PlaceOrder& c) const { fields(c.account, c.symbol, c.side, c.shares, c.limit); }
   void operator()(const CancelOrder& c) const { fields(c.account, c.order); }
-  void operator()(const QueryOrder&) const { ENSURE(!"a query changes nothing"); }
+  void operator()(const QueryOrder&) const { ENSURE(false && "a query changes nothing"); }
   template <class... Field>
   void fields(const Field&... field) const {
     (put(out, field), ...);
@@ -115,13 +124,13 @@ struct CommandWriter {
 Command read_command(Decoder& in) {
   // Braces evaluate in order, which is the order of the fields.
   switch (in.byte()) {
-    case 0: return CreateAccount{in.text<AccountId>(), in.cash()};
-    case 1: return CreateSymbol{in.text<SymbolName>()};
-    case 2: return PlaceShares{in.text<SymbolName>(), in.text<AccountId>(), in.positive<Shares>()};
+    case 0: return CreateAccount{in.account(), in.cash()};
+    case 1: return CreateSymbol{in.symbol()};
+    case 2: return PlaceShares{in.symbol(), in.account(), in.positive<Shares>()};
     case 3:
-      return PlaceOrder{in.text<AccountId>(), in.text<SymbolName>(), in.side(), in.positive<Shares>(),
+      return PlaceOrder{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
                         in.positive<Price>()};
-    case 4: return CancelOrder{in.text<AccountId>(), in.varint()};
+    case 4: return CancelOrder{in.account(), in.varint()};
     default: throw StoreCorrupt("journal record has an unknown command");
   }
 }

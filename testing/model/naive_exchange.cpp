@@ -128,7 +128,7 @@ std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& symbol, Side
   std::map<Price, Exchange::Depth> levels;
   for (const Order& order : orders_) {
     if (!(order.placed.symbol == symbol) || order.placed.side != side || open(order) == Shares()) continue;
-    Exchange::Depth& level = levels.try_emplace(order.placed.limit, order.placed.limit, 0, 0u).first->second;
+    Exchange::Depth& level = levels.try_emplace(order.placed.limit, Exchange::Depth{order.placed.limit, 0, 0}).first->second;
     level.shares_units += open(order).units();
     ++level.orders;
   }

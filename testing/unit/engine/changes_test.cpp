@@ -253,6 +253,8 @@ TEST_CASE("rows that contradict each other are refused by name") {
       {"orders row 1", [](Rows& rows) { rows.orders[0].open = Shares::whole(11); }},
       {"orders row 1", [](Rows& rows) { rows.orders[0].limit = Price(); }},
       {"orders row 1", [](Rows& rows) { rows.positions.clear(); }},
+      {"totals row", [](Rows& rows) { rows.totals.orders = order_ids_max + 1; }},  // each 1,024 ids take memory
+      {"totals row", [](Rows& rows) { rows.totals.cash_created = Cash::from_units(-1); }},
       {"executions row 1", [](Rows& rows) { rows.executions[0].sell_order = 2; }},
       {"executions row 1", [](Rows& rows) { rows.executions[0].buy_order = 3; }},
   };
@@ -261,4 +263,11 @@ TEST_CASE("rows that contradict each other are refused by name") {
     damage(rows);
     CHECK_THROWS_WITH(Exchange(rows), Catch::Matchers::StartsWith(row));
   }
+}
+
+TEST_CASE("balances whose sum goes round are no sound cash, even where it comes out right") {
+  const Cash half = Cash::from_units(Int128(1) << 126);
+  Rows rows;
+  for (const AccountNumber number : {0u, 1u, 2u, 3u}) rows.accounts.push_back({number, AccountId(std::to_string(number)), half});
+  REQUIRE(Exchange(rows).check_invariants() == "cash not conserved");  // 2^128, which is 0 again
 }

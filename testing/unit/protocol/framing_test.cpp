@@ -95,6 +95,7 @@ TEST_CASE("the newline comes within 20 bytes or never") {
   CHECK(find(digits19) == "incomplete skip 0 wants 0");
   CHECK(find("0" + digits19) == too_long_line);
   CHECK(find("0" + digits19 + "\nabc") == too_long_line);
+  CHECK(find("0" + digits19 + "x") == too_long_line);  // as it is without the x
   CHECK(find(std::string(1'000'000, '1')) == too_long_line);
   CHECK(find(std::string(1'000'000, ' ') + digits19 + "\nabc") == "complete 1000000+20+3");
 }

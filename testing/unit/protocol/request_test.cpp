@@ -209,3 +209,13 @@ TEST_CASE("a request has so many elements at most, else nothing of it is done") 
   CHECK(read("<create><symbol sym='A'>" + with(4, "<account id='1'>1</account>") + "</symbol></create>", limits) == refused);
   CHECK(read("<transactions id='1'>" + with(4, "<query id='1'/>") + "</transactions>", limits) == refused);
 }
+
+TEST_CASE("white space inside a number is no part of it, whatever comments stand beside it") {
+  const auto placed = [](const std::string& text) { return created("<symbol sym='S'><account id='1'>" + text + "</account></symbol>"); };
+  const std::string refused = "placement [S] [1]: mistake: number of shares is not a plain decimal number";
+  CHECK(placed(" <!-- a --> 1<!-- b -->0 <!-- c --> ") == "placement [S] [1]: place 10 S at 1");
+  CHECK(placed("1 0") == refused);
+  CHECK(placed("1<!-- a --> 0") == refused);
+  CHECK(placed("1<!-- a --> <!-- b -->0") == refused);
+  CHECK(placed("1<?a b?>\n<?c d?>0") == refused);
+}

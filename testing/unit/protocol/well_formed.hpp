@@ -67,7 +67,7 @@ class ReplyScanner {
   // One or more characters up to `end`; none is fine in an attribute.
   bool take_text(char end) {
     while (!rest_.empty() && rest_[0] != end) {
-      if (rest_[0] == '<' || rest_.starts_with("]]>")) return fail("markup in text");
+      if (rest_[0] == '<' || (end == '<' && rest_.starts_with("]]>"))) return fail("markup in text");  // an attribute may hold "]]>"
       if (!(rest_[0] == '&' ? take_reference() : take_character())) return fail("bad character");
     }
     return !rest_.empty();

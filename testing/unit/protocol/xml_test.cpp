@@ -225,6 +225,7 @@ TEST_CASE("the declaration stands at the very start, once, and declares what we 
   CHECK(refusal("<?xml version='1.0'?><?xml version='1.0'?><a/>") == "XML declaration not at the start");
   CHECK(refusal("<?XML version='1.0'?><a/>") == "XML declaration not at the start");
   CHECK(is_refused("<a><?xml version='1.0'?></a>"));
+  CHECK(refusal("<?xml version='1.0' encoding='us-ascii'?><a b='\xC3\xA9'/>") == "a character that is not of the declared encoding");
   CHECK(refusal("<?xml version='1.0' encoding='UTF-16'?><a/>") == "encodings other than UTF-8 are not accepted");
   CHECK(refusal("<?xml version='1.0' encoding='ISO-8859-1'?><a/>") == "encodings other than UTF-8 are not accepted");
   CHECK(refusal("<?xml version='1.0' encoding=''?><a/>") == "encodings other than UTF-8 are not accepted");

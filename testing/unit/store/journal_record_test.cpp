@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <boost/crc.hpp>
 #include <random>
 
 #include "store/journal_record.hpp"
@@ -27,6 +28,14 @@ std::string encode(Timestamp time, const std::vector<Command>& commands) {
   return std::string(writer.finish(totals));
 }
 
+// These bytes as a record, its checksum right.
+std::string sealed(std::string body) {
+  boost::crc_32_type crc;
+  crc.process_bytes(body.data(), body.size());
+  for (int i = 0; i < 4; ++i) body += char(crc.checksum() >> (8 * i));
+  return body;
+}
+
 }  // namespace
 
 TEST_CASE("a journal record decodes to what was written, and encodes to the same bytes again") {
@@ -52,6 +61,25 @@ TEST_CASE("a record with any bit flipped, cut short or grown is refused") {
   }
   for (std::size_t size = 0; size < payload.size(); ++size) REQUIRE_THROWS_AS(decode_journal_record(payload.substr(0, size)), StoreCorrupt);
   CHECK_THROWS_AS(decode_journal_record(payload + '\0'), StoreCorrupt);
+}
+
+TEST_CASE("a record whose checksum is right is refused where JournalWriter cannot have written it") {
+  using namespace std::string_literals;
+  // Version, time 1, one command, then orders 0, executions 0 and a digest.
+  const auto record = [](const std::string& time, const std::string& count, const std::string& commands) {
+    return sealed("\1" + time + count + commands + std::string(10, '\0'));
+  };
+  const std::string symbol = "\1\1S";
+  CHECK(decode_journal_record(record("\1", "\1", symbol)).commands.size() == 1);
+  CHECK_THROWS_WITH(decode_journal_record(record("\x81\0"s, "\1", symbol)), "journal record has an overlong number");  // 1 in two bytes
+  CHECK_THROWS_WITH(decode_journal_record(record(std::string(9, '\x80') + '\2', "\1", symbol)), "journal record has an overlong number");  // 2^64
+  CHECK(decode_journal_record(record(std::string(9, '\x80') + '\1', "\1", symbol)).time == Timestamp{INT64_MIN});
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\1\0"s)), "journal record has a text that is no symbol");
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\1\1-")), "journal record has a text that is no symbol");
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\4\1x\1")), "journal record has a text that is no account id");
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\5\0011\1")), "journal record has an unknown command");
+  const std::string many = std::string(8, '\x80') + '\x10';  // 2^60: no room is made for what is only claimed
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", many, symbol)), "journal record has a text that is no account id");
 }
 
 TEST_CASE("random bytes are refused or decoded, never worse") {

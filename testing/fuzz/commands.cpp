@@ -1,0 +1,230 @@
+// A market day out of bytes: batches of commands through the Committer, projections, releases, restarts and clocks that
+// jump, beside the naive exchange. Every outcome is the naive one's, the invariants hold, an exchange recovered from
+// tables and journal at any point is the one that ran, and the journal alone replays to the same digest.
+// Input: a byte for what to do, then bytes for its fields, over and over; all bytes mean something.
+
+#include <spdlog/spdlog.h>
+
+#include <optional>
+
+#include "core/committer.hpp"
+#include "core/order_reader.hpp"
+#include "core/recovery.hpp"
+#include "fuzz/fuzz.hpp"
+#include "model/naive_exchange.hpp"
+#include "model/print.hpp"
+#include "store/memory_store.hpp"
+
+namespace exchange::fuzz {
+namespace {
+
+constexpr std::size_t commands_max = 300;  // of one input: the naive exchange takes quadratic time
+constexpr int restarts_max = 2;            // each makes an exchange, which takes its time
+constexpr unsigned accounts = 5, symbols = 3;  // of each, one more is named and never created
+
+AccountId account_of(unsigned number) { return AccountId(number == 0 ? std::string(64, '7') : std::to_string(number)); }
+SymbolName symbol_of(unsigned number) { return SymbolName(number == 0 ? std::string(32, 'z') : "S" + std::to_string(number)); }
+
+class HandClock final : public Clock {
+ public:
+  Timestamp now() override { return time; }
+  std::int64_t monotonic_ns() override { return 0; }
+  void pause(std::uint32_t) override { HOLDS(false, "a memory store never fails"); }
+  Timestamp time{1'000'000'000'000};
+};
+
+class Day {
+ public:
+  explicit Day(Bytes bytes) : bytes_(bytes) {
+    limits_.reply_executions_max = bytes_.below(4);
+    store_.open();
+    committer_.emplace(recover(store_).exchange, 0, store_, clock_, limits_, metrics());
+  }
+
+  void run() {
+    while (!bytes_.empty() && commands_ < commands_max) {
+      switch (const unsigned what = bytes_.below(32); what) {
+        case 0: commit(); break;
+        case 1: commit(), project(); break;
+        case 2: commit(), release(); break;
+        case 3:
+          if (restarts_ < restarts_max) commit(), restart();
+          break;
+        case 4: clock_.time.microseconds += std::int64_t(bytes_.below(256)) * 40'000 - 2'000'000; break;  // back, too
+        case 5: submissions_.emplace_back(); break;
+        default: add(command(what - 6));
+      }
+    }
+    commit();
+    check_state(committer_->exchange());
+    check_journal();
+    restart();
+  }
+
+ private:
+  // A Metrics is large, and nothing here reads one.
+  static Metrics& metrics() {
+    static Metrics metrics;
+    return metrics;
+  }
+
+  // --- reading commands ---
+
+  // Positive. Mostly a few small numbers, so that orders meet.
+  std::int64_t units() {
+    constexpr std::int64_t whole = 100'000'000, most = 9'223'372'036'799'999'999;
+    const std::uint8_t byte = bytes_.byte();
+    if (byte < 200) return (1 + byte % 10) * whole / (byte < 150 ? 1 : 4);
+    if (byte < 220) return most - (byte - 200);
+    if (byte < 240) return 1 + byte - 220;
+    return 1 + std::int64_t(bytes_.word() % std::uint64_t(most));
+  }
+  Cash cash() {
+    const std::uint8_t byte = bytes_.byte();
+    if (byte < 200) return Cash::whole(byte);
+    const std::uint64_t high = bytes_.word() >> 1;
+    return byte < 210 ? cash_total_max : Cash::from_units(Int128(UInt128(high) << 64 | bytes_.word()));
+  }
+  OrderId order_id() {
+    const std::uint8_t byte = bytes_.byte();
+    if (byte == 255) return 0;
+    if (byte == 254) return UINT64_MAX;
+    if (byte == 253) return bytes_.word();
+    const OrderId newest = model_.orders() + 1;  // one not given yet
+    return byte % 2 == 0 ? newest - std::min<OrderId>(newest, byte / 2) : 1 + byte / 2;
+  }
+  Command command(unsigned what) {
+    const unsigned who = bytes_.byte();
+    const AccountId account = account_of(who % (accounts + 1));
+    const SymbolName symbol = symbol_of(who / 16 % (symbols + 1));
+    if (what < 2) return CreateAccount{account, cash()};
+    if (what < 3) return CreateSymbol{symbol};
+    if (what < 6) return PlaceShares{symbol, account, Shares::from_units(units())};
+    if (what < 12) return PlaceOrder{account, symbol, Side::buy, Shares::from_units(units()), Price::from_units(units())};
+    if (what < 18) return PlaceOrder{account, symbol, Side::sell, Shares::from_units(units()), Price::from_units(units())};
+    if (what < 22) return CancelOrder{account, order_id()};
+    return QueryOrder{account, order_id()};
+  }
+
+  void add(const Command& command) {
+    ++commands_;
+    if (submissions_.empty()) submissions_.emplace_back();
+    submissions_.back().push_back(command);
+  }
+
+  // --- the two exchanges ---
+
+  // All that was added, as one batch.
+  void commit() {
+    std::vector<Submission> batch;
+    std::vector<Submission*> pointers;
+    for (const auto& commands : submissions_)
+      if (!commands.empty()) batch.push_back({.commands = commands});
+    for (Submission& submission : batch) pointers.push_back(&submission);
+    const Timestamp now = std::max(clock_.time, newest_change_);  // the exchange's time never goes back
+    if (!batch.empty()) committer_->commit(pointers);
+    for (const Submission& submission : batch) compare(submission, now);
+    submissions_.clear();
+  }
+
+  void compare(const Submission& submission, Timestamp now) {
+    std::size_t told = 0;
+    HOLDS(submission.outcomes.size() == submission.commands.size(), "outcomes are missing");
+    for (std::size_t i = 0; i < submission.commands.size(); ++i) {
+      const Command& command = submission.commands[i];
+      Outcome outcome = submission.outcomes[i];
+      const bool too_long = told > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
+      told += executions_told(outcome);
+      const Outcome expected = too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
+      if (changed_state(expected)) newest_change_ = now;
+      if (const auto* forgotten = std::get_if<NotInMemory>(&outcome)) {
+        HOLDS(forgotten->order <= released_orders_, "forgot order " + std::to_string(forgotten->order));
+        outcome = outcome_from_tables(command, forgotten->account, store_.read_order(forgotten->order));
+      }
+      HOLDS(outcome == expected, print(command) + "\n  " + print(outcome) + "\nbut the naive exchange says\n  " + print(expected));
+    }
+  }
+
+  void check_state(const Exchange& exchange) const {
+    HOLDS(exchange.check_invariants().empty(), exchange.check_invariants());
+    HOLDS(exchange.accounts() == model_.accounts() && exchange.totals().orders == model_.orders(), "miscounted");
+    for (unsigned account = 0; account <= accounts; ++account) {
+      const AccountId id = account_of(account);
+      HOLDS(exchange.balance(id) == model_.balance(id), print(id) + " has " + to_string(exchange.balance(id)));
+      for (unsigned symbol = 0; symbol <= symbols; ++symbol)
+        HOLDS(exchange.position(id, symbol_of(symbol)) == model_.position(id, symbol_of(symbol)), print(id) + " in " + print(symbol_of(symbol)));
+    }
+    for (unsigned symbol = 0; symbol <= symbols; ++symbol)
+      for (const Side side : {Side::buy, Side::sell})
+        HOLDS(exchange.depth(symbol_of(symbol), side) == model_.depth(symbol_of(symbol), side), "book of " + print(symbol_of(symbol)));
+  }
+
+  // --- tables and restarts ---
+
+  // Hands the changed rows over to the tables. Twice does no harm.
+  void project() {
+    Rows rows;
+    mark_ = committer_->exchange().take_changes(rows);
+    orders_in_tables_ = rows.totals.orders;
+    store_.project(rows, committer_->last_batch());
+    if (rows.size() % 2 == 0) store_.project(rows, committer_->last_batch());
+    check_state(committer_->exchange());
+  }
+  void release() {
+    committer_->exchange().release_closed(mark_);
+    released_orders_ = orders_in_tables_;
+    check_state(committer_->exchange());
+  }
+  // What is in memory only is gone: tables and journal give it back.
+  void restart() {
+    ++restarts_;
+    const Totals before = committer_->exchange().totals();
+    Recovered recovered = recover(store_, bytes_.byte());
+    HOLDS(recovered.exchange.totals() == before, "recovered to another state");
+    HOLDS(recovered.last_batch == committer_->last_batch(), "recovered to batch " + std::to_string(recovered.last_batch));
+    check_state(recovered.exchange);
+    mark_ = 0;  // closed orders are counted from the start
+    released_orders_ = orders_in_tables_;
+    committer_.emplace(std::move(recovered.exchange), recovered.last_batch, store_, clock_, limits_, metrics());
+  }
+  // The journal from its beginning, without any tables.
+  void check_journal() {
+    Exchange replayed;
+    store_.read_journal(0, [&](const JournalRow& row) {
+      const JournalRecord record = decode_journal_record(row.payload);
+      JournalWriter writer;
+      writer.begin(record.time);
+      for (const Command& command : record.commands) {
+        HOLDS(changed_state(replayed.apply(command, record.time)), "a journaled command is refused: " + print(command));
+        writer.add(command);
+      }
+      HOLDS(replayed.totals().digest == record.digest, "digest of batch " + std::to_string(row.batch));
+      HOLDS(writer.finish(replayed.totals()) == row.payload, "encodes to other bytes");
+    });
+    HOLDS(replayed.totals() == committer_->exchange().totals(), "the journal leads elsewhere");
+    check_state(replayed);
+  }
+
+  Bytes bytes_;
+  std::size_t commands_ = 0;
+  int restarts_ = 0;
+  std::vector<std::vector<Command>> submissions_;  // of the batch that is being put together
+  NaiveExchange model_;
+  Timestamp newest_change_;
+  MemoryStore store_;
+  HandClock clock_;
+  CoreLimits limits_;
+  std::optional<Committer> committer_;
+  ClosedMark mark_ = 0;                            // of the last projection since the start
+  OrderId orders_in_tables_ = 0, released_orders_ = 0;
+};
+
+}  // namespace
+}  // namespace exchange::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace exchange;
+  spdlog::set_level(spdlog::level::off);
+  fuzz::Day(fuzz::Bytes(data, size)).run();
+  return 0;
+}

@@ -1,0 +1,195 @@
+// A document through the strict XML layer, the request reader and the replies, beside libxml2 as an independent judge.
+// - What we accept is well-formed and says the same to both; what we refuse is not well-formed, or is refused by choice
+//   (server/protocol/xml.hpp).
+// - Replies are well-formed, one element for each leaf, and repeat what the client wrote.
+// - Commands written out and read again are the same commands.
+// Input: the document.
+
+#include "engine/exchange.hpp"
+#include "fuzz/fuzz.hpp"
+#include "fuzz/xml_judge.hpp"
+#include "protocol/reply.hpp"
+#include "protocol/request.hpp"
+#include "unit/protocol/well_formed.hpp"
+
+namespace exchange::fuzz {
+namespace {
+
+const ProtocolLimits limits;
+constexpr Timestamp now{1'700'000'000'000'000};
+
+// What our layer sees, as the judge shows it.
+Element read(const pugi::xml_node& node) {
+  Element element{.name = node.name()};
+  std::string scratch;
+  for (auto attribute = node.first_attribute(); attribute; attribute = attribute.next_attribute())
+    element.attributes[attribute.name()] = plain_space(resolve_references(attribute.value(), scratch));
+  for (auto child = node.first_child(); child; child = child.next_sibling())
+    if (child.type() == pugi::node_element) element.children.push_back(read(child));
+  element.text = plain_space(element_text(node));
+  return element;
+}
+
+// In an element with children any text is a mistake; only whether there is some matters.
+void forget_mixed_text(Element& element) {
+  if (!element.children.empty() && !element.text.empty()) element.text = "text";
+  for (Element& child : element.children) forget_mixed_text(child);
+}
+
+bool is_utf8_or_subset(std::string encoding) {
+  for (char& c : encoding) c = char(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return encoding.empty() || encoding == "utf-8" || encoding == "us-ascii";
+}
+
+// Whether `problem` is a refusal by choice, and this well-formed document really is what it says.
+bool refused_by_choice(const std::string& problem, const Judgement& judgement, std::string_view text) {
+  if (problem.ends_with("document types are not accepted")) return judgement.has_document_type;
+  if (problem.ends_with("elements nested too deep")) return judgement.depth > limits.xml_depth_max;
+  if (problem.ends_with("too many attributes on one element")) return judgement.attributes_max > limits.xml_attributes_max;
+  if (problem.ends_with("attribute value too long")) return judgement.attribute_bytes_max * 8 > limits.xml_attribute_bytes_max;  // "&#x3c;": as written
+  if (problem.ends_with("encodings other than UTF-8 are not accepted")) return !judgement.encoding.empty();
+  if (problem.ends_with("unknown XML version")) return judgement.version != "1.0" && judgement.version != "1.1";
+  if (problem.ends_with("not UTF-8, or a character that XML does not allow")) return !is_utf8_or_subset(judgement.encoding) || looks_wide(text);
+  return false;
+}
+
+void check_document(std::string_view text, const Judgement& judgement, const XmlDocument& document, const std::string& problem) {
+  const auto details = [&] { return problem + "\n" + std::string(text); };
+  if (problem.empty()) {
+    HOLDS(judgement.well_formed, details());
+    if (!judgement.names_are_qualified) return;
+    Element ours = read(document.root()), theirs = judgement.root;
+    forget_mixed_text(ours);
+    forget_mixed_text(theirs);
+    HOLDS(ours == theirs, print(ours) + "\nbut libxml2 sees\n" + print(theirs));
+  } else {
+    HOLDS(problem.starts_with("malformed XML: "), details());
+    HOLDS(!judgement.well_formed || refused_by_choice(problem, judgement, text), details());
+  }
+}
+
+using Echo = std::map<std::string, std::string>;
+
+Echo echo_of(const Element& element, std::initializer_list<const char*> names) {
+  Echo echo;
+  for (const char* name : names)
+    if (const std::string* value = element.attribute(name)) echo[name] = *value;
+  return echo;
+}
+
+// PROTOCOL's tables: for each element of the reply, the attributes that it repeats.
+std::vector<Echo> what_is_repeated(const Element& root) {
+  std::vector<Echo> asked;
+  for (const Element& child : root.children) {
+    if (root.name == "create" && child.name == "symbol") {
+      if (child.children.empty()) asked.push_back(echo_of(child, {"sym"}));
+      for (const Element& placement : child.children) {
+        Echo echo = placement.name == "account" ? echo_of(child, {"sym"}) : Echo();
+        if (placement.name == "account") echo.merge(echo_of(placement, {"id"}));
+        asked.push_back(std::move(echo));
+      }
+    } else if (root.name == "create") {
+      asked.push_back(child.name == "account" ? echo_of(child, {"id"}) : Echo());
+    } else if (child.name == "order") {
+      asked.push_back(echo_of(child, {"sym", "amount", "limit"}));
+    } else {
+      asked.push_back(child.name == "query" || child.name == "cancel" ? echo_of(child, {"id"}) : Echo());
+    }
+  }
+  return asked;
+}
+
+void check_reply(const std::string& reply, const Judgement& judgement, const Request& request) {
+  HOLDS(replies_problem(reply).empty(), reply);
+  const Judgement answer = XmlJudge::judge(reply);
+  HOLDS(answer.well_formed && answer.root.name == "results", reply);
+  const std::vector<Element>& elements = answer.root.children;
+  if (!request.mistake.empty()) {
+    HOLDS(elements.size() == 1 && elements[0].name == "error" && elements[0].attributes.empty(), reply);
+    HOLDS(elements[0].text == plain_space(request.mistake), reply);
+    return;
+  }
+  if (!judgement.names_are_qualified) return;
+  const std::vector<Echo> asked = what_is_repeated(judgement.root);
+  HOLDS(elements.size() == asked.size(), reply);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    auto attributes = elements[i].attributes;
+    if (elements[i].name == "opened") HOLDS(attributes.erase("id") == 1, reply);
+    if (elements[i].name == "status" || elements[i].name == "canceled") {
+      // The number, not as it was written: "007" is order 7.
+      const std::string& id = asked[i].at("id");
+      HOLDS(attributes.at("id") == id.substr(std::min(id.find_first_not_of('0'), id.size())), reply);
+      continue;
+    }
+    HOLDS(attributes == asked[i], reply);
+  }
+}
+
+// --- commands as documents ---
+
+std::string attribute(const char* name, std::string_view value) { return " " + std::string(name) + "=\"" + std::string(value) + "\""; }
+
+struct AsDocument {
+  std::string operator()(const CreateAccount& c) const {
+    return "<create><account" + attribute("id", c.account.view()) + attribute("balance", to_string(c.balance)) + "/></create>";
+  }
+  std::string operator()(const CreateSymbol& c) const { return "<create><symbol" + attribute("sym", c.symbol.view()) + "/></create>"; }
+  std::string operator()(const PlaceShares& c) const {
+    return "<create><symbol" + attribute("sym", c.symbol.view()) + "><account" + attribute("id", c.account.view()) + ">" + to_string(c.shares) +
+           "</account></symbol></create>";
+  }
+  std::string operator()(const PlaceOrder& c) const {
+    return transactions(c.account, "order" + attribute("sym", c.symbol.view()) + attribute("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
+                                       attribute("limit", to_string(c.limit)));
+  }
+  std::string operator()(const CancelOrder& c) const { return transactions(c.account, "cancel" + attribute("id", std::to_string(c.order))); }
+  std::string operator()(const QueryOrder& c) const { return transactions(c.account, "query" + attribute("id", std::to_string(c.order))); }
+  static std::string transactions(const AccountId& account, const std::string& element) {
+    return "<transactions" + attribute("id", account.view()) + "><" + element + "/></transactions>";
+  }
+};
+
+void check_round_trip(const Command& command) {
+  const std::string written = std::visit(AsDocument(), command);
+  std::string text = written + " ";
+  XmlDocument document;
+  std::vector<Leaf> leaves;
+  std::vector<Command> commands;
+  const Request request = read_request(text.data(), written.size(), limits, document, leaves, commands);
+  HOLDS(request.mistake.empty() && commands.size() == 1, written);
+  HOLDS(commands[0].index() == command.index() && std::visit(AsDocument(), commands[0]) == written, written);
+}
+
+}  // namespace
+}  // namespace exchange::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace exchange;
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const fuzz::Judgement judgement = fuzz::XmlJudge::judge(text);
+
+  // Exactly as long as promised, so that a sanitizer sees a byte too far; the one behind it must come back.
+  const std::unique_ptr<char[]> buffer(new char[size + 1]);
+  XmlDocument document;
+  std::copy(text.begin(), text.end(), buffer.get());
+  buffer[size] = '7';
+  fuzz::check_document(text, judgement, document, document.parse(buffer.get(), size, fuzz::limits));
+  HOLDS(buffer[size] == '7', "the byte behind the document was changed");
+
+  std::copy(text.begin(), text.end(), buffer.get());
+  std::vector<Leaf> leaves;
+  std::vector<Command> commands;
+  const Request request = read_request(buffer.get(), size, fuzz::limits, document, leaves, commands);
+  HOLDS(leaves.size() == request.leaves && commands.size() <= leaves.size(), std::string(text));
+  Exchange exchange;
+  std::vector<Outcome> outcomes;
+  for (const Command& command : commands) {
+    outcomes.push_back(exchange.apply(command, fuzz::now));
+    fuzz::check_round_trip(command);
+  }
+  std::string reply;
+  HOLDS(append_results(reply, request, leaves, outcomes, false) == outcomes.size(), reply);
+  fuzz::check_reply(reply, judgement, request);
+  return 0;
+}
