@@ -4,6 +4,7 @@ Owned by ./run, one at a time. What tests leave running is ended with them: this
 """
 
 import ctypes
+import fcntl
 import os
 import re
 import shutil
@@ -51,6 +52,10 @@ def files_of(root):
             if path.is_file() and not path.relative_to(root).parts[0].startswith(("build", ".git"))]
 
 
+class InUse(Exception):
+    """Another run works in this folder."""
+
+
 class Workshop:
     def __init__(self, root, folder, jobs, cmake_options=()):
         self.root, self.folder = Path(root), Path(folder)
@@ -64,6 +69,11 @@ class Workshop:
     def prepare(self):
         """Brings the copy to the state of the tree, and configures it. Only what differs is written, so that a kept folder builds little."""
         self.tree.mkdir(parents=True, exist_ok=True)
+        self.lock = open(self.folder / "lock", "w")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InUse(f"another run works in {self.folder}") from None
         self.folder.chmod(0o755)  # databases run as a user of their own
         wanted = files_of(self.root)
         for name in wanted:

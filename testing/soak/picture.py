@@ -27,12 +27,12 @@ def draw(result, file):
             one.plot(x, y, color=colour, linewidth=1.2, label=name)
         one.set_title(title)
         if len(lines) > 1:
-            one.legend(frameon=False, fontsize=9, ncol=3, loc="upper right")
-        one.yaxis.set_major_formatter(thousands)
+            one.legend(frameon=False, fontsize=9, ncol=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)
         if title.startswith("response"):
             one.set_yscale("log")
         else:
             one.set_ylim(bottom=0)
+        one.yaxis.set_major_formatter(thousands)
         one.axvline(minutes[-1] / 2, color=MUTED, linewidth=0.8, linestyle=(0, (2, 3)))  # what is judged begins here
     axes[-1].set_xlabel("minutes")
     finish(figure, 1).savefig(file, format="svg", metadata={"Date": None})

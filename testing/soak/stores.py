@@ -1,5 +1,6 @@
 """The stores that a soak or a size run works on: where the server finds them, how large they are, what they hold."""
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -40,7 +41,8 @@ class SqliteFiles:
         return {"tables": size(""), "journal": size(".journal")}
 
     def query(self, sql):
-        with sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=30) as database:
+        # Closed at once: a connection that is open loses its locks when this process reads the file for a copy.
+        with contextlib.closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=30)) as database:
             return database.execute(sql).fetchall()
 
     def copy_to(self, folder):

@@ -1,5 +1,6 @@
 """The runner on a tiny project of its own: what is caught, what survives, what is stale, broken or hangs."""
 
+import fcntl
 import json
 import os
 import signal
@@ -187,6 +188,13 @@ class TestRun(unittest.TestCase):
         self.assertIn("2 mutations: 1 caught, 1 stale.", text)
         self.assertIn("| subtracts | sums are sums | sum_test |", text)
         self.assertIn("| stale one | sums are sums | **stale** |", text)
+
+    def test_two_runs_do_not_share_a_folder(self):
+        self.work.mkdir(exist_ok=True)
+        with open(self.work / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            code, output = self.run_on([SUBTRACTS])
+        self.assertEqual((code, f"another run works in {self.work}" in output), (2, True))
 
     def test_an_interrupted_run_leaves_nothing_behind(self):
         temporary = Path(tempfile.mkdtemp(dir=self.folder.name))
