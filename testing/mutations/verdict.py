@@ -37,6 +37,12 @@ def as_json(verdicts, machine):
     return {"format": "exchange-mutations/1", "machine": machine, "verdicts": [asdict(verdict) for verdict in verdicts]}
 
 
+def merged(files, names):
+    """The verdicts of several files, the last of each mutation; in the order of `names`, and of those only."""
+    newest = {entry["name"]: Verdict(**entry) for file in files for entry in file["verdicts"]}
+    return [newest[name] for name in names if name in newest]
+
+
 def _cell(text):
     return text.replace("|", "\\|").replace("\n", " ")
 

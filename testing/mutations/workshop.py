@@ -88,6 +88,8 @@ class Workshop:
             name = path.relative_to(self.tree)
             if name.parts[0] != "build" and str(name) not in keep:
                 path.unlink()
+        if (self.build_folder / "build.ninja").exists() and not self.cmake_options:
+            return Attempt(0, 0, "")  # Ninja configures again where that is needed
         command = ["cmake", "-S", str(self.tree), "-B", str(self.build_folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *self.cmake_options]
         return self.run(command, limit_s=600)
 

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import time
 
+from sampling import metrics
+
 READY_S, STOP_S = 1800, 60
 
 
@@ -40,6 +42,14 @@ class Server:
         """Batches that it replayed from the journal at its start."""
         match = re.search(r"\((\d+) replayed from the journal\)", self.messages())
         return int(match[1]) if match else None
+
+    def catch_up(self, seconds=600):
+        """Until the tables have all that is in the journal."""
+        deadline = time.monotonic() + seconds
+        while metrics(self.http_port)["exchange_projection_lag_batches"] > 0:
+            if time.monotonic() > deadline:
+                raise ServerError(f"the tables did not catch up in {seconds} s")
+            time.sleep(0.05)
 
     def stop(self):
         """As an operator would; how long it took. Raises ServerError where it does not end with 0."""

@@ -189,6 +189,18 @@ class TestRun(unittest.TestCase):
         self.assertIn("| subtracts | sums are sums | sum_test |", text)
         self.assertIn("| stale one | sums are sums | **stale** |", text)
 
+    def test_verdicts_of_several_runs_make_one_table_below_its_mark(self):
+        one, two, table = (Path(self.folder.name) / name for name in ("one.json", "two.json", "page.md"))
+        stale = dict(SUBTRACTS, name="stale one", old="a | b")
+        self.run_on([SUBTRACTS, stale], "--json", str(one))
+        self.run_on([dict(SUBTRACTS, name="stale one")], "--json", str(two))
+        table.write_text("prose\n<!-- verdicts -->\n\nold\n")
+        code, output = self.run_on([SUBTRACTS, dict(SUBTRACTS, name="stale one"), dict(SUBTRACTS, name="not run")],
+                                   "--merge", str(one), str(two), "--markdown", str(table))
+        self.assertEqual((code, "2 mutations: 2 caught" in output), (0, True))
+        self.assertTrue(table.read_text().startswith("prose\n<!-- verdicts -->\n\n2 mutations: 2 caught."))
+        self.assertNotIn("old", table.read_text())
+
     def test_two_runs_do_not_share_a_folder(self):
         self.work.mkdir(exist_ok=True)
         with open(self.work / "lock", "w") as lock:
