@@ -33,8 +33,7 @@ def threads(pid):
 
 
 def cpu_seconds(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime((~pid << 3) | 2)  # the CPU clock of that process
 
 
 def metrics(http_port, timeout_s=30):

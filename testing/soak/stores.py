@@ -180,7 +180,8 @@ def conservation(store):
     if free + set_aside != created:
         problems.append(f"accounts have {Decimal(free + set_aside).scaleb(-16)} in cash, where {Decimal(created).scaleb(-16)} was created")
     held = {}
-    for sql in ("SELECT symbol, sum(shares_e8) FROM positions GROUP BY symbol", f"SELECT symbol, sum(open_e8) FROM orders WHERE open_e8 > 0 AND NOT ({buys}) GROUP BY symbol"):
+    for sql in ("SELECT symbol, sum(shares_e8) FROM positions GROUP BY symbol",
+                f"SELECT symbol, sum(open_e8) FROM orders WHERE open_e8 > 0 AND NOT ({buys}) GROUP BY symbol"):
         for symbol, shares in store.query(sql):
             held[int(symbol)] = held.get(int(symbol), 0) + int(shares)
     for number, name, total in store.query("SELECT number, name, shares_total_e8 FROM symbols"):
