@@ -211,7 +211,8 @@ class TestRun(unittest.TestCase):
     def test_an_interrupted_run_leaves_nothing_behind(self):
         temporary = Path(tempfile.mkdtemp(dir=self.folder.name))
         endless = dict(SUBTRACTS, name="endless", old="a > 9 ? 9 : a", new="a > 9 ? 8 : 0")
-        command = self.command({"sums": [endless]}, "--limit", "600")
+        verdicts = Path(self.folder.name) / "interrupted.json"
+        command = self.command({"sums": [SUBTRACTS, endless]}, "--limit", "600", "--json", str(verdicts))
         work = command.index("--work")
         del command[work:work + 2]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary)})
@@ -222,7 +223,8 @@ class TestRun(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         output, _ = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130)
-        self.assertIn("interrupted after 0 of 1", output)
+        self.assertIn("interrupted after 1 of 2", output)
+        self.assertEqual([one["state"] for one in json.loads(verdicts.read_text())["verdicts"]], ["caught"])
         self.assertEqual(list(temporary.iterdir()), [])
 
 
