@@ -167,6 +167,7 @@ class Fleet {
                   .response_mean_ns = interval.response_ns.mean(),
                   .response_p50_ns = interval.response_ns.quantile(0.5),
                   .response_p99_ns = interval.response_ns.quantile(0.99),
+                  .response_p99_9_ns = interval.response_ns.quantile(0.999),
                   .response_max_ns = interval.response_ns.max(),
                   .service_p50_ns = interval.service_ns.quantile(0.5),
                   .service_p99_ns = interval.service_ns.quantile(0.99),

@@ -27,7 +27,7 @@ struct Second {
   double requests_per_s = 0;
   bool any_response = false, any_service = false;  // else the latencies are nothing
   double response_mean_ns = 0;
-  std::uint64_t response_p50_ns = 0, response_p99_ns = 0, response_max_ns = 0, service_p50_ns = 0, service_p99_ns = 0;
+  std::uint64_t response_p50_ns = 0, response_p99_ns = 0, response_p99_9_ns = 0, response_max_ns = 0, service_p50_ns = 0, service_p99_ns = 0;
   std::uint64_t errors = 0, rejected = 0, in_flight = 0;
   double client_cpu_share = 0;          // of the CPUs it could use at most: one per worker
   std::optional<double> server_cpu_share;  // of one CPU

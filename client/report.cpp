@@ -244,6 +244,7 @@ Json series_json(const std::vector<Second>& series) {
                        {"response_mean_ms", or_nothing(second.any_response, second.response_mean_ns / 1e6)},
                        {"response_p50_ms", or_nothing(second.any_response, milliseconds(second.response_p50_ns))},
                        {"response_p99_ms", or_nothing(second.any_response, milliseconds(second.response_p99_ns))},
+                       {"response_p99_9_ms", or_nothing(second.any_response, milliseconds(second.response_p99_9_ns))},
                        {"response_max_ms", or_nothing(second.any_response, milliseconds(second.response_max_ns))},
                        {"service_p50_ms", or_nothing(second.any_service, milliseconds(second.service_p50_ns))},
                        {"service_p99_ms", or_nothing(second.any_service, milliseconds(second.service_p99_ns))},

@@ -166,6 +166,111 @@ TEST_CASE("a SQLite server whose lock file was taken from under it can neither a
   zombie.append(1, "payload");
 }
 
+namespace {
+
+// A projection of one account.
+Rows one_account() {
+  Exchange exchange;
+  exchange.apply(CreateAccount{AccountId("1"), Cash::whole(1)}, {});
+  Rows rows;
+  exchange.take_changes(rows);
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("a SQLite server whose store has a newer epoch can neither settle, append nor project") {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.db";
+  const auto run = [&](const std::string& command) { REQUIRE(std::system(("cd " + folder.path() + " && " + command).c_str()) == 0); };
+  SqliteStore zombie(path);
+  zombie.open();
+  run("sqlite3 x.db 'UPDATE projection SET epoch = epoch + 1'");
+  CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);
+  CHECK(zombie.load().rows.accounts.empty());  // nor is a part of it there
+
+  // The journal is locked while it is open; in a settlement it is opened anew, and finds what a successor left.
+  run("cp x.db.journal new && cp x.db.journal-wal new-wal && sqlite3 new 'UPDATE fence SET epoch = epoch + 1'");
+  run("mv new x.db.journal && rm x.db.journal-wal");
+  CHECK_THROWS_AS(zombie.settle(1), StoreFenced);
+  CHECK_THROWS_AS(zombie.append(1, "of the zombie"), StoreFenced);
+}
+
+TEST_CASE("SQLite's journal rows go only when the tables that replace them are in their file") {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.db";
+  SqliteStore store(path);
+  store.open();
+  for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
+  store.project(one_account(), 2);
+  store.prune(1);
+  // What a power cut leaves at worst: the file without its log.
+  REQUIRE(std::system(("cp " + path + " " + folder.path() + "/bare.db").c_str()) == 0);
+  SqliteDatabase bare(folder.path() + "/bare.db", SqliteDatabase::Sync::every_checkpoint);
+  SqliteStatement batch(bare, "SELECT batch FROM projection");
+  REQUIRE(batch.step());
+  CHECK(batch.integer(0) == 2);
+}
+
+TEST_CASE("a PostgreSQL server whose store has a newer epoch can neither append, settle nor project") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore zombie(url);
+  zombie.open();
+  zombie.load();
+  zombie.append(1, "payload");
+  pqxx::connection admin(url);
+  pqxx::nontransaction(admin).exec("UPDATE fence SET epoch = epoch + 1");
+  CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreFenced);
+  CHECK_THROWS_AS(zombie.settle(2), StoreFenced);
+  CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);
+}
+
+TEST_CASE("a batch of another server is not settled as ours") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore store(url);
+  store.open();
+  store.append(1, "payload");
+  pqxx::connection admin(url);
+  pqxx::nontransaction(admin).exec("INSERT INTO journal SELECT 2, epoch + 1, 'of another' FROM fence");
+  CHECK_THROWS_AS(store.settle(2), StoreFenced);
+}
+
+TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore store(url);
+  store.open();
+  store.load();
+  pqxx::connection admin(url);
+  pqxx::nontransaction(admin).exec("UPDATE projection SET batch = 7");
+  CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
+  CHECK(pqxx::nontransaction(admin).exec("SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
+}
+
+TEST_CASE("what PostgreSQL committed is there after a crash, though its role asks for less") {
+  PostgresCluster cluster;
+  const std::string url = cluster.create_database();
+  const auto run = [&](const std::string& sql) {
+    pqxx::connection admin(url);
+    pqxx::nontransaction(admin).exec(sql);
+  };
+  run("ALTER ROLE exchange SET synchronous_commit = off");
+  run("ALTER SYSTEM SET wal_writer_delay = '10s'");
+  run("SELECT pg_reload_conf()");
+  constexpr BatchNumber batches = 20;
+  {
+    PostgresStore store(url);
+    store.open();
+    for (BatchNumber batch = 1; batch <= batches; ++batch) store.append(batch, "payload");
+    cluster.kill();
+  }
+  cluster.start();
+  PostgresStore store(url);
+  store.open();
+  BatchNumber found = 0;
+  store.read_journal(0, [&](const JournalRow&) { ++found; });
+  CHECK(found == batches);
+}
+
 TEST_CASE("damaged rows are refused in words") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";

@@ -298,3 +298,17 @@ TEST_CASE("who does not finish a request, or does not take a reply, is ended in 
     CHECK(silent.reply() == account_reply(3));
   }
 }
+
+TEST_CASE("who sends a request byte by byte is ended all the same") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 500; });
+    TcpClient drips(server.port());
+    REQUIRE(drips.send("100000\n"));
+    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 1; }));
+    CHECK(wait_for([&] {
+      drips.send(" ");
+      return server.metrics().connections.load() == 0;
+    }));
+  }
+}

@@ -193,3 +193,72 @@ TEST_CASE("final states that the server refuses to tell in one reply are asked f
   };
   CHECK(text_of(audit(std::move(input), at_most_20_executions)) == "");
 }
+
+namespace {
+
+// One account whose orders of symbol 1 are 1, 2, ... at $100, the n-th sent at 10 n and answered 5 later; and what the server
+// says of them, whatever is asked. The run may have been anything: only what a test looks for is looked at.
+struct Told {
+  std::vector<std::int32_t> amounts;
+  std::vector<std::string> states;
+  std::vector<Observation> observations;
+
+  std::string findings() const {
+    AuditInput input{.accounts = {{"1", 1'000'000, {{1, 1'000'000}}}}, .symbol_name = symbol_name, .probe_symbol = "PROBE"};
+    std::string reply = "<results>";
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      const std::uint64_t id = i + 1;
+      input.history.orders.push_back({.id = id, .account = 0, .symbol = 1, .amount = amounts[i], .limit_cents = 100'00,
+                                      .sent_ns = std::int64_t(10 * id), .answered_ns = std::int64_t(10 * id + 5)});
+      reply += "<status id=\"" + std::to_string(id) + "\">" + states[i] + "</status>";
+    }
+    input.history.observations = observations;
+    return text_of(audit(std::move(input), [&](std::string_view) { return reply + "</results>\n"; }));
+  }
+};
+
+std::string executed(const std::string& price, const std::string& time = "1700000000") {
+  return "<executed shares=\"5\" price=\"" + price + "\" time=\"" + time + "\"/>";
+}
+
+}  // namespace
+
+TEST_CASE("a final state that no order can have is found") {
+  const std::string five_open = "<open shares=\"5\"/>";
+  CHECK_THAT((Told{{10}, {five_open + executed("100.01")}, {}}.findings()), contains_text("an execution worse than the limit"));
+  CHECK_THAT((Told{{-10}, {five_open + executed("99.99")}, {}}.findings()), contains_text("an execution worse than the limit"));
+  CHECK_THAT((Told{{10}, {executed("100", "1700000001") + executed("100")}, {}}.findings()), contains_text("executions not oldest first"));
+  CHECK_THAT((Told{{10}, {"<canceled shares=\"5\" time=\"1600000000\"/>" + executed("100")}, {}}.findings()),
+             contains_text("an execution later than its cancel"));
+}
+
+TEST_CASE("what replies told that cannot have been is found") {
+  using Kind = Observation::Kind;
+  const std::string open = "<open shares=\"10\"/>", canceled = "<canceled shares=\"10\" time=\"1700000000\"/>";
+  const OrderDigest is_open{.open = 10}, is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  const auto found = [](const std::string& state, const std::vector<Observation>& observations) { return Told{{10}, {state}, observations}.findings(); };
+  const Observation cancel{Kind::canceled, 1, 50, 60, is_canceled};
+  CHECK_THAT(found(open, {{Kind::cancel_refused, 1, 50, 60, {}}}), contains_text("it was refused, but the order is open"));
+  CHECK_THAT(found(canceled, {cancel, {Kind::canceled, 1, 70, 80, is_canceled}}), contains_text("was successful twice"));
+  CHECK_THAT(found(canceled, {{Kind::cancel_refused, 1, 30, 40, {}}, cancel}), contains_text("was refused, and later done"));
+  CHECK_THAT(found(canceled, {cancel, {Kind::status, 1, 70, 80, is_open}}), contains_text("A query was stale: sent after the answer to the cancel"));
+  CHECK_THAT(found(canceled, {{Kind::status, 1, 30, 40, is_canceled}, cancel}), contains_text("as canceled before anybody asked for that"));
+}
+
+TEST_CASE("cash and shares that come from nowhere are found") {
+  const std::string bought = Told{{5}, {executed("100")}, {}}.findings(), sold = Told{{-5}, {executed("100")}, {}}.findings();
+  CHECK_THAT(bought, contains_text("together have 999500 in cash, where 1000000 was created"));
+  CHECK_THAT(bought, contains_text("5 shares of SYM1 more than were created"));
+  CHECK_THAT(sold, contains_text("together have 1000500 in cash, where 1000000 was created"));
+  CHECK_THAT(sold, contains_text("5 shares of SYM1 less than were created"));
+}
+
+TEST_CASE("shares too many by the smallest unit are found") {
+  HonestServer server;
+  const Ask ask = [&](std::string_view document) { return server.ask(document); };
+  AuditInput input{.accounts = {{"1", 7, {{1, 5}}}}, .symbol_name = symbol_name, .probe_symbol = "PROBE"};
+  create(input, ask);
+  CHECK(text_of(audit(input, ask)) == "");
+  server.ask("<create><symbol sym=\"" + symbol_name(1) + "\"><account id=\"1\">0.00000001</account></symbol></create>");
+  CHECK_THAT(text_of(audit(input, ask)), contains_text("but the server opened <order sym=\"" + symbol_name(1) + "\""));
+}

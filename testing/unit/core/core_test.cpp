@@ -1,5 +1,6 @@
 #include "catch.hpp"
 
+#include <future>
 #include <semaphore>
 
 #include "core/core.hpp"
@@ -84,6 +85,53 @@ TEST_CASE_METHOD(Fixture, "submissions of one call complete in order") {
   CHECK(sink.order == pointers);
 }
 
+TEST_CASE_METHOD(Fixture, "a commit takes so many commands at most, and never splits a request") {
+  limits.batch_commands_max = 10;
+  start();
+  std::vector<std::vector<Command>> requests(5);
+  std::vector<Submission> submissions(requests.size());
+  std::vector<Submission*> pointers;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (std::size_t j = 0; j < 4; ++j) requests[i].push_back(CreateAccount{AccountId(std::to_string(10 * i + j)), Cash()});
+    submissions[i].commands = requests[i];
+    submissions[i].sink = &sink;
+    pointers.push_back(&submissions[i]);
+  }
+  core->submit(pointers);
+  for (std::size_t i = 0; i < submissions.size(); ++i) sink.done.acquire();
+  std::vector<std::size_t> commands;
+  store.read_journal(0, [&](const JournalRow& row) { commands.push_back(decode_journal_record(row.payload).commands.size()); });
+  CHECK(commands == std::vector<std::size_t>{12, 8});
+  core.reset();
+}
+
+TEST_CASE_METHOD(Fixture, "a server that another has replaced tells nothing more and stops") {
+  class Replaced : public MemoryStore {
+   public:
+    void append(BatchNumber batch, std::string_view payload) override {
+      if (++appends_ < 3) throw StoreFenced("another server has taken the store over");
+      MemoryStore::append(batch, payload);
+    }
+
+   private:
+    int appends_ = 0;
+  } replaced;
+  replaced.open();
+  Submission submission;
+  submission.commands = market;
+  submission.sink = &sink;
+  Submission* const one = &submission;
+  std::promise<std::string> fatal;
+  {
+    Core fenced(recover(replaced), replaced, clock, limits, metrics, [&](const std::string& why) { fatal.set_value(why); });
+    fenced.submit({&one, 1});
+  }
+  CHECK(sink.order.empty());
+  auto told = fatal.get_future();
+  REQUIRE(told.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+  CHECK(told.get() == "another server has taken the store over");
+}
+
 TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fails now and then") {
   store.project_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost, Fault::lost}; });
   start();
@@ -112,6 +160,57 @@ TEST_CASE_METHOD(Fixture, "closed orders leave memory once projected and are rea
   store.read_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost}; });
   CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
   core.reset();
+}
+
+TEST_CASE_METHOD(Fixture, "a closed order is told while its projection is under way") {
+  store.hold_projection.with([](bool& hold) { hold = true; });
+  start();
+  std::vector<Command> trade = market;
+  trade.push_back(PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)});
+  trade.push_back(PlaceOrder{seller, spy, Side::sell, Shares::whole(5), Price::whole(9)});
+  run(trade);  // handed over as a whole, held
+  const Status filled{1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
+  for (int i = 0; i < 5; ++i) CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
+  CHECK(metrics.orders_read == 0);
+  store.hold_projection.with([](bool& hold) { hold = false; });
+  store.hold_projection.notify();
+  core.reset();
+}
+
+TEST_CASE_METHOD(Fixture, "the journal keeps what it is told to keep, and all of it where it is told so") {
+  class Pruned : public MemoryStore {
+   public:
+    void project(const Rows& rows, BatchNumber batch) override {
+      MemoryStore::project(rows, batch);
+      projected_ = batch;
+    }
+    void prune(BatchNumber through) override {
+      kept_least = std::min(kept_least, projected_ - std::min(through, projected_));
+      ++prunes;
+      MemoryStore::prune(through);
+    }
+    BatchNumber kept_least = UINT64_MAX;
+    int prunes = 0;
+
+   private:
+    BatchNumber projected_ = 0;
+  } pruned;
+  pruned.open();
+  limits.journal_batches_kept = 10;
+  limits.keep_journal = GENERATE(false, true);
+  core.emplace(recover(pruned), pruned, clock, limits, metrics, [](const std::string& why) { FAIL(why); });
+  for (int i = 0; i < 2'500; ++i) run({CreateAccount{AccountId(std::to_string(10 + i)), Cash()}});
+  core.reset();
+  std::size_t rows = 0;
+  pruned.read_journal(0, [&](const JournalRow&) { ++rows; });
+  if (limits.keep_journal) {
+    CHECK(pruned.prunes == 0);
+    CHECK(rows == 2'500);
+  } else {
+    CHECK(pruned.prunes > 0);
+    CHECK(pruned.kept_least == 10);
+    CHECK((rows >= 10 && rows < 2'000));
+  }
 }
 
 TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits for them") {

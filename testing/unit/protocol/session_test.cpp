@@ -111,6 +111,20 @@ TEST_CASE("more pipelined requests than one wave holds are answered all the same
   CHECK(converse(requests, {7}, limits) == replies);
 }
 
+TEST_CASE("one wave holds so many elements, however much was received") {
+  ProtocolLimits limits;
+  limits.leaves_max = 4;
+  Session session(limits);
+  const std::string bytes = create + buy + buy;
+  std::copy(bytes.begin(), bytes.end(), session.read_space().begin());
+  session.received(bytes.size());
+  REQUIRE(session.take_wave());
+  CHECK(session.commands().size() == 3);
+  session.reply(std::vector<Outcome>{Created{}, Created{}, Opened{1}});
+  REQUIRE(session.take_wave());
+  CHECK(session.commands().size() == 1);
+}
+
 TEST_CASE("replies carry their length where asked, errors of framing too") {
   ProtocolLimits limits;
   limits.length_before_reply = true;

@@ -1,0 +1,137 @@
+"""The planted bugs as they are written down: one TOML file an area, under list/."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class Mistake(Exception):
+    """The list cannot be used as it is; the message names what is wrong."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """A program of build/bin, with the name of a test case where only one is to run; or a test of ctest."""
+
+    program: str
+    case: str = ""
+
+    @classmethod
+    def parse(cls, text):
+        program, _, case = text.partition(":")
+        return cls(program.strip(), case.strip())
+
+    @property
+    def of_ctest(self):
+        return self.program == "ctest"
+
+    def command(self, build):
+        if self.of_ctest:
+            return ["ctest", "--test-dir", str(build), "--no-tests=error", "--output-on-failure", "-R", f"^{re.escape(self.case)}$"]
+        # A comma would begin another name, a bracket a tag.
+        return [str(build / "bin" / self.program), *([re.sub(r'([\\,\["])', r"\\\1", self.case)] if self.case else [])]
+
+    def __str__(self):
+        return f"{self.program}: {self.case}" if self.case else self.program
+
+
+@dataclass(frozen=True)
+class Edit:
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Mutation:
+    name: str
+    area: str
+    promise: str       # what it breaks, in one sentence
+    edits: tuple
+    tests: tuple       # each of them must fail
+    targets: tuple     # what is built
+    says: str = ""     # what the failure must contain
+
+
+def load(folder):
+    """All mutations, in order of their files and within them. Raises Mistake."""
+    mutations = []
+    for file in sorted(Path(folder).glob("*.toml")):
+        try:
+            table = tomllib.loads(file.read_text())
+        except tomllib.TOMLDecodeError as error:
+            raise Mistake(f"{file.name}: {error}") from error
+        mutations += [_mutation(file, entry) for entry in table.pop("mutation", [])]
+        if table:
+            raise Mistake(f"{file.name}: unknown key {next(iter(table))!r}; an entry begins with [[mutation]]")
+    names = [mutation.name for mutation in mutations]
+    for name in names:
+        if names.count(name) > 1:
+            raise Mistake(f"two mutations are called {name!r}")
+    if not mutations:
+        raise Mistake(f"{folder} has no mutation")
+    return mutations
+
+
+NEEDED = {"name": str, "promise": str, "file": str, "old": str, "new": str, "tests": list}
+OPTIONAL = {"targets": list, "says": str, "also": list}
+
+
+def _mutation(file, entry):
+    where = f"{file.name}: {entry.get('name', 'an entry without a name')}"
+    for key, kind in NEEDED.items():
+        if not isinstance(entry.get(key), kind) or not entry[key] and key != "new":
+            raise Mistake(f"{where}: {key!r} is missing, empty or of the wrong type")
+    for key, value in entry.items():
+        if key not in NEEDED and not isinstance(value, OPTIONAL.get(key, ())):
+            raise Mistake(f"{where}: {key!r} is unknown or of the wrong type")
+    edits = [Edit(entry["file"], entry["old"], entry["new"])]
+    for further in entry.get("also", []):
+        if sorted(further) != ["file", "new", "old"] or not further["old"]:
+            raise Mistake(f"{where}: each of 'also' has file, old and new")
+        edits.append(Edit(**further))
+    if any(edit.old == edit.new for edit in edits):
+        raise Mistake(f"{where}: old and new are the same")
+    tests = tuple(Test.parse(text) for text in entry["tests"])
+    targets = tuple(entry.get("targets") or dict.fromkeys(test.program for test in tests))
+    if "ctest" in targets:
+        raise Mistake(f"{where}: a test of ctest needs 'targets': what is to be built for it")
+    return Mutation(entry["name"], file.stem, entry["promise"], tuple(edits), tests, targets, entry.get("says", ""))
+
+
+def choose(mutations, wanted):
+    """Those whose name or area is among `wanted`; all where it is empty. Raises Mistake for what is neither."""
+    known = {mutation.name for mutation in mutations} | {mutation.area for mutation in mutations}
+    for word in wanted:
+        if word not in known:
+            raise Mistake(f"there is no mutation and no area {word!r}; --list shows them")
+    return [mutation for mutation in mutations if not wanted or mutation.name in wanted or mutation.area in wanted]
+
+
+def shard(mutations, part):
+    """The i-th of n parts, as 'i/n' from 1, dealt out one by one so that areas spread."""
+    match = re.fullmatch(r"(\d+)/(\d+)", part)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise Mistake(f"--shard is i/n with 1 <= i <= n, not {part!r}")
+    return mutations[int(match[1]) - 1::int(match[2])]
+
+
+def problem(mutation, root):
+    """Why it does not fit the tree; empty where it does."""
+    for edit in mutation.edits:
+        try:
+            count = (Path(root) / edit.file).read_text().count(edit.old)
+        except OSError:
+            return f"stale: {edit.file} cannot be read"
+        if count != 1:
+            return f"stale: its old text occurs {count} times in {edit.file}, not once"
+    return ""
+
+
+def unknown_cases(mutations, sources):
+    """Tests of Catch2 that no source has, as sentences."""
+    text = "\n".join(file.read_text() for file in sorted(Path(sources).rglob("*.cpp")))
+    found = set(re.findall(r'TEST_CASE(?:_METHOD)?\((?:\w+, )?"((?:[^"\\]|\\.)*)"', text))
+    return [f"{mutation.name}: no test case is called {test.case!r}" for mutation in mutations for test in mutation.tests
+            if test.case and not test.of_ctest and not test.case.endswith("*") and test.case not in found]

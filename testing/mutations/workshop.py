@@ -1,0 +1,164 @@
+"""A copy of the tree in which bugs are planted, built and tried; the tree itself is never touched.
+
+Owned by ./run, one at a time. What tests leave running is ended with them: this process takes in their orphans.
+"""
+
+import ctypes
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass
+class Attempt:
+    """What became of one command."""
+
+    code: int | None  # None: it did not end in time
+    seconds: float
+    output: str
+
+    @property
+    def hung(self):
+        return self.code is None
+
+    @property
+    def passed(self):
+        return self.code == 0
+
+    def cases_run(self):
+        """Test cases that Catch2 or ctest say to have passed."""
+        match = re.search(r"All tests passed \(.* in (\d+) test case|100% tests passed, 0 tests failed out of (\d+)", self.output)
+        return int(match[1] or match[2]) if match else 0
+
+    def skipped(self):
+        match = re.search(r"\bskipped: *(.*)", self.output)
+        return match[1].strip() if match else ""
+
+
+def files_of(root):
+    """Paths of what belongs to the tree: what git would commit, or all but builds where this is no repository."""
+    done = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, check=False)
+    if done.returncode == 0:
+        return [name for name in done.stdout.decode().split("\0") if name and (root / name).is_file()]
+    return [str(path.relative_to(root)) for path in root.rglob("*")
+            if path.is_file() and not path.relative_to(root).parts[0].startswith(("build", ".git"))]
+
+
+class InUse(Exception):
+    """Another run works in this folder."""
+
+
+class Workshop:
+    def __init__(self, root, folder, jobs, cmake_options=()):
+        self.root, self.folder = Path(root), Path(folder)
+        self.jobs, self.cmake_options = jobs, list(cmake_options)
+        self.tree = self.folder / "tree"
+        self.build_folder = self.tree / "build"  # where a build usually is: a compiler cache then knows the objects
+        self.scratch = self.folder / "t"         # short: sockets of databases lie in it
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.environment = {**os.environ, "CCACHE_BASEDIR": str(self.tree), "CCACHE_NOHASHDIR": "1", "TMPDIR": str(self.scratch)}
+
+    def prepare(self):
+        """Brings the copy to the state of the tree, and configures it. Only what differs is written, so that a kept folder builds little."""
+        self.tree.mkdir(parents=True, exist_ok=True)
+        self.lock = open(self.folder / "lock", "w")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InUse(f"another run works in {self.folder}") from None
+        self.folder.chmod(0o755)  # databases run as a user of their own
+        wanted = files_of(self.root)
+        for name in wanted:
+            source, target = self.root / name, self.tree / name
+            if target.exists() and target.read_bytes() == source.read_bytes():
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+            shutil.copymode(source, target)
+        keep = set(wanted)
+        for path in [path for path in self.tree.rglob("*") if path.is_file()]:
+            name = path.relative_to(self.tree)
+            if name.parts[0] != "build" and str(name) not in keep:
+                path.unlink()
+        if (self.build_folder / "build.ninja").exists() and not self.cmake_options:
+            return Attempt(0, 0, "")  # Ninja configures again where that is needed
+        command = ["cmake", "-S", str(self.tree), "-B", str(self.build_folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *self.cmake_options]
+        return self.run(command, limit_s=600)
+
+    def build(self, targets, limit_s=3600):
+        return self.run(["ninja", "-C", str(self.build_folder), f"-j{self.jobs}", *targets], limit_s)
+
+    def try_out(self, test, limit_s):
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir()
+        self.scratch.chmod(0o1777)
+        return self.run(test.command(self.build_folder), limit_s)
+
+    def plant(self, mutation):
+        """Returns the texts to undo() with."""
+        before = {edit.file: (self.tree / edit.file).read_text() for edit in mutation.edits}
+        for edit in mutation.edits:
+            file = self.tree / edit.file
+            file.write_text(file.read_text().replace(edit.old, edit.new))
+        return before
+
+    def undo(self, before):
+        for name, text in before.items():
+            (self.tree / name).write_text(text)  # as of now: what was built from the bug must be built again
+
+    def run(self, command, limit_s):
+        begin = time.monotonic()
+        log_file = self.folder / "log"
+        with open(log_file, "wb") as log:
+            process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                       env=self.environment, start_new_session=True)
+            try:
+                code = process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                end_descendants(process)
+        return Attempt(code, time.monotonic() - begin, log_file.read_text(errors="replace"))
+
+
+def end_descendants(process):
+    """The process and all that it has started, whatever session that is in."""
+    while True:
+        pids = descendants(os.getpid())
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        process.poll()
+        while True:  # the orphans are our children now
+            try:
+                if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                    break
+            except ChildProcessError:
+                return
+        time.sleep(0.005)
+
+
+def descendants(pid):
+    found = []
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return found
+    for task in tasks:
+        try:
+            words = (task / "children").read_text().split()
+        except OSError:
+            continue
+        for word in words:
+            found += [int(word), *descendants(int(word))]
+    return found
