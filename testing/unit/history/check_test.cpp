@@ -262,12 +262,12 @@ TEST_CASE("honest histories of concurrent clients are possible, and one stale re
     std::vector<std::size_t> queries;
     for (const Plan& plan : plans) {
       const int account = 1 + int(below(2));
-      const std::string id = std::to_string(1 + below(12));
+      const std::string id = std::to_string(1 + below(8));
       std::string elements;
       for (std::uint64_t leaves = 1 + below(2); leaves > 0; --leaves) {
-        const auto choice = below(4);
-        elements += choice == 0   ? "<cancel id=\"" + id + "\"/>"
-                    : choice == 1 ? "<query id=\"" + id + "\"/>"
+        const auto choice = below(10);
+        elements += choice == 0  ? "<cancel id=\"" + id + "\"/>"
+                    : choice < 6 ? "<query id=\"" + id + "\"/>"
                                   : Story::order_element((below(2) ? "" : "-") + std::to_string(1 + below(30)), std::to_string(9 + below(3)) + ".5");
       }
       const std::size_t request = story.ask(plan.client, Story::transactions(account, elements), plan.call, plan.answered, below(3) == 0);
