@@ -65,6 +65,12 @@ class Client:
         entry["return"] = time.monotonic_ns()
         return entry["reply"]
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def close(self):
         if self.socket is not None:
             self.replies.close()
@@ -75,10 +81,8 @@ class Client:
 class Market:
     """What the clients know of each other: accounts, symbols, and the ids of orders with who placed them."""
 
-    def __init__(self, seed, accounts=3, symbols=1):
-        self.seed = seed
-        self.accounts = [str(number + 1) for number in range(accounts)]
-        self.symbols = [f"S{number + 1}" for number in range(symbols)]
+    def __init__(self, accounts=("1", "2", "3"), symbols=("S1",)):
+        self.accounts, self.symbols = accounts, symbols
         self.lock, self.orders = threading.Lock(), []
 
     def set_up(self):
@@ -117,18 +121,21 @@ class Market:
             self.orders += [(account, order) for order in re.findall(r'<opened [^>]* id="(\d+)"/>', reply)]
 
 
-def play(port, seed, clients=4, requests=60, history=None, market=None, set_up=True, until=None):
-    """Each client asks so many requests one after another; returns the history. `until()` ends it early."""
-    history, market = history or History(), market or Market(seed)
+def set_up_market(history, market, port):
+    with Client(history, -1, port) as client:
+        client.ask(market.set_up())
+
+
+def play(port, seed, clients=4, requests=60, history=None, market=None, set_up=True):
+    """Each client asks so many requests one after another, or until its connection ends; returns the history."""
+    history, market = history or History(), market or Market()
     if set_up:
-        Client(history, -1, port).ask(market.set_up())
+        set_up_market(history, market, port)
 
     def work(number):
         random_ = random.Random(f"{seed} {number}")
         client = Client(history, number, port)
         for _ in range(requests):
-            if until is not None and until():
-                break
             document, account = market.request(random_)
             try:
                 reply = client.ask(document)
