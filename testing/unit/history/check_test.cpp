@@ -201,6 +201,23 @@ TEST_CASE("the commands of a request stand together") {
   CHECK(contains_text("h:6: its commands do not stand together in the journal").match(trade.findings()));
 }
 
+TEST_CASE("nobody sees a request half done") {
+  for (const bool half : {false, true}) {
+    Story story;
+    story.set_up();
+    story.order(1, "5", "10");
+    const std::size_t twice = story.ask(3, Story::transactions(2, Story::order_element("-2", "9") + Story::order_element("-3", "9")), 100, 200);
+    const std::size_t query = story.query(1, 1);
+    story.requests[query].call = story.requests[twice].call + 1;  // overlaps it
+    std::string& reply = story.reply(query);
+    const std::size_t first = reply.find("<executed"), second = reply.find("<executed", first + 1);
+    REQUIRE(second != std::string::npos);
+    reply = half ? reply.substr(0, first) + "<open shares=\"3\"/>" + reply.substr(first, second - first) + "</status>" : reply.substr(0, first) + "<open shares=\"5\"/></status>";
+    INFO(story.findings());
+    CHECK(story.findings().empty() == !half);
+  }
+}
+
 TEST_CASE("refusals that the rules do not give, and acceptances that they do not allow, are found") {
   Trade trade;
   const std::size_t refused = trade.order(2, "1", "1020.51"), exact = trade.order(2, "1", "1020.5");  // 1000.5, and 20 from the sale
