@@ -1,7 +1,7 @@
 #pragma once
 // Everything a run asked and was told, word for word, with times of the machine's monotonic clock: what `--history` writes
 // (docs/load-generator.md, "Histories"). Each worker fills one of its own in memory, so that no file disturbs the run:
-// about 60 bytes and the two documents for each request. Thread: one at a time.
+// about 70 bytes and the two documents for each request. Thread: one at a time.
 
 #include <cstdint>
 #include <deque>
