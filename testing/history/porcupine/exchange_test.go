@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -291,6 +292,55 @@ func TestNumbers(t *testing.T) {
 	for _, text := range []string{"", ".", "-", "1.2.3", " 1", "1 ", "1e5", "+1", "0.000000001", "92233720368", "inf"} {
 		if parseShares(text) != nil {
 			t.Error("read as a number:", text)
+		}
+	}
+}
+
+func TestAClientsNextRequestFollowsItsReplyEvenInTheSameNanosecond(t *testing.T) {
+	for lane, want := range map[int]porcupine.CheckResult{1: porcupine.Illegal, 2: porcupine.Ok} {
+		s := newStory(t)
+		s.order(1, 1, "5", "10")
+		now := s.now
+		s.at(1, now+10, now+20, place(2, "-5", "10"), opened(2, "-5", "10"))
+		s.at(lane, now+20, now+30, query(1, 1), status(1, `<open shares="5"/>`))
+		s.expect(want)
+	}
+}
+
+// A search that took two states for one would miss orders of requests.
+func TestStatesThatARequestCanTellApartAreNotTheSame(t *testing.T) {
+	n := func(units int64) *big.Int { return big.NewInt(units) }
+	base := func() *state {
+		s := newState()
+		s.accounts["1"], s.positions[[2]string{"1", "A"}], s.symbols["A"] = n(5), n(6), true
+		s.times = []string{"", ""}
+		for _, id := range []string{"1", "2"} {
+			s.orders = append(s.orders, &order{account: "1", symbol: "A", buy: true, limit: n(3), open: n(4), id: id, executions: []execution{{n(1), n(2), 0, 1}}})
+		}
+		return s
+	}
+	if base().canonical() != base().canonical() {
+		t.Error("the same states differ")
+	}
+	for name, change := range map[string]func(*state){
+		"cash":       func(s *state) { s.accounts["1"] = n(7) },
+		"account":    func(s *state) { s.accounts["2"] = n(5) },
+		"position":   func(s *state) { s.positions[[2]string{"1", "A"}] = n(7) },
+		"symbol":     func(s *state) { s.symbols["B"] = true },
+		"open":       func(s *state) { s.orders[0].open = n(3) },
+		"canceled":   func(s *state) { s.orders[0].open, s.orders[0].canceled = n(0), n(4) },
+		"execution":  func(s *state) { s.orders[0].executions = nil },
+		"shares":     func(s *state) { s.orders[0].executions[0].shares = n(2) },
+		"price":      func(s *state) { s.orders[0].executions[0].price = n(3) },
+		"time":       func(s *state) { s.times[0] = "9" },
+		"who traded": func(s *state) { s.orders[0].executions[0].other = 0 },
+		"arrival":    func(s *state) { s.orders[0], s.orders[1] = s.orders[1], s.orders[0] },
+		"id":         func(s *state) { s.orders[1].id = "3" },
+	} {
+		s := base()
+		change(s)
+		if s.canonical() == base().canonical() {
+			t.Error(name, "is not seen")
 		}
 	}
 }
