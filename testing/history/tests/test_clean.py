@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 import support
-from random_clients import History, Market, play, set_up_market
+from random_clients import Client, History, Market, play, set_up_market
 from servers import BINARIES, Server, free_port
 
 POLICIES = ["thread", "pool", "loop"]
@@ -109,6 +109,11 @@ class KillAndRestart(support.HistoryTest):
             history.begin = begin
         self.assertTrue(any(line["return"] is None for line in history.lines))
         with Server(self.store) as server:
+            with Client(history, 9, server.port) as client:  # closed orders are in the tables alone now
+                for account, order in list(market.orders):
+                    client.ask(f'<transactions id="{account}"><query id="{order}"/></transactions>')
+                for account, order in market.orders[::3]:
+                    client.ask(f'<transactions id="{account}"><cancel id="{order}"/><query id="{order}"/></transactions>')
             play(server.port, 6, clients=3, requests=20, history=history, market=market, set_up=False)
         history.write(self.file())
         self.replay()
