@@ -95,6 +95,7 @@ void Driver::open_connections(const StopFlag& stop) {
     for (std::size_t i = 0; i < sockets.size(); ++i) {
       Client& client = clients_[first + i];
       client.socket = std::move(sockets[i]);
+      client.connection = next_connection();
       watch(EPOLL_CTL_ADD, client.socket.number(), std::uint32_t(first + i), EPOLLIN);
     }
   }
@@ -198,6 +199,7 @@ void Driver::open(Client& client, std::int64_t now) {
   Connecting connecting = start_connect(address_);
   if (!connecting.socket) return refused_connection(client, connecting.error, now);
   client.socket = std::move(connecting.socket);
+  client.connection = next_connection();
   const auto index = std::uint32_t(&client - clients_.data());
   if (connecting.error == 0) {
     watch(EPOLL_CTL_ADD, client.socket.number(), index, EPOLLIN);
@@ -221,6 +223,7 @@ void Driver::fill(Client& client, std::int64_t now) {
 }
 
 void Driver::write_request(Client& client, std::int64_t now) {
+  const std::size_t frame = frames_.size();
   client.script.next(frames_);
   const Request request = client.script.request();
   const std::size_t place = (client.oldest + client.count) % load_.pipeline;
@@ -237,7 +240,9 @@ void Driver::write_request(Client& client, std::int64_t now) {
     ++interval_->planned;
     if (client.quota != UINT64_MAX) --client.quota;
   }
-  client.in_flight[place] = {planned, now, request.account, std::uint32_t(request.leaves.size()), measured};
+  Transcript::Entry entry = 0;
+  if (load_.transcript) entry = transcript_.asked(client.number, client.connection, monotonic(now), std::string_view(frames_).substr(frames_.find('\n', frame) + 1));
+  client.in_flight[place] = {planned, now, request.account, std::uint32_t(request.leaves.size()), measured, entry};
   std::copy(request.leaves.begin(), request.leaves.end(), client.leaves.begin() + std::ptrdiff_t(place * workload_.leaves_max()));
   ++client.count;
   ++in_flight_;
@@ -340,6 +345,7 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
 bool Driver::take_reply(Client& client, std::string_view document, std::int64_t now) {
   const InFlight request = client.in_flight[client.oldest];
   const std::span<const Leaf> leaves(client.leaves.data() + client.oldest * workload_.leaves_max(), request.leaves);
+  if (load_.transcript) transcript_.answered(request.entry, monotonic(now), document);
   if (load_.check_replies) {
     const std::string_view problem = check(client, request, leaves, document, now);
     if (!problem.empty()) {

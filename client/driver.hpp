@@ -22,6 +22,7 @@
 #include "client/socket.hpp"
 #include "client/tally.hpp"
 #include "client/ticks.hpp"
+#include "client/transcript.hpp"
 #include "client/workload.hpp"
 
 namespace exchange::loadgen {
@@ -44,6 +45,7 @@ class Driver {
   const Examples& examples() const { return examples_; }
   const IdSet& opened_ids() const { return opened_ids_; }
   History& history() { return history_; }
+  Transcript& transcript() { return transcript_; }
   std::int64_t last_answer() const { return last_answer_; }  // nanoseconds since the start
   std::uint64_t unsent() const { return unsent_; }           // planned, but not sent when sending ended
   bool gave_up() const { return gave_up_; }                  // nobody was answered for longer than the timeout
@@ -55,12 +57,14 @@ class Driver {
     std::uint32_t account;
     std::uint32_t leaves;
     bool measured;
+    Transcript::Entry entry;     // where there is a transcript
   };
   struct Client {
     Client(const Workload& workload, unsigned number_, const LoadOptions& load);
     unsigned number;
     Script script;
     Descriptor socket;
+    std::uint64_t connection = 0;         // its number, from 1, in all of the process
     State state = State::waiting;
     std::uint64_t quota;                  // requests still to send; UINT64_MAX: no limit
     std::int64_t free_since = 0;          // of the closed loop: it could send
@@ -96,6 +100,7 @@ class Driver {
   bool take_reply(Client& client, std::string_view document, std::int64_t now);
   std::string_view check(Client& client, const InFlight& request, std::span<const Leaf> leaves, std::string_view document, std::int64_t now);
   std::string_view record(const Client& client, const InFlight& request, const Leaf& leaf, const LeafAnswer& answer, std::int64_t now);
+  std::int64_t monotonic(std::int64_t now) const { return (ticks_->start().time_since_epoch() + std::chrono::nanoseconds(now)).count(); }
   void wrong_answer(Client& client, ErrorClass error, std::string_view problem, std::string_view reply, std::int64_t now);
   void fail(Client& client, ErrorClass error, std::int64_t now);
   void refused_connection(Client& client, int error, std::int64_t now);
@@ -121,6 +126,7 @@ class Driver {
   Answer answer_;
   IdSet opened_ids_;
   History history_;
+  Transcript transcript_;
   OrderState order_state_;           // read last
   Examples examples_;
 

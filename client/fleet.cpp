@@ -236,6 +236,7 @@ class Fleet {
       last_answer = std::max(last_answer, driver->last_answer());
       if (drivers_.size() > 1) take_ids(ids, driver->opened_ids());
       result_.history.add(std::move(driver->history()));
+      result_.transcript.add(std::move(driver->transcript()));
     }
     result_.stopped_early |= stopped_early_;
     const bool timed = load_.duration_s || load_.open_loop();

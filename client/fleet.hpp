@@ -43,6 +43,7 @@ struct RunResult {
   Consumption client;
   std::optional<Consumption> server, database;
   History history;
+  Transcript transcript;
 
   double requests_per_s() const { return seconds > 0 ? double(counts.answered) / seconds : 0; }
   // Of all requests sent or tried.

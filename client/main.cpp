@@ -43,7 +43,8 @@ std::string cannot_do(const Options& options) {
     if (!may_run_on(cpu)) return "--client-cpus: this process may not run on CPU " + std::to_string(cpu);
   for (const int cpu : options.local_server.cpus)
     if (!may_run_on(cpu)) return "--server-cpus: this process may not run on CPU " + std::to_string(cpu);
-  for (const auto& [flag, file] : {std::pair("--json", options.json_file), {"--csv", options.csv_file}, {"--html", options.html_file}})
+  for (const auto& [flag, file] : {std::pair("--json", options.json_file), {"--csv", options.csv_file}, {"--html", options.html_file},
+                                  {"--history", options.history_file}})
     if (!file.empty() && !std::ofstream(file, std::ios::app)) return std::string(flag) + ": cannot write " + file;
   return {};
 }
@@ -56,10 +57,12 @@ std::string describe_server(const Options& options, const LocalServer* server) {
   return description;
 }
 
+using Ask = std::function<std::string(std::string_view document)>;
+
 // Creates the accounts and shares that the workload needs, before anything is measured.
-void set_up(const Options& options, const Workload& workload, const Address& address) {
+void set_up(const Options& options, const Workload& workload, const Ask& ask_server) {
   for (const SetupRequest& request : setup_requests(workload)) {
-    const std::string reply = ask(address, request.document, options.load.timeout_s, stop_flag());
+    const std::string reply = ask_server(request.document);
     if (!options.load.check_replies) continue;
     ReplyElements elements(reply);
     ReplyElement element;
@@ -83,7 +86,7 @@ class Bench {
 
   // With accounts of its own, the load as given.
   RunResult run(const LoadOptions& load, const Workload& workload) try {
-    set_up(options_, workload, address_);
+    set_up(options_, workload, [this](std::string_view document) { return ask_server(document); });
     StageReading before;
     const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid, options_.database_pid, [&] { before = stages_now(); }};
     RunResult result = run_load(load, workload, address_, watched, stop_flag(), [this](const Second& second, const Counts& so_far, double share) {
@@ -91,6 +94,7 @@ class Bench {
       return !server_ || server_->running();
     });
     stages_ = between(before, stages_now());
+    transcript_.add(std::move(result.transcript));
     progress_.clear();
     return result;
   } catch (const Unreachable&) {
@@ -105,7 +109,7 @@ class Bench {
     AuditResult audited;
     try {
       audited = audit(audit_input(workload, std::move(result.history)),
-                      [this](std::string_view document) { return ask(address_, document, options_.load.timeout_s, stop_flag()); });
+                      [this](std::string_view document) { return ask_server(document); });
       if (created > new_accounts_audited_max)
         audited.not_checked += "Of " + std::to_string(created) + " new accounts some, evenly chosen, were checked, " +
                                std::to_string(audited.accounts) + " accounts in all.";
@@ -164,6 +168,8 @@ class Bench {
   }
   std::string describe() const { return describe_server(options_, server_.get()); }
   const std::vector<StageLatency>& stages() const { return stages_; }
+  // All that was asked so far and what came of it, where it is kept.
+  Transcript& transcript() { return transcript_; }
   // Returns what went wrong with it.
   std::string stop_server() { return server_ ? server_->stop() : ""; }
 
@@ -188,6 +194,15 @@ class Bench {
     progress_.say(text);
     return one;
   }
+  // On a connection of its own.
+  std::string ask_server(std::string_view document) {
+    const auto now_ns = [] { return std::chrono::nanoseconds(Ticks::Clock::now().time_since_epoch()).count(); };
+    if (!options_.load.transcript) return ask(address_, document, options_.load.timeout_s, stop_flag());
+    const Transcript::Entry entry = transcript_.asked(Transcript::set_up, next_connection(), now_ns(), document);
+    const std::string reply = ask(address_, document, options_.load.timeout_s, stop_flag());
+    transcript_.answered(entry, now_ns(), reply);
+    return reply;
+  }
   StageReading stages_now() const {
     const StopFlag never{false};  // also of an interrupted run
     return server_ && server_->http_address() ? read_stages(resolve(*server_->http_address()), 5, never) : StageReading();
@@ -198,6 +213,7 @@ class Bench {
   std::unique_ptr<LocalServer> server_;
   Address address_;
   std::vector<StageLatency> stages_;
+  Transcript transcript_;
 };
 
 // Returns false, and says why, where a file could not be written; the others are.
@@ -224,6 +240,17 @@ bool write_reports(const Options& options, const Report& report) {
     return rows;
   });
   return written;
+}
+
+// Returns false, and says why, where it cannot be written.
+bool write_history(const Options& options, Transcript& transcript) {
+  if (options.history_file.empty()) return true;
+  std::ofstream file(options.history_file, options.history_append ? std::ios::app : std::ios::trunc);
+  transcript.write(file, options.command);
+  file.close();
+  if (file) return true;
+  std::fprintf(stderr, "loadgen: cannot write %s\n", options.history_file.c_str());
+  return false;
 }
 
 int run(Options options) {
@@ -266,6 +293,7 @@ int run(Options options) {
                       .bottleneck = capacity ? capacity->client_bottleneck() : bench.bottleneck(result, options.load)};
   int code = report.all_well() ? exit_ok : exit_wrong;
   if (!write_reports(options, report)) code = exit_usage;
+  if (!write_history(options, bench.transcript())) code = exit_usage;
   if (stop_flag()) code = exit_interrupted;
   if (result.counts.answered == 0 && result.counts.errors[std::size_t(ErrorClass::refused)] > 0) code = exit_unreachable;
   std::fflush(stdout);

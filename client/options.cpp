@@ -161,6 +161,10 @@ void add_output_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--json", options.json_file, "file for all figures as JSON (default: none)");
   app.add_option("--csv", options.csv_file, "file for one row a second (default: none)");
   app.add_option("--html", options.html_file, "file for a page with charts (default: none)");
+  auto* history = app.add_option("--history", options.history_file,
+                                 "file for every request and reply with their times, as JSON lines; until the end in memory, some 400 bytes a request "
+                                 "(default: none)");
+  app.add_flag("--history-append", options.history_append, "add to what the file of --history holds")->needs(history);
 }
 
 // What only all options together show. Throws CLI::ValidationError.
@@ -175,6 +179,7 @@ void put_together(Options& options, const Raw& raw) {
   load.connection = connection_uses.at(raw.connection);
   load.arrivals = raw.arrivals == "poisson" ? Arrivals::poisson : Arrivals::uniform;
   load.check_replies = raw.check == "on";
+  load.transcript = !options.history_file.empty();
   if (!raw.duration.empty()) load.duration_s = parse_duration(raw.duration);
   if (!raw.warmup.empty()) load.warmup_s = parse_duration(raw.warmup);
   if (!raw.expect.empty()) options.expectations = parse_expectations(raw.expect);

@@ -61,6 +61,7 @@ struct LoadOptions {
   double timeout_s = 30;               // of one request; also how long no answer at all is borne
   bool check_replies = true;
   bool audit = false;                  // keep what audit.hpp needs
+  bool transcript = false;             // keep every request and reply (transcript.hpp)
 
   bool open_loop() const { return !stages.empty(); }
 };
@@ -86,6 +87,8 @@ struct Options {
   std::vector<Expectation> capacity_while;  // not empty: search the highest rate at which these hold
   std::optional<bool> progress;           // default: where stderr is a terminal
   std::string json_file, csv_file, html_file;  // empty: none
+  std::string history_file;               // empty: none
+  bool history_append = false;            // to what the file holds
 };
 
 inline constexpr unsigned clients_max = 100'000;

@@ -1,0 +1,150 @@
+#include "history/history_file.hpp"
+
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "client/reply.hpp"
+
+namespace exchange::history {
+namespace {
+
+// The attribute as a reply repeats it; nothing where it is absent.
+std::string repeated(const pugi::xml_node& element, const char* name) {
+  const pugi::xml_attribute attribute = element.attribute(name);
+  return attribute ? " " + std::string(name) + "=\"" + attribute.value() + "\"" : "";
+}
+
+Leaf account(const pugi::xml_node& element) {
+  Leaf leaf{.name = "account", .echo = repeated(element, "id")};
+  const auto id = parse_account_id(element.attribute("id").value());
+  const auto balance = parse_cash(element.attribute("balance").value());
+  if (id && balance && balance.value >= Cash()) leaf.command = CreateAccount{*id, balance.value};
+  return leaf;
+}
+
+Leaf placement(const pugi::xml_node& element, const pugi::xml_node& symbol) {
+  Leaf leaf{.name = "placement", .echo = repeated(symbol, "sym") + repeated(element, "id")};
+  const auto name = parse_symbol_name(symbol.attribute("sym").value());
+  const auto id = parse_account_id(element.attribute("id").value());
+  std::string_view text = element.child_value();
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  const auto shares = parse_shares(text);
+  if (name && id && shares && shares.value > Shares()) leaf.command = PlaceShares{*name, *id, shares.value};
+  return leaf;
+}
+
+Leaf order(const pugi::xml_node& element, const std::optional<AccountId>& by) {
+  Leaf leaf{.name = "order", .echo = repeated(element, "sym") + repeated(element, "amount") + repeated(element, "limit")};
+  const auto symbol = parse_symbol_name(element.attribute("sym").value());
+  const auto amount = parse_shares(element.attribute("amount").value());
+  const auto limit = parse_price(element.attribute("limit").value());
+  if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price()) return leaf;
+  const bool buys = amount.value > Shares();
+  leaf.command = PlaceOrder{*by, *symbol, buys ? Side::buy : Side::sell, buys ? amount.value : Shares() - amount.value, limit.value};
+  return leaf;
+}
+
+template <class ById>
+Leaf by_id(const pugi::xml_node& element, const std::optional<AccountId>& by) {
+  Leaf leaf{.name = element.name(), .echo = repeated(element, "id")};
+  const auto id = parse_order_id(element.attribute("id").value());
+  if (by && id) leaf.command = ById{*by, *id};
+  return leaf;
+}
+
+void read_create(const pugi::xml_node& root, std::vector<Leaf>& leaves) {
+  for (const pugi::xml_node& element : root.children()) {
+    const std::string_view name = element.name();
+    if (name == "symbol" && !element.first_child()) {
+      Leaf& leaf = leaves.emplace_back(Leaf{.name = "symbol", .echo = repeated(element, "sym")});
+      if (const auto symbol = parse_symbol_name(element.attribute("sym").value())) leaf.command = CreateSymbol{*symbol};
+    } else if (name == "symbol") {
+      for (const pugi::xml_node& child : element.children())
+        leaves.push_back(std::string_view(child.name()) == "account" ? placement(child, element) : Leaf{.name = child.name()});
+    } else {
+      leaves.push_back(name == "account" ? account(element) : Leaf{.name = std::string(name)});
+    }
+  }
+}
+
+void read_transactions(const pugi::xml_node& root, Request& request) {
+  const auto by = parse_account_id(root.attribute("id").value());
+  for (const pugi::xml_node& element : root.children()) {
+    const std::string_view name = element.name();
+    request.leaves.push_back(name == "order"    ? order(element, by)
+                             : name == "query"  ? by_id<QueryOrder>(element, by)
+                             : name == "cancel" ? by_id<CancelOrder>(element, by)
+                                                : Leaf{.name = std::string(name)});
+  }
+  if (request.leaves.empty()) request.refusal = "transactions without an element";
+}
+
+}  // namespace
+
+void read_request(const std::string& document, Request& request) {
+  pugi::xml_document parsed;
+  if (const auto result = parsed.load_buffer(document.data(), document.size()); !result) {
+    request.refusal = result.description();
+    return;
+  }
+  const pugi::xml_node root = parsed.document_element();
+  if (std::string_view(root.name()) == "create")
+    read_create(root, request.leaves);
+  else if (std::string_view(root.name()) == "transactions")
+    read_transactions(root, request);
+  else
+    request.refusal = "neither create nor transactions";
+}
+
+bool read_reply(const std::string& document, std::vector<std::string>& elements) {
+  loadgen::ReplyElements parts(document);
+  for (loadgen::ReplyElement part; parts.next(part);) {
+    const char* const begin = part.name.data() - 1;  // the '<'
+    const char* end = part.attributes.data() + part.attributes.size();
+    while (*end != '>') ++end;
+    if (end[-1] != '/') {  // an element with content: up to the end of its end tag
+      end = part.content.data() + part.content.size();
+      while (*end != '>') ++end;
+    }
+    elements.emplace_back(begin, end + 1);
+  }
+  return parts.complete();
+}
+
+void read_history(std::istream& in, const std::string& name, std::uint64_t& runs, std::vector<Request>& requests) {
+  std::uint64_t number = 0;
+  bool begun = false;
+  for (std::string text; std::getline(in, text);) {
+    ++number;
+    const std::string line = name + ":" + std::to_string(number);
+    try {
+      const auto json = nlohmann::json::parse(text);
+      if (json.contains("history")) {
+        if (json["history"] != 1) throw Unusable("this is a history of another version");
+        ++runs;
+        begun = true;
+        continue;
+      }
+      if (!begun) throw Unusable("a history begins with a line that says so");
+      Request& request = requests.emplace_back();
+      request.line = line;
+      request.client = json.at("client");
+      request.run = runs;
+      request.connection = json.at("connection");
+      request.call = json.at("call");
+      read_request(json.at("request").get<std::string>(), request);
+      if (json.at("return").is_null()) continue;
+      request.answered = json.at("return").get<std::int64_t>();
+      if (*request.answered < request.call) throw Unusable("a reply before its request");
+      if (!read_reply(json.at("reply").get<std::string>(), request.replies)) request.replies.clear();  // as too few elements
+    } catch (const nlohmann::json::exception& error) {
+      throw Unusable(line + ": " + error.what());
+    } catch (const Unusable& error) {
+      throw Unusable(line + ": " + error.what());
+    }
+  }
+  if (!begun) throw Unusable(name + ": holds no history");
+}
+
+}  // namespace exchange::history

@@ -1,0 +1,26 @@
+#pragma once
+// The journal of a store that no server holds, whole (--keep-journal), as the order of commits. Changes nothing in the store.
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "store/store.hpp"
+#include "store/journal_record.hpp"
+
+namespace exchange::history {
+
+struct Batch {
+  BatchNumber number;
+  JournalRecord record;
+};
+
+// What cannot be read, or is no basis for a judgement: a wrong path, a pruned journal, a damaged record.
+struct Unusable : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+// `store` as the server's --store: "sqlite:PATH" or "postgresql://…". Throws Unusable.
+std::vector<Batch> read_journal(const std::string& store);
+
+}  // namespace exchange::history

@@ -1,0 +1,230 @@
+#include "history/matching.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+namespace exchange::history {
+namespace {
+
+struct KeyWriter {
+  std::string operator()(const CreateAccount& c) const { return join("account", c.account.view(), to_string(c.balance)); }
+  std::string operator()(const CreateSymbol& c) const { return join("symbol", c.symbol.view()); }
+  std::string operator()(const PlaceShares& c) const { return join("place", c.symbol.view(), c.account.view(), to_string(c.shares)); }
+  std::string operator()(const PlaceOrder& c) const {
+    return join(c.side == Side::buy ? "buy" : "sell", c.account.view(), c.symbol.view(), to_string(c.shares), to_string(c.limit));
+  }
+  std::string operator()(const CancelOrder& c) const { return join("cancel", c.account.view(), std::to_string(c.order)); }
+  std::string operator()(const QueryOrder&) const { return "query"; }
+  template <class... Part>
+  static std::string join(std::string text, const Part&... part) {
+    ((text += ' ', text += part), ...);
+    return text;
+  }
+};
+
+// The same for the same command: all that the journal keeps of it.
+std::string key_of(const Command& command) { return std::visit(KeyWriter{}, command); }
+
+std::optional<OrderId> id_of(const std::string& element) {
+  const std::size_t at = element.find(" id=\"");
+  if (at == std::string::npos) return {};
+  return parse_order_id(std::string_view(element).substr(at + 5, element.find('"', at + 5) - at - 5));
+}
+
+class Matcher {
+ public:
+  Matcher(const std::vector<Request>& requests, std::vector<Commit>& commits, std::vector<Finding>& findings)
+      : requests_(requests), commits_(commits), findings_(findings) {
+    keys_.reserve(commits.size());
+    for (std::size_t i = 0; i < commits.size(); ++i) {
+      keys_.push_back(key_of(commits[i].command));
+      by_key_[keys_.back()].push_back(i);
+      if (commits[i].order != 0) by_order_.push_back(i);
+    }
+  }
+
+  void run() {
+    std::vector<std::size_t> answered, unanswered;
+    for (std::size_t i = 0; i < requests_.size(); ++i) (requests_[i].replies.empty() ? unanswered : answered).push_back(i);
+    // Requests that name nothing but what others may have asked for too come last, and take what is left in the order of their replies.
+    const auto anchored = [&](std::size_t i) { return anchor(i, accepted(i)).has_value(); };
+    const auto rest = std::stable_partition(answered.begin(), answered.end(), anchored);
+    std::stable_sort(rest, answered.end(), [&](std::size_t a, std::size_t b) { return requests_[a].answered < requests_[b].answered; });
+    for (const std::size_t i : answered) take_answered(i);
+    std::stable_sort(unanswered.begin(), unanswered.end(), [&](std::size_t a, std::size_t b) { return requests_[a].call < requests_[b].call; });
+    take_unanswered(unanswered);
+  }
+
+ private:
+  using Leaves = std::vector<std::size_t>;
+
+  // The leaves that replies acknowledged as changes.
+  Leaves accepted(std::size_t request) const {
+    Leaves leaves;
+    const auto& [asked, replies] = std::tie(requests_[request].leaves, requests_[request].replies);
+    for (std::size_t i = 0; i < std::min(asked.size(), replies.size()); ++i) {
+      const std::string_view name = name_of(replies[i]);
+      if (asked[i].command && (name == "created" || name == "opened" || name == "canceled")) leaves.push_back(i);
+    }
+    return leaves;
+  }
+
+  // The commit of the first leaf that only one commit can be, as if the request's commits stood together.
+  std::optional<std::size_t> anchor(std::size_t request, const Leaves& leaves) const {
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      const auto commit = only_commit(request, leaves[i]);
+      if (commit && *commit >= i) return *commit - i;
+    }
+    return {};
+  }
+
+  std::optional<std::size_t> only_commit(std::size_t request, std::size_t leaf) const {
+    const Command& command = *requests_[request].leaves[leaf].command;
+    if (std::holds_alternative<PlaceOrder>(command)) {
+      const auto id = id_of(requests_[request].replies[leaf]);
+      return id && *id <= by_order_.size() ? std::optional(by_order_[*id - 1]) : std::nullopt;
+    }
+    const auto found = by_key_.find(key_of(command));
+    return found != by_key_.end() && found->second.size() == 1 ? std::optional(found->second.front()) : std::nullopt;
+  }
+
+  bool fits(std::size_t request, std::size_t leaf, std::size_t commit) const {
+    if (commit >= commits_.size() || commits_[commit].request != nobody) return false;
+    if (keys_[commit] != key_of(*requests_[request].leaves[leaf].command)) return false;
+    return commits_[commit].order == 0 || requests_[request].replies.empty() || id_of(requests_[request].replies[leaf]) == commits_[commit].order;
+  }
+
+  bool fits_together(std::size_t request, const Leaves& leaves, std::size_t first) const {
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      if (!fits(request, leaves[i], first + i)) return false;
+    return true;
+  }
+
+  void own(std::size_t request, std::size_t leaf, std::size_t commit) {
+    commits_[commit].request = request;
+    commits_[commit].leaf = leaf;
+  }
+
+  void take_answered(std::size_t request) {
+    const Leaves leaves = accepted(request);
+    if (leaves.empty()) return;
+    std::size_t first = anchor(request, leaves).value_or(nobody);
+    if (first == nobody || !fits_together(request, leaves, first)) {
+      first = nobody;
+      if (const auto same = by_key_.find(key_of(*requests_[request].leaves[leaves.front()].command)); same != by_key_.end())
+        for (const std::size_t commit : same->second)
+          if (first == nobody && fits_together(request, leaves, commit)) first = commit;
+    }
+    if (first == nobody) return take_one_by_one(request, leaves);
+    for (std::size_t i = 0; i < leaves.size(); ++i) own(request, leaves[i], first + i);
+    if (commits_[first].batch != commits_[first + leaves.size() - 1].batch) report(request, "its commands were committed in more than one batch");
+  }
+
+  void take_one_by_one(std::size_t request, const Leaves& leaves) {
+    bool all = true;
+    for (const std::size_t leaf : leaves) all &= take_one(request, leaf);
+    if (all) report(request, "its commands do not stand together in the journal");
+  }
+
+  bool take_one(std::size_t request, std::size_t leaf) {
+    const Request& asked = requests_[request];
+    const std::string told = "was told " + asked.replies[leaf];
+    if (const auto same = by_key_.find(key_of(*asked.leaves[leaf].command)); same != by_key_.end()) {
+      for (const std::size_t commit : same->second)
+        if (fits(request, leaf, commit)) {
+          own(request, leaf, commit);
+          return true;
+        }
+    }
+    const auto commit = only_commit(request, leaf);
+    if (!commit)
+      report(request, told + ", but the journal does not have it: an acknowledged command is lost");
+    else if (commits_[*commit].request != nobody && keys_[*commit] == key_of(*asked.leaves[leaf].command))
+      report(request, told + ", as was " + requests_[commits_[*commit].request].line + " for the same commit: " + describe(commits_, *commit));
+    else
+      report(request, told + ", but the journal has something else there: " + describe(commits_, *commit));
+    return false;
+  }
+
+  // A request without a reply was executed as a whole or not at all: of those that could have made a commit, the one that explains most.
+  void take_unanswered(const std::vector<std::size_t>& unanswered) {
+    std::unordered_map<std::string, std::vector<std::size_t>> askers;  // those sent first come first
+    for (const std::size_t request : unanswered)
+      for (const Leaf& leaf : requests_[request].leaves)
+        if (leaf.command) {
+          std::vector<std::size_t>& same = askers[key_of(*leaf.command)];
+          if (same.empty() || same.back() != request) same.push_back(request);
+        }
+    std::vector<bool> used(requests_.size());
+    for (std::size_t commit = 0; commit < commits_.size(); ++commit) {
+      if (commits_[commit].request != nobody) continue;
+      Leaves best;
+      std::size_t best_request = nobody;
+      for (const std::size_t request : askers[keys_[commit]]) {
+        if (used[request]) continue;
+        const Leaves leaves = executed(request, commit);
+        if (leaves.size() <= best.size()) continue;
+        best = leaves;
+        best_request = request;
+      }
+      if (best_request == nobody) {
+        findings_.push_back({"", describe(commits_, commit) + ": nobody asked for this"});
+        continue;
+      }
+      used[best_request] = true;
+      for (std::size_t i = 0; i < best.size(); ++i) own(best_request, best[i], commit + i);
+    }
+  }
+
+  // The leaves that made the commits from this one on, if the request was executed there. Those between them were refused.
+  Leaves executed(std::size_t request, std::size_t commit) const {
+    Leaves leaves;
+    const std::size_t first = commit;
+    for (std::size_t leaf = 0; leaf < requests_[request].leaves.size(); ++leaf)
+      if (requests_[request].leaves[leaf].command && fits(request, leaf, commit) && commits_[commit].batch == commits_[first].batch) {
+        leaves.push_back(leaf);
+        ++commit;
+      }
+    return leaves;
+  }
+
+  void report(std::size_t request, const std::string& sentence) { findings_.push_back({requests_[request].line, sentence}); }
+
+  const std::vector<Request>& requests_;
+  std::vector<Commit>& commits_;
+  std::vector<Finding>& findings_;
+  std::vector<std::string> keys_;                                          // of each commit
+  std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
+  std::vector<std::size_t> by_order_;                                      // commit of order n at n - 1
+};
+
+}  // namespace
+
+std::string_view name_of(const std::string& element) {
+  const std::size_t end = element.find_first_of(" />", 1);
+  return std::string_view(element).substr(1, end - 1);
+}
+
+std::vector<Commit> commits_of(const std::vector<Batch>& journal) {
+  std::vector<Commit> commits;
+  OrderId orders = 0;
+  for (const Batch& batch : journal)
+    for (const Command& command : batch.record.commands)
+      commits.push_back({command, batch.record.time, batch.number, std::holds_alternative<PlaceOrder>(command) ? ++orders : 0});
+  return commits;
+}
+
+std::string describe(const std::vector<Commit>& commits, std::size_t commit) {
+  std::size_t first = commit;
+  while (first > 0 && commits[first - 1].batch == commits[commit].batch) --first;
+  const Commit& one = commits[commit];
+  return "batch " + std::to_string(one.batch) + ", command " + std::to_string(commit - first + 1) + " (" +
+         (one.order ? "order " + std::to_string(one.order) + ": " : "") + key_of(one.command) + ")";
+}
+
+void match(const std::vector<Request>& requests, std::vector<Commit>& commits, std::vector<Finding>& findings) {
+  Matcher(requests, commits, findings).run();
+}
+
+}  // namespace exchange::history

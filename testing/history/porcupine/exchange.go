@@ -1,0 +1,400 @@
+package main
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// The exchange as PROTOCOL.md describes it, and nothing else: what may a request be answered, and what is so afterwards?
+// A state is never changed: step returns a new one. When something was executed or canceled the model cannot know: the first
+// reply that tells the time says so, and later ones must agree.
+
+type execution struct {
+	shares, price *big.Int
+	time          int // index in state.times
+	other         int // index of the other order
+}
+
+type order struct {
+	account, symbol string
+	buy             bool
+	limit, open     *big.Int
+	canceled        *big.Int // nil: not canceled
+	canceledTime    int
+	executions      []execution
+	id              string // empty: of a request whose reply never came
+}
+
+type state struct {
+	accounts  map[string]*big.Int // free cash
+	positions map[[2]string]*big.Int
+	symbols   map[string]bool
+	orders    []*order // by arrival
+	times     []string // empty: not told yet
+	growing   bool     // ids grow in the order of arrival
+	lastID    uint64   // of the orders so far, where they grow
+	key       string   // of canonical(), once asked for
+}
+
+func newState() *state {
+	return &state{accounts: map[string]*big.Int{}, positions: map[[2]string]*big.Int{}, symbols: map[string]bool{}}
+}
+
+func (s *state) clone() *state {
+	copied := newState()
+	for account, cash := range s.accounts {
+		copied.accounts[account] = cash
+	}
+	for position, shares := range s.positions {
+		copied.positions[position] = shares
+	}
+	for symbol := range s.symbols {
+		copied.symbols[symbol] = true
+	}
+	copied.orders = append([]*order(nil), s.orders...)
+	copied.times = append([]string(nil), s.times...)
+	copied.growing, copied.lastID = s.growing, s.lastID
+	return copied
+}
+
+// change gives an order of this state that may be changed.
+func (s *state) change(at int) *order {
+	copied := *s.orders[at]
+	copied.executions = append([]execution(nil), copied.executions...)
+	s.orders[at] = &copied
+	return &copied
+}
+
+func (s *state) pay(account string, amount *big.Int) {
+	s.accounts[account] = new(big.Int).Add(s.accounts[account], amount)
+}
+
+func (s *state) give(account, symbol string, shares *big.Int) {
+	at := [2]string{account, symbol}
+	before := s.positions[at]
+	if before == nil {
+		before = new(big.Int)
+	}
+	s.positions[at] = new(big.Int).Add(before, shares)
+}
+
+func (s *state) newTime() int {
+	s.times = append(s.times, "")
+	return len(s.times) - 1
+}
+
+// tell says whether this time fits, and remembers it.
+func (s *state) tell(at int, told string) bool {
+	if s.times[at] == "" {
+		s.times[at] = told
+	}
+	return s.times[at] == told && told != ""
+}
+
+func negative(n *big.Int) *big.Int { return new(big.Int).Neg(n) }
+
+// step answers a request. `reply` nil: any answer will do. The state given is not changed; false where the reply is wrong.
+func (s *state) step(request element, reply *element) (bool, *state) {
+	next := s.clone()
+	leaves := leavesOf(request)
+	if reply != nil && (reply.name() != "results" || len(reply.Children) != len(leaves)) {
+		return false, s
+	}
+	for i, leaf := range leaves {
+		var told *element
+		if reply != nil {
+			told = &reply.Children[i]
+		}
+		if !next.answer(leaf, told) {
+			return false, s
+		}
+	}
+	return true, next
+}
+
+// A leaf is an element that gets one element of the reply, and what surrounds it.
+type leaf struct {
+	element
+	parent element
+}
+
+func leavesOf(request element) []leaf {
+	var leaves []leaf
+	for _, child := range request.Children {
+		if child.name() == "symbol" && len(child.Children) > 0 {
+			for _, account := range child.Children {
+				leaves = append(leaves, leaf{account, child})
+			}
+			continue
+		}
+		leaves = append(leaves, leaf{child, request})
+	}
+	return leaves
+}
+
+func (s *state) answer(l leaf, told *element) bool {
+	switch {
+	case l.parent.name() == "symbol":
+		return s.placeShares(l, told)
+	case l.parent.name() == "create" && l.name() == "account":
+		return s.createAccount(l, told)
+	case l.parent.name() == "create" && l.name() == "symbol":
+		return s.createSymbol(l, told)
+	case l.parent.name() == "transactions" && l.name() == "order":
+		return s.placeOrder(l, told)
+	case l.parent.name() == "transactions" && l.name() == "query":
+		return s.query(l, told)
+	case l.parent.name() == "transactions" && l.name() == "cancel":
+		return s.cancel(l, told)
+	}
+	return is(told, "error")
+}
+
+func is(told *element, name string) bool { return told == nil || told.name() == name }
+
+var (
+	accountForm = regexp.MustCompile(`^[0-9]{1,64}$`)
+	symbolForm  = regexp.MustCompile(`^[A-Za-z0-9]{1,32}$`)
+)
+
+func (s *state) createAccount(l leaf, told *element) bool {
+	id := l.value("id")
+	balance := parseDecimal(l.value("balance"), cashDecimals)
+	refused := !accountForm.MatchString(id) || s.accounts[id] != nil || balance == nil || balance.Sign() < 0
+	if told != nil && !told.repeats(l.element, "id") {
+		return false
+	}
+	if refused {
+		return is(told, "error")
+	}
+	s.accounts[id] = balance
+	return is(told, "created")
+}
+
+func (s *state) createSymbol(l leaf, told *element) bool {
+	symbol := l.value("sym")
+	if told != nil && !told.repeats(l.element, "sym") {
+		return false
+	}
+	if !symbolForm.MatchString(symbol) {
+		return is(told, "error")
+	}
+	s.symbols[symbol] = true
+	return is(told, "created")
+}
+
+func (s *state) placeShares(l leaf, told *element) bool {
+	symbol, account := l.parent.value("sym"), l.value("id")
+	shares := parseShares(strings.TrimSpace(l.Text))
+	refused := l.name() != "account" || !symbolForm.MatchString(symbol) || s.accounts[account] == nil || shares == nil || shares.Sign() <= 0
+	if told != nil && l.name() == "account" && !(told.repeats(l.parent, "sym") && told.repeats(l.element, "id")) {
+		return false
+	}
+	if refused {
+		return is(told, "error")
+	}
+	s.symbols[symbol] = true
+	s.give(account, symbol, shares)
+	return is(told, "created")
+}
+
+func (s *state) placeOrder(l leaf, told *element) bool {
+	account, symbol := l.parent.value("id"), l.value("sym")
+	amount, limit := parseShares(l.value("amount")), parseShares(l.value("limit"))
+	if told != nil && !told.repeats(l.element, "sym", "amount", "limit") {
+		return false
+	}
+	if s.accounts[account] == nil || !s.symbols[symbol] || amount == nil || amount.Sign() == 0 || limit == nil || limit.Sign() <= 0 {
+		return is(told, "error")
+	}
+	placed := &order{account: account, symbol: symbol, buy: amount.Sign() > 0, limit: limit, open: new(big.Int).Abs(amount)}
+	if placed.buy {
+		if s.accounts[account].Cmp(cost(placed.open, limit)) < 0 {
+			return is(told, "error")
+		}
+		s.pay(account, negative(cost(placed.open, limit)))
+	} else {
+		if held := s.positions[[2]string{account, symbol}]; held == nil || held.Cmp(placed.open) < 0 {
+			return is(told, "error")
+		}
+		s.give(account, symbol, negative(placed.open))
+	}
+	if told != nil {
+		placed.id = told.value("id")
+		if told.name() != "opened" || placed.id == "" || s.find(placed.id) >= 0 {
+			return false
+		}
+		if s.growing {
+			id, err := strconv.ParseUint(placed.id, 10, 64)
+			if err != nil || id <= s.lastID {
+				return false
+			}
+			s.lastID = id
+		}
+	}
+	s.orders = append(s.orders, placed)
+	for s.executeBest(len(s.orders) - 1) {
+	}
+	return true
+}
+
+// executeBest lets the order execute against the one that it matches first; false where there is none.
+func (s *state) executeBest(at int) bool {
+	taker := s.orders[at]
+	if taker.open.Sign() == 0 {
+		return false
+	}
+	best := -1
+	for i, maker := range s.orders[:at] { // by arrival: only a better price wins against an earlier one
+		if maker.symbol != taker.symbol || maker.buy == taker.buy || maker.open.Sign() == 0 {
+			continue
+		}
+		sell, buy := maker, taker
+		if maker.buy {
+			sell, buy = taker, maker
+		}
+		if sell.limit.Cmp(buy.limit) > 0 {
+			continue
+		}
+		if best >= 0 {
+			better := maker.limit.Cmp(s.orders[best].limit)
+			if maker.buy && better <= 0 || !maker.buy && better >= 0 {
+				continue
+			}
+		}
+		best = i
+	}
+	if best < 0 {
+		return false
+	}
+	maker := s.change(best)
+	taker = s.change(at)
+	shares, price, time := taker.open, maker.limit, s.newTime()
+	if maker.open.Cmp(shares) < 0 {
+		shares = maker.open
+	}
+	maker.open, taker.open = new(big.Int).Sub(maker.open, shares), new(big.Int).Sub(taker.open, shares)
+	maker.executions = append(maker.executions, execution{shares, price, time, at})
+	taker.executions = append(taker.executions, execution{shares, price, time, best})
+	buy, sell := taker, maker
+	if maker.buy {
+		buy, sell = maker, taker
+	}
+	s.pay(sell.account, cost(shares, price))
+	s.pay(buy.account, cost(shares, new(big.Int).Sub(buy.limit, price)))
+	s.give(buy.account, buy.symbol, shares)
+	return true
+}
+
+func (s *state) find(id string) int {
+	for i, order := range s.orders {
+		if order.id == id && id != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *state) query(l leaf, told *element) bool {
+	if told != nil && !told.repeats(l.element, "id") {
+		return false
+	}
+	at := s.find(l.value("id"))
+	if at < 0 || s.orders[at].account != l.parent.value("id") {
+		return is(told, "error")
+	}
+	return told == nil || told.name() == "status" && s.tells(at, told)
+}
+
+func (s *state) cancel(l leaf, told *element) bool {
+	if told != nil && !told.repeats(l.element, "id") {
+		return false
+	}
+	at := s.find(l.value("id"))
+	if at < 0 || s.orders[at].account != l.parent.value("id") || s.orders[at].open.Sign() == 0 {
+		return is(told, "error")
+	}
+	order := s.change(at)
+	order.canceled, order.open, order.canceledTime = order.open, new(big.Int), s.newTime()
+	if order.buy {
+		s.pay(order.account, cost(order.canceled, order.limit))
+	} else {
+		s.give(order.account, order.symbol, order.canceled)
+	}
+	return told == nil || told.name() == "canceled" && s.tells(at, told)
+}
+
+// tells says whether a reply tells the whole state of an order, in the right order.
+func (s *state) tells(at int, told *element) bool {
+	order, parts := s.orders[at], told.Children
+	if order.open.Sign() > 0 {
+		if len(parts) == 0 || parts[0].name() != "open" || parts[0].value("shares") != formatShares(order.open) {
+			return false
+		}
+		parts = parts[1:]
+	} else if order.canceled != nil {
+		if len(parts) == 0 || parts[0].name() != "canceled" || parts[0].value("shares") != formatShares(order.canceled) ||
+			!s.tell(order.canceledTime, parts[0].value("time")) {
+			return false
+		}
+		parts = parts[1:]
+	}
+	if len(parts) != len(order.executions) {
+		return false
+	}
+	for i, execution := range order.executions {
+		if parts[i].name() != "executed" || parts[i].value("shares") != formatShares(execution.shares) ||
+			parts[i].value("price") != formatShares(execution.price) || !s.tell(execution.time, parts[i].value("time")) {
+			return false
+		}
+	}
+	return true
+}
+
+// canonical is the same for states that no future reply can tell apart. Of closed orders the time of arrival does not matter.
+func (s *state) canonical() string {
+	if s.key != "" {
+		return s.key
+	}
+	name := func(at int) string {
+		if s.orders[at].id != "" {
+			return s.orders[at].id
+		}
+		return fmt.Sprint("?", at)
+	}
+	var lines []string
+	queue := map[string]int{} // open orders so far at a price
+	for at, order := range s.orders {
+		line := fmt.Sprint("o ", name(at), order.open, order.canceled)
+		if order.canceled != nil {
+			line += " " + s.times[order.canceledTime]
+		}
+		if order.open.Sign() > 0 {
+			place := fmt.Sprint(order.symbol, order.buy, order.limit)
+			line += fmt.Sprint(" ", queue[place])
+			queue[place]++
+		}
+		for _, e := range order.executions {
+			line += fmt.Sprint(" ", e.shares, e.price, s.times[e.time], "/", name(e.other))
+		}
+		lines = append(lines, line)
+	}
+	for account, cash := range s.accounts {
+		lines = append(lines, fmt.Sprint("a ", account, " ", cash))
+	}
+	for position, shares := range s.positions {
+		if shares.Sign() > 0 {
+			lines = append(lines, fmt.Sprint("p ", position, shares))
+		}
+	}
+	for symbol := range s.symbols {
+		lines = append(lines, "s "+symbol)
+	}
+	sort.Strings(lines)
+	s.key = strings.Join(lines, "\n")
+	return s.key
+}

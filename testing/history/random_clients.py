@@ -1,0 +1,154 @@
+"""Random clients who share a few poor accounts, and write a history of what they did (docs/load-generator.md, "Histories").
+
+The load generator's accounts are rich and its orders its own; here money and shares run out, accounts exist already, orders are other people's,
+requests mix several commands, and numbers have decimals: what PROTOCOL.md says of refusals happens often.
+"""
+
+import json
+import random
+import re
+import socket
+import threading
+import time
+
+PRICES = ["9.5", "9.75", "10", "10.25", "10.5"]
+AMOUNTS = ["1", "2", "5", "7.5", "0.25", "20"]
+
+
+class History:
+    def __init__(self):
+        self.lock, self.lines, self.connections = threading.Lock(), [], 0
+
+    def connection(self):
+        with self.lock:
+            self.connections += 1
+            return self.connections
+
+    def begin(self, client, connection, document):
+        entry = {"client": client, "connection": connection, "call": time.monotonic_ns(), "return": None, "request": document, "reply": None}
+        with self.lock:
+            self.lines.append(entry)
+        return entry
+
+    def write(self, path):
+        with open(path, "w") as file:
+            print(json.dumps({"history": 1, "clock": "monotonic, ns", "command": ["random_clients"]}), file=file)
+            for entry in sorted(self.lines, key=lambda line: line["call"]):
+                print(json.dumps(entry), file=file)
+
+
+class Client:
+    def __init__(self, history, number, port):
+        self.history, self.number, self.port, self.socket = history, number, port, None
+
+    def connect(self):
+        self.socket = socket.create_connection(("127.0.0.1", self.port), 30)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.replies = self.socket.makefile("rb")
+        self.connection = self.history.connection()
+
+    def ask(self, document):
+        """The reply, or None where the connection ended."""
+        if self.socket is None:
+            self.connect()
+        body = document.encode()
+        entry = self.history.begin(self.number, self.connection, document)
+        try:
+            self.socket.sendall(b"%d\n%s" % (len(body), body))
+            reply = self.replies.readline()
+        except OSError:
+            reply = b""
+        if not reply.endswith(b"</results>\n"):
+            self.close()
+            return None
+        entry["reply"] = reply.decode()
+        entry["return"] = time.monotonic_ns()
+        return entry["reply"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.socket is not None:
+            self.replies.close()
+            self.socket.close()
+        self.socket = None
+
+
+class Market:
+    """What the clients know of each other: accounts, symbols, and the ids of orders with who placed them."""
+
+    def __init__(self, accounts=("1", "2", "3"), symbols=("S1",)):
+        self.accounts, self.symbols = accounts, symbols
+        self.lock, self.orders = threading.Lock(), []
+
+    def set_up(self):
+        accounts = "".join(f'<account id="{account}" balance="600.125"/>' for account in self.accounts)
+        shares = "".join(f'<symbol sym="{symbol}">' + "".join(f'<account id="{account}">40</account>' for account in self.accounts) + "</symbol>"
+                         for symbol in self.symbols)
+        return f"<create>{accounts}{shares}</create>"
+
+    def request(self, random_):
+        """One request document and the account whose it is."""
+        account = random_.choice(self.accounts) if random_.random() < 0.97 else "404"
+        choice = random_.random()
+        if choice < 0.04:
+            new = str(random_.randint(100, 104))  # two clients may want the same
+            return f'<create><account id="{new}" balance="{random_.choice(["0", "12.5", "-1"])}"/>' \
+                   f'<symbol sym="{random_.choice(self.symbols)}"><account id="{random_.choice([account, new])}">3</account></symbol></create>', account
+        if choice < 0.06:
+            return f'<create><symbol sym="N{random_.randint(1, 2)}"/></create>', account
+        leaves = "".join(self.leaf(random_, account) for _ in range(random_.choice([1, 1, 1, 2, 3])))
+        return f'<transactions id="{account}">{leaves}</transactions>', account
+
+    def leaf(self, random_, account):
+        with self.lock:
+            latest = self.orders[-12:]
+        choice = random_.random()
+        if choice < 0.5 or not latest:
+            symbol = random_.choice(self.symbols) if random_.random() < 0.96 else f"N{random_.randint(1, 3)}"
+            sign = random_.choice(["", "-"])
+            return f'<order sym="{symbol}" amount="{sign}{random_.choice(AMOUNTS)}" limit="{random_.choice(PRICES)}"/>'
+        own = [order for owner, order in latest if owner == account]
+        order = random_.choice(own) if own and random_.random() < 0.9 else random_.choice(latest)[1]
+        return f'<{"query" if choice < 0.85 else "cancel"} id="{order}"/>'
+
+    def learn(self, account, reply):
+        with self.lock:
+            self.orders += [(account, order) for order in re.findall(r'<opened [^>]* id="(\d+)"/>', reply)]
+
+
+def set_up_market(history, market, port):
+    with Client(history, -1, port) as client:
+        client.ask(market.set_up())
+
+
+def play(port, seed, clients=4, requests=60, history=None, market=None, set_up=True):
+    """Each client asks so many requests one after another, or until its connection ends; returns the history."""
+    history, market = history or History(), market or Market()
+    if set_up:
+        set_up_market(history, market, port)
+
+    def work(number):
+        random_ = random.Random(f"{seed} {number}")
+        client = Client(history, number, port)
+        for _ in range(requests):
+            document, account = market.request(random_)
+            try:
+                reply = client.ask(document)
+            except OSError:
+                break  # nobody is there
+            if reply is None:
+                break
+            market.learn(account, reply)
+        client.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return history

@@ -1,0 +1,59 @@
+"""Makes the harness of histories importable; a store for each test, and the edits that make a lie of a history."""
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "scaling")]
+
+import cluster  # noqa: E402
+import judges  # noqa: E402
+
+
+def postgres():
+    """A cluster for the whole run of the tests; skips the test, with the reason, where there is no PostgreSQL."""
+    if not hasattr(postgres, "cluster"):
+        try:
+            postgres.cluster = cluster.Cluster()
+        except cluster.ClusterError as error:
+            postgres.cluster = error
+        else:
+            unittest.addModuleCleanup(postgres.cluster.stop)
+    if isinstance(postgres.cluster, Exception):
+        raise unittest.SkipTest(str(postgres.cluster))
+    return postgres.cluster
+
+
+class HistoryTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="exchange-history-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.store = f"sqlite:{self.folder}/x.db"
+
+    def file(self, name="history.jsonl"):
+        return self.folder / name
+
+    def replay(self, *files, store=None, possible=True):
+        """What check-history says; fails where it does not end as expected."""
+        code, said = judges.check_history(store or self.store, *(files or [self.file()]))
+        self.assertEqual(code, 0 if possible else 1, said)
+        return said
+
+    def porcupine(self, *files, possible=True, html=None):
+        if why := judges.no_porcupine():
+            print("without Porcupine:", why, file=sys.stderr)
+            return ""
+        code, said = judges.porcupine(*(files or [self.file()]), html=html)
+        self.assertEqual(code, 0 if possible else 1, said)
+        return said
+
+    def edit(self, change, name="lie.jsonl"):
+        """A copy of the history after `change(requests)`."""
+        lines = [json.loads(line) for line in self.file().read_text().splitlines()]
+        change([line for line in lines if "request" in line])
+        self.file(name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return self.file(name)

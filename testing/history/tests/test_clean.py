@@ -1,0 +1,124 @@
+"""Real servers under each policy and store: their histories are possible, by both judges."""
+
+import re
+import subprocess
+import unittest
+
+import support
+from random_clients import Client, History, Market, play, set_up_market
+from servers import BINARIES, Server, free_port
+
+POLICIES = ["thread", "pool", "loop"]
+
+
+def loadgen(*words):
+    done = subprocess.run([str(BINARIES / "loadgen"), *map(str, words)], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+class RandomClients(support.HistoryTest):
+    def run_on(self, store, policy, seed):
+        with Server(store, policy) as server:
+            play(server.port, seed, clients=4, requests=50).write(self.file())
+        if store != "memory:":  # which keeps no journal that could be read
+            said = self.replay(store=store)
+            self.assertIn("201 requests, 0 of them unanswered", said)
+        self.porcupine()
+
+    def test_sqlite(self):
+        for seed, policy in enumerate(POLICIES):
+            with self.subTest(policy):
+                self.run_on(f"sqlite:{self.folder}/{policy}.db", policy, seed)
+
+    def test_memory(self):
+        for seed, policy in enumerate(POLICIES):
+            with self.subTest(policy):
+                self.run_on("memory:", policy, seed + 10)
+
+    def test_postgresql(self):
+        cluster = support.postgres()
+        for seed, policy in enumerate(POLICIES):
+            with self.subTest(policy):
+                self.run_on(cluster.create_database()[1], policy, seed + 20)
+
+
+class LoadGenerator(support.HistoryTest):
+    def test_every_workload_with_workers_pipelines_and_an_audit_one_after_another_on_one_store(self):
+        with Server(self.store) as server:
+            asked = 0
+            for workload in ["create", "transactions", "mix", "reads"]:
+                code, said = loadgen("-c", 6, "-n", 600, "--workers", 2, "--pipeline", 3, "--orders-per-request", 2, "--accounts", 4, "--audit", "--workload", workload,
+                                     "--connect", f"127.0.0.1:{server.port}", "--history", self.file(), "--history-append")
+                self.assertEqual(code, 0, said)
+                asked += 600
+            code, said = loadgen("-c", 3, "-n", 30, "--connection", "per-request", "--connect", f"127.0.0.1:{server.port}", "--history", self.file("more.jsonl"))
+            self.assertEqual(code, 0, said)
+        said = self.replay(self.file(), self.file("more.jsonl"))
+        self.assertGreater(int(re.match(r"\d+", said)[0]), asked + 30)
+        self.assertIn("0 of them unanswered", said)
+        self.replay(self.file("more.jsonl"), possible=False)  # the rest is what nobody there asked for
+
+    def test_small_runs_are_linearizable(self):
+        for workload in ["mix", "create"]:
+            code, said = loadgen("-c", 4, "-n", 150, "--symbols", 2, "--accounts", 2, "--workload", workload, "--store", "memory:", "--history", self.file())
+            self.assertEqual(code, 0, said)
+            self.porcupine()
+
+    def test_kill_9_and_a_restart_in_the_middle(self):
+        port = free_port()
+        with Server(self.store, port=port) as server:
+            load = subprocess.Popen([str(BINARIES / "loadgen"), "-c", "20", "-d", "3", "--workload", "mix", "--connect", f"127.0.0.1:{port}", "--expect",
+                                     "errors<100%", "--history", str(self.file())], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            journal = self.folder / "x.db.journal-wal"
+            while load.poll() is None and (not journal.exists() or journal.stat().st_size < 200_000):  # until it is well under way
+                try:
+                    load.wait(0.02)
+                except subprocess.TimeoutExpired:
+                    pass
+            server.kill()
+        with Server(self.store, port=port):
+            said = load.communicate()[0]
+            self.assertEqual(load.returncode, 0, said)
+        said = self.replay()
+        self.assertGreater(int(re.search(r"(\d+) of them unanswered", said)[1]), 0, said)
+
+    def test_usage(self):
+        self.assertEqual(loadgen("-c", 1, "-n", 1, "--store", "memory:", "--history", "/nowhere/h.jsonl")[0], 2)
+        self.assertEqual(loadgen("--history-append")[0], 2)
+        self.file().write_text("nonsense\n")
+        for arguments in [[], ["--store", self.store], ["--store", self.store, str(self.file())], ["--store", "memory:", str(self.file())]]:
+            self.assertEqual(subprocess.run([str(BINARIES / "check-history"), *arguments], capture_output=True).returncode, 2, arguments)
+
+
+class KillAndRestart(support.HistoryTest):
+    def test_what_random_clients_were_told_before_a_kill_holds_after_it(self):
+        history, market = History(), Market()
+        with Server(self.store) as server:
+            set_up_market(history, market, server.port)
+
+            begin = history.begin
+
+            def begin_and_kill(*request):
+                entry = begin(*request)
+                if len(history.lines) == 120:
+                    server.kill()  # while others have requests under way, and before this one is sent
+                return entry
+
+            history.begin = begin_and_kill
+            play(server.port, 5, clients=3, requests=80, history=history, market=market, set_up=False)
+            history.begin = begin
+        self.assertTrue(any(line["return"] is None for line in history.lines))
+        with Server(self.store) as server:
+            with Client(history, 9, server.port) as client:  # closed orders are in the tables alone now
+                for account, order in list(market.orders):
+                    client.ask(f'<transactions id="{account}"><query id="{order}"/></transactions>')
+                for account, order in market.orders[::3]:
+                    client.ask(f'<transactions id="{account}"><cancel id="{order}"/><query id="{order}"/></transactions>')
+            play(server.port, 6, clients=3, requests=20, history=history, market=market, set_up=False)
+        history.write(self.file())
+        self.replay()
+        self.porcupine()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,173 @@
+"""Servers that lie, and histories made into lies: both judges say so, each on its own."""
+
+import re
+import shutil
+import sqlite3
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import support
+from judges import go, no_porcupine
+from random_clients import Client, History, Market, play, set_up_market
+from servers import Server, StaleServer
+
+
+class StaleReads(support.HistoryTest):
+    """A real server behind a cache: each reply was right once, and comes too late."""
+
+    def test_both_judges_catch_a_stale_read(self):
+        history = History()
+        with Server(self.store) as server, StaleServer(server.port) as stale, Client(history, 10, stale.port) as asker, \
+                Client(history, 11, server.port) as other:
+            set_up_market(history, Market(), server.port)
+            # Two clients make noise in a market of their own while a third asks twice for what a fourth changes in between.
+            noise = threading.Thread(target=play, args=(server.port, 1, 2, 30, history, Market(("7", "8"), ("T",))))
+            noise.start()
+            reply = asker.ask('<transactions id="1"><order sym="S1" amount="1" limit="11"/></transactions>')
+            order = re.search(r' id="(\d+)"', reply)[1]
+            query = f'<transactions id="1"><query id="{order}"/></transactions>'
+            asker.ask(query)
+            other.ask('<transactions id="2"><order sym="S1" amount="-20" limit="9"/></transactions>')
+            honest = other.ask(query)
+            told = asker.ask(query)
+            noise.join()
+            self.assertNotEqual(told, honest)
+            self.assertEqual(stale.lies, 1)
+        history.write(self.file())
+        self.assertIn("stale", self.replay(possible=False))
+        page = self.file("page.html")
+        said = self.porcupine(possible=False, html=page)
+        if not no_porcupine():
+            self.assertIn(told.strip(), said)
+            self.assertIn("<html", page.read_text())
+
+    def test_the_same_without_the_cache_is_possible(self):
+        with Server(self.store) as server:
+            history = play(server.port, 1, 3, 30)
+        history.write(self.file())
+        self.replay()
+        self.porcupine()
+
+
+class EditedHistories(support.HistoryTest):
+    """Lies that no proxy is needed for; those of the journal itself are in testing/unit/history."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="exchange-history-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.honest = Path(folder.name)
+        history = History()
+        with Server(f"sqlite:{cls.honest}/x.db") as server, Client(history, 1, server.port) as client:
+            def order(account, amount, limit):
+                client.ask(f'<transactions id="{account}"><order sym="S1" amount="{amount}" limit="{limit}"/></transactions>')
+
+            def query(account, order):
+                client.ask(f'<transactions id="{account}"><query id="{order}"/></transactions>')
+
+            client.ask(Market().set_up())
+            order(1, "5", "10")       # 1
+            order(1, "5", "10.5")     # 2
+            order(2, "-7", "9.5")     # 3: 5 at 10.5, 2 at 10
+            query(1, 1)
+            order(3, "2", "9")        # 4
+            query(3, 4)
+            client.ask('<transactions id="3"><cancel id="4"/></transactions>')
+            query(3, 4)
+        history.write(cls.honest / "history.jsonl")
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(self.honest, self.folder, dirs_exist_ok=True)
+
+    def test_unedited_it_is_possible(self):
+        self.replay()
+        self.porcupine()
+
+    def lie(self, change):
+        edited = self.edit(change)
+        return self.replay(edited, possible=False), self.porcupine(edited, possible=False)
+
+    def replace(self, number, pattern, text):
+        """In the reply to request `number`, from 0, the set-up."""
+
+        def change(requests):
+            edited = re.sub(pattern, text, requests[number]["reply"], count=1)
+            self.assertNotEqual(edited, requests[number]["reply"])
+            requests[number]["reply"] = edited
+
+        return change
+
+    def test_a_wrong_price(self):
+        self.lie(self.replace(4, 'price="10"', 'price="10.5"'))
+
+    def test_wrong_shares(self):
+        self.lie(self.replace(4, 'executed shares="2"', 'executed shares="1"'))
+
+    def test_a_lost_execution(self):
+        self.lie(self.replace(4, "<executed [^>]*>", ""))
+
+    def test_a_stale_query_after_a_cancel(self):
+        self.lie(self.replace(8, "<canceled [^>]*>", '<open shares="2"/>'))
+
+    def test_a_refusal_of_what_there_was_money_for(self):
+        self.lie(self.replace(5, "<opened ([^>]*) id=.4./>", r"<error \1>insufficient funds</error>"))
+
+    def test_the_same_id_for_two_orders(self):
+        self.lie(self.replace(5, 'id="4"', 'id="3"'))
+
+    def test_a_wrong_time_is_seen_by_the_replay_alone(self):
+        edited = self.edit(self.replace(4, r'time="\d+"', 'time="1"'))
+        self.assertIn("no place of the commit order", self.replay(edited, possible=False))
+        self.porcupine(edited)  # the protocol does not say when it is
+
+    def test_two_commits_in_the_wrong_order(self):
+        def change(requests):  # order 2 before order 1, so that the seller should have met it first anyway: only real time tells
+            for key in ("call", "return"):
+                requests[1][key], requests[2][key] = requests[2][key], requests[1][key]
+            requests[1], requests[2] = requests[2], requests[1]
+
+        self.assertIn("before that of", self.replay(self.edit(change), possible=False))
+
+    def test_a_change_that_was_seen_before_it_was_asked_for(self):
+        def change(requests):  # the query that told of the sale was over before the sale was sent
+            sale, query = requests[3], requests[4]
+            sale["call"], query["call"] = query["call"], sale["call"]
+            sale["return"], query["return"] = query["return"], sale["return"]
+            sale["client"], sale["connection"] = 2, 2
+
+        self.lie(change)
+
+    def test_a_reply_before_its_commit_and_kill_9(self):
+        with sqlite3.connect(f"{self.folder}/x.db.journal") as journal:  # the last commit never reached the disk
+            journal.execute("DELETE FROM journal WHERE batch = (SELECT max(batch) FROM journal)")
+        journal.close()
+        self.assertIn("an acknowledged command is lost", self.replay(possible=False))
+
+    def test_a_journal_that_was_pruned_is_no_basis(self):
+        with sqlite3.connect(f"{self.folder}/x.db.journal") as journal:
+            journal.execute("DELETE FROM journal WHERE batch = 1")
+        journal.close()
+        code, said = support.judges.check_history(self.store, self.file())
+        self.assertEqual(code, 2, said)
+        self.assertIn("--keep-journal", said)
+
+    def test_a_command_that_was_applied_twice(self):
+        with Server(self.store) as server:  # as if a client's order had been executed once more, by nobody's wish
+            with Client(History(), 9, server.port) as client:
+                client.ask('<transactions id="1"><order sym="S1" amount="5" limit="10"/></transactions>')
+        self.assertIn("nobody asked for this", self.replay(possible=False))
+
+
+class PorcupineModel(unittest.TestCase):
+    def test_the_model_passes_its_own_tests(self):
+        if why := no_porcupine():
+            self.skipTest(why)
+        tested = go("test", "./...")
+        self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
