@@ -35,6 +35,12 @@ bool has_noticed(const ServerProcess& server, std::size_t failures = 1) {
   return found >= failures;
 }
 
+// Says where it is skipped.
+bool only_at_night(const char* what) {
+  if (!nightly()) std::printf("skipped %s: only with EXCHANGE_NIGHTLY=1\n", what);
+  return nightly();
+}
+
 // The process ids of the server's connections.
 std::vector<pid_t> backends(const std::string& url) {
   std::vector<pid_t> pids;
@@ -58,7 +64,8 @@ TEST_CASE("PostgreSQL is restarted under load", "[database]") {
     CHECK(await([&] { return has_noticed(server); }));
     cluster.start();
   });
-  ride_out(trial, [&](ServerProcess& server) {  // as a power cut
+  if (!only_at_night("PostgreSQL ended as by a power cut")) return;
+  ride_out(trial, [&](ServerProcess& server) {
     cluster.kill();
     CHECK(await([&] { return has_noticed(server); }));
     cluster.start();
@@ -74,6 +81,7 @@ TEST_CASE("the server's connections to PostgreSQL are ended, and their processes
     pqxx::nontransaction(admin).exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'exchange'");
     CHECK(await([&] { return has_noticed(server); }));
   });
+  if (!only_at_night("kill -9 of the processes behind the server's connections")) return;
   ride_out(trial, [&](ServerProcess& server) {
     for (const pid_t pid : backends(url)) ::kill(pid, SIGKILL);  // PostgreSQL restarts all of itself
     CHECK(await([&] { return has_noticed(server); }));
