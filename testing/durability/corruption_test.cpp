@@ -156,11 +156,16 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
       ++counts.exact;
       return;
     }
-    if (!with_mark && found.last_batch < specimen.stored().last_batch) {
-      ++counts.cut_short;  // as a crash before the last commits would have left it
+    // As a crash before the last commits would have left it; a log that has kept its length shows all but the last: two,
+    // where the mark of a commit itself is gone.
+    const bool shorter = std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.second.size() < specimen.files().at(file.first).size(); });
+    const bool gone = files.size() < specimen.files().size();
+    const BatchNumber lost = specimen.stored().last_batch - std::min(found.last_batch, specimen.stored().last_batch);
+    if (!with_mark && lost > 0 && (shorter || gone || lost <= 2)) {
+      ++counts.cut_short;
       return;
     }
-    FAIL(what << ": other rows were read");
+    FAIL(what << ": other rows were read" << (lost > 0 ? ", and the newest batches are lost" : ""));
   } catch (const StoreCorrupt& error) {
     ++counts.refused;
     ++counts.reasons[reason(error.what())];

@@ -1,0 +1,99 @@
+// Rows of a PostgreSQL store that were changed, removed or put back: the next start refuses them in words, or they did not matter.
+
+#include "catch.hpp"
+
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <sstream>
+
+#include "core/recovery.hpp"
+#include "store/journal_record.hpp"
+#include "store/postgres_store.hpp"
+#include "store/pqxx_shim.hpp"
+#include "system/postgres_cluster.hpp"
+
+using namespace exchange;
+using exchange::testing::shared_cluster;
+
+namespace {
+
+// Five batches, three of them projected.
+void fill(Store& store) {
+  const AccountId alice("1"), bob("2");
+  const SymbolName spy("SPY");
+  const std::vector<Command> commands{CreateAccount{alice, Cash::whole(1'000)}, CreateAccount{bob, Cash::whole(10)}, PlaceShares{spy, bob, Shares::whole(10)},
+                                      PlaceOrder{alice, spy, Side::buy, Shares::whole(3), Price::whole(5)},
+                                      PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(4)}};
+  Exchange exchange;
+  JournalWriter writer;
+  for (BatchNumber batch = 1; batch <= commands.size(); ++batch) {
+    const Timestamp now{std::int64_t(batch)};
+    writer.begin(now);
+    exchange.apply(commands[batch - 1], now);
+    writer.add(commands[batch - 1]);
+    store.append(batch, writer.finish(exchange.totals()));
+    if (batch != 4) continue;
+    Rows rows;
+    exchange.take_changes(rows);
+    store.project(rows, batch);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rows of PostgreSQL that were edited are refused in words") {
+  const std::string url = shared_cluster().create_database();
+  {
+    PostgresStore store(url);
+    store.open();
+    store.load();
+    fill(store);
+  }
+  const auto start_after = [&](const std::string& sql) -> std::string {
+    {
+      pqxx::connection admin(url);
+      pqxx::nontransaction(admin).exec(sql);
+    }
+    PostgresStore store(url);
+    store.open();
+    try {
+      return "batch " + std::to_string(recover(store).last_batch);
+    } catch (const StoreCorrupt& error) {
+      return error.what();
+    }
+  };
+  const auto [sql, said] = GENERATE(table<std::string, std::string>({
+      {"SELECT 1", "batch 5"},
+      {"UPDATE accounts SET balance_e16 = balance_e16 + 1 WHERE id = '1'", "cash not conserved"},
+      {"UPDATE positions SET shares_e8 = 1", "shares not conserved"},
+      {"UPDATE orders SET open_e8 = 1", "contradict themselves"},
+      {"DELETE FROM accounts WHERE id = '2'", "contradict themselves"},
+      {"UPDATE projection SET batch = 3", "the tables are not what journal batch 3 led to"},
+      {"UPDATE projection SET digest = digest + 1", "the tables are not what journal batch 4 led to"},
+      {"DELETE FROM journal WHERE batch = 5", "batch 4"},
+      {"DELETE FROM journal WHERE batch >= 4", "the journal ends before batch 4"},
+      {"DELETE FROM journal WHERE batch = 4; UPDATE journal SET batch = 6 WHERE batch = 5", "rows are missing"},
+      {"UPDATE journal SET payload = set_byte(payload, 3, (get_byte(payload, 3) + 1) % 256) WHERE batch = 5", "batch 5: journal record fails its checksum"},
+      {"UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = 4) WHERE batch = 5", "journal batch 5"},
+      {"TRUNCATE accounts, symbols, positions, orders, executions; UPDATE projection SET batch = 0, orders = 0, executions = 0,"
+       " cash_created_e16 = 0, last_time_us = 0, digest = 0", "batch 5"},
+  }));
+  INFO(sql);
+  const std::string found = start_after(sql);
+  CHECK_THAT(found, contains_text(said));
+  if (!found.starts_with("batch ")) CHECK_THAT(found, contains_text("; restore"));
+}
+
+TEST_CASE("a PostgreSQL without data checksums, and only such a one, is warned of") {
+  std::ostringstream log;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  const std::string url = shared_cluster().create_database();
+  PostgresStore store(url);
+  store.open();
+  spdlog::set_default_logger(before);
+  pqxx::connection person(url);
+  const bool off = pqxx::nontransaction(person).exec("SHOW data_checksums")[0][0].as<std::string>() == "off";
+  CHECK((log.str().find("runs without data checksums") != std::string::npos) == off);
+}
