@@ -203,6 +203,17 @@ TEST_CASE("after bad framing the error arrives although the client goes on sendi
   }
 }
 
+TEST_CASE("after bad framing the connection ends in order, whatever the client had sent behind it") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy);
+    TcpClient client(server.port());
+    REQUIRE(client.send("garbage" + std::string(500'000, 'x')));  // more than the server has read when it refuses
+    CHECK(client.rest() == "<results><error>bad framing: a request begins with its length in digits</error></results>\n");
+    CHECK_FALSE(client.was_reset());
+  }
+}
+
 TEST_CASE("one connection too many is told so, and there is room again when another leaves") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));

@@ -106,7 +106,8 @@ bool TcpClient::receive() {
   do count = ::recv(socket_, bytes, sizeof bytes, 0);
   while (count < 0 && errno == EINTR);
   if (count <= 0) {
-    closed_ = count == 0 || errno == ECONNRESET;
+    reset_ = count < 0 && errno == ECONNRESET;
+    closed_ = count == 0 || reset_;
     return false;
   }
   received_.append(bytes, std::size_t(count));

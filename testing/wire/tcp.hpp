@@ -77,12 +77,14 @@ class TcpClient {
   std::string reply();
   // All that comes until the server closes; "[open]" follows where it does not.
   std::string rest();
+  // Whether what came last was no end in order, but a reset: elsewhere than on one machine, it may overtake replies.
+  bool was_reset() const { return reset_; }
 
  private:
   bool receive();
 
   int socket_;
-  bool closed_ = false;
+  bool closed_ = false, reset_ = false;
   std::string received_;
 };
 
