@@ -330,8 +330,7 @@ TEST_CASE("who does not finish a request, or does not take a reply, is ended in 
     REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));  // silent and slow are left
 
     // A request that is finished in time is answered, and does not count against the next.
-    REQUIRE(slow.send("46\n<create>"));
-    REQUIRE(slow.send("<account id=\"2\" balance=\"1\"/></create>"));
+    REQUIRE(slow.send_bytewise("46\n<create><account id=\"2\" balance=\"1\"/></create>"));
     CHECK(slow.reply() == "<results><created id=\"2\"/></results>\n");
     REQUIRE(silent.send(account(3)));
     CHECK(silent.reply() == account_reply(3));
