@@ -39,6 +39,34 @@ bool can_connect(std::uint16_t port) {
   }
 }
 
+// Order 1 of account 1, executed in so many parts, and a request whose reply tells all of them so often.
+constexpr int executions = 900, queries_of_them = 100;
+
+void make_large_order(std::uint16_t port) {
+  TcpClient client(port);
+  std::string sells = "<transactions id=\"2\">";
+  for (int i = 0; i < executions; ++i) sells += "<order sym=\"S\" amount=\"-1\" limit=\"2\"/>";
+  REQUIRE(client.send(framed("<create><account id=\"1\" balance=\"9999\"/><account id=\"2\" balance=\"0\"/>"
+                             "<symbol sym=\"S\"><account id=\"2\">9999</account></symbol></create>") +
+                      framed("<transactions id=\"1\"><order sym=\"S\" amount=\"900\" limit=\"2\"/></transactions>") + framed(sells + "</transactions>")));
+  for (int i = 0; i < 3; ++i) REQUIRE(client.reply().find("<error") == std::string::npos);
+}
+
+// Short: it arrives at once. Its reply is larger than what a socket takes.
+std::string large_query() {
+  std::string queries;
+  for (int i = 0; i < queries_of_them; ++i) queries += "<query id=\"1\"/>";
+  return framed("<transactions id=\"1\">" + queries + "</transactions>");
+}
+std::string large_reply() {
+  std::string status = "<status id=\"1\">";
+  for (int i = 0; i < executions; ++i) status += "<executed shares=\"1\" price=\"2\" time=\"1700000000\"/>";
+  status += "</status>";
+  std::string reply = "<results>";
+  for (int i = 0; i < queries_of_them; ++i) reply += status;
+  return reply + "</results>\n";
+}
+
 std::function<void(Options&)> drain(std::uint32_t drain_ms) {
   return [=](Options& options) { options.transport.drain_ms = drain_ms; };
 }
@@ -302,11 +330,45 @@ TEST_CASE("who does not finish a request, or does not take a reply, is ended in 
     REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));  // silent and slow are left
 
     // A request that is finished in time is answered, and does not count against the next.
-    REQUIRE(slow.send("46\n<create>"));
-    REQUIRE(slow.send("<account id=\"2\" balance=\"1\"/></create>"));
+    REQUIRE(slow.send_bytewise("46\n<create><account id=\"2\" balance=\"1\"/></create>"));
     CHECK(slow.reply() == "<results><created id=\"2\"/></results>\n");
     REQUIRE(silent.send(account(3)));
     CHECK(silent.reply() == account_reply(3));
+
+    // Nor does it later: as long after as another takes to be ended.
+    TcpClient also_stalled(server.port());
+    REQUIRE(also_stalled.send("100\n<create>"));
+    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 3; }));
+    REQUIRE(also_stalled.rest() == "");
+    REQUIRE(slow.send(account(4)));
+    CHECK(slow.reply() == account_reply(4));
+  }
+}
+
+TEST_CASE("a reply larger than any buffer passes whole to a client that reads late") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy);
+    make_large_order(server.port());
+    TcpClient client(server.port()), other(server.port());
+    REQUIRE(client.send(large_query() + framed("<what/>")));
+    REQUIRE(wait_for([&] { return server.metrics().requests.load() >= 5; }));
+    REQUIRE(other.send(account(7)));  // served meanwhile
+    CHECK(other.reply() == account_reply(7));
+    CHECK((client.reply() == large_reply()));
+    CHECK(client.reply() == "<results><error>unknown element 'what'</error></results>\n");
+  }
+}
+
+TEST_CASE("who does not take a reply is ended in time, though its request came at once") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 300; });
+    make_large_order(server.port());
+    TcpClient deaf(server.port(), 4'096);
+    REQUIRE(deaf.send(large_query()));
+    REQUIRE(wait_for([&] { return server.metrics().requests.load() == 4; }));
+    CHECK(wait_for([&] { return server.metrics().connections.load() == 0; }));
   }
 }
 
