@@ -206,7 +206,11 @@ TEST_CASE("after bad framing the error arrives although the client goes on sendi
 TEST_CASE("one connection too many is told so, and there is room again when another leaves") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.transport.connections_max = 3; });
+    TcpServer server(policy, [](Options& options) {
+      options.transport.connections_max = 3;
+      options.transport.connections_per_peer = 4;
+      options.transport.room_idle_ms = 1'000'000;
+    });
     TcpClient one(server.port()), two(server.port());
     {
       TcpClient three(server.port());
