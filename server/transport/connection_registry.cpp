@@ -1,5 +1,6 @@
 #include "transport/connection_registry.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
@@ -15,10 +16,12 @@ namespace exchange {
 namespace {
 
 constexpr std::size_t candidates_max = 64;
+constexpr std::size_t spare_descriptors = 8;
 
-std::size_t held_limit(const Options& options) {
+// Half is for waves, half for what is held meanwhile, so that neither displaces the other.
+std::size_t half_of_limit(const Options& options) {
   const std::size_t wanted = options.transport.held_bytes_max != 0 ? options.transport.held_bytes_max : default_held_bytes_max();
-  return std::max(wanted, 2 * options.protocol.frame_bytes_max);  // one request always fits
+  return std::max(wanted / 2, 2 * options.protocol.frame_bytes_max);  // one request always fits
 }
 
 }  // namespace
@@ -36,8 +39,10 @@ ConnectionRegistry::ConnectionRegistry(const Options& options, Metrics& metrics)
     : limits_(options.transport),
       length_before_reply_(options.protocol.length_before_reply),
       per_peer_max_(per_peer(limits_.connections_per_peer, limits_.connections_max)),
-      held_bytes_max_(held_limit(options)),
+      held_bytes_max_(half_of_limit(options)),
+      wave_bytes_max_(held_bytes_max_),
       metrics_(metrics) {
+  connections_.with([](Connections& connections) { take_spare(connections); });
   sweeper_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "sweeper");
     sweep();
@@ -48,6 +53,9 @@ ConnectionRegistry::~ConnectionRegistry() {
   connections_.with([](Connections& connections) { connections.sweeping = false; });
   connections_.notify();
   sweeper_.join();
+  connections_.with([](Connections& connections) {
+    for (const int descriptor : connections.spare) ::close(descriptor);
+  });
 }
 
 // --- who comes and goes -----------------------------------------------------------------------------
@@ -71,7 +79,8 @@ ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, 
     const std::size_t open = connections.entries.size();
     if (peer.entries.size() >= per_peer_max_) return Refusal::peer;
     if (open >= limits_.connections_max + limits_.ending_max) return Refusal::full;
-    if (open - connections.ending < limits_.connections_max || make_room(connections, &peer)) return Refusal::none;
+    const std::size_t places = std::min(limits_.connections_max, connections.possible_max);
+    if (open - connections.ending < places || make_room(connections, peer)) return Refusal::none;
     return Refusal::full;
   };
   if (const Refusal refusal = room(); refusal != Refusal::none) {
@@ -137,8 +146,8 @@ std::uint64_t ConnectionRegistry::idle_ms(const Entry& entry) const {
   return answered_ms == Activity::executing || answered_ms > now ? 0 : now - answered_ms;
 }
 
-bool ConnectionRegistry::make_room(Connections& connections, const Peer* newcomer) {
-  const std::size_t others = newcomer != nullptr ? newcomer->live() + 1 : connections.entries.size() / 16;
+bool ConnectionRegistry::make_room(Connections& connections, const Peer& newcomer) {
+  const std::size_t others = newcomer.live() + 1;
   Entry* victim = take_candidate(connections, others);
   // In vain a moment ago, for a newcomer with no more than this one: a storm need not look at all each time.
   const bool in_vain = now_ms() < connections.none_until_ms && others >= connections.none_for;
@@ -199,11 +208,21 @@ void ConnectionRegistry::find_candidates(Connections& connections, std::size_t o
 }
 
 void ConnectionRegistry::relieve_shortage() {
-  constexpr std::size_t at_once = 16;
-  connections_.with([&](Connections& connections) {
-    while (connections.ending < std::min(at_once, limits_.ending_max) && make_room(connections, nullptr)) {
-    }
+  connections_.with([](Connections& connections) {
+    connections.possible_max = std::max<std::size_t>(connections.entries.size() - connections.ending, 1);
+    for (const int descriptor : connections.spare) ::close(descriptor);
+    connections.spare.clear();
   });
+}
+
+// Whether all are there.
+bool ConnectionRegistry::take_spare(Connections& connections) {
+  while (connections.spare.size() < spare_descriptors) {
+    const int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return false;
+    connections.spare.push_back(descriptor);
+  }
+  return true;
 }
 
 // Who owes us bytes sees the end of the stream, so that what has arrived of it is still answered; who does not take ours is cut off.
@@ -214,6 +233,10 @@ void ConnectionRegistry::end(Connections& connections, Entry& entry, Metrics::Co
   ++connections.ending;
   ++entry.peer->ending;
   entry.deadline = Clock::now() + std::chrono::milliseconds(limits_.linger_ms);
+  if (entry.taking) {  // what it has not taken the kernel need not keep either
+    const ::linger at_once{1, 0};
+    ::setsockopt(entry.descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
   ::shutdown(entry.descriptor, entry.taking ? SHUT_RDWR : SHUT_RD);
 }
 
@@ -247,7 +270,7 @@ void ConnectionRegistry::expect(tcp::socket& socket, std::size_t held_bytes, boo
     if (entry.held_bytes == 0) entry.held_since = now;
     connections.held_bytes += held_bytes - entry.held_bytes;
     entry.held_bytes = held_bytes;
-    if (connections.held_bytes + connections.wave_bytes > held_bytes_max_) end_worst_holders(connections);
+    if (connections.held_bytes > held_bytes_max_) end_worst_holders(connections);
   });
 }
 
@@ -284,7 +307,7 @@ void ConnectionRegistry::end_worst_holders(Connections& connections) {
   for (auto& [peer, holder] : holders)
     std::sort(holder.second.begin(), holder.second.end(), [&](const Entry* a, const Entry* b) { return weight(*a) < weight(*b); });
   const std::size_t enough = held_bytes_max_ - held_bytes_max_ / 8;
-  while (connections.held_bytes + connections.wave_bytes > enough) {
+  while (connections.held_bytes > enough) {
     const auto worst = std::max_element(holders.begin(), holders.end(), [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
     if (worst == holders.end() || worst->second.second.empty()) return;
     auto& [sum, entries] = worst->second;
@@ -312,14 +335,13 @@ bool ConnectionRegistry::admit_wave(tcp::socket& socket, std::size_t bytes) {
     Entry& entry = connections.entries.at(socket.native_handle());
     const std::size_t all = connections.wave_bytes + bytes, of_peer = entry.peer->wave_bytes + bytes;
     const bool alone = connections.wave_bytes == 0;
-    if (!alone && (all > held_bytes_max_ || (all > held_bytes_max_ / 2 && of_peer > held_bytes_max_ / 8))) {
+    if (!alone && (all > wave_bytes_max_ || (all > wave_bytes_max_ / 2 && of_peer > wave_bytes_max_ / 8))) {
       Metrics::add(metrics_.waves_refused);
       return false;
     }
     entry.wave_bytes = bytes;
     entry.peer->wave_bytes += bytes;
     connections.wave_bytes += bytes;
-    if (connections.held_bytes + connections.wave_bytes > held_bytes_max_) end_worst_holders(connections);
     return true;
   });
 }
@@ -360,6 +382,8 @@ void ConnectionRegistry::sweep_once() {
   now_ms_.store(std::uint64_t(std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count()), std::memory_order_relaxed);
   const std::uint64_t idle_ms_max = limits_.idle_ms == 0 ? std::numeric_limits<std::uint64_t>::max() : limits_.idle_ms;
   connections_.with([&](Connections& connections) {
+    const bool short_of_descriptors = connections.possible_max < limits_.connections_max;
+    if (take_spare(connections) && short_of_descriptors) connections.possible_max += 1 + connections.possible_max / 8;
     for (auto& [descriptor, entry] : connections.entries) {
       const bool is_executing = entry.activity->at_ms_.load(std::memory_order_relaxed) == Activity::executing;
       if (is_executing) continue;

@@ -45,7 +45,8 @@ class ConnectionRegistry {
   // Before the socket is closed.
   void remove(tcp::socket& socket);
   bool stopping();
-  // Accepting failed for want of descriptors or memory: ends a few connections, those of a newcomer's to be.
+  // Accepting failed for want of descriptors or memory: from now on what is open counts as all that can be, so that add() makes room or
+  // refuses, and the descriptors kept for this are free to go on with. Descriptors that come back are noticed by and by.
   void relieve_shortage();
 
   // The session has a wave: from here to answered(), whatever time passes is not the client's fault. `watched`: there was an
@@ -111,6 +112,8 @@ class ConnectionRegistry {
     const Peer* candidates_of = nullptr;  // null: of anybody
     std::uint64_t none_until_ms = 0;      // before, there are no candidates for newcomers
     std::size_t none_for = 0;             // whose peer has so many or more
+    std::size_t possible_max = std::numeric_limits<std::size_t>::max();  // what descriptors allow, as far as we know
+    std::vector<int> spare;               // descriptors
     bool stopping = false;
     bool sweeping = true;
   };
@@ -120,12 +123,13 @@ class ConnectionRegistry {
   void refuse(tcp::socket& socket, Refusal refusal);
   bool admit_wave(tcp::socket& socket, std::size_t bytes);
   void expect(tcp::socket& socket, std::size_t held_bytes, bool taking);
-  bool make_room(Connections& connections, const Peer* newcomer);
+  bool make_room(Connections& connections, const Peer& newcomer);
   void find_candidates(Connections& connections, std::size_t others);
   Entry* take_candidate(Connections& connections, std::size_t others);
   void end(Connections& connections, Entry& entry, Metrics::Counter& reason);
   void end_worst_holders(Connections& connections);
   void release(Connections& connections, Entry& entry);
+  static bool take_spare(Connections& connections);
   std::uint64_t idle_ms(const Entry& entry) const;
   void shut_down_all(int how);
   void sweep();
@@ -133,7 +137,7 @@ class ConnectionRegistry {
 
   const TransportLimits& limits_;
   const bool length_before_reply_;
-  const std::size_t per_peer_max_, held_bytes_max_;
+  const std::size_t per_peer_max_, held_bytes_max_, wave_bytes_max_;
   Metrics& metrics_;
   const Time start_ = Clock::now();
   std::atomic<std::uint64_t> now_ms_{0};

@@ -89,7 +89,8 @@ class Attack:
         del self.peers[peer.socket.fileno()]
         peer.socket.close()
         self.fates["told and closed" if peer.told else "closed"] += 1
-        self.told[peer.told.decode(errors="replace")] += bool(peer.told)
+        if peer.told:
+            self.told[peer.told.decode(errors="replace")] += 1
 
     def handle(self, epoll, descriptor, events):
         peer = self.peers[descriptor]

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -216,15 +218,31 @@ TEST_CASE("those who were ended and do not leave keep no more than ending_max pl
   CHECK(door.enter(three));
 }
 
-TEST_CASE("a shortage of descriptors ends connections of a peer that has very many, none that executes") {
-  Door door([](Options& options) { options.transport.ending_max = 64; });
+TEST_CASE("where descriptors run out, what is open is all that there is room for: a newcomer gets a place of the peer that has most") {
+  Door door([](Options& options) { options.transport.sweep_ms = 1'000'000; });
   for (int i = 0; i < 20; ++i) REQUIRE(door.enter(two));
   Guest* const good = door.enter(one);
   door.execute(door.guests.front().get());
+  const auto descriptors = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}); };
+  const auto before = descriptors();
   door.registry.relieve_shortage();
-  CHECK(door.metrics.ended_for_room.load() == 16);
+  CHECK(descriptors() < before);  // there is one for the newcomer
+  REQUIRE(door.enter(one));
+  CHECK(door.guests[1]->ended());
+  CHECK(door.metrics.ended_for_room.load() == 1);
   CHECK_FALSE(good->ended());
   CHECK_FALSE(door.guests.front()->ended());
+  std::string told;
+  CHECK(door.enter(two, &told) == nullptr);
+  CHECK(told == "<results><error>the server takes no more connections now</error></results>\n");
+}
+
+TEST_CASE("descriptors that come back are used again") {
+  Door door([](Options&) {});
+  for (int i = 0; i < 4; ++i) REQUIRE(door.enter(one));
+  door.registry.relieve_shortage();
+  Guest* fifth = nullptr;
+  CHECK(wait_for([&] { return fifth != nullptr || (fifth = door.enter(one)) != nullptr; }));
 }
 
 TEST_CASE("who asks nothing for the idle time is ended; who is answered, or waits for the store, is not") {
@@ -285,7 +303,7 @@ TEST_CASE("who is ended, or lingers, is cut off when it still does not leave") {
 TEST_CASE("where all hold too much, the one that holds most and longest is ended, and what it held is given back") {
   Door door([](Options& options) {
     options.protocol.frame_bytes_max = 100;
-    options.transport.held_bytes_max = 1'000;
+    options.transport.held_bytes_max = 2'000;  // half of it for this
   });
   Guest *const good = door.enter(one), *const hog = door.enter(two), *const small = door.enter(two), *const large = door.enter(three);
   door.registry.expect_request(good->socket, 100);
