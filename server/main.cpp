@@ -59,7 +59,7 @@ void raise_descriptor_limit(Options& options) {
   getrlimit(RLIMIT_NOFILE, &limit);
   const bool with_http = options.http_port != Options::http_off;
   options.http.connections_max = with_http ? std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8) : 0;
-  const rlim_t own = 64 + options.http.connections_max;  // files, databases, listeners, event queues; and HTTP
+  const rlim_t own = 64 + options.http.connections_max + options.transport.ending_max;  // files, databases, listeners, event queues; and HTTP
   const std::size_t possible = limit.rlim_cur > 2 * own ? std::size_t(limit.rlim_cur - own) : std::size_t(own);
   if (possible < options.transport.connections_max) {
     spdlog::warn("the descriptor limit allows {} connections, not {}", possible, options.transport.connections_max);

@@ -52,6 +52,20 @@ Options parse_options(int argc, char** argv) {
   add("--connections-max", options.transport.connections_max, "open connections at most (and below the descriptor limit)",
       "EXCHANGE_CONNECTIONS_MAX")
       ->check(CLI::Range(1, 1'000'000));
+  add("--connections-per-peer", options.transport.connections_per_peer,
+      "open connections of one address (IPv6: of one /64) at most; 0: three quarters of all", "EXCHANGE_CONNECTIONS_PER_PEER")
+      ->check(CLI::Range(0, 1'000'000));
+  std::uint64_t idle_timeout_s = options.transport.idle_ms / 1'000;
+  add("--idle-timeout-s", idle_timeout_s, "seconds after which a connection without a complete request is ended; 0: never",
+      "EXCHANGE_IDLE_TIMEOUT_S")
+      ->check(CLI::Range(0, 31'536'000));
+  std::uint32_t stall_timeout_s = options.transport.stall_ms / 1'000;
+  add("--stall-timeout-s", stall_timeout_s, "seconds that a client has to finish a request it began, or to take a reply", "EXCHANGE_STALL_TIMEOUT_S")
+      ->check(CLI::Range(1, 86'400));
+  add("--held-bytes-max", options.transport.held_bytes_max,
+      "bytes of unfinished requests and untaken replies of all clients at most, then the worst are ended; 0: a quarter of the memory, at most 1 GiB",
+      "EXCHANGE_HELD_BYTES_MAX")
+      ->check(CLI::Range(std::uint64_t(0), std::uint64_t(1) << 40));
 
   app.add_flag("--keep-journal", options.core.keep_journal, "never prune the journal, for audit and replay")->envname("EXCHANGE_KEEP_JOURNAL");
   add("--journal-batches-kept", options.core.journal_batches_kept, "projected journal rows kept before pruning", "EXCHANGE_JOURNAL_BATCHES_KEPT");
@@ -70,6 +84,8 @@ Options parse_options(int argc, char** argv) {
     std::exit(app.exit(error) == 0 ? 0 : 2);
   }
   options.http_port = http_port == "off" ? Options::http_off : std::uint32_t(std::stoul(http_port));
+  options.transport.idle_ms = idle_timeout_s * 1'000;
+  options.transport.stall_ms = stall_timeout_s * 1'000;
   options.protocol.length_before_reply = framing == "length";
   return options;
 }

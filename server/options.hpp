@@ -28,6 +28,8 @@ struct CoreLimits {
   std::uint32_t projection_interval_ms = 200;   // least time between two projections: rows that change often are written once
   std::uint64_t journal_batches_kept = 1'000;   // projected journal rows kept before pruning
   std::uint64_t journal_prune_step = 1'000;     // rows that go together, at least
+  std::size_t executions_held_max = 1'000'000;  // executions told by outcomes and not in a reply yet (24 bytes each) before the core waits
+  std::size_t small_commands_max = 64;          // a wave of so many commands or fewer goes before larger ones
   bool keep_journal = false;                    // --keep-journal: never prune
   std::uint32_t store_wait_s = 30;              // at start: how long a database may take to appear
   std::uint32_t store_retry_ms = 100;           // pause between attempts to reach a store that is away
@@ -35,6 +37,8 @@ struct CoreLimits {
 
 struct HttpLimits {
   std::size_t connections_max = 512;            // trading clients need the descriptors; half for requests under way, half for WebSockets
+  std::size_t connections_per_peer = 0;         // of one address; 0: three quarters of connections_max
+  std::size_t held_bytes_max = 128u << 20;      // bodies being read and responses not taken yet, of all; half of it of one address
   std::uint32_t idle_ms = 30'000;               // time for a request, and between two
   std::size_t header_bytes_max = 8'192;
   std::size_t body_bytes_max = 1'024;           // of requests that want no body
@@ -48,6 +52,7 @@ struct HttpLimits {
   std::uint32_t store_answer_ms = 2'000;        // time for the store to answer before it counts as away
   std::uint32_t journal_stall_ms = 5'000;       // time for one batch before the journal counts as stuck
   std::size_t websocket_message_bytes_max = 4'096;
+  std::uint32_t websocket_idle_ms = 60'000;     // a follower that answers no ping for so long is ended
   std::size_t websocket_subscriptions_max = 256;
   std::size_t update_entries_max = 2'000;       // levels and trades in an update; where there are more, a snapshot goes instead
   std::size_t websocket_backlog_bytes_max = 1u << 20;  // unsent bytes of one reader before it is cut off
@@ -56,11 +61,17 @@ struct HttpLimits {
 enum class Policy { thread, pool, loop };
 
 struct TransportLimits {
-  std::size_t connections_max = 16'384;      // open connections; one more is told so and closed
+  std::size_t connections_max = 16'384;      // open connections; for one more the one idle longest is ended, or it is told so and closed
+  std::size_t connections_per_peer = 0;      // of one address (IPv6: of one /64); 0: three quarters of connections_max
+  std::size_t held_bytes_max = 0;            // unfinished requests, large waves and untaken replies, of all; 0: a quarter of the memory, 1 GiB at most
+  std::uint64_t idle_ms = 600'000;           // without a complete request, then the connection is ended; 0: never
+  std::uint32_t room_idle_ms = 1'000;        // idle so long a connection may be ended for a newcomer although no peer has more than his
+  std::size_t ending_max = 64;               // ended to make room and not closed yet; more newcomers are refused meanwhile
+  std::uint32_t sweep_ms = 250;              // between two looks at deadlines; idle times are exact to this
   std::uint32_t drain_ms = 1'500;            // at stop: time for clients to take their replies
   std::uint32_t stall_ms = 60'000;           // time to finish sending a request, or to take a reply
   std::uint32_t linger_ms = 1'000;           // after a refusal: time to discard what the client still sends
-  std::uint32_t accept_retry_ms = 100;       // pause in accepting when descriptors run out
+  std::uint32_t accept_retry_ms = 10;        // pause in accepting when descriptors run out
   int listen_backlog = 4'096;                // capped by net.core.somaxconn
 };
 
@@ -80,6 +91,9 @@ struct Options {
 };
 
 const char* policy_name(Policy policy);
+
+// Three quarters, so that nobody can take all.
+inline std::size_t per_peer(std::size_t wanted, std::size_t all) { return wanted != 0 ? wanted : all - all / 4; }
 
 // The options of this command line and environment. On --help or a mistake prints and exits (0 or 2).
 Options parse_options(int argc, char** argv);

@@ -12,19 +12,20 @@ constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 
 }  // namespace
 
-void Committer::commit(std::span<Submission* const> submissions) {
+std::size_t Committer::commit(std::span<Submission* const> submissions) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
   Metrics::set(metrics_.batch_began_ns, std::uint64_t(begin_ns));
   // The clock may have been set back; the exchange's time never goes back.
   const Timestamp now = std::max(clock_.now(), exchange_.totals().last_time);
   writer_.begin(now);
-  apply(submissions, now);
+  submissions = submissions.first(apply(submissions, now));
   Metrics::add(metrics_.batches);
   const std::int64_t applied_ns = clock_.monotonic_ns();
   if (!writer_.empty()) append_until_durable(writer_.finish(exchange_.totals()));
   Metrics::set(metrics_.executions, exchange_.totals().executions);
   Metrics::set(metrics_.batch_began_ns, 0);
   stamp(submissions, begin_ns, applied_ns);
+  return submissions.size();
 }
 
 void Committer::stamp(std::span<Submission* const> submissions, std::int64_t begin_ns, std::int64_t applied_ns) const {
@@ -37,7 +38,7 @@ void Committer::stamp(std::span<Submission* const> submissions, std::int64_t beg
   }
 }
 
-void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
+std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
   commands_.clear();
   for (const Submission* submission : submissions)
     for (const Command& command : submission->commands) commands_.push_back(&command);
@@ -45,8 +46,10 @@ void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
   located_.clear();
   std::size_t at = 0;
   CommandCounts counts;
-  for (Submission* submission : submissions) {
-    submission->outcomes.clear();
+  std::size_t applied = 0;
+  for (std::size_t executions_of_all = 0; applied < submissions.size() && executions_of_all <= limits_.executions_held_max; ++applied) {
+    Submission* const submission = submissions[applied];
+    submission->forget_outcomes();
     submission->outcomes.reserve(submission->commands.size());
     std::size_t executions = 0;
     for (const Command& command : submission->commands) {
@@ -61,9 +64,12 @@ void Committer::apply(std::span<Submission* const> submissions, Timestamp now) {
       if (changed_state(outcome)) writer_.add(command);
       counts.add(command, outcome);
     }
+    submission->executions_held.add(executions_held_, executions);
+    executions_of_all += executions;
   }
   counts.move_to(metrics_);
-  metrics_.batch_commands.with([&](Histogram& histogram) { histogram.record(commands_.size()); });
+  metrics_.batch_commands.with([&](Histogram& histogram) { histogram.record(at); });
+  return applied;
 }
 
 void Committer::append_until_durable(std::string_view payload) {

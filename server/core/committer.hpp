@@ -23,15 +23,18 @@ class Committer {
             Metrics& metrics)
       : exchange_(std::move(exchange)), last_batch_(last_batch), store_(store), clock_(clock), limits_(limits), metrics_(metrics) {}
 
-  // Fills in the outcomes of all. While the store is away it holds here and tries again. Throws
-  // StoreFenced, after which nothing of this batch may be told.
-  void commit(std::span<Submission* const> submissions);
+  // Fills in the outcomes of the first ones and says of how many: of all, unless they tell more than executions_held_max
+  // executions. While the store is away it holds here and tries again. Throws StoreFenced, after which nothing of this
+  // batch may be told.
+  std::size_t commit(std::span<Submission* const> submissions);
+  // Executions that outcomes hold.
+  const std::shared_ptr<ExecutionsHeld::Counter>& executions_held() const { return executions_held_; }
 
   Exchange& exchange() { return exchange_; }
   BatchNumber last_batch() const { return last_batch_; }
 
  private:
-  void apply(std::span<Submission* const> submissions, Timestamp now);
+  std::size_t apply(std::span<Submission* const> submissions, Timestamp now);
   void append_until_durable(std::string_view payload);
   void stamp(std::span<Submission* const> submissions, std::int64_t begin_ns, std::int64_t applied_ns) const;
 
@@ -41,6 +44,7 @@ class Committer {
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;
+  const std::shared_ptr<ExecutionsHeld::Counter> executions_held_ = std::make_shared<ExecutionsHeld::Counter>(0);
   JournalWriter writer_;
   std::vector<const Command*> commands_;
   std::vector<Exchange::Located> located_;

@@ -13,7 +13,7 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
       clock_(clock),
       on_fatal_(std::move(on_fatal)),
       committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits, metrics),
-      order_reader_(store, clock, limits, metrics, on_fatal_),
+      order_reader_(store, clock, limits, metrics, committer_.executions_held(), on_fatal_),
       projector_(
           store, clock, limits, metrics, std::move(on_projected),
           [this] {
@@ -49,15 +49,18 @@ void Core::run() {
   note_unprojected();
   offer_projection();  // of what recovery replayed
   while (!stopping) {
-    inbox_.when([](const Inbox& inbox) { return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping; },
+    inbox_.when([&](const Inbox& inbox) { return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping || !large_.empty(); },
                 [&](Inbox& inbox) {
                   submissions.clear();
                   submissions.swap(inbox.submissions);
                   Metrics::set(metrics_.queue_depth, 0);
                   inbox.projector_idle = false;
-                  stopping = inbox.stopping && submissions.empty();
+                  stopping = inbox.stopping && submissions.empty() && large_.empty();
                 });
     committer_.exchange().release_closed(projector_.projected_closed());
+    set_large_aside(submissions);
+    run_batches(submissions);
+    take_large(submissions);
     run_batches(submissions);
     offer_projection();
     Metrics::set(metrics_.orders_in_memory, committer_.exchange().orders_in_memory());
@@ -65,17 +68,42 @@ void Core::run() {
   project_rest();
 }
 
+// Those who ask little do not wait for all who ask much, only for a few of them. Requests of one connection stay in order: it has one
+// submission at a time.
+void Core::set_large_aside(std::vector<Submission*>& submissions) {
+  const auto first = std::stable_partition(submissions.begin(), submissions.end(),
+                                           [&](const Submission* one) { return one->commands.size() <= limits_.small_commands_max; });
+  large_.insert(large_.end(), first, submissions.end());
+  submissions.erase(first, submissions.end());
+}
+
+void Core::take_large(std::vector<Submission*>& submissions) {
+  submissions.clear();
+  const std::size_t enough = std::max<std::size_t>(limits_.batch_commands_max / 4, 1);
+  for (std::size_t commands = 0; commands < enough && !large_.empty(); large_.pop_front()) {
+    commands += large_.front()->commands.size();
+    submissions.push_back(large_.front());
+  }
+}
+
+// What is told is turned into text by transports, which wait for nobody: this never takes long. It keeps the memory of many long
+// histories, asked for at once, within bounds.
+void Core::wait_for_tellers() {
+  while (committer_.executions_held()->load(std::memory_order_relaxed) > std::int64_t(limits_.executions_held_max)) clock_.pause(1);
+}
+
 void Core::run_batches(std::vector<Submission*>& submissions) {
   for (std::size_t first = 0; first < submissions.size();) {
     std::size_t last = first, commands = 0;
     while (last < submissions.size() && commands < limits_.batch_commands_max)
       commands += submissions[last++]->commands.size();
-    const std::span<Submission* const> batch(submissions.data() + first, last - first);
-    Metrics::set(metrics_.taken_depth, submissions.size() - last);
-    committer_.commit(batch);
+    std::span<Submission* const> batch(submissions.data() + first, last - first);
+    Metrics::set(metrics_.taken_depth, submissions.size() - last + large_.size());
+    wait_for_tellers();
+    batch = batch.first(committer_.commit(batch));
     complete(batch);
     note_unprojected();
-    first = last;
+    first += batch.size();
     if (committer_.exchange().changed_rows() > limits_.unprojected_rows_max) wait_for_projector();
   }
 }

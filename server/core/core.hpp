@@ -3,6 +3,7 @@
 // It drains what waits, commits it as one batch (Committer) and completes it, in order; while a commit
 // is under way the next batch fills by itself. Completions are called here and in OrderReader, nowhere else.
 
+#include <deque>
 #include <vector>
 
 #include "core/committer.hpp"
@@ -38,6 +39,9 @@ class Core final : public Service {
   };
 
   void run();
+  void set_large_aside(std::vector<Submission*>& submissions);
+  void take_large(std::vector<Submission*>& submissions);
+  void wait_for_tellers();
   void run_batches(std::vector<Submission*>& submissions);
   void complete(std::span<Submission* const> submissions);
   void note_unprojected();
@@ -51,6 +55,7 @@ class Core final : public Service {
   const OnFatal on_fatal_;
   Committer committer_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: each has one submission at most
+  std::deque<Submission*> large_;  // taken, and waiting behind small ones
   Rows rows_;             // lent to the projector and back
   std::vector<std::pair<CompletionSink*, std::vector<Submission*>>> by_sink_;
   OrderReader order_reader_;

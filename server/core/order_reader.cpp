@@ -11,8 +11,8 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account, const
 }
 
 OrderReader::OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-                         OnFatal on_fatal)
-    : store_(store), clock_(clock), limits_(limits), metrics_(metrics), on_fatal_(std::move(on_fatal)) {
+                         std::shared_ptr<ExecutionsHeld::Counter> executions_held, OnFatal on_fatal)
+    : store_(store), clock_(clock), limits_(limits), metrics_(metrics), executions_held_(std::move(executions_held)), on_fatal_(std::move(on_fatal)) {
   thread_ = start_thread("order-reader", on_fatal_, [this] { run(); });
 }
 
@@ -75,13 +75,14 @@ bool OrderReader::run(const Lookup& lookup) {
 
 OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
   constexpr int reads_at_once = 64;
+  constexpr std::size_t executions_put_back_max = 100;  // more are not held while it waits once more: it is resolved to its end
   int reads = 0;
   std::size_t executions = 0;
   for (std::size_t at = 0; at < submission.outcomes.size(); ++at) {
     Outcome& outcome = submission.outcomes[at];
     if (const auto* missing = std::get_if<NotInMemory>(&outcome)) {
       const bool too_long = executions > limits_.reply_executions_max;
-      if (!too_long && ++reads > reads_at_once) return Progress::more;
+      if (!too_long && ++reads > reads_at_once && executions <= executions_put_back_max) return Progress::more;
       try {
         outcome = too_long ? Outcome(Rejected{Reason::reply_too_long})
                            : outcome_from_tables(submission.commands[at], missing->account, read_until_there(missing->order));
@@ -92,6 +93,7 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
       CommandCounts counts;
       counts.add(submission.commands[at], outcome);
       counts.move_to(metrics_);
+      submission.executions_held.add(executions_held_, executions_told(outcome));
     }
     executions += executions_told(outcome);
   }

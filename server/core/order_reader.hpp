@@ -21,8 +21,9 @@ namespace exchange {
 
 class OrderReader {
  public:
-  // `on_fatal` is called when the store is lost for good.
-  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, OnFatal on_fatal);
+  // `executions_held` counts what its outcomes hold. `on_fatal` is called when the store is lost for good.
+  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::shared_ptr<ExecutionsHeld::Counter> executions_held,
+              OnFatal on_fatal);
   // Answers what is queued, then stops; what cannot be read because the store is away stays unanswered.
   ~OrderReader();
 
@@ -58,6 +59,7 @@ class OrderReader {
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;
+  const std::shared_ptr<ExecutionsHeld::Counter> executions_held_;
   const OnFatal on_fatal_;
   Guarded<Queue> queue_;
   Thread thread_;

@@ -230,6 +230,7 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request) {
   const http::status status = parsed.mistake.empty() ? http::status::ok : http::status::bad_request;
   HttpResponse response = respond(request, status, xml_type, "");
   append_results(response.body(), parsed, leaves, ticket.outcomes, false);
+  ticket.forget_outcomes();
   ticket.stamps.end(Stage::write);  // but for the socket
   if (!commands.empty()) metrics_.stage_times.record(ticket.stamps);
   co_return response;

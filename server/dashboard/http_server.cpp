@@ -16,9 +16,12 @@
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 
+#include "dashboard/held_bytes.hpp"
 #include "dashboard/http_routes.hpp"
 #include "dashboard/market_channel.hpp"
+#include "peers/peer_address.hpp"
 
 namespace exchange {
 
@@ -118,17 +121,26 @@ class HttpServer::State {
   }
 
   void welcome(tcp::socket socket) try {
-    if (connections_ >= limits_.connections_max) return;  // closes it
-    asio::co_spawn(context_, serve(std::move(socket)), [this](const std::exception_ptr& problem) {
+    const PeerAddress peer = peer_address(socket);
+    std::size_t& of_peer = connections_of_[peer];
+    const bool room = connections_ < limits_.connections_max && of_peer < per_peer(limits_.connections_per_peer, limits_.connections_max);
+    if (!room) {
+      Metrics::add(metrics_.http_refused_peer);
+      if (of_peer == 0) connections_of_.erase(peer);
+      return;  // closes it
+    }
+    asio::co_spawn(context_, serve(std::move(socket), peer), [this, peer](const std::exception_ptr& problem) {
       --connections_;
+      if (--connections_of_[peer] == 0) connections_of_.erase(peer);
       if (problem) std::rethrow_exception(problem);
     });
+    ++of_peer;
     ++connections_;
   } catch (const std::exception& error) {  // no memory for one more
     spdlog::error("HTTP: {}", error.what());
   }
 
-  asio::awaitable<void> serve(tcp::socket socket) {
+  asio::awaitable<void> serve(tcp::socket socket, PeerAddress peer) {
     constexpr std::size_t read_bytes_max = 65'536;  // at once; what a body holds beyond it goes on into the request
     beast::tcp_stream stream(std::move(socket));
     beast::flat_buffer buffer(read_bytes_max);
@@ -137,7 +149,8 @@ class HttpServer::State {
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(limits_.header_bytes_max));
       parser.body_limit(boost::none);  // until the header says which path it is
-      auto [ended, response] = co_await read(stream, buffer, parser);
+      HeldBytes held(held_, peer);  // the body, then the response
+      auto [ended, response] = co_await read(stream, buffer, parser, held);
       if (ended) break;
       Metrics::add(metrics_.http_requests);
       const bool upgrade = !response && HttpRoutes::is_websocket(parser.get()) && beast::websocket::is_upgrade(parser.get());
@@ -149,7 +162,12 @@ class HttpServer::State {
       keep_alive = !response && parser.keep_alive();
       if (!response) {
         stream.expires_never();  // the core may have to wait for its store
+        const HttpHeader header = parser.get().base();
         response = co_await answer(parser.release());
+        if (!held.take(response->body().size())) {
+          response = too_much(header);
+          if (header.method() == http::verb::post) break;  // it is executed: what happened must not be denied
+        }
         stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       }
       response->keep_alive(keep_alive);
@@ -176,7 +194,8 @@ class HttpServer::State {
     bool ended = false;
     std::optional<HttpResponse> refusal;
   };
-  asio::awaitable<Reading> read(beast::tcp_stream& stream, beast::flat_buffer& buffer, http::request_parser<http::string_body>& parser) {
+  asio::awaitable<Reading> read(beast::tcp_stream& stream, beast::flat_buffer& buffer, http::request_parser<http::string_body>& parser,
+                                HeldBytes& held) {
     const auto& header = parser.get().base();
     auto [error, header_bytes] = co_await http::async_read_header(stream, buffer, parser, use_tuple);
     std::size_t body_bytes_max = 0;
@@ -185,6 +204,8 @@ class HttpServer::State {
       body_bytes_max = routes_.body_bytes_max(header);
       if (parser.content_length().value_or(0) > body_bytes_max) {
         error = http::error::body_limit;
+      } else if (!held.take(parser.content_length().value_or(body_bytes_max) * body_cost)) {
+        co_return Reading{false, too_much(header)};
       } else {
         parser.body_limit(body_bytes_max);
         if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue")) co_await invite(stream, header);
@@ -196,6 +217,11 @@ class HttpServer::State {
     const auto problem = explain(error, body_bytes_max);
     if (!problem) co_return Reading{.ended = true};
     co_return Reading{false, HttpRoutes::error(header, problem->first, problem->second)};
+  }
+
+  HttpResponse too_much(const HttpHeader& header) {
+    Metrics::add(metrics_.http_refused_memory);
+    return HttpRoutes::error(header, http::status::service_unavailable, "too much is being read and sent now; nothing was executed");
   }
 
   static asio::awaitable<void> invite(beast::tcp_stream& stream, const HttpHeader& header) {
@@ -216,6 +242,8 @@ class HttpServer::State {
     co_return co_await routes_.answer(std::move(request));
   }
 
+  static constexpr std::size_t body_cost = 8;  // a body becomes commands and outcomes
+
   const HttpLimits& limits_;
   Metrics& metrics_;
   MarketView view_;
@@ -226,6 +254,8 @@ class HttpServer::State {
   HttpRoutes routes_;
   MarketChannel channel_;
   std::size_t connections_ = 0;
+  std::unordered_map<PeerAddress, std::size_t> connections_of_;
+  HeldBytes::All held_{limits_.held_bytes_max};
   bool view_lost_ = false;
   asio::executor_work_guard<asio::io_context::executor_type> working_{context_.get_executor()};
   std::thread thread_;

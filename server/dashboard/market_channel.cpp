@@ -39,7 +39,9 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
     boost::system::error_code ignored;
     beast::get_lowest_layer(socket_).socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     socket_.auto_fragment(false);
-    socket_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));  // pings the idle, ends the silent
+    auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);  // pings the idle, ends the silent
+    timeout.idle_timeout = std::chrono::milliseconds(limits.websocket_idle_ms);
+    socket_.set_option(timeout);
     socket_.read_message_max(limits.websocket_message_bytes_max);
     socket_.text(true);
     Metrics::add(metrics_.websockets);

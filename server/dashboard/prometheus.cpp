@@ -148,7 +148,15 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
 
   gauge("connections", "Open connections.", metrics.connections, policy);
   counter("connections_accepted_total", "Connections accepted.", metrics.connections_accepted);
-  counter("connections_refused_total", "Connections refused at the limit.", metrics.connections_refused);
+  text.family("exchange_connections_refused_total", "counter", "Connections refused, since there are too many: of all, or of their address.");
+  text.sample("exchange_connections_refused_total", "reason=\"limit\"", double(metrics.connections_refused));
+  text.sample("exchange_connections_refused_total", "reason=\"peer\"", double(metrics.connections_refused_peer));
+  text.family("exchange_connections_ended_total", "counter", "Connections ended by the server, by what they did not do.");
+  text.sample("exchange_connections_ended_total", "reason=\"idle\"", double(metrics.ended_idle));
+  text.sample("exchange_connections_ended_total", "reason=\"stalled\"", double(metrics.ended_stalled));
+  text.sample("exchange_connections_ended_total", "reason=\"room\"", double(metrics.ended_for_room));
+  text.sample("exchange_connections_ended_total", "reason=\"memory\"", double(metrics.ended_for_memory));
+  counter("waves_refused_total", "Pipelines of large requests refused unexecuted for want of memory.", metrics.waves_refused);
   counter("accept_failures_total", "Failures to accept, such as no descriptors.", metrics.accept_failures);
   counter("bad_frames_total", "Connections closed for bad framing.", metrics.bad_frames);
 
@@ -162,6 +170,9 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
   gauge("store_available", "1 while the store is reachable.", metrics.store_available ? 1 : 0);
 
   counter("http_requests_total", "HTTP requests.", metrics.http_requests);
+  text.family("exchange_http_refused_total", "counter", "HTTP connections and responses refused, by limit.");
+  text.sample("exchange_http_refused_total", "reason=\"peer\"", double(metrics.http_refused_peer));
+  text.sample("exchange_http_refused_total", "reason=\"memory\"", double(metrics.http_refused_memory));
   gauge("websockets", "Open WebSocket connections.", metrics.websockets);
   counter("websockets_dropped_total", "WebSocket connections cut off for reading too slowly.", metrics.websockets_dropped);
   add_process(text, info);

@@ -27,9 +27,12 @@ struct Metrics {
   // transport
   Counter connections{0};  // gauge
   Counter connections_accepted{0}, connections_refused{0}, accept_failures{0}, requests{0}, bad_frames{0};
+  Counter connections_refused_peer{0};  // its address has too many; the others are refused because all have
+  Counter ended_idle{0}, ended_stalled{0}, ended_for_room{0}, ended_for_memory{0};  // connections, by us
+  Counter waves_refused{0};  // requests refused unexecuted, for want of memory
   Counter mistakes{0};  // documents and elements refused before the engine
   // dashboard
-  Counter http_requests{0}, websockets_dropped{0};
+  Counter http_requests{0}, http_refused_peer{0}, http_refused_memory{0}, websockets_dropped{0};
   Counter websockets{0};  // gauge
 
   StageHistograms stage_times;

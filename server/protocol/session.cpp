@@ -71,10 +71,26 @@ std::size_t Session::mistakes() const {
 }
 
 void Session::read_frame(const Frame& frame) {
+  constexpr std::size_t large_bytes = 16'384;
   bytes_wanted_ = 0;
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_, thread_document(), leaves_,
                                    commands_));
+  if (frame.bytes > large_bytes) thread_document().release();  // a thread may have one client, who may be silent for long
   begin_ += frame.header + frame.bytes;
+}
+
+void Session::refuse_wave(std::string_view sentence) {
+  for (Request& request : requests_) {
+    if (request.mistake.empty()) request.mistake = sentence;
+    request.leaves = 0;
+  }
+  leaves_.clear();
+  commands_.clear();
+}
+
+std::size_t Session::memory_bytes() const {
+  return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) + leaves_.capacity() * sizeof(Leaf) +
+         commands_.capacity() * (sizeof(Command) + sizeof(Outcome));
 }
 
 void Session::close_after_mistake(std::string_view problem) {

@@ -37,6 +37,10 @@ class Session {
   std::size_t requests() const { return requests_.size(); }
   // What of them is refused without asking the engine: whole documents, and elements.
   std::size_t mistakes() const;
+  // Refuses the whole wave, unexecuted, with this sentence for each of its requests; reply() comes next.
+  void refuse_wave(std::string_view sentence);
+  // What the connection keeps in memory now, about; outcomes that are still to come are counted in.
+  std::size_t memory_bytes() const;
   // The wave's commands, for the engine. reply() wants one outcome for each.
   std::vector<Command>& commands() { return commands_; }
   // Ends the wave: writes the replies of all its requests to output().

@@ -17,6 +17,8 @@ class XmlDocument {
   // it, text[size], must be there too; it is as before afterwards.
   // Returns an empty string, or why this is not a document we take.
   std::string parse(char* text, std::size_t size, const ProtocolLimits& limits);
+  // Gives its memory back; there is no root then.
+  void release() { document_.reset(); }
   // The one root element of the last good parse.
   pugi::xml_node root() const { return document_.document_element(); }
 

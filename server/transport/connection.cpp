@@ -53,16 +53,18 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       stamps.end(Stage::parse);
       Metrics::add(metrics.requests, session.requests());
       if (const std::size_t mistakes = session.mistakes(); mistakes > 0) Metrics::add(metrics.mistakes, mistakes);
-      connection.outcomes.clear();
+      watched = registry.begin_wave(connection.socket, connection.activity, session, watched);
       const bool executed = !session.commands().empty();
       if (executed) co_await execute(connection);
       stamps.end(Stage::deliver);
       session.reply(connection.outcomes);
+      connection.forget_outcomes();
+      registry.answered(connection.activity);
       fail_point("reply.before_send");
       boost::system::error_code error;
       const std::size_t sent = send_at_once(connection, error);
       if (!error && sent < session.output().size()) {
-        registry.expect_progress(connection.socket);
+        registry.expect_taking(connection.socket, session.memory_bytes());
         watched = true;
         const auto [write_error, bytes] = co_await asio::async_write(connection.socket, asio::buffer(session.output()) + sent, use_tuple);
         error = write_error;
@@ -75,7 +77,7 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       if (watched) registry.keep(connection.socket);
       watched = false;
     } else if (!session.finished()) {
-      if (session.amid_request()) registry.expect_progress(connection.socket);
+      if (session.amid_request()) registry.expect_request(connection.socket, session.memory_bytes());
       watched |= session.amid_request();
       const std::span<char> space = session.read_space();
       const auto [error, bytes] = co_await connection.socket.async_read_some(asio::buffer(space.data(), space.size()), use_tuple);
@@ -112,7 +114,7 @@ asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRe
 
 void welcome(tcp::socket socket, Host& host, ConnectionRegistry& registry, const Options& options, Metrics& metrics) try {
   const auto connection = std::make_shared<Connection>(std::move(socket), options.protocol, host);
-  if (!registry.add(connection->socket)) return;
+  if (!registry.add(connection->socket, connection->activity)) return;
   try {
     asio::co_spawn(connection->socket.get_executor(), serve(connection, registry, metrics), asio::detached);
   } catch (...) {
@@ -136,6 +138,7 @@ asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, Connec
     }
     Metrics::add(metrics.accept_failures);
     if (is_shortage(error)) {
+      registry.relieve_shortage();
       asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(options.transport.accept_retry_ms));
       co_await pause.async_wait(use_tuple);
     }

@@ -36,6 +36,7 @@ struct Connection : Submission {
   };
 
   tcp::socket socket;
+  Activity activity;
   Session session;
   Host& host;
   std::unique_ptr<Waiter> waiter;

@@ -8,6 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
+#include <functional>
+#include <system_error>
 #include <thread>
 
 #include "transport/connection.hpp"
@@ -17,22 +19,35 @@ namespace {
 
 namespace asio = boost::asio;
 
+// A server with fewer threads than it was asked for does not start.
+std::thread start_thread_of(unsigned count, std::function<void()> work) try {
+  return std::thread(std::move(work));
+} catch (const std::system_error& error) {
+  throw std::system_error(error.code(), "cannot start " + std::to_string(count) + " threads (--threads)");
+}
+
 // --- pool -----------------------------------------------------------------------------------------
 
 class PoolPolicy final : public Transport, public Host {
  public:
   PoolPolicy(const Options& options, Service& service, Metrics& metrics)
       : service_(service),
-        connections_(options.transport, metrics),
+        connections_(options, metrics),
         acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)),
         port_(acceptor_.local_endpoint().port()) {
-    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
     const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
-    for (unsigned i = 0; i < count; ++i)
-      threads_.emplace_back([this] {
-        pthread_setname_np(pthread_self(), "pool");
-        context_.run();
-      });
+    try {
+      for (unsigned i = 0; i < count; ++i)
+        threads_.push_back(start_thread_of(count, [this] {
+          pthread_setname_np(pthread_self(), "pool");
+          context_.run();
+        }));
+    } catch (...) {
+      work_.reset();
+      for (std::thread& thread : threads_) thread.join();
+      throw;
+    }
+    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
   }
   ~PoolPolicy() override { stop(); }
 
@@ -76,18 +91,19 @@ class PoolPolicy final : public Transport, public Host {
 // batch's completions arrive together: one lock and one wake-up each way for many requests.
 class EventLoop final : public Host {
  public:
-  EventLoop(const Options& options, std::uint16_t port, Service& service, Metrics& metrics, ConnectionRegistry& connections)
+  EventLoop(const Options& options, std::uint16_t port, Service& service, ConnectionRegistry& connections)
       : service_(service),
         connections_(connections),
         acceptor_(listen(context_, options.bind, port, Sharing::one_of_many, options.transport.listen_backlog)),
-        port_(acceptor_.local_endpoint().port()) {
-    asio::co_spawn(context_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
-  }
-  void start() {
-    thread_ = std::thread([this] {
+        port_(acceptor_.local_endpoint().port()) {}
+  void start(unsigned count) {
+    thread_ = start_thread_of(count, [this] {
       pthread_setname_np(pthread_self(), "loop");
       context_.run();
     });
+  }
+  void accept(const Options& options, Metrics& metrics) {
+    asio::co_spawn(context_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
   }
   std::uint16_t port() const { return port_; }
   void close_acceptor() {
@@ -95,7 +111,7 @@ class EventLoop final : public Host {
   }
   void join() {
     work_.reset();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
  private:
@@ -138,7 +154,7 @@ class EventLoop final : public Host {
 
 class LoopPolicy final : public Transport {
  public:
-  LoopPolicy(const Options& options, Service& service, Metrics& metrics) : connections_(options.transport, metrics) {
+  LoopPolicy(const Options& options, Service& service, Metrics& metrics) : connections_(options, metrics) {
     const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
     std::uint16_t port = options.port;
     // With SO_REUSEPORT a second server of the same user would silently share the port: ask first.
@@ -147,10 +163,16 @@ class LoopPolicy final : public Transport {
       listen(context, options.bind, port, Sharing::exclusive, options.transport.listen_backlog);
     }
     for (unsigned i = 0; i < count; ++i) {
-      loops_.push_back(std::make_unique<EventLoop>(options, port, service, metrics, connections_));
+      loops_.push_back(std::make_unique<EventLoop>(options, port, service, connections_));
       port = loops_.front()->port();
     }
-    for (const auto& loop : loops_) loop->start();
+    try {
+      for (const auto& loop : loops_) loop->start(count);
+    } catch (...) {
+      for (const auto& loop : loops_) loop->join();
+      throw;
+    }
+    for (const auto& loop : loops_) loop->accept(options, metrics);
   }
   ~LoopPolicy() override { stop(); }
 

@@ -23,6 +23,12 @@ struct BlockingSubmission : Submission {
   std::binary_semaphore done{0};
 };
 
+struct Client {
+  explicit Client(tcp::socket socket_) : socket(std::move(socket_)) {}
+  tcp::socket socket;
+  Activity activity;
+};
+
 class ReleaseSink final : public CompletionSink {
  public:
   void completed(std::span<Submission* const> submissions) override {
@@ -48,7 +54,7 @@ class ThreadPolicy final : public Transport {
       : options_(options),
         service_(service),
         metrics_(metrics),
-        connections_(options.transport, metrics),
+        connections_(options, metrics),
         acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)) {
     use_small_stacks();
     accept_thread_ = std::thread([this] {
@@ -81,15 +87,17 @@ class ThreadPolicy final : public Transport {
       if (connections_.stopping()) return;
       if (error) {
         Metrics::add(metrics_.accept_failures);
-        if (is_shortage(error)) std::this_thread::sleep_for(std::chrono::milliseconds(options_.transport.accept_retry_ms));
+        if (!is_shortage(error)) continue;
+        connections_.relieve_shortage();
+        std::this_thread::sleep_for(std::chrono::milliseconds(options_.transport.accept_retry_ms));
         continue;
       }
-      if (connections_.add(socket)) start_client(std::move(socket));
+      auto client = std::make_shared<Client>(std::move(socket));
+      if (connections_.add(client->socket, client->activity)) start_client(std::move(client));
     }
   }
 
-  void start_client(tcp::socket socket) {
-    auto shared = std::make_shared<tcp::socket>(std::move(socket));
+  void start_client(std::shared_ptr<Client> shared) {
     clients_.with([](int& clients) { ++clients; });
     try {
       std::thread([this, shared]() mutable {
@@ -99,13 +107,14 @@ class ThreadPolicy final : public Transport {
       }).detach();
     } catch (const std::system_error& error) {
       spdlog::error("no thread for a client: {}", error.what());
+      connections_.relieve_shortage();
       forget(std::move(shared));
     }
   }
 
-  void forget(std::shared_ptr<tcp::socket> socket) {
-    connections_.remove(*socket);
-    socket.reset();  // before stop() may return, and our context go
+  void forget(std::shared_ptr<Client> client) {
+    connections_.remove(client->socket);
+    client.reset();  // before stop() may return, and our context go
     clients_.with([this](int& clients) {
       --clients;
       clients_.notify();  // under the lock: stop() may end right after
@@ -113,7 +122,8 @@ class ThreadPolicy final : public Transport {
   }
 
   // The blocking loop.
-  void serve(tcp::socket& socket) try {
+  void serve(Client& client) try {
+    tcp::socket& socket = client.socket;
     Session session(options_.protocol);
     BlockingSubmission submission;
     submission.sink = &sink_;
@@ -126,7 +136,7 @@ class ThreadPolicy final : public Transport {
         stamps.end(Stage::parse);
         Metrics::add(metrics_.requests, session.requests());
         if (const std::size_t mistakes = session.mistakes(); mistakes > 0) Metrics::add(metrics_.mistakes, mistakes);
-        submission.outcomes.clear();
+        watched = connections_.begin_wave(socket, client.activity, session, watched);
         const bool executed = !session.commands().empty();
         if (executed) {
           submission.commands = session.commands();
@@ -136,12 +146,14 @@ class ThreadPolicy final : public Transport {
         }
         stamps.end(Stage::deliver);
         session.reply(submission.outcomes);
+        submission.forget_outcomes();
+        connections_.answered(client.activity);
         fail_point("reply.before_send");
         // Replies nearly always fit the socket's buffer; only one that does not has to wait for its reader.
         const std::string& output = session.output();
         const ssize_t sent = ::send(socket.native_handle(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent != ssize_t(output.size())) {
-          connections_.expect_progress(socket);
+          connections_.expect_taking(socket, session.memory_bytes());
           watched = true;
           asio::write(socket, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
           if (error) return;
@@ -153,7 +165,7 @@ class ThreadPolicy final : public Transport {
         if (watched) connections_.keep(socket);
         watched = false;
       } else if (!session.finished()) {
-        if (session.amid_request()) connections_.expect_progress(socket);
+        if (session.amid_request()) connections_.expect_request(socket, session.memory_bytes());
         watched |= session.amid_request();
         const std::span<char> space = session.read_space();
         const std::size_t bytes = socket.read_some(asio::buffer(space.data(), space.size()), error);

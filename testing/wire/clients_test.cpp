@@ -166,10 +166,12 @@ TEST_CASE("a server stops promptly while clients keep sending, and among half re
     REQUIRE(half.send(account(1) + "100\n<create>"));
     REQUIRE(half.reply() == account_reply(1));
     std::atomic<int> answered = 0;
+    std::vector<std::unique_ptr<TcpClient>> clients;
+    for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<TcpClient>(server.port()));
     std::vector<std::thread> busy;
     for (int i = 0; i < 4; ++i)
       busy.emplace_back([&, i] {
-        TcpClient client(server.port());
+        TcpClient& client = *clients[std::size_t(i)];
         client.send(account(10 + i));
         client.reply();
         while (client.send(buy(10 + i)) && client.reply()!= "") ++answered;
@@ -245,7 +247,11 @@ TEST_CASE("after bad framing the connection ends in order, whatever the client h
 TEST_CASE("one connection too many is told so, and there is room again when another leaves") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.transport.connections_max = 3; });
+    TcpServer server(policy, [](Options& options) {
+      options.transport.connections_max = 3;
+      options.transport.connections_per_peer = 4;
+      options.transport.room_idle_ms = 1'000'000;
+    });
     TcpClient one(server.port()), two(server.port());
     {
       TcpClient three(server.port());
@@ -383,5 +389,57 @@ TEST_CASE("who sends a request byte by byte is ended all the same") {
       drips.send(" ");
       return server.metrics().connections.load() == 0;
     }));
+  }
+}
+
+TEST_CASE("who asks little does not wait for all who ask much") {
+  TcpServer server(Policy::loop, [](Options& options) { options.core.batch_commands_max = 4; });
+  TcpClient first(server.port()), small(server.port());
+  REQUIRE(first.send(account(1)));
+  REQUIRE(first.reply() == account_reply(1));
+  std::string orders = "<transactions id=\"1\">";
+  for (int i = 0; i < 100; ++i) orders += "<order sym=\"S\" amount=\"1\" limit=\"0.01\"/>";
+  orders = framed(orders + "</transactions>");
+  std::vector<std::unique_ptr<TcpClient>> large;
+  for (int i = 0; i < 3; ++i) large.push_back(std::make_unique<TcpClient>(server.port()));
+
+  server.store().hold(true);
+  REQUIRE(first.send(buy(1)));
+  REQUIRE(wait_for([&] { return server.metrics().batches == 2; }));  // applied, and being committed
+  for (const auto& client : large) REQUIRE(client->send(orders));
+  REQUIRE(wait_for([&] { return server.metrics().queue_depth == 3; }));
+  REQUIRE(small.send(buy(1)));
+  REQUIRE(wait_for([&] { return server.metrics().queue_depth == 4; }));
+  server.store().hold(false);
+  CHECK(first.reply().ends_with("id=\"1\"/></results>\n"));
+  CHECK(small.reply().ends_with("id=\"2\"/></results>\n"));  // ids are given in the order of execution
+  for (const auto& client : large) CHECK(client->reply().find("<opened") != std::string::npos);
+}
+
+TEST_CASE("waves for which there is no memory are refused whole, unexecuted, and others are not") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [](Options& options) {
+      options.protocol.frame_bytes_max = 65'536;
+      options.transport.held_bytes_max = 1;  // four frames then
+    });
+    TcpClient one(server.port()), two(server.port()), small(server.port());
+    REQUIRE(one.send(account(1)));
+    REQUIRE(one.reply() == account_reply(1));
+    std::string orders = "<transactions id=\"1\">", opened;
+    for (int i = 0; i < 300; ++i) orders += "<order sym=\"S\" amount=\"1\" limit=\"0.01\"/>";
+    orders = framed(orders + "</transactions>");
+    server.store().hold(true);
+    REQUIRE(one.send(orders));
+    REQUIRE(wait_for([&] { return server.metrics().batches == 2; }));
+    REQUIRE(two.send(orders));
+    CHECK(two.reply() == "<results><error>the server has no memory for so large a request now; nothing of it was executed</error></results>\n");
+    REQUIRE(small.send(query(1, "301")));
+    server.store().hold(false);
+    CHECK(one.reply().find("id=\"300\"/></results>") != std::string::npos);
+    CHECK(small.reply() == "<results><error id=\"301\">no such order of this account</error></results>\n");
+    REQUIRE(two.send(orders));  // there is room again
+    CHECK(two.reply().find("id=\"600\"/></results>") != std::string::npos);
+    CHECK(server.metrics().waves_refused.load() == 1);
   }
 }

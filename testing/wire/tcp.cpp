@@ -58,7 +58,7 @@ long long TcpServer::stop() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
 }
 
-TcpClient::TcpClient(std::uint16_t port, int receive_buffer) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+TcpClient::TcpClient(std::uint16_t port, int receive_buffer, const char* from) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(port)};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int on = 1;
@@ -66,6 +66,11 @@ TcpClient::TcpClient(std::uint16_t port, int receive_buffer) : socket_(::socket(
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (receive_buffer > 0) ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  if (from != nullptr) {
+    sockaddr_in own{.sin_family = AF_INET};
+    ::inet_pton(AF_INET, from, &own.sin_addr);
+    if (::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) throw std::system_error(errno, std::generic_category(), "bind");
+  }
   if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     throw std::system_error(errno, std::generic_category(), "connect");
 }

@@ -59,8 +59,8 @@ class TcpServer {
 // Thread: one at a time. What should come and does not within its patience counts as the end.
 class TcpClient {
  public:
-  // `receive_buffer` 0: the system's.
-  explicit TcpClient(std::uint16_t port, int receive_buffer = 0);
+  // `receive_buffer` 0: the system's. `from`: the client's own address; null: the system's choice.
+  explicit TcpClient(std::uint16_t port, int receive_buffer = 0, const char* from = nullptr);
   ~TcpClient();
   TcpClient(const TcpClient&) = delete;
 

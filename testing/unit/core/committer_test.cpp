@@ -86,3 +86,39 @@ TEST_CASE_METHOD(Fixture, "time never goes back, though the clock does") {
   CHECK(committer.exchange().totals().last_time == Timestamp{1'000'000'000});
   CHECK(recover(store).exchange.totals() == committer.exchange().totals());
 }
+
+TEST_CASE_METHOD(Fixture, "a batch tells a bounded number of executions; the rest of its submissions come in the next, and what is told is given back") {
+  limits.executions_held_max = 3;
+  const AccountId seller{"2"};
+  const SymbolName symbol{"S"};
+  commit({create, CreateAccount{seller, Cash()}, PlaceShares{symbol, seller, Shares::whole(3)}});
+  commit({PlaceOrder{account, symbol, Side::buy, Shares::whole(4), Price::whole(1)}});
+  for (int i = 0; i < 3; ++i) commit({PlaceOrder{seller, symbol, Side::sell, Shares::whole(1), Price::whole(1)}});
+
+  const std::vector<Command> query = {QueryOrder{account, 1}};
+  {
+    Submission waves[3];
+    std::vector<Submission*> all;
+    for (Submission& wave : waves) {
+      wave.commands = query;
+      all.push_back(&wave);
+    }
+    CHECK(committer.commit(all) == 2);
+    CHECK(executions_told(waves[1].outcomes.at(0)) == 3);
+    CHECK(waves[2].outcomes.empty());
+    CHECK(committer.executions_held()->load() == 6);
+    waves[0].forget_outcomes();
+    CHECK(waves[0].outcomes.empty());
+    CHECK(committer.executions_held()->load() == 3);
+    CHECK(committer.commit(std::span(all).subspan(2)) == 1);
+    CHECK(committer.executions_held()->load() == 6);
+  }
+  CHECK(committer.executions_held()->load() == 0);
+}
+
+TEST_CASE("who has taken many outcomes keeps no memory of them") {
+  Submission wave;
+  wave.outcomes.resize(10'000);
+  wave.forget_outcomes();
+  CHECK(wave.outcomes.capacity() == 0);
+}

@@ -1,0 +1,279 @@
+"""Hostile peers, each kind a class; as a program, one kind in a process of its own so that its CPU can be told.
+
+  attacks.py KIND PORT COUNT ADDRESSES [ORDER]
+
+connects COUNT peers from ADDRESSES, as 2-5 for 127.0.0.2 to 127.0.0.5; prints `ready` once they do what they do, goes on
+until its standard input ends, then prints as JSON what became of them."""
+
+import collections
+import json
+import os
+import resource
+import select
+import socket
+import struct
+import sys
+import time
+
+TCP_REPAIR = 19  # linux/tcp.h: a socket closed under repair says nothing to its peer
+
+
+class Peer:
+    def __init__(self, attack, number):
+        self.number = number
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset at the end: leaves no ports behind
+        if attack.receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, attack.receive_buffer)
+        self.socket.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT: ports are shared between addresses
+        self.socket.bind((attack.address(number), 0))
+        self.socket.setblocking(False)
+        self.told = b""
+        self.open = True
+        self.connecting = True
+        self.unsent = attack.first_bytes(number)
+        self.socket.connect_ex(("127.0.0.1", attack.port))
+
+    def send(self, data=b""):
+        """What the kernel takes now; the rest waits."""
+        self.unsent += data
+        try:
+            while self.unsent:
+                self.unsent = self.unsent[self.socket.send(self.unsent):]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.open = False
+
+    def read(self):
+        try:
+            while data := self.socket.recv(65536):
+                self.told = (self.told + data)[:4096]
+            self.open = False
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.open = False
+
+
+class Attack:
+    """Peers that connect, send first_bytes(), read all they get, and are otherwise silent."""
+
+    receive_buffer = 0
+    reads = True
+    connects_again = False  # in place of those that were ended
+    burst = 200  # connecting at once
+
+    def __init__(self, port, count, addresses, order):
+        self.port, self.count, self.addresses, self.order = port, count, addresses, order
+        self.peers, self.fates, self.told, self.connected = {}, collections.Counter(), collections.Counter(), 0
+        self.connecting = 0
+
+    def address(self, number):
+        return f"127.0.0.{self.addresses[number % len(self.addresses)]}"
+
+    def first_bytes(self, number):
+        return b""
+
+    def turn(self):
+        """Every now and then."""
+
+    def begin(self, epoll, number):
+        peer = Peer(self, number)
+        self.peers[peer.socket.fileno()] = peer
+        self.connecting += 1
+        epoll.register(peer.socket, select.EPOLLOUT | select.EPOLLRDHUP | (select.EPOLLIN if self.reads else 0))
+
+    def end(self, epoll, peer):
+        epoll.unregister(peer.socket)
+        del self.peers[peer.socket.fileno()]
+        peer.socket.close()
+        self.fates["told and closed" if peer.told else "closed"] += 1
+        if peer.told:
+            self.told[peer.told.decode(errors="replace")] += 1
+
+    def handle(self, epoll, descriptor, events):
+        peer = self.peers[descriptor]
+        if peer.connecting:
+            peer.connecting = False
+            self.connecting -= 1
+        if events & select.EPOLLIN and self.reads:
+            peer.read()
+        if events & (select.EPOLLHUP | select.EPOLLERR) or (events & select.EPOLLRDHUP and not self.reads):
+            peer.open = False
+        if events & select.EPOLLOUT and peer.open:
+            peer.send()
+            if not peer.unsent:
+                epoll.modify(peer.socket, select.EPOLLRDHUP | (select.EPOLLIN if self.reads else 0))
+                self.connected += 1
+                self.arrived(epoll, peer)
+        if not peer.open and descriptor in self.peers:
+            self.end(epoll, peer)
+            return 1
+        return 0
+
+    def arrived(self, epoll, peer):
+        """All its first bytes are sent, or as many as the server takes."""
+
+    def run(self):
+        epoll, begun, ready, stopping = select.epoll(), 0, False, False
+        epoll.register(sys.stdin, select.EPOLLIN | select.EPOLLHUP)
+        while not stopping:
+            while begun < self.count and self.connecting < self.burst:
+                self.begin(epoll, begun)
+                begun += 1
+            for descriptor, events in epoll.poll(0.05 if begun >= self.count else 0.001):
+                if descriptor == sys.stdin.fileno():
+                    stopping = True
+                elif descriptor in self.peers and self.handle(epoll, descriptor, events) and self.connects_again:
+                    begun -= 1
+            if not ready and begun >= self.count and self.settled():
+                ready = True
+                print("ready", flush=True)
+            self.turn()
+        self.report()
+
+    def settled(self):
+        return all(not peer.unsent or self.sends_in_vain(peer) for peer in self.peers.values())
+
+    def sends_in_vain(self, peer):
+        return False
+
+    def report(self):
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        self.fates["open"] = len(self.peers)
+        for peer in self.peers.values():
+            if peer.told:
+                self.told[peer.told.decode(errors="replace")] += 1
+        print(json.dumps({"fates": self.fates, "told": self.told, "connected": self.connected, "cpu_s": used.ru_utime + used.ru_stime}), flush=True)
+
+
+class Idle(Attack):
+    """Connect and say nothing."""
+
+
+class Blanks(Attack):
+    """Send blank space for ever, which may stand between requests: never a request, never a mistake."""
+
+    period_s = 0.5
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.last = time.monotonic()
+
+    def turn(self):
+        if time.monotonic() - self.last >= self.period_s:
+            self.last = time.monotonic()
+            for peer in self.peers.values():
+                peer.send(b"\n")
+
+
+class SlowSenders(Attack):
+    """A request of which a byte comes now and then."""
+
+    period_s = 2.0
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.began, self.turns = time.monotonic(), 0
+
+    def first_bytes(self, number):
+        return b"1000\n<create>"
+
+    def turn(self):
+        """Each peer once in a period, spread over it."""
+        peers = list(self.peers.values())
+        due = int((time.monotonic() - self.began) / self.period_s * max(len(peers), 1))
+        for i in range(self.turns, min(due, self.turns + len(peers))):
+            peers[i % len(peers)].send(b" ")
+        self.turns = max(due, self.turns)
+
+
+class HalfOpen(Attack):
+    """Gone without a word: the server's system still believes in them."""
+
+    def first_bytes(self, number):
+        return b"100\n<create>" if number % 2 else b"\n"
+
+    def arrived(self, epoll, peer):
+        epoll.unregister(peer.socket)
+        del self.peers[peer.socket.fileno()]
+        try:
+            peer.socket.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+            self.fates["gone"] += 1
+        except PermissionError:  # then it is a silent one
+            self.kept = getattr(self, "kept", []) + [peer.socket]
+            self.fates["silent"] += 1
+            return
+        peer.socket.close()
+
+
+class NeverReading(Attack):
+    """Ask for a long history and take nothing of it. ORDER is one that account 1 placed."""
+
+    receive_buffer = 4096
+    reads = False
+
+    def first_bytes(self, number):
+        body = f'<transactions id="1"><query id="{self.order}"/></transactions>'.encode()
+        return b"%d\n%s" % (len(body), body)
+
+
+class HalfFrames(Attack):
+    """Send the most of a request of a mebibyte, and not its end."""
+
+    def first_bytes(self, number):
+        return b"1048576\n<create>" + b" " * 1_000_000
+
+    def sends_in_vain(self, peer):
+        return not peer.open
+
+
+class Storm(Attack):
+    """Connect, again and again, more than there is room for."""
+
+    connects_again = True
+
+    def first_bytes(self, number):
+        return b"\n"
+
+
+class Garbage(Attack):
+    """Bad framing, and go on sending."""
+
+    connects_again = True
+    burst = 50
+
+    def first_bytes(self, number):
+        return b"garbage " * 4096
+
+
+class SlowHttp(Attack):
+    """HTTP requests that never end (PORT is that of HTTP)."""
+
+    def first_bytes(self, number):
+        return b"GET /api/symbols HTTP/1.1\r\nHost: exchange\r\nX-Slow: "
+
+    turn = SlowSenders.turn
+    period_s = 2.0
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.began, self.turns = time.monotonic(), 0
+
+
+KINDS = {"idle": Idle, "blanks": Blanks, "slow-senders": SlowSenders, "half-open": HalfOpen, "never-reading": NeverReading,
+         "half-frames": HalfFrames, "storm": Storm, "garbage": Garbage, "slow-http": SlowHttp}
+
+
+def main():
+    kind, port, count, addresses, *order = sys.argv[1:]
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    os.set_blocking(sys.stdin.fileno(), False)
+    first, _, last = addresses.partition("-")
+    KINDS[kind](int(port), int(count), range(int(first), int(last or first) + 1), order[0] if order else "1").run()
+
+
+if __name__ == "__main__":
+    main()

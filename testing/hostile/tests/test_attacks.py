@@ -1,0 +1,113 @@
+"""Each attack of attacks.py in small numbers, under each policy, while good clients work. Good clients see no error and every reply right,
+hostile ones get what is documented or are ended, memory stays bounded, and newcomers are answered. No timing decides."""
+
+import contextlib
+import resource
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from harness import (PATIENCE_S, Attack, ExchangeServer, GoodClients, ended, make_long_order, memory_mib, metrics, raise_descriptor_limit,  # noqa: E402
+                     seconds_until_answered)
+
+MISSING = "<results><error>bad framing: the stream ended inside a request</error></results>\n"
+NO_DIGITS = "<results><error>bad framing: a request begins with its length in digits</error></results>\n"
+FULL = "<results><error>the server takes no more connections now</error></results>\n"
+TOO_MANY_OF_PEER = "<results><error>too many connections from your address</error></results>\n"
+CONNECTIONS_MAX, HELD_MIB, RSS_MIB_MAX = 400, 8, 250
+LIMITS = ("--connections-max", CONNECTIONS_MAX, "--idle-timeout-s", 5, "--stall-timeout-s", 3, "--held-bytes-max", HELD_MIB << 20)
+
+
+class Attacks:
+    @classmethod
+    def setUpClass(cls):
+        raise_descriptor_limit()
+        cls.server = cls.enterClassContext(ExchangeServer("--policy", cls.policy, *LIMITS))
+        cls.order = make_long_order(cls.server, 60_000)  # some 4 MB to tell
+
+    def setUp(self):
+        self.before = ended(self.server)
+
+    def good_clients(self):
+        well, _, words = GoodClients(self.server, "-n", 3000, clients=20).run()
+        self.assertTrue(well, words)
+
+    def connections(self):
+        return metrics(self.server)[f'exchange_connections{{policy="{self.policy}"}}']
+
+    def ended(self, reason):
+        return ended(self.server)[reason] - self.before[reason]
+
+    def tearDown(self):
+        """The server lives, is small, has forgotten those who are gone, and takes newcomers."""
+        seconds_until_answered(self.server.port)
+        self.server.wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
+        if not is_sanitized(self.server):
+            self.assertLess(memory_mib(self.server.pid, "VmHWM"), RSS_MIB_MAX)
+
+    def test_silent_and_slow_ones_are_ended(self):
+        counts = {"idle": 60, "blanks": 30, "slow-senders": 60, "half-open": 40}
+        with contextlib.ExitStack() as attacks:
+            kinds = {kind: attacks.enter_context(Attack(kind, self.server.port, count, f"{10 + i}"))
+                     for i, (kind, count) in enumerate(counts.items())}
+            http = attacks.enter_context(Attack("slow-http", self.server.http_port, 450, "20"))
+            self.good_clients()
+            self.server.wait_until(lambda: self.ended("idle") >= 110 and self.ended("stalled") >= 80, "idle and slow ones to be ended", PATIENCE_S)
+        self.assertEqual((self.ended("idle"), self.ended("stalled"), self.ended("memory"), self.ended("room")), (60 + 30 + 20, 60 + 20, 0, 0))
+        for kind in ("idle", "blanks"):
+            self.assertEqual(kinds[kind].result["fates"], {"closed": counts[kind], "open": 0}, kind)
+        self.assertEqual(kinds["slow-senders"].result["told"], {MISSING: 60})
+        self.assertEqual(http.result["fates"]["closed"], 450 - 384, "one address has three quarters of the HTTP connections at most")
+
+    def test_those_who_make_the_server_hold_much_are_ended(self):
+        with Attack("half-frames", self.server.port, 30, "30") as half, Attack("never-reading", self.server.port, 30, "31", self.order) as deaf:
+            self.good_clients()
+            self.server.wait_until(lambda: self.ended("memory") + self.ended("stalled") >= 60, "all of them to be ended", PATIENCE_S)
+            self.server.wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
+        self.assertGreaterEqual(self.ended("memory"), 30)
+        self.assertLessEqual(set(half.result["told"]), {MISSING})
+        self.assertEqual(deaf.result["fates"], {"closed": 30, "open": 0})
+
+    def test_a_storm_past_the_limit_is_told_so_and_leaves_room(self):
+        with Attack("storm", self.server.port, 2 * CONNECTIONS_MAX, "40-41") as storm, Attack("garbage", self.server.port, 20, "42") as garbage:
+            self.good_clients()
+            self.server.wait_until(lambda: self.ended("refused") > 0, "refusals", PATIENCE_S)
+        self.assertLessEqual(set(storm.result["told"]), {FULL, TOO_MANY_OF_PEER})
+        self.assertLessEqual(set(garbage.result["told"]), {NO_DIGITS, FULL})
+        self.assertGreater(self.ended("room"), 0, "good clients had room made for them")
+
+    def test_a_shortage_of_descriptors_passes(self):
+        limits = resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)
+        used = len(list(Path(f"/proc/{self.server.pid}/fd").iterdir()))
+        resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE, (used + 150, limits[1]))
+        try:
+            with Attack("storm", self.server.port, 300, "50") as storm:
+                seconds_until_answered(self.server.port)
+                self.good_clients()
+                failures = "exchange_accept_failures_total"
+        finally:
+            resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE, limits)
+        self.assertGreater(metrics(self.server)[failures], 0)
+        self.assertGreater(self.ended("room"), 0)
+        self.assertGreater(storm.result["connected"], 100)
+
+
+def is_sanitized(server):
+    return "libasan" in (maps := Path(f"/proc/{server.pid}/maps").read_text()) or "libtsan" in maps
+
+
+class UnderThread(Attacks, unittest.TestCase):
+    policy = "thread"
+
+
+class UnderPool(Attacks, unittest.TestCase):
+    policy = "pool"
+
+
+class UnderLoop(Attacks, unittest.TestCase):
+    policy = "loop"
+
+
+if __name__ == "__main__":
+    unittest.main()
