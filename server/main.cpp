@@ -14,6 +14,7 @@
 #include <random>
 #include <thread>
 
+#include "auth/gate.hpp"
 #include "core/core.hpp"
 #include "dashboard/http_server.hpp"
 #include "market/market_feed.hpp"
@@ -123,20 +124,29 @@ int run(Options options) {
   if (with_http)
     view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, store->newest_executions(options.http.trades_loaded_max));
   recovered.tables = {};
+  const auto recovered_keys = std::exchange(recovered.keys, {});
   MarketFeed feed(options.http.unread_rows_max);
   const auto on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
   auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die,
                                      with_http ? OnProjected(on_projected) : OnProjected());
+  KeyRing keys;
+  std::unique_ptr<Gate> gate;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Transport> transport;
   const AtEnd stop([&] {
+    if (gate) gate->stop();
     if (http) http->stop();
     if (transport) transport->stop();
-    core.reset();  // both outlive it: it may be inside of one of their sinks
+    core.reset();  // all outlive it: it may be inside of one of their sinks
     spdlog::info("stopped");
   });
-  if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics);
-  transport = make_transport(options, *core, metrics);
+  if (options.auth.required) {
+    for (const auto& [account, key] : recovered_keys) keys.add(account, key);
+    gate = std::make_unique<Gate>(options.auth, keys, *core, metrics);
+  }
+  Service& service = gate ? static_cast<Service&>(*gate) : *core;
+  if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics, gate.get());
+  transport = make_transport(options, service, metrics);
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), server_info(options).threads.c_str(),
               store->describe().c_str(), http_port.c_str());

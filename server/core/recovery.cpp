@@ -18,7 +18,8 @@ Exchange load_exchange(const Rows& rows, std::uint64_t hash_seed) {
   }
 }
 
-void replay(Exchange& exchange, const JournalRow& row) {
+void replay(Recovered& recovered, const JournalRow& row) {
+  Exchange& exchange = recovered.exchange;
   const std::string where = "journal batch " + std::to_string(row.batch);
   const JournalRecord record = [&] {
     try {
@@ -27,9 +28,12 @@ void replay(Exchange& exchange, const JournalRow& row) {
       throw StoreCorrupt(where + ": " + error.what());
     }
   }();
-  for (const Command& command : record.commands)
+  for (const Command& command : record.commands) {
     if (!changed_state(exchange.apply(command, record.time)))
       throw StoreCorrupt(where + ": a command that was accepted is refused in replay");
+    if (const auto* created = std::get_if<CreateAccount>(&command); created != nullptr && created->key.has_key())
+      recovered.keys.emplace_back(created->account, created->key);
+  }
   const Totals& totals = exchange.totals();
   if (totals.orders != record.orders || totals.executions != record.executions || totals.digest != record.digest)
     throw StoreCorrupt(where + ": the replay differs from what was promised to clients");
@@ -39,12 +43,13 @@ void replay(Exchange& exchange, const JournalRow& row) {
 
 Recovered recover(Store& store, std::uint64_t hash_seed) {
   TablesImage image = store.load();
-  Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}};
+  Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}, {}};
+  for (const AccountKeyRow& row : image.rows.account_keys) recovered.keys.emplace_back(image.rows.accounts[row.account].id, row.key);
   store.read_journal(image.projected_batch, [&](const JournalRow& row) {
     if (row.batch != recovered.last_batch + 1)
       throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) + " to " +
                          std::to_string(row.batch) + ": rows are missing");
-    replay(recovered.exchange, row);
+    replay(recovered, row);
     recovered.last_batch = row.batch;
     ++recovered.batches_replayed;
   });

@@ -9,6 +9,7 @@
 
 namespace exchange {
 
+struct Credentials;
 struct Submission;
 
 // Called once per batch with all its completed submissions of this sink, from the core's threads.
@@ -28,6 +29,7 @@ struct Submission {
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
   StageStamps stamps;
+  Credentials* credentials = nullptr;  // where accounts have keys: what the gate checks before the core sees the commands
 };
 
 // Executions that the outcome tells; bounds how long a reply may get (CoreLimits::reply_executions_max).

@@ -17,6 +17,7 @@
 #include <optional>
 #include <thread>
 
+#include "auth/peer.hpp"
 #include "dashboard/http_routes.hpp"
 #include "dashboard/market_channel.hpp"
 
@@ -46,14 +47,15 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
 
 class HttpServer::State {
  public:
-  State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics)
+  State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate)
       : limits_(options.http),
         metrics_(metrics),
         view_(std::move(view)),
         feed_(feed),
-        door_(context_, core),
+        door_(context_, core, gate),
         routes_(options, std::move(info), view_, door_, metrics, context_),
         channel_(view_, options.http, metrics) {
+    ENSURE(!options.auth.required || gate != nullptr);
     listen(options.bind, std::uint16_t(options.http_port));
     feed_.follow([this] { asio::post(context_, [this] { fold(); }); });
     asio::co_spawn(context_, accept(), asio::detached);
@@ -129,6 +131,7 @@ class HttpServer::State {
   }
 
   asio::awaitable<void> serve(tcp::socket socket) {
+    const Peer peer = peer_of(socket);
     constexpr std::size_t read_bytes_max = 65'536;  // at once; what a body holds beyond it goes on into the request
     beast::tcp_stream stream(std::move(socket));
     beast::flat_buffer buffer(read_bytes_max);
@@ -149,7 +152,7 @@ class HttpServer::State {
       keep_alive = !response && parser.keep_alive();
       if (!response) {
         stream.expires_never();  // the core may have to wait for its store
-        response = co_await answer(parser.release());
+        response = co_await answer(parser.release(), peer);
         stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       }
       response->keep_alive(keep_alive);
@@ -203,7 +206,7 @@ class HttpServer::State {
     co_await http::async_write(stream, go_on, use_tuple);
   }
 
-  asio::awaitable<HttpResponse> answer(HttpRequest request) {
+  asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer) {
     if (HttpRoutes::is_websocket(request)) {
       HttpResponse response = HttpRoutes::error(request, http::status::upgrade_required, "this path speaks WebSocket");
       response.set(http::field::upgrade, "websocket");
@@ -213,7 +216,7 @@ class HttpServer::State {
     fold();
     if (view_lost_ && HttpRoutes::is_market_data(request))
       co_return HttpRoutes::error(request, http::status::service_unavailable, "market data ended for want of memory; restart the server");
-    co_return co_await routes_.answer(std::move(request));
+    co_return co_await routes_.answer(std::move(request), peer);
   }
 
   const HttpLimits& limits_;
@@ -231,8 +234,8 @@ class HttpServer::State {
   std::thread thread_;
 };
 
-HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics)
-    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics)) {}
+HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate)
+    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics, gate)) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
 void HttpServer::stop() { state_->stop(); }

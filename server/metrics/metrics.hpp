@@ -12,7 +12,7 @@ namespace exchange {
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
-  static constexpr std::size_t command_kinds = 6, command_results = 11;
+  static constexpr std::size_t command_kinds = 6, command_results = 12;
   // By index in Command, and 0 for what was done or told, 1 + Reason for a refusal.
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
   Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
@@ -28,6 +28,11 @@ struct Metrics {
   Counter connections{0};  // gauge
   Counter connections_accepted{0}, connections_refused{0}, accept_failures{0}, requests{0}, bad_frames{0};
   Counter mistakes{0};  // documents and elements refused before the engine
+  // keys
+  Counter logins_accepted{0}, logins_refused{0};
+  Counter key_hashes{0}, key_hash_us{0};
+  Counter key_queue_depth{0};  // gauge: waves whose keys wait to be hashed
+  Counter tls_failures{0};     // handshakes
   // dashboard
   Counter http_requests{0}, websockets_dropped{0};
   Counter websockets{0};  // gauge

@@ -9,6 +9,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "auth/peer.hpp"
+
 namespace exchange {
 namespace {
 
@@ -45,6 +47,8 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
   Session& session = connection.session;
   bool watched = false;  // has a deadline
   StageStamps& stamps = connection.stamps;
+  connection.credentials = session.credentials();
+  if (connection.credentials != nullptr) connection.credentials->peer = peer_of(connection.socket);
   while (!session.finished()) {
     stamps.begin();
     if (session.take_wave()) {

@@ -10,6 +10,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "auth/peer.hpp"
 #include "protocol/session.hpp"
 #include "transport/listener.hpp"
 
@@ -116,6 +117,8 @@ class ThreadPolicy final : public Transport {
     Session session(options_.protocol);
     BlockingSubmission submission;
     submission.sink = &sink_;
+    submission.credentials = session.credentials();
+    if (submission.credentials != nullptr) submission.credentials->peer = peer_of(socket);
     boost::system::error_code error;
     bool watched = false;  // has a deadline
     StageStamps& stamps = submission.stamps;

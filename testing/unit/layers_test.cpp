@@ -29,10 +29,11 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"server/protocol", {"server/engine", "server/protocol", "server/options"}},
     {"server/store", {"server/engine", "server/metrics", "server/store"}},
     {"server/core", {"server/engine", "server/store", "server/metrics", "server/core", "server/options"}},
-    {"server/transport", {"server/protocol", "server/core", "server/engine", "server/metrics", "server/transport", "server/options"}},
+    {"server/auth", {"server/protocol", "server/core", "server/engine", "server/metrics", "server/auth", "server/options"}},
+    {"server/transport", {"server/auth", "server/protocol", "server/core", "server/engine", "server/metrics", "server/transport", "server/options"}},
     {"server/market", {"server/engine", "server/metrics", "server/market"}},
     {"server/dashboard",
-     {"server/market", "server/protocol", "server/core", "server/store", "server/engine", "server/metrics", "server/dashboard", "server/options"}},
+     {"server/auth", "server/market", "server/protocol", "server/core", "server/store", "server/engine", "server/metrics", "server/dashboard", "server/options"}},
     {"client", {"client", "server/protocol", "server/engine", "server/metrics", "server/options"}},
     {"testing", {"server/*", "client", "testing"}},
 };
