@@ -131,7 +131,7 @@ class Keys(unittest.TestCase):
                     times.append(time.monotonic() - start)
                 waiting = metric(server.http_port, "exchange_key_queue_depth")
                 mean_s = metric(server.http_port, "exchange_key_hash_microseconds_total") / metric(server.http_port, "exchange_key_hashes_total") / 1e6
-                for client in crowd[:20]:
+                for client in crowd[:3]:
                     self.assertEqual(client.reply(), UNKNOWN)
             finally:
                 for client in crowd:
