@@ -132,6 +132,7 @@ void TcpClient::end_of_tcp() { ::shutdown(socket_, SHUT_WR); }
 bool TcpClient::receive() {
   char bytes[16'384];
   ssize_t count;
+  errno = 0;
   do count = tls_ ? SSL_read(tls_->ssl.get(), bytes, int(sizeof bytes)) : ::recv(socket_, bytes, sizeof bytes, 0);
   while (!tls_ && count < 0 && errno == EINTR);
   if (tls_ && count <= 0) {

@@ -40,8 +40,8 @@ TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
     CHECK(wave[0].use == Credential::Use::create);
     CHECK(wave[0].key == std::string(bytes, 'k'));
   }
-  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;")).first == "key must have 8 to 128 bytes");  // 7: references count as what they stand for
-  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;!")).second[0].key == "a&b<cA\"'!");
+  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");  // 7: references count as what they stand for
+  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;")).second[0].key == "a&b<cA\"'");
 }
 
 TEST_CASE("transactions stand on one credential for all their commands, and mistakes need none") {
