@@ -21,6 +21,10 @@ CREATE TABLE IF NOT EXISTS accounts (
   id text NOT NULL UNIQUE,
   balance_e16 numeric(39) NOT NULL     -- free; what open buys set aside is not in it
 );
+CREATE TABLE IF NOT EXISTS account_keys (
+  account bigint PRIMARY KEY,
+  key_hash text NOT NULL               -- scrypt:log2 N:r:p:salt:hash; of accounts that were created with a key
+);
 CREATE TABLE IF NOT EXISTS symbols (
   number bigint PRIMARY KEY,
   name text NOT NULL UNIQUE,

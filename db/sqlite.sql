@@ -8,6 +8,10 @@ CREATE TABLE IF NOT EXISTS accounts (
   id TEXT NOT NULL UNIQUE,
   balance_e16 TEXT NOT NULL            -- free; what open buys set aside is not in it
 );
+CREATE TABLE IF NOT EXISTS account_keys (
+  account INTEGER PRIMARY KEY REFERENCES accounts,
+  key_hash TEXT NOT NULL               -- scrypt:log2 N:r:p:salt:hash; of accounts that were created with a key
+);
 CREATE TABLE IF NOT EXISTS symbols (
   number INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,

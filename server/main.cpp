@@ -15,6 +15,7 @@
 #include <random>
 #include <thread>
 
+#include "auth/gate.hpp"
 #include "core/core.hpp"
 #include "dashboard/http_server.hpp"
 #include "faults/fail_point.hpp"
@@ -36,11 +37,12 @@ constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
   ::_exit(1);
 }
 
-sigset_t stop_signals() {
+sigset_t stop_signals(bool reloads) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  if (reloads) sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -99,6 +101,14 @@ class AtEnd {
   const std::function<void()> function_;
 };
 
+// A certificate that was renewed; with what cannot be used the server goes on as it was.
+void reload(Certificate& certificate) try {
+  certificate.reload();
+  spdlog::info("the certificate was read again");
+} catch (const std::exception& error) {
+  spdlog::error("the certificate was not read again: {}", error.what());
+}
+
 ServerInfo server_info(const Options& options) {
   return {.policy = policy_name(options.policy),
           .threads = options.policy == Policy::thread ? "per-client" : std::to_string(options.threads),
@@ -111,12 +121,14 @@ int run(Options options) {
   // 1. The process: logs to stderr, signals for this thread only.
   spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
   spdlog::set_level(spdlog::level::from_str(options.log_level));
-  const sigset_t signals = stop_signals();
+  const sigset_t signals = stop_signals(options.tls.enabled());
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit(options);
   arm_fail_points_of_environment();
   if (options.threads == 0) options.threads = usable_cpus();
+
+  const auto certificate = options.tls.enabled() ? std::make_unique<Certificate>(options.tls) : nullptr;
 
   // 2. The store, and from it the exchange as it was promised to clients.
   Metrics metrics;
@@ -133,20 +145,29 @@ int run(Options options) {
   if (with_http)
     view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, store->newest_executions(options.http.trades_loaded_max));
   recovered.tables = {};
+  const auto recovered_keys = std::exchange(recovered.keys, {});
   MarketFeed feed(options.http.unread_rows_max);
   const auto on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
   auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die,
                                      with_http ? OnProjected(on_projected) : OnProjected());
+  KeyRing keys;
+  std::unique_ptr<Gate> gate;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Transport> transport;
   const AtEnd stop([&] {
+    if (gate) gate->stop();
     if (http) http->stop();
     if (transport) transport->stop();
-    core.reset();  // both outlive it: it may be inside of one of their sinks
+    core.reset();  // all outlive it: it may be inside of one of their sinks
     spdlog::info("stopped");
   });
-  if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics);
-  transport = make_transport(options, *core, metrics);
+  if (options.auth.required) {
+    for (const auto& [account, key] : recovered_keys) keys.add(account, key);
+    gate = std::make_unique<Gate>(options.auth, keys, *core, metrics);
+  }
+  Service& service = gate ? static_cast<Service&>(*gate) : *core;
+  if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics, gate.get(), certificate.get());
+  transport = make_transport(options, service, metrics, certificate.get());
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
   fail_point("start.before_ready");
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), server_info(options).threads.c_str(),
@@ -155,7 +176,7 @@ int run(Options options) {
 
   // 4. Until told to stop: then answer what was accepted, project what is journaled.
   int signal = 0;
-  sigwait(&signals, &signal);
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(*certificate);
   spdlog::info("stopping on signal {}", signal);
   std::thread([] {
     std::this_thread::sleep_for(stop_time_max);

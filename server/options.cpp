@@ -47,6 +47,12 @@ Options parse_options(int argc, char** argv) {
   app.add_flag("--close-after-reply", options.protocol.close_after_reply,
                "close a connection once all its requests are answered, for clients that read to the end of the stream")
       ->envname("EXCHANGE_CLOSE_AFTER_REPLY");
+  app.add_flag("--auth", options.auth.required, "accounts have keys: given at creation, asked for with transactions (docs/security.md)")
+      ->envname("EXCHANGE_AUTH");
+  auto* const certificate = add("--tls-cert", options.tls.certificate, "certificate chain in PEM: both ports speak TLS", "EXCHANGE_TLS_CERT");
+  auto* const key = add("--tls-key", options.tls.key, "its private key in PEM", "EXCHANGE_TLS_KEY");
+  certificate->needs(key);
+  key->needs(certificate);
   add("--frame-bytes-max", options.protocol.frame_bytes_max, "bytes of XML in one request at most", "EXCHANGE_FRAME_BYTES_MAX")
       ->check(CLI::Range(64, 1 << 30));
   add("--connections-max", options.transport.connections_max, "open connections at most (and below the descriptor limit)",
@@ -86,6 +92,7 @@ Options parse_options(int argc, char** argv) {
   options.http_port = http_port == "off" ? Options::http_off : std::uint32_t(std::stoul(http_port));
   options.transport.idle_ms = idle_timeout_s * 1'000;
   options.transport.stall_ms = stall_timeout_s * 1'000;
+  options.protocol.keys = options.auth.required;
   options.protocol.length_before_reply = framing == "length";
   return options;
 }

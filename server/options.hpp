@@ -17,6 +17,7 @@ struct ProtocolLimits {
   std::size_t xml_attribute_bytes_max = 256;  // of a value; replies repeat them, so this bounds how replies grow
   std::size_t read_buffer_bytes_min = 4096;  // per connection at rest: 10,000 idle ones cost 40 MB
   std::size_t read_buffer_bytes_max = 65'536;  // grown to by a busy pipeline; a frame may need more
+  bool keys = false;                         // --auth: accounts have keys
   bool length_before_reply = false;          // --reply-framing length
   bool close_after_reply = false;            // --close-after-reply
 };
@@ -60,6 +61,19 @@ struct HttpLimits {
 
 enum class Policy { thread, pool, loop };
 
+struct AuthLimits {
+  bool required = false;                     // --auth
+  unsigned threads = 1;                      // that hash keys, at low priority: each takes a CPU when it can and scrypt_log2_n's memory
+  int nice = 5;                              // of these threads: a third of the share that others get of a busy CPU
+  std::size_t session_logins_max = 16;       // accounts that one connection stays logged in to; the oldest goes first
+  std::uint8_t scrypt_log2_n = 14;           // with r = 8 16 MiB and some 50 ms a hash; stored with each, so it may be raised
+};
+
+struct TlsFiles {
+  std::string certificate, key;              // PEM; both or neither
+  bool enabled() const { return !certificate.empty(); }
+};
+
 struct TransportLimits {
   std::size_t connections_max = 16'384;      // open connections; for one more the one idle longest is ended, or it is told so and closed
   std::size_t connections_per_peer = 0;      // of one address (IPv6: of one /64); 0: three quarters of connections_max
@@ -88,6 +102,8 @@ struct Options {
   CoreLimits core;
   TransportLimits transport;
   HttpLimits http;
+  AuthLimits auth;
+  TlsFiles tls;
 };
 
 const char* policy_name(Policy policy);

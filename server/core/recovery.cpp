@@ -36,11 +36,15 @@ bool leads_to(const JournalRecord& record, const Totals& totals) {
   return totals.orders == record.orders && totals.executions == record.executions && totals.digest == record.digest;
 }
 
-void replay(Exchange& exchange, const JournalRow& row) {
+void replay(Recovered& recovered, const JournalRow& row) {
+  Exchange& exchange = recovered.exchange;
   const JournalRecord record = decode(row);
-  for (const Command& command : record.commands)
+  for (const Command& command : record.commands) {
     if (!changed_state(exchange.apply(command, record.time)))
       throw StoreCorrupt(where(row) + ": a command that was accepted is refused in replay" + rebuild);
+    if (const auto* created = std::get_if<CreateAccount>(&command); created != nullptr && created->key.has_key())
+      recovered.keys.emplace_back(created->account, created->key);
+  }
   if (!leads_to(record, exchange.totals())) throw StoreCorrupt(where(row) + ": the replay differs from what was promised to clients" + rebuild);
 }
 
@@ -48,7 +52,8 @@ void replay(Exchange& exchange, const JournalRow& row) {
 
 Recovered recover(Store& store, std::uint64_t hash_seed) {
   TablesImage image = store.load();
-  Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}};
+  Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}, {}};
+  for (const AccountKeyRow& row : image.rows.account_keys) recovered.keys.emplace_back(image.rows.accounts[row.account].id, row.key);
   fail_point("recovery.loaded");
   // From the tables' own batch on: its record says what they must have come to.
   const BatchNumber projected = image.projected_batch;
@@ -62,7 +67,7 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
     if (row.batch != recovered.last_batch + 1)
       throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) + " to " + std::to_string(row.batch) +
                          ": rows are missing" + restore);
-    replay(recovered.exchange, row);
+    replay(recovered, row);
     recovered.last_batch = row.batch;
     ++recovered.batches_replayed;
     fail_point("recovery.amid_replay");

@@ -11,6 +11,7 @@ struct Recovered {
   BatchNumber last_batch = 0;           // newest in the journal
   std::uint64_t batches_replayed = 0;   // those not in the tables yet
   Rows tables;                          // as they were loaded, before the replay
+  std::vector<std::pair<AccountId, KeyHash>> keys;  // of all accounts that have one
 };
 
 // Loads the tables of an opened store and replays the journal after them. Throws StoreCorrupt where the

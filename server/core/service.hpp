@@ -13,6 +13,7 @@
 
 namespace exchange {
 
+struct Credentials;
 struct Submission;
 
 // Called once per batch with all its completed submissions of this sink, from the core's threads.
@@ -56,6 +57,7 @@ struct Submission {
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
   StageStamps stamps;
+  Credentials* credentials = nullptr;  // where accounts have keys: what the gate checks before the core sees the commands
   ExecutionsHeld executions_held;  // by the outcomes
 
   // Once the reply is written: a silent connection keeps no outcomes, and no memory of many.

@@ -24,16 +24,32 @@ asio::awaitable<std::string_view> CoreDoor::execute(Ticket& ticket, std::size_t 
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.shut) return "the server is stopping";
     if (state.executing >= executing_max) return "too many requests are under way";
-    ++state.executing;
-    Submission* const submission = &ticket;
-    core_.submit({&submission, 1});
+    ++state.executing;  // and so the door stays open until it is executed
     return "";
   });
-  if (refusal.empty()) co_await ticket.executed.wait_until(Event::Clock::time_point::max());
+  if (!refusal.empty()) co_return refusal;
+  Submission* const submission = &ticket;
+  service_.submit({&submission, 1});
+  co_await ticket.executed.wait_until(Event::Clock::time_point::max());
   co_return refusal;
 }
 
-// Core threads.
+asio::awaitable<std::optional<bool>> CoreDoor::may_see(const AccountId& account, std::string key, Peer peer) {
+  if (gate_ == nullptr) co_return true;
+  Event checked(context_);
+  std::optional<bool> right;
+  // The gate calls back before it ends, and this waits for it.
+  gate_->check(account, std::move(key), peer, [&](std::optional<bool> result) {
+    asio::post(context_, [&right, &checked, result] {
+      right = result;
+      checked.set();
+    });
+  });
+  co_await checked.wait_until(Event::Clock::time_point::max());
+  co_return right;
+}
+
+// Core threads, or the gate's.
 void CoreDoor::completed(std::span<Submission* const> submissions) {
   for (Submission* submission : submissions)
     asio::post(context_, [ticket = static_cast<Ticket*>(submission)] { ticket->executed.set(); });

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 
+#include "auth/gate.hpp"
 #include "core/core.hpp"
 #include "metrics/guarded.hpp"
 
@@ -35,11 +36,16 @@ struct Ticket : Submission {
 class CoreDoor final : public CompletionSink {
  public:
   // Coroutines run on `context`, on one thread. Both must outlive it.
-  CoreDoor(boost::asio::io_context& context, Core& core) : context_(context), core_(core) {}
+  // `gate`: null where accounts have no keys.
+  CoreDoor(boost::asio::io_context& context, Core& core, Gate* gate)
+      : context_(context), core_(core), gate_(gate), service_(gate == nullptr ? static_cast<Service&>(core) : *gate) {}
 
   // Fills in the outcomes once they are committed. Else says in a sentence why nothing was executed: the door is shut, or
   // `executing_max` are under way.
   boost::asio::awaitable<std::string_view> execute(Ticket& ticket, std::size_t executing_max);
+
+  // Whether who asks may see what is this account's: always where accounts have no keys. Nothing where the server stops.
+  boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key, Peer peer);
 
   struct Read {
     std::string_view problem;  // a sentence; empty where the tables were read
@@ -60,6 +66,8 @@ class CoreDoor final : public CompletionSink {
 
   boost::asio::io_context& context_;
   Core& core_;
+  Gate* const gate_;
+  Service& service_;
   Guarded<State> state_;
 };
 

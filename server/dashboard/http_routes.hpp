@@ -26,8 +26,8 @@ class HttpRoutes {
   // What is wrong with a request before its body is read; nothing where all is well.
   std::optional<HttpResponse> refuse(const HttpHeader& header) const;
   std::size_t body_bytes_max(const HttpHeader& header) const;
-  // Of a request that refuse() let pass; not for the WebSocket.
-  boost::asio::awaitable<HttpResponse> answer(HttpRequest request);
+  // Of a request that refuse() let pass, from `peer`; not for the WebSocket.
+  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer);
 
   static bool is_websocket(const HttpHeader& header);
   static bool is_market_data(const HttpHeader& header);
@@ -36,9 +36,11 @@ class HttpRoutes {
 
  private:
   HttpResponse market_data(const HttpHeader& header) const;
-  boost::asio::awaitable<HttpResponse> order(const HttpHeader& header);
+  boost::asio::awaitable<HttpResponse> account(const HttpHeader& header, Peer peer);
+  boost::asio::awaitable<HttpResponse> order(const HttpHeader& header, Peer peer);
   boost::asio::awaitable<HttpResponse> readiness(const HttpHeader& header);
-  boost::asio::awaitable<HttpResponse> execute(HttpRequest request);
+  boost::asio::awaitable<HttpResponse> execute(HttpRequest request, Peer peer);
+  boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header, const AccountId& account, Peer peer);
 
   const Options& options_;
   const ServerInfo info_;

@@ -8,11 +8,13 @@
 #include <memory>
 #include <string>
 
+#include "auth/gate.hpp"
 #include "core/core.hpp"
 #include "dashboard/prometheus.hpp"
 #include "market/market_feed.hpp"
 #include "market/market_view.hpp"
 #include "options.hpp"
+#include "tls/certificate.hpp"
 
 namespace exchange {
 
@@ -20,7 +22,9 @@ class HttpServer {
  public:
   // Listens and serves at once. `feed` brings what is projected after `view`. All but `view` must outlive it, but the core, which may end
   // after stop(). Throws std::system_error where the address cannot be had.
-  HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics);
+  // `gate`: where accounts have keys, what stands before the core. `certificate`: HTTPS.
+  HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate = nullptr,
+             Certificate* certificate = nullptr);
   ~HttpServer();
   std::uint16_t port() const;
   // Sends nothing more to the core, once what it was sent is executed; health and metrics are still answered.

@@ -23,7 +23,8 @@ constexpr const char* result_names[] = {"ok",
                                         "insufficient_shares",
                                         "cash_total_overflow",
                                         "shares_total_overflow",
-                                        "reply_too_long"};
+                                        "reply_too_long",
+                                        "key_unchecked"};
 static_assert(std::size(kind_names) == Metrics::command_kinds && std::size(result_names) == Metrics::command_results);
 
 std::string number(double value) {
@@ -159,6 +160,14 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
   counter("waves_refused_total", "Pipelines of large requests refused unexecuted for want of memory.", metrics.waves_refused);
   counter("accept_failures_total", "Failures to accept, such as no descriptors.", metrics.accept_failures);
   counter("bad_frames_total", "Connections closed for bad framing.", metrics.bad_frames);
+
+  counter("tls_failures_total", "TLS handshakes that failed.", metrics.tls_failures);
+  text.family("exchange_logins_total", "counter", "Keys checked for a login, by result.");
+  text.sample("exchange_logins_total", "result=\"accepted\"", double(metrics.logins_accepted));
+  text.sample("exchange_logins_total", "result=\"refused\"", double(metrics.logins_refused));
+  counter("key_hashes_total", "Hashes computed of keys.", metrics.key_hashes);
+  counter("key_hash_microseconds_total", "Time spent hashing keys.", metrics.key_hash_us);
+  gauge("key_queue_depth", "Waves of requests whose keys wait to be hashed.", metrics.key_queue_depth);
 
   gauge("journal_batch", "Newest committed batch.", metrics.batch);
   gauge("projected_batch", "Batch up to which the tables are true.", metrics.projected_batch);

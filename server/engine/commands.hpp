@@ -7,11 +7,14 @@
 
 #include "engine/decimal.hpp"
 #include "engine/ids.hpp"
+#include "engine/key_hash.hpp"
 
 namespace exchange {
 
 struct CreateAccount {
+  CreateAccount(const AccountId& account_, Cash balance_, const KeyHash& key_ = {}) : account(account_), key(key_), balance(balance_) {}
   AccountId account;
+  KeyHash key;   // optional; here, where it fills a gap
   Cash balance;  // not negative
   bool operator==(const CreateAccount&) const = default;
 };
@@ -45,6 +48,7 @@ struct QueryOrder {
   bool operator==(const QueryOrder&) const = default;
 };
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder, QueryOrder>;
+static_assert(sizeof(Command) == 144);  // orders are what goes through in numbers; nothing else may make them larger
 
 enum class Reason : std::uint8_t {
   account_exists,
@@ -57,8 +61,9 @@ enum class Reason : std::uint8_t {
   cash_total_overflow,
   shares_total_overflow,
   reply_too_long,  // said by the core, not the engine: a request may ask for many long histories
+  key_unchecked,   // said by the gate before the core: it stops, or has no memory to hash a key
 };
-inline constexpr std::size_t reasons = std::size_t(Reason::reply_too_long) + 1;
+inline constexpr std::size_t reasons = std::size_t(Reason::key_unchecked) + 1;
 std::string_view describe(Reason reason);
 
 struct Execution {

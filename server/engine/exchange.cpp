@@ -1,6 +1,7 @@
 #include "engine/exchange.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace exchange {
 
@@ -15,6 +16,12 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   totals_.cash_created += command.balance;
   touch(number);
   note_change(now, 'A', std::uint64_t(command.balance.units() >> 64), std::uint64_t(command.balance.units()));
+  if (command.key.has_key()) {
+    new_account_keys_.push_back({number, command.key});
+    std::uint64_t words[2];  // a replay without the key, or with another, must not pass for the same
+    std::memcpy(words, command.key.digest.data(), sizeof words);
+    note_change(now, 'K', words[0], words[1]);
+  }
   return Created{};
 }
 
@@ -372,6 +379,7 @@ std::string_view describe(Reason reason) {
     case Reason::cash_total_overflow: return "balance would overflow the cash of the exchange";
     case Reason::shares_total_overflow: return "shares of this symbol would overflow";
     case Reason::reply_too_long: return "the reply would be too long; ask for fewer orders in one request";
+    case Reason::key_unchecked: return "the key could not be checked now; nothing was executed";
   }
   ENSURE(false);
 }

@@ -198,6 +198,7 @@ class Exchange {
   // Changed since take_changes(): numbers and indices, each once; executions are always new.
   std::vector<std::uint32_t> dirty_accounts_, dirty_symbols_, dirty_positions_, dirty_orders_;
   std::vector<ExecutionRow> new_executions_;
+  std::vector<AccountKeyRow> new_account_keys_;  // as they came; the engine keeps none
 };
 
 }  // namespace exchange

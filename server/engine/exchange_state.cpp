@@ -33,7 +33,7 @@ void Exchange::note_change(Timestamp now, std::uint64_t what, std::uint64_t a, s
 
 std::size_t Exchange::changed_rows() const {
   return dirty_accounts_.size() + dirty_symbols_.size() + dirty_positions_.size() + dirty_orders_.size() +
-         new_executions_.size();
+         new_executions_.size() + new_account_keys_.size();
 }
 
 ClosedMark Exchange::take_changes(Rows& rows) {
@@ -63,6 +63,8 @@ ClosedMark Exchange::take_changes(Rows& rows) {
   }
   rows.executions.clear();
   rows.executions.swap(new_executions_);
+  rows.account_keys.clear();
+  rows.account_keys.swap(new_account_keys_);
   rows.totals = totals_;
   dirty_accounts_.clear();
   dirty_symbols_.clear();
@@ -88,6 +90,10 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
     account_ids_.add(row.id);
     accounts_.push_back({row.balance});
+  }
+  for (const AccountKeyRow& row : image.account_keys) {
+    require(row.account < accounts_.size(), "account_keys", row.account, "unknown owner");
+    require(row.key.has_key(), "account_keys", row.account, "holds no key");
   }
   for (const SymbolRow& row : image.symbols) {
     require(row.number == symbols_.size(), "symbols", row.number, "number out of sequence");

@@ -7,6 +7,7 @@
 
 #include "engine/decimal.hpp"
 #include "engine/ids.hpp"
+#include "engine/key_hash.hpp"
 
 namespace exchange {
 
@@ -14,6 +15,11 @@ struct AccountRow {
   AccountNumber number;
   AccountId id;
   Cash balance;  // what is free; what open buys set aside follows from the orders
+};
+// Of accounts that were created with a key. Never changes.
+struct AccountKeyRow {
+  AccountNumber account;
+  KeyHash key;
 };
 struct SymbolRow {
   SymbolNumber number;
@@ -58,13 +64,14 @@ struct Totals {
 };
 struct Rows {
   std::vector<AccountRow> accounts;
+  std::vector<AccountKeyRow> account_keys;
   std::vector<SymbolRow> symbols;
   std::vector<PositionRow> positions;
   std::vector<OrderRow> orders;
   std::vector<ExecutionRow> executions;
   Totals totals;
   std::size_t size() const {
-    return accounts.size() + symbols.size() + positions.size() + orders.size() + executions.size();
+    return accounts.size() + account_keys.size() + symbols.size() + positions.size() + orders.size() + executions.size();
   }
 };
 

@@ -12,7 +12,7 @@ namespace exchange {
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
-  static constexpr std::size_t command_kinds = 6, command_results = 11;
+  static constexpr std::size_t command_kinds = 6, command_results = 12;
   // By index in Command, and 0 for what was done or told, 1 + Reason for a refusal.
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
   Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
@@ -31,6 +31,11 @@ struct Metrics {
   Counter ended_idle{0}, ended_stalled{0}, ended_for_room{0}, ended_for_memory{0};  // connections, by us
   Counter waves_refused{0};  // requests refused unexecuted, for want of memory
   Counter mistakes{0};  // documents and elements refused before the engine
+  // keys
+  Counter logins_accepted{0}, logins_refused{0};
+  Counter key_hashes{0}, key_hash_us{0};
+  Counter key_queue_depth{0};  // gauge: waves whose keys wait to be hashed
+  Counter tls_failures{0};     // handshakes
   // dashboard
   Counter http_requests{0}, http_refused_peer{0}, http_refused_memory{0}, websockets_dropped{0};
   Counter websockets{0};  // gauge

@@ -13,6 +13,8 @@ std::string unknown_element(std::string_view name) {
   return "unknown element '" + std::string(name.substr(0, shown)) + (shown < name.size() ? "…" : "") + "'";
 }
 
+bool is_key(std::string_view key) { return key.size() >= key_bytes_min && key.size() <= key_bytes_max; }
+
 bool is_named(const pugi::xml_node& element, const char* name) { return std::strcmp(element.name(), name) == 0; }
 
 // Character data directly inside an element whose content is elements.
@@ -26,8 +28,9 @@ bool has_content(const pugi::xml_node& element) { return has_child_elements(elem
 
 class Reader {
  public:
-  Reader(const ProtocolLimits& limits, std::vector<Leaf>& leaves, std::vector<Command>& commands)
-      : limits_(limits), leaves_(leaves), commands_(commands), leaves_before_(leaves.size()) {}
+  // `credentials` null: accounts have no keys.
+  Reader(const ProtocolLimits& limits, std::vector<Leaf>& leaves, std::vector<Command>& commands, Credentials* credentials)
+      : limits_(limits), leaves_(leaves), commands_(commands), credentials_(credentials), leaves_before_(leaves.size()) {}
 
   std::string read(const pugi::xml_node& root) {
     if (is_named(root, "create")) return for_each_child(root, &Reader::read_creation);
@@ -80,6 +83,13 @@ class Reader {
     const auto balance = parse_cash(resolved(balance_text));
     if (!balance) return mistake(leaf, "balance " + std::string(describe_cash_error(balance.error)));
     if (balance.value < Cash()) return mistake(leaf, "balance is negative");
+    if (credentials_ != nullptr) {
+      const std::string_view raw_key = raw_attribute(element, "key");
+      if (raw_key.data() == nullptr) return mistake(leaf, "missing attribute 'key': this exchange wants one for each account");
+      std::string key(resolved(raw_key));
+      if (!is_key(key)) return mistake(leaf, "key must have 8 to 128 bytes");
+      credentials_->wave.push_back({Credential::Use::create, *id, std::move(key), std::uint32_t(commands_.size()), 1});
+    }
     command(leaf, CreateAccount{*id, balance.value});
   }
 
@@ -131,7 +141,15 @@ class Reader {
                        : !account_                   ? "unknown account: an account id is 1 to 64 digits"
                                                      : "";
     if (!has_child_elements(root) && !has_stray_text(root)) return "transactions has no element";
-    return for_each_child(root, &Reader::read_transaction);
+    if (credentials_ == nullptr) return for_each_child(root, &Reader::read_transaction);
+    const std::size_t first = commands_.size();
+    std::string mistake = for_each_child(root, &Reader::read_transaction);
+    if (commands_.size() > first) {  // else there is nothing to let through
+      std::string key(resolved(raw_attribute(root, "key")));
+      if (!is_key(key)) key.clear();
+      credentials_->wave.push_back({Credential::Use::login, *account_, std::move(key), std::uint32_t(first), std::uint32_t(commands_.size() - first)});
+    }
+    return mistake;
   }
 
   void read_transaction(const pugi::xml_node& element) {
@@ -180,6 +198,7 @@ class Reader {
   const ProtocolLimits& limits_;
   std::vector<Leaf>& leaves_;
   std::vector<Command>& commands_;
+  Credentials* const credentials_;
   const std::size_t leaves_before_;
   std::string scratch_;
   std::optional<SymbolName> symbol_;   // of the <symbol> being read
@@ -191,13 +210,15 @@ class Reader {
 }  // namespace
 
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits, XmlDocument& document,
-                     std::vector<Leaf>& leaves, std::vector<Command>& commands) {
+                     std::vector<Leaf>& leaves, std::vector<Command>& commands, Credentials* credentials) {
   const std::size_t leaves_before = leaves.size(), commands_before = commands.size();
+  const std::size_t credentials_before = credentials == nullptr ? 0 : credentials->wave.size();
   Request request{.mistake = document.parse(text, size, limits)};
-  if (request.mistake.empty()) request.mistake = Reader(limits, leaves, commands).read(document.root());
+  if (request.mistake.empty()) request.mistake = Reader(limits, leaves, commands, credentials).read(document.root());
   if (!request.mistake.empty()) {  // refused as a whole: nothing of it is executed
     leaves.resize(leaves_before, Leaf{Leaf::Kind::unknown});
     commands.erase(commands.begin() + std::ptrdiff_t(commands_before), commands.end());
+    if (credentials != nullptr) credentials->wave.resize(credentials_before, Credential{});
   }
   request.leaves = std::uint32_t(leaves.size() - leaves_before);
   return request;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/commands.hpp"
+#include "protocol/credentials.hpp"
 #include "protocol/xml.hpp"
 
 namespace exchange {
@@ -27,8 +28,9 @@ struct Request {
 };
 
 // Reads a document, adding its leaves to `leaves` and their commands, in the same order, to `commands`.
+// Where accounts have keys (ProtocolLimits::keys) `credentials` gets who says what; else it may be null and nothing is asked of it.
 // `text` is changed, and text[size] must be there (XmlDocument::parse); views into it end up in `leaves`.
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits, XmlDocument& document,
-                     std::vector<Leaf>& leaves, std::vector<Command>& commands);
+                     std::vector<Leaf>& leaves, std::vector<Command>& commands, Credentials* credentials = nullptr);
 
 }  // namespace exchange

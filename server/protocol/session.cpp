@@ -51,6 +51,8 @@ bool Session::take_wave() {
     begin_ += frame.skip;
     if (frame.state == Frame::State::complete) {
       read_frame(frame);
+      // Who logs in to an account in the next request finds it: a key counts once it is committed.
+      if (credentials_ && credentials_->creates()) break;
       continue;
     }
     if (frame.state == Frame::State::bad) {
@@ -62,6 +64,7 @@ bool Session::take_wave() {
     }
     break;
   }
+  if (credentials_) credentials_->commands = commands_;
   return !requests_.empty();
 }
 
@@ -74,7 +77,7 @@ void Session::read_frame(const Frame& frame) {
   constexpr std::size_t large_bytes = 16'384;
   bytes_wanted_ = 0;
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_, thread_document(), leaves_,
-                                   commands_));
+                                   commands_, credentials_.get()));
   if (frame.bytes > large_bytes) thread_document().release();  // a thread may have one client, who may be silent for long
   begin_ += frame.header + frame.bytes;
 }
@@ -111,6 +114,7 @@ void Session::reply(std::span<const Outcome> outcomes) {
   requests_.clear();
   leaves_.clear();
   commands_.clear();
+  if (credentials_) credentials_->wave.clear();
   begin_ += blank_bytes({buffer_.data() + begin_, end_ - begin_});
   if (refused_ || (limits_.close_after_reply && begin_ == end_)) finished_ = true;
   shrink();

@@ -22,7 +22,7 @@ namespace exchange {
 class Session {
  public:
   // `limits` must outlive it.
-  explicit Session(const ProtocolLimits& limits) : limits_(limits) {}
+  explicit Session(const ProtocolLimits& limits) : limits_(limits), credentials_(limits.keys ? std::make_unique<Credentials>() : nullptr) {}
   explicit Session(ProtocolLimits&&) = delete;
 
   // Where the next bytes go; never empty. Good until received().
@@ -43,6 +43,8 @@ class Session {
   std::size_t memory_bytes() const;
   // The wave's commands, for the engine. reply() wants one outcome for each.
   std::vector<Command>& commands() { return commands_; }
+  // Whose word the commands are; null where accounts have no keys.
+  Credentials* credentials() { return credentials_.get(); }
   // Ends the wave: writes the replies of all its requests to output().
   void reply(std::span<const Outcome> outcomes);
 
@@ -78,6 +80,7 @@ class Session {
   std::vector<Request> requests_;
   std::vector<Leaf> leaves_;  // views into buffer_
   std::vector<Command> commands_;
+  std::unique_ptr<Credentials> credentials_;
   std::string output_;
 };
 

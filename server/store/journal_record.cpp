@@ -9,6 +9,8 @@ namespace exchange {
 namespace {
 
 constexpr std::uint8_t version = 1;
+constexpr std::uint8_t create_account_with_key = 6;  // where Command has no index
+static_assert(std::variant_size_v<Command> <= create_account_with_key);
 
 std::uint32_t checksum(std::string_view bytes) {
   boost::crc_32_type crc;
@@ -39,6 +41,11 @@ void put(std::string& out, Cash cash) {
   put_varint(out, std::uint64_t(cash.units() >> 64));
 }
 void put(std::string& out, Side side) { put_byte(out, std::uint8_t(side)); }
+void put(std::string& out, const KeyHash& key) {
+  for (const std::uint8_t cost : {key.log2_n, key.r, key.p}) put_byte(out, cost);
+  out.append(key.salt.begin(), key.salt.end());
+  out.append(key.digest.begin(), key.digest.end());
+}
 void put(std::string& out, OrderId order) { put_varint(out, order); }
 
 // --- reading ---
@@ -84,6 +91,13 @@ class Decoder {
     if (units < 0) throw StoreCorrupt("journal record has a negative balance");
     return Cash::from_units(units);
   }
+  KeyHash key() {
+    KeyHash key{byte(), byte(), byte(), {}, {}};
+    for (std::uint8_t& salt_byte : key.salt) salt_byte = byte();
+    for (std::uint8_t& digest_byte : key.digest) digest_byte = byte();
+    if (!key.has_key()) throw StoreCorrupt("journal record has a key without a hash");
+    return key;
+  }
   Side side() {
     const std::uint8_t value = byte();
     if (value > 1) throw StoreCorrupt("journal record has an unknown side");
@@ -109,7 +123,10 @@ class Decoder {
 
 struct CommandWriter {
   std::string& out;
-  void operator()(const CreateAccount& c) const { fields(c.account, c.balance); }
+  void operator()(const CreateAccount& c) const {
+    fields(c.account, c.balance);
+    if (c.key.has_key()) fields(c.key);
+  }
   void operator()(const CreateSymbol& c) const { fields(c.symbol); }
   void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
   void operator()(const PlaceOrder& c) const { fields(c.account, c.symbol, c.side, c.shares, c.limit); }
@@ -131,6 +148,7 @@ Command read_command(Decoder& in) {
       return PlaceOrder{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
                         in.positive<Price>()};
     case 4: return CancelOrder{in.account(), in.varint()};
+    case create_account_with_key: return CreateAccount{in.account(), in.cash(), in.key()};
     default: throw StoreCorrupt("journal record has an unknown command");
   }
 }
@@ -144,7 +162,8 @@ void JournalWriter::begin(Timestamp now) {
 }
 
 void JournalWriter::add(const Command& command) {
-  put_byte(commands_, std::uint8_t(command.index()));
+  const auto* account = std::get_if<CreateAccount>(&command);
+  put_byte(commands_, account != nullptr && account->key.has_key() ? create_account_with_key : std::uint8_t(command.index()));
   std::visit(CommandWriter{commands_}, command);
   ++count_;
 }

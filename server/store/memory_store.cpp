@@ -12,6 +12,7 @@ TablesImage MemoryStore::load() {
   return data_.with([](Data& data) {
     TablesImage image;
     for (const auto& [number, row] : data.accounts) image.rows.accounts.push_back(row);
+    for (const auto& [number, row] : data.account_keys) image.rows.account_keys.push_back(row);
     for (const auto& [number, row] : data.symbols) image.rows.symbols.push_back(row);
     for (const auto& [key, row] : data.positions) image.rows.positions.push_back(row);
     for (const auto& [id, row] : data.orders)
@@ -54,6 +55,7 @@ bool MemoryStore::settle(BatchNumber batch) {
 void MemoryStore::project(const Rows& rows, BatchNumber batch) {
   data_.with([&](Data& data) {
     for (const AccountRow& row : rows.accounts) data.accounts[row.number] = row;
+    for (const AccountKeyRow& row : rows.account_keys) data.account_keys.emplace(row.account, row);
     for (const SymbolRow& row : rows.symbols) data.symbols[row.number] = row;
     for (const PositionRow& row : rows.positions) data.positions[{row.account, row.symbol}] = row;
     for (const OrderRow& row : rows.orders) data.orders[row.id] = row;

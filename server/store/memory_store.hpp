@@ -28,6 +28,7 @@ class MemoryStore : public Store {
     Epoch epoch = 0;
     std::map<BatchNumber, JournalRow> journal;
     std::map<AccountNumber, AccountRow> accounts;
+    std::map<AccountNumber, AccountKeyRow> account_keys;
     std::map<SymbolNumber, SymbolRow> symbols;
     std::map<std::pair<AccountNumber, SymbolNumber>, PositionRow> positions;
     std::map<OrderId, OrderRow> orders;

@@ -151,6 +151,14 @@ void put_rows(pqxx::transaction_base& work, const Rows& rows) {
     }
     work.exec_prepared("put_accounts", number.finish(), id.finish(), balance.finish());
   }
+  if (!rows.account_keys.empty()) {
+    ArrayText account, key;
+    for (const AccountKeyRow& row : rows.account_keys) {
+      account << row.account;
+      key.quoted(key_text(row.key));
+    }
+    work.exec_prepared("put_account_keys", account.finish(), key.finish());
+  }
   if (!rows.symbols.empty()) {
     ArrayText number, name, total;
     for (const SymbolRow& row : rows.symbols) {
@@ -248,6 +256,8 @@ PostgresStore::PostgresStore(const std::string& url) : url_(with_timeouts(url)) 
     connection.prepare("put_accounts",
                        "INSERT INTO accounts SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])"
                        " ON CONFLICT (number) DO UPDATE SET balance_e16 = EXCLUDED.balance_e16");
+    connection.prepare("put_account_keys",
+                       "INSERT INTO account_keys SELECT * FROM unnest($1::bigint[], $2::text[]) ON CONFLICT (account) DO NOTHING");
     connection.prepare("put_symbols",
                        "INSERT INTO symbols SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])"
                        " ON CONFLICT (number) DO UPDATE SET shares_total_e8 = EXCLUDED.shares_total_e8");
@@ -293,8 +303,8 @@ void PostgresStore::open() {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     pqxx::work work(connection);
-    // Only where it is missing: it needs locks that a running pg_dump would deny.
-    if (work.exec("SELECT to_regclass('fence')")[0][0].is_null()) work.exec(schema::postgresql);
+    // Only where it is missing: it needs locks that a running pg_dump would deny. Before accounts had keys, it was without their table.
+    if (work.exec("SELECT to_regclass('account_keys')")[0][0].is_null()) work.exec(schema::postgresql);
     const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
     if (found != schema_version)
       throw StoreCorrupt(describe() + " was written by another version of the exchange (schema " + std::to_string(found) + ", this server knows " +
@@ -321,6 +331,8 @@ TablesImage PostgresStore::load() {
     work.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     for (const auto& row : work.exec("SELECT number, id, balance_e16 FROM accounts ORDER BY number"))
       rows.accounts.push_back({row[0].as<AccountNumber>(), stored_account_id(row[1].c_str()), cash(row[2])});
+    for (const auto& row : work.exec("SELECT account, key_hash FROM account_keys"))
+      rows.account_keys.push_back({row[0].as<AccountNumber>(), stored_key(row[1].c_str())});
     for (const auto& row : work.exec("SELECT number, name, shares_total_e8 FROM symbols ORDER BY number"))
       rows.symbols.push_back({row[0].as<SymbolNumber>(), stored_symbol_name(row[1].c_str()), shares(row[2])});
     for (const auto& row : work.exec("SELECT account, symbol, shares_e8 FROM positions"))

@@ -219,6 +219,7 @@ void SqliteStore::open_tables() {
   create_schema(tables_, schema::sqlite, "projection", path_);
   make_views(tables_);
   put_account_ = SqliteStatement(tables_, "INSERT INTO accounts VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET balance_e16 = ?3");
+  put_account_key_ = SqliteStatement(tables_, "INSERT INTO account_keys VALUES (?1, ?2) ON CONFLICT (account) DO NOTHING");
   put_symbol_ = SqliteStatement(tables_, "INSERT INTO symbols VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET shares_total_e8 = ?3");
   put_position_ = SqliteStatement(tables_, "INSERT INTO positions VALUES (?1, ?2, ?3) ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = ?3");
   put_order_ = SqliteStatement(tables_,
@@ -243,6 +244,8 @@ TablesImage SqliteStore::load() {
   Rows& rows = image.rows;
   for (SqliteStatement s(tables_, "SELECT number, id, balance_e16 FROM accounts ORDER BY number"); s.step();)
     rows.accounts.push_back({account_number(s, 0), stored_account_id(s.text(1)), cash(s, 2)});
+  for (SqliteStatement s(tables_, "SELECT account, key_hash FROM account_keys"); s.step();)
+    rows.account_keys.push_back({account_number(s, 0), stored_key(s.text(1))});
   for (SqliteStatement s(tables_, "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number"); s.step();)
     rows.symbols.push_back({SymbolNumber(s.integer(0)), stored_symbol_name(s.text(1)), shares(s, 2)});
   for (SqliteStatement s(tables_, "SELECT account, symbol, shares_e8 FROM positions"); s.step();)
@@ -341,6 +344,10 @@ void SqliteStore::upsert(const Rows& rows) {
   for (const AccountRow& row : rows.accounts) {
     const std::string balance = units_text(row.balance.units());
     put_account_.with(row.number, row.id.view(), std::string_view(balance)).run();
+  }
+  for (const AccountKeyRow& row : rows.account_keys) {
+    const std::string key = key_text(row.key);
+    put_account_key_.with(row.account, std::string_view(key)).run();
   }
   for (const SymbolRow& row : rows.symbols) put_symbol_.with(row.number, row.name.view(), row.shares_total.units()).run();
   for (const PositionRow& row : rows.positions) put_position_.with(row.account, row.symbol, row.shares.units()).run();

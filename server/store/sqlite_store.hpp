@@ -50,7 +50,7 @@ class SqliteStore : public Store {
   SqliteStatement append_, prune_, settle_;
   // Projector thread.
   SqliteDatabase tables_;
-  SqliteStatement put_account_, put_symbol_, put_position_, put_order_, put_execution_, put_projection_;
+  SqliteStatement put_account_, put_account_key_, put_symbol_, put_position_, put_order_, put_execution_, put_projection_;
   // Reader thread.
   SqliteDatabase reader_;
   SqliteStatement get_order_, get_executions_;

@@ -35,8 +35,9 @@ std::size_t default_held_bytes_max() {
   return std::min<std::size_t>(bytes / 4, std::size_t(1) << 30);
 }
 
-ConnectionRegistry::ConnectionRegistry(const Options& options, Metrics& metrics)
+ConnectionRegistry::ConnectionRegistry(const Options& options, Metrics& metrics, bool secure)
     : limits_(options.transport),
+      secure_(secure),
       length_before_reply_(options.protocol.length_before_reply),
       per_peer_max_(per_peer(limits_.connections_per_peer, limits_.connections_max)),
       held_bytes_max_(half_of_limit(options)),
@@ -97,6 +98,7 @@ ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, 
 
 void ConnectionRegistry::refuse(tcp::socket& socket, Refusal refusal) {
   Metrics::add(refusal == Refusal::peer ? metrics_.connections_refused_peer : metrics_.connections_refused);
+  if (secure_) return;
   std::string sorry;
   const char* const why = refusal == Refusal::peer ? "too many connections from your address" : "the server takes no more connections now";
   append_results(sorry, Request{.mistake = why}, {}, {}, length_before_reply_);
@@ -245,6 +247,10 @@ void ConnectionRegistry::end(Connections& connections, Entry& entry, Metrics::Co
 void ConnectionRegistry::linger(tcp::socket& socket) {
   boost::system::error_code ignored;
   socket.shutdown(tcp::socket::shutdown_send, ignored);
+  expect_end(socket);
+}
+
+void ConnectionRegistry::expect_end(tcp::socket& socket) {
   const Time deadline = Clock::now() + std::chrono::milliseconds(limits_.linger_ms);
   connections_.with([&](Connections& connections) {
     Entry& entry = connections.entries.at(socket.native_handle());

@@ -35,7 +35,8 @@ class Activity {
 // Any thread.
 class ConnectionRegistry {
  public:
-  ConnectionRegistry(const Options& options, Metrics& metrics);
+  // `secure`: clients speak TLS, and are not told in plain words that there are too many.
+  ConnectionRegistry(const Options& options, Metrics& metrics, bool secure = false);
   ~ConnectionRegistry();
 
   // Prepares a socket just accepted and counts it; where there are too many, ends the one that deserves its place least. False
@@ -58,6 +59,8 @@ class ConnectionRegistry {
   // the caller reads and discards: closing with unread bytes would reset the connection and take our last
   // reply with it.
   void linger(tcp::socket& socket);
+  // The same, while the stream above still says goodbye: only the deadline.
+  void expect_end(tcp::socket& socket);
   // The client must now send the rest of a request, or take a reply: ends the connection unless keep() comes within stall_ms.
   // Calling it again does not give more time. Meanwhile we hold so many bytes for it; where all hold too many, the worst are ended.
   void expect_request(tcp::socket& socket, std::size_t held_bytes) { expect(socket, held_bytes, false); }
@@ -136,7 +139,7 @@ class ConnectionRegistry {
   void sweep_once();
 
   const TransportLimits& limits_;
-  const bool length_before_reply_;
+  const bool secure_, length_before_reply_;
   const std::size_t per_peer_max_, held_bytes_max_, wave_bytes_max_;
   Metrics& metrics_;
   const Time start_ = Clock::now();

@@ -30,9 +30,9 @@ std::thread start_thread_of(unsigned count, std::function<void()> work) try {
 
 class PoolPolicy final : public Transport, public Host {
  public:
-  PoolPolicy(const Options& options, Service& service, Metrics& metrics)
+  PoolPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
       : service_(service),
-        connections_(options, metrics),
+        connections_(options, metrics, certificate != nullptr),
         acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)),
         port_(acceptor_.local_endpoint().port()) {
     const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
@@ -47,7 +47,7 @@ class PoolPolicy final : public Transport, public Host {
       for (std::thread& thread : threads_) thread.join();
       throw;
     }
-    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
+    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, connections_, options, metrics, certificate), asio::detached);
   }
   ~PoolPolicy() override { stop(); }
 
@@ -102,8 +102,8 @@ class EventLoop final : public Host {
       context_.run();
     });
   }
-  void accept(const Options& options, Metrics& metrics) {
-    asio::co_spawn(context_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
+  void accept(const Options& options, Metrics& metrics, Certificate* certificate) {
+    asio::co_spawn(context_, accept_clients(acceptor_, *this, connections_, options, metrics, certificate), asio::detached);
   }
   std::uint16_t port() const { return port_; }
   void close_acceptor() {
@@ -154,7 +154,8 @@ class EventLoop final : public Host {
 
 class LoopPolicy final : public Transport {
  public:
-  LoopPolicy(const Options& options, Service& service, Metrics& metrics) : connections_(options, metrics) {
+  LoopPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
+      : connections_(options, metrics, certificate != nullptr) {
     const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
     std::uint16_t port = options.port;
     // With SO_REUSEPORT a second server of the same user would silently share the port: ask first.
@@ -172,7 +173,7 @@ class LoopPolicy final : public Transport {
       for (const auto& loop : loops_) loop->join();
       throw;
     }
-    for (const auto& loop : loops_) loop->accept(options, metrics);
+    for (const auto& loop : loops_) loop->accept(options, metrics, certificate);
   }
   ~LoopPolicy() override { stop(); }
 
@@ -196,12 +197,12 @@ class LoopPolicy final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service, Metrics& metrics) {
-  return std::make_unique<PoolPolicy>(options, service, metrics);
+std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+  return std::make_unique<PoolPolicy>(options, service, metrics, certificate);
 }
 
-std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service, Metrics& metrics) {
-  return std::make_unique<LoopPolicy>(options, service, metrics);
+std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+  return std::make_unique<LoopPolicy>(options, service, metrics, certificate);
 }
 
 }  // namespace exchange

@@ -10,8 +10,11 @@
 #include <semaphore>
 #include <thread>
 
+#include "auth/peer.hpp"
 #include "faults/fail_point.hpp"
 #include "protocol/session.hpp"
+#include "tls/certificate.hpp"
+#include "tls/stream.hpp"
 #include "transport/listener.hpp"
 
 namespace exchange {
@@ -23,9 +26,8 @@ struct BlockingSubmission : Submission {
   std::binary_semaphore done{0};
 };
 
-struct Client {
-  explicit Client(tcp::socket socket_) : socket(std::move(socket_)) {}
-  tcp::socket socket;
+struct Client : Stream<tcp::socket> {
+  using Stream::Stream;
   Activity activity;
 };
 
@@ -50,11 +52,12 @@ void use_small_stacks() {
 
 class ThreadPolicy final : public Transport {
  public:
-  ThreadPolicy(const Options& options, Service& service, Metrics& metrics)
+  ThreadPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
       : options_(options),
         service_(service),
         metrics_(metrics),
-        connections_(options, metrics),
+        certificate_(certificate),
+        connections_(options, metrics, certificate != nullptr),
         acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)) {
     use_small_stacks();
     accept_thread_ = std::thread([this] {
@@ -92,9 +95,16 @@ class ThreadPolicy final : public Transport {
         std::this_thread::sleep_for(std::chrono::milliseconds(options_.transport.accept_retry_ms));
         continue;
       }
-      auto client = std::make_shared<Client>(std::move(socket));
-      if (connections_.add(client->socket, client->activity)) start_client(std::move(client));
+      welcome(std::move(socket));
     }
+  }
+
+  void welcome(tcp::socket socket) try {
+    const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
+    const auto client = std::make_shared<Client>(std::move(socket), context.get());
+    if (connections_.add(client->next_layer(), client->activity)) start_client(client);
+  } catch (const std::exception& error) {  // no memory for one more
+    spdlog::error("a connection could not be served: {}", error.what());
   }
 
   void start_client(std::shared_ptr<Client> shared) {
@@ -102,7 +112,7 @@ class ThreadPolicy final : public Transport {
     try {
       std::thread([this, shared]() mutable {
         pthread_setname_np(pthread_self(), "client");
-        serve(*shared);
+        serve_in(*shared);
         forget(std::move(shared));
       }).detach();
     } catch (const std::system_error& error) {
@@ -113,7 +123,7 @@ class ThreadPolicy final : public Transport {
   }
 
   void forget(std::shared_ptr<Client> client) {
-    connections_.remove(client->socket);
+    connections_.remove(client->next_layer());
     client.reset();  // before stop() may return, and our context go
     clients_.with([this](int& clients) {
       --clients;
@@ -121,12 +131,26 @@ class ThreadPolicy final : public Transport {
     });
   }
 
+  void serve_in(Client& client) try {
+    if (!client.is_secure()) return serve(client);
+    boost::system::error_code error;
+    connections_.expect_request(client.next_layer(), 0);
+    client.secure().handshake(asio::ssl::stream_base::server, error);
+    connections_.keep(client.next_layer());
+    if (!error) return serve(client);
+    Metrics::add(metrics_.tls_failures);
+  } catch (const std::exception& error) {
+    spdlog::error("a connection failed: {}", error.what());
+  }
+
   // The blocking loop.
-  void serve(Client& client) try {
-    tcp::socket& socket = client.socket;
+  void serve(Client& client) {
+    tcp::socket& socket = client.next_layer();
     Session session(options_.protocol);
     BlockingSubmission submission;
     submission.sink = &sink_;
+    submission.credentials = session.credentials();
+    if (submission.credentials != nullptr) submission.credentials->peer = peer_of(peer_address(socket));
     boost::system::error_code error;
     bool watched = false;  // has a deadline
     StageStamps& stamps = submission.stamps;
@@ -151,11 +175,11 @@ class ThreadPolicy final : public Transport {
         fail_point("reply.before_send");
         // Replies nearly always fit the socket's buffer; only one that does not has to wait for its reader.
         const std::string& output = session.output();
-        const ssize_t sent = ::send(socket.native_handle(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        const ssize_t sent = client.is_secure() ? 0 : ::send(socket.native_handle(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent != ssize_t(output.size())) {
           connections_.expect_taking(socket, session.memory_bytes());
           watched = true;
-          asio::write(socket, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
+          asio::write(client, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
           if (error) return;
         }
         fail_point("reply.after_send");
@@ -168,8 +192,8 @@ class ThreadPolicy final : public Transport {
         if (session.amid_request()) connections_.expect_request(socket, session.memory_bytes());
         watched |= session.amid_request();
         const std::span<char> space = session.read_space();
-        const std::size_t bytes = socket.read_some(asio::buffer(space.data(), space.size()), error);
-        if (error == asio::error::eof)
+        const std::size_t bytes = client.read_some(asio::buffer(space.data(), space.size()), error);
+        if (is_end_of_stream(error))
           session.end_of_stream();
         else if (error)
           return;
@@ -178,17 +202,21 @@ class ThreadPolicy final : public Transport {
       }
     }
     if (session.refused()) Metrics::add(metrics_.bad_frames);
+    if (client.is_secure()) {
+      connections_.expect_end(socket);
+      boost::system::error_code ignored;
+      client.secure().shutdown(ignored);
+    }
     if (!session.ended_first()) return;
     connections_.linger(socket);
     char discarded[4096];
     while (!error) socket.read_some(asio::buffer(discarded), error);
-  } catch (const std::exception& error) {
-    spdlog::error("a connection failed: {}", error.what());
   }
 
   const Options& options_;
   Service& service_;
   Metrics& metrics_;
+  Certificate* const certificate_;
   ReleaseSink sink_;
   ConnectionRegistry connections_;
   Guarded<int> clients_;  // threads that may still touch this object
@@ -199,8 +227,8 @@ class ThreadPolicy final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service, Metrics& metrics) {
-  return std::make_unique<ThreadPolicy>(options, service, metrics);
+std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+  return std::make_unique<ThreadPolicy>(options, service, metrics, certificate);
 }
 
 }  // namespace exchange

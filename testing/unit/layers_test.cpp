@@ -31,13 +31,15 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"server/faults", {"server/faults"}},
     {"server/store", {"server/engine", "server/metrics", "server/faults", "server/store"}},
     {"server/core", {"server/engine", "server/store", "server/metrics", "server/faults", "server/core", "server/options"}},
+    {"server/auth", {"server/protocol", "server/core", "server/engine", "server/metrics", "server/peers", "server/auth", "server/options"}},
+    {"server/tls", {"server/metrics", "server/tls", "server/options"}},
     {"server/transport",
-     {"server/protocol", "server/core", "server/engine", "server/metrics", "server/faults", "server/transport", "server/peers", "server/options"}},
+     {"server/auth", "server/tls", "server/protocol", "server/core", "server/engine", "server/metrics", "server/faults", "server/transport", "server/peers", "server/options"}},
     {"server/audit", {"server/engine", "server/store", "server/audit"}},
     {"server/market", {"server/engine", "server/metrics", "server/market"}},
     {"server/dashboard",
-     {"server/market", "server/protocol", "server/core", "server/store", "server/engine", "server/metrics", "server/dashboard", "server/peers", "server/options"}},
-    {"client", {"client", "server/protocol", "server/engine", "server/metrics", "server/options"}},
+     {"server/auth", "server/tls", "server/market", "server/protocol", "server/core", "server/store", "server/engine", "server/metrics", "server/dashboard", "server/peers", "server/options"}},
+    {"client", {"client", "server/tls", "server/protocol", "server/engine", "server/metrics", "server/options"}},
     {"testing", {"server/*", "client", "testing"}},
 };
 

@@ -1,0 +1,37 @@
+#pragma once
+// KeyRing knows the hash of each account's key, for logging in. Filled at recovery, and when creations are committed: never
+// before, or somebody could log in to what a crash takes back. Owner: main. Any thread.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "engine/ids.hpp"
+#include "engine/key_hash.hpp"
+#include "metrics/guarded.hpp"
+
+namespace exchange {
+
+class KeyRing {
+ public:
+  // The first one stays: a key never changes.
+  void add(const AccountId& account, const KeyHash& key) {
+    keys_.with([&](Keys& keys) { keys.emplace(account.view(), key); });
+  }
+  // Nothing for an account that does not exist, or has no key.
+  std::optional<KeyHash> find(const AccountId& account) {
+    return keys_.with([&](Keys& keys) -> std::optional<KeyHash> {
+      const auto found = keys.find(account.view());
+      return found == keys.end() ? std::nullopt : std::optional(found->second);
+    });
+  }
+  std::size_t size() {
+    return keys_.with([](Keys& keys) { return keys.size(); });
+  }
+
+ private:
+  using Keys = std::map<std::string, KeyHash, std::less<>>;  // a tree: nobody can choose ids that collide
+  Guarded<Keys> keys_;
+};
+
+}  // namespace exchange
