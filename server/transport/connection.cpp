@@ -72,7 +72,7 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       stamps.end(Stage::parse);
       Metrics::add(metrics.requests, session.requests());
       if (const std::size_t mistakes = session.mistakes(); mistakes > 0) Metrics::add(metrics.mistakes, mistakes);
-      watched = registry.begin_wave(connection.socket, connection.activity, session, watched);
+      watched = registry.begin_wave(connection.socket(), connection.activity, session, watched);
       const bool executed = !session.commands().empty();
       if (executed) co_await execute(connection);
       stamps.end(Stage::deliver);
