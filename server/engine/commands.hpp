@@ -12,6 +12,7 @@
 namespace exchange {
 
 struct CreateAccount {
+  CreateAccount() = default;
   CreateAccount(const AccountId& account_, Cash balance_, const KeyHash& key_ = {}) : account(account_), key(key_), balance(balance_) {}
   AccountId account;
   KeyHash key;   // optional; here, where it fills a gap
