@@ -35,11 +35,12 @@ constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
   ::_exit(1);
 }
 
-sigset_t stop_signals() {
+sigset_t stop_signals(bool reloads) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  if (reloads) sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -91,6 +92,14 @@ class AtEnd {
   const std::function<void()> function_;
 };
 
+// A certificate that was renewed; with what cannot be used the server goes on as it was.
+void reload(Certificate& certificate) try {
+  certificate.reload();
+  spdlog::info("the certificate was read again");
+} catch (const std::exception& error) {
+  spdlog::error("the certificate was not read again: {}", error.what());
+}
+
 ServerInfo server_info(const Options& options) {
   return {.policy = policy_name(options.policy),
           .threads = options.policy == Policy::thread ? "per-client" : std::to_string(options.threads),
@@ -103,11 +112,13 @@ int run(Options options) {
   // 1. The process: logs to stderr, signals for this thread only.
   spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
   spdlog::set_level(spdlog::level::from_str(options.log_level));
-  const sigset_t signals = stop_signals();
+  const sigset_t signals = stop_signals(options.tls.enabled());
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit(options);
   if (options.threads == 0) options.threads = usable_cpus();
+
+  const auto certificate = options.tls.enabled() ? std::make_unique<Certificate>(options.tls) : nullptr;
 
   // 2. The store, and from it the exchange as it was promised to clients.
   Metrics metrics;
@@ -145,8 +156,8 @@ int run(Options options) {
     gate = std::make_unique<Gate>(options.auth, keys, *core, metrics);
   }
   Service& service = gate ? static_cast<Service&>(*gate) : *core;
-  if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics, gate.get());
-  transport = make_transport(options, service, metrics);
+  if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics, gate.get(), certificate.get());
+  transport = make_transport(options, service, metrics, certificate.get());
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), server_info(options).threads.c_str(),
               store->describe().c_str(), http_port.c_str());
@@ -154,7 +165,7 @@ int run(Options options) {
 
   // 4. Until told to stop: then answer what was accepted, project what is journaled.
   int signal = 0;
-  sigwait(&signals, &signal);
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(*certificate);
   spdlog::info("stopping on signal {}", signal);
   std::thread([] {
     std::this_thread::sleep_for(stop_time_max);

@@ -20,6 +20,7 @@
 #include "auth/peer.hpp"
 #include "dashboard/http_routes.hpp"
 #include "dashboard/market_channel.hpp"
+#include "tls/stream.hpp"
 
 namespace exchange {
 
@@ -47,9 +48,10 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
 
 class HttpServer::State {
  public:
-  State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate)
+  State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate, Certificate* certificate)
       : limits_(options.http),
         metrics_(metrics),
+        certificate_(certificate),
         view_(std::move(view)),
         feed_(feed),
         door_(context_, core, gate),
@@ -133,10 +135,12 @@ class HttpServer::State {
   asio::awaitable<void> serve(tcp::socket socket) {
     const Peer peer = peer_of(socket);
     constexpr std::size_t read_bytes_max = 65'536;  // at once; what a body holds beyond it goes on into the request
-    beast::tcp_stream stream(std::move(socket));
+    const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
+    HttpStream stream(beast::tcp_stream(std::move(socket)), context.get());
+    if (stream.is_secure() && !co_await shake_hands(stream)) co_return;
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
-      stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
+      stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(limits_.header_bytes_max));
       parser.body_limit(boost::none);  // until the header says which path it is
@@ -151,9 +155,9 @@ class HttpServer::State {
       const bool is_head = parser.get().method() == http::verb::head;
       keep_alive = !response && parser.keep_alive();
       if (!response) {
-        stream.expires_never();  // the core may have to wait for its store
+        stream.next_layer().expires_never();  // the core may have to wait for its store
         response = co_await answer(parser.release(), peer);
-        stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
+        stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
       }
       response->keep_alive(keep_alive);
       response->content_length(response->body().size());
@@ -164,13 +168,22 @@ class HttpServer::State {
     co_await linger(stream);
   }
 
+  asio::awaitable<bool> shake_hands(HttpStream& stream) {
+    stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
+    const auto [error] = co_await stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
+    if (error) Metrics::add(metrics_.tls_failures);
+    co_return !error;
+  }
+
   // Closing with unread bytes would reset the connection and take our last response with it.
-  static asio::awaitable<void> linger(beast::tcp_stream& stream) {
+  static asio::awaitable<void> linger(HttpStream& stream) {
     boost::system::error_code error;
-    stream.socket().shutdown(tcp::socket::shutdown_send, error);
-    stream.expires_after(std::chrono::seconds(1));
+    stream.next_layer().expires_after(std::chrono::seconds(1));
+    if (stream.is_secure()) co_await stream.secure().async_shutdown(use_tuple);
+    stream.next_layer().socket().shutdown(tcp::socket::shutdown_send, error);
+    stream.next_layer().expires_after(std::chrono::seconds(1));
     for (char discarded[4096]; !error;) {
-      const auto [read_error, bytes] = co_await stream.async_read_some(asio::buffer(discarded), use_tuple);
+      const auto [read_error, bytes] = co_await stream.next_layer().async_read_some(asio::buffer(discarded), use_tuple);
       error = read_error;
     }
   }
@@ -179,7 +192,7 @@ class HttpServer::State {
     bool ended = false;
     std::optional<HttpResponse> refusal;
   };
-  asio::awaitable<Reading> read(beast::tcp_stream& stream, beast::flat_buffer& buffer, http::request_parser<http::string_body>& parser) {
+  asio::awaitable<Reading> read(HttpStream& stream, beast::flat_buffer& buffer, http::request_parser<http::string_body>& parser) {
     const auto& header = parser.get().base();
     auto [error, header_bytes] = co_await http::async_read_header(stream, buffer, parser, use_tuple);
     std::size_t body_bytes_max = 0;
@@ -201,7 +214,7 @@ class HttpServer::State {
     co_return Reading{false, HttpRoutes::error(header, problem->first, problem->second)};
   }
 
-  static asio::awaitable<void> invite(beast::tcp_stream& stream, const HttpHeader& header) {
+  static asio::awaitable<void> invite(HttpStream& stream, const HttpHeader& header) {
     http::response<http::empty_body> go_on{http::status::continue_, header.version()};
     co_await http::async_write(stream, go_on, use_tuple);
   }
@@ -221,6 +234,7 @@ class HttpServer::State {
 
   const HttpLimits& limits_;
   Metrics& metrics_;
+  Certificate* const certificate_;
   MarketView view_;
   MarketFeed& feed_;
   asio::io_context context_{1};
@@ -234,8 +248,9 @@ class HttpServer::State {
   std::thread thread_;
 };
 
-HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate)
-    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics, gate)) {}
+HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate,
+                       Certificate* certificate)
+    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics, gate, certificate)) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
 void HttpServer::stop() { state_->stop(); }

@@ -14,6 +14,7 @@
 #include "market/market_feed.hpp"
 #include "market/market_view.hpp"
 #include "options.hpp"
+#include "tls/certificate.hpp"
 
 namespace exchange {
 
@@ -21,8 +22,9 @@ class HttpServer {
  public:
   // Listens and serves at once. `feed` brings what is projected after `view`. All but `view` must outlive it, but the core, which may end
   // after stop(). Throws std::system_error where the address cannot be had.
-  // `gate`: where accounts have keys, what stands before the core.
-  HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate = nullptr);
+  // `gate`: where accounts have keys, what stands before the core. `certificate`: HTTPS.
+  HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate = nullptr,
+             Certificate* certificate = nullptr);
   ~HttpServer();
   std::uint16_t port() const;
   // Sends nothing more to the core, once what it was sent is executed; health and metrics are still answered.

@@ -33,7 +33,7 @@ using Message = std::shared_ptr<const std::string>;  // one text for all who get
 // One connection. Reads in serve(); writes in a coroutine of its own while there is something to write.
 class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
  public:
-  Follower(beast::tcp_stream stream, const HttpLimits& limits, Metrics& metrics, const std::uint64_t& turn)
+  Follower(HttpStream stream, const HttpLimits& limits, Metrics& metrics, const std::uint64_t& turn)
       : socket_(std::move(stream)), limits_(limits), metrics_(metrics), turn_(turn) {
     beast::get_lowest_layer(socket_).expires_never();
     boost::system::error_code ignored;
@@ -118,7 +118,7 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
     writing_ = false;
   }
 
-  websocket::stream<beast::tcp_stream> socket_;
+  websocket::stream<HttpStream> socket_;
   const HttpLimits& limits_;
   Metrics& metrics_;
   std::deque<Message> backlog_;  // the first is being written
@@ -130,7 +130,7 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   std::optional<websocket::close_reason> close_;
 };
 
-asio::awaitable<void> MarketChannel::serve(beast::tcp_stream stream, http::request<http::string_body> handshake) {
+asio::awaitable<void> MarketChannel::serve(HttpStream stream, http::request<http::string_body> handshake) {
   const auto follower = std::make_shared<Follower>(std::move(stream), limits_, metrics_, turn_);
   followers_.insert(follower);
   std::exception_ptr problem;

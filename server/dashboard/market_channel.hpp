@@ -14,8 +14,11 @@
 #include "market/market_view.hpp"
 #include "metrics/metrics.hpp"
 #include "options.hpp"
+#include "tls/stream.hpp"
 
 namespace exchange {
+
+using HttpStream = Stream<boost::beast::tcp_stream>;
 
 class MarketChannel {
  public:
@@ -24,7 +27,7 @@ class MarketChannel {
   // Whether one more follower is welcome.
   bool has_room() const { return followers_.size() < limits_.connections_max / 2; }
   // Answers the handshake and serves the follower to its end.
-  boost::asio::awaitable<void> serve(boost::beast::tcp_stream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
+  boost::asio::awaitable<void> serve(HttpStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
   // What is sent from here to the next call cuts nobody off who had taken nearly all of what was sent before.
   void begin_turn() { ++turn_; }
   // Tells each change to those who subscribed to its symbol.

@@ -37,10 +37,26 @@ auto execute(Connection& connection) {
 
 // Replies nearly always fit the socket's buffer: try that before suspending. Returns the bytes sent.
 std::size_t send_at_once(Connection& connection, boost::system::error_code& error) {
-  const std::size_t sent = connection.socket.write_some(asio::buffer(connection.session.output()), error);
+  if (connection.stream.is_secure()) return 0;  // a record that goes out in part only TLS can go on with
+  const std::size_t sent = connection.stream.write_some(asio::buffer(connection.session.output()), error);
   if (error != asio::error::would_block) return sent;
   error = {};
   return 0;
+}
+
+// Slow handshakes are slow clients. Whoever does not speak TLS is sent away without a word.
+asio::awaitable<bool> shake_hands(Connection& connection, ConnectionRegistry& registry, Metrics& metrics) {
+  registry.expect_progress(connection.socket());
+  const auto [error] = co_await connection.stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
+  registry.keep(connection.socket());
+  if (error) Metrics::add(metrics.tls_failures);
+  co_return !error;
+}
+
+// The client can tell our end of the stream from one that somebody else made.
+asio::awaitable<void> say_goodbye(Connection& connection, ConnectionRegistry& registry) {
+  registry.expect_end(connection.socket());
+  co_await connection.stream.secure().async_shutdown(use_tuple);
 }
 
 asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& registry, Metrics& metrics) {
@@ -48,7 +64,7 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
   bool watched = false;  // has a deadline
   StageStamps& stamps = connection.stamps;
   connection.credentials = session.credentials();
-  if (connection.credentials != nullptr) connection.credentials->peer = peer_of(connection.socket);
+  if (connection.credentials != nullptr) connection.credentials->peer = peer_of(connection.socket());
   while (!session.finished()) {
     stamps.begin();
     if (session.take_wave()) {
@@ -63,23 +79,23 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       boost::system::error_code error;
       const std::size_t sent = send_at_once(connection, error);
       if (!error && sent < session.output().size()) {
-        registry.expect_progress(connection.socket);
+        registry.expect_progress(connection.socket());
         watched = true;
-        const auto [write_error, bytes] = co_await asio::async_write(connection.socket, asio::buffer(session.output()) + sent, use_tuple);
+        const auto [write_error, bytes] = co_await asio::async_write(connection.stream, asio::buffer(session.output()) + sent, use_tuple);
         error = write_error;
       }
       if (error) co_return;
       stamps.end(Stage::write);
       if (executed) metrics.stage_times.record(stamps);
       session.output().clear();
-      if (watched) registry.keep(connection.socket);
+      if (watched) registry.keep(connection.socket());
       watched = false;
     } else if (!session.finished()) {
-      if (session.amid_request()) registry.expect_progress(connection.socket);
+      if (session.amid_request()) registry.expect_progress(connection.socket());
       watched |= session.amid_request();
       const std::span<char> space = session.read_space();
-      const auto [error, bytes] = co_await connection.socket.async_read_some(asio::buffer(space.data(), space.size()), use_tuple);
-      if (error == asio::error::eof)
+      const auto [error, bytes] = co_await connection.stream.async_read_some(asio::buffer(space.data(), space.size()), use_tuple);
+      if (is_end_of_stream(error))
         session.end_of_stream();
       else if (error)
         co_return;
@@ -88,11 +104,12 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
     }
   }
   if (session.refused()) Metrics::add(metrics.bad_frames);
+  if (connection.stream.is_secure()) co_await say_goodbye(connection, registry);
   if (!session.ended_first()) co_return;
-  registry.linger(connection.socket);
+  registry.linger(connection.socket());
   char discarded[1024];
   for (boost::system::error_code error; !error;) {
-    const auto [read_error, bytes] = co_await connection.socket.async_read_some(asio::buffer(discarded), use_tuple);
+    const auto [read_error, bytes] = co_await connection.socket().async_read_some(asio::buffer(discarded), use_tuple);
     error = read_error;
   }
 }
@@ -100,23 +117,25 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
 // Serves the client to its end, then deregisters and closes the socket.
 asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRegistry& registry, Metrics& metrics) {
   try {
-    connection->socket.non_blocking(true);
-    co_await converse(*connection, registry, metrics);
+    connection->socket().non_blocking(true);
+    if (!connection->stream.is_secure() || co_await shake_hands(*connection, registry, metrics)) co_await converse(*connection, registry, metrics);
   } catch (const std::exception& error) {
     spdlog::error("a connection failed: {}", error.what());
   }
-  registry.remove(connection->socket);
+  registry.remove(connection->socket());
   boost::system::error_code ignored;
-  connection->socket.close(ignored);
+  connection->socket().close(ignored);
 }
 
-void welcome(tcp::socket socket, Host& host, ConnectionRegistry& registry, const Options& options, Metrics& metrics) try {
-  const auto connection = std::make_shared<Connection>(std::move(socket), options.protocol, host);
-  if (!registry.add(connection->socket)) return;
+void welcome(tcp::socket socket, Host& host, ConnectionRegistry& registry, const Options& options, Metrics& metrics,
+             Certificate* certificate) try {
+  const auto context = certificate == nullptr ? nullptr : certificate->context();
+  const auto connection = std::make_shared<Connection>(Stream<tcp::socket>(std::move(socket), context.get()), options.protocol, host);
+  if (!registry.add(connection->socket())) return;
   try {
-    asio::co_spawn(connection->socket.get_executor(), serve(connection, registry, metrics), asio::detached);
+    asio::co_spawn(connection->stream.get_executor(), serve(connection, registry, metrics), asio::detached);
   } catch (...) {
-    registry.remove(connection->socket);
+    registry.remove(connection->socket());
     throw;
   }
 } catch (const std::exception& error) {  // no memory for one more
@@ -126,12 +145,12 @@ void welcome(tcp::socket socket, Host& host, ConnectionRegistry& registry, const
 }  // namespace
 
 asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, ConnectionRegistry& registry, const Options& options,
-                                     Metrics& metrics) {
+                                     Metrics& metrics, Certificate* certificate) {
   while (acceptor.is_open()) {
     auto [error, socket] = co_await acceptor.async_accept(use_tuple);
     if (registry.stopping()) co_return;
     if (!error) {
-      welcome(std::move(socket), host, registry, options, metrics);
+      welcome(std::move(socket), host, registry, options, metrics, certificate);
       continue;
     }
     Metrics::add(metrics.accept_failures);

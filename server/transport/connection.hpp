@@ -8,6 +8,8 @@
 
 #include "core/service.hpp"
 #include "protocol/session.hpp"
+#include "tls/certificate.hpp"
+#include "tls/stream.hpp"
 #include "transport/listener.hpp"
 
 namespace exchange {
@@ -25,7 +27,7 @@ class Host : public CompletionSink {
 
 // Has one operation under way at any time, so that it needs no strand also where many threads run it.
 struct Connection : Submission {
-  Connection(tcp::socket socket_, const ProtocolLimits& limits, Host& host_) : socket(std::move(socket_)), session(limits), host(host_) {
+  Connection(Stream<tcp::socket> stream_, const ProtocolLimits& limits, Host& host_) : stream(std::move(stream_)), session(limits), host(host_) {
     sink = &host;
   }
 
@@ -35,7 +37,9 @@ struct Connection : Submission {
     virtual void resume() = 0;
   };
 
-  tcp::socket socket;
+  tcp::socket& socket() { return stream.next_layer(); }
+
+  Stream<tcp::socket> stream;
   Session session;
   Host& host;
   std::unique_ptr<Waiter> waiter;
@@ -46,6 +50,6 @@ inline void resume(Connection& connection) { std::exchange(connection.waiter, nu
 
 // Accepts clients until the acceptor is closed, and serves each to its end on the acceptor's context.
 boost::asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, ConnectionRegistry& registry, const Options& options,
-                                            Metrics& metrics);
+                                            Metrics& metrics, Certificate* certificate);
 
 }  // namespace exchange

@@ -21,12 +21,12 @@ namespace asio = boost::asio;
 
 class PoolPolicy final : public Transport, public Host {
  public:
-  PoolPolicy(const Options& options, Service& service, Metrics& metrics)
+  PoolPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
       : service_(service),
-        connections_(options.transport, metrics),
+        connections_(options.transport, metrics, certificate != nullptr),
         acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)),
         port_(acceptor_.local_endpoint().port()) {
-    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
+    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, connections_, options, metrics, certificate), asio::detached);
     const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
     for (unsigned i = 0; i < count; ++i)
       threads_.emplace_back([this] {
@@ -76,12 +76,12 @@ class PoolPolicy final : public Transport, public Host {
 // batch's completions arrive together: one lock and one wake-up each way for many requests.
 class EventLoop final : public Host {
  public:
-  EventLoop(const Options& options, std::uint16_t port, Service& service, Metrics& metrics, ConnectionRegistry& connections)
+  EventLoop(const Options& options, std::uint16_t port, Service& service, Metrics& metrics, ConnectionRegistry& connections, Certificate* certificate)
       : service_(service),
         connections_(connections),
         acceptor_(listen(context_, options.bind, port, Sharing::one_of_many, options.transport.listen_backlog)),
         port_(acceptor_.local_endpoint().port()) {
-    asio::co_spawn(context_, accept_clients(acceptor_, *this, connections_, options, metrics), asio::detached);
+    asio::co_spawn(context_, accept_clients(acceptor_, *this, connections_, options, metrics, certificate), asio::detached);
   }
   void start() {
     thread_ = std::thread([this] {
@@ -138,7 +138,8 @@ class EventLoop final : public Host {
 
 class LoopPolicy final : public Transport {
  public:
-  LoopPolicy(const Options& options, Service& service, Metrics& metrics) : connections_(options.transport, metrics) {
+  LoopPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
+      : connections_(options.transport, metrics, certificate != nullptr) {
     const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
     std::uint16_t port = options.port;
     // With SO_REUSEPORT a second server of the same user would silently share the port: ask first.
@@ -147,7 +148,7 @@ class LoopPolicy final : public Transport {
       listen(context, options.bind, port, Sharing::exclusive, options.transport.listen_backlog);
     }
     for (unsigned i = 0; i < count; ++i) {
-      loops_.push_back(std::make_unique<EventLoop>(options, port, service, metrics, connections_));
+      loops_.push_back(std::make_unique<EventLoop>(options, port, service, metrics, connections_, certificate));
       port = loops_.front()->port();
     }
     for (const auto& loop : loops_) loop->start();
@@ -174,12 +175,12 @@ class LoopPolicy final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service, Metrics& metrics) {
-  return std::make_unique<PoolPolicy>(options, service, metrics);
+std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+  return std::make_unique<PoolPolicy>(options, service, metrics, certificate);
 }
 
-std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service, Metrics& metrics) {
-  return std::make_unique<LoopPolicy>(options, service, metrics);
+std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+  return std::make_unique<LoopPolicy>(options, service, metrics, certificate);
 }
 
 }  // namespace exchange

@@ -42,7 +42,8 @@ unsigned usable_cpus() {
   return unsigned(std::max(1, CPU_COUNT(&set)));
 }
 
-ConnectionRegistry::ConnectionRegistry(const TransportLimits& limits, Metrics& metrics) : limits_(limits), metrics_(metrics) {
+ConnectionRegistry::ConnectionRegistry(const TransportLimits& limits, Metrics& metrics, bool secure)
+    : limits_(limits), metrics_(metrics), secure_(secure) {
   sweeper_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "sweeper");
     sweep();
@@ -66,7 +67,7 @@ bool ConnectionRegistry::add(tcp::socket& socket) {
   if (!added) {
     Metrics::add(metrics_.connections_refused);
     constexpr std::string_view sorry = "<results><error>the server takes no more connections now</error></results>\n";
-    ::send(socket.native_handle(), sorry.data(), sorry.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (!secure_) ::send(socket.native_handle(), sorry.data(), sorry.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     return false;
   }
   Metrics::add(metrics_.connections_accepted);
@@ -90,6 +91,10 @@ bool ConnectionRegistry::stopping() {
 void ConnectionRegistry::linger(tcp::socket& socket) {
   boost::system::error_code ignored;
   socket.shutdown(tcp::socket::shutdown_send, ignored);
+  expect_end(socket);
+}
+
+void ConnectionRegistry::expect_end(tcp::socket& socket) {
   keep(socket);
   set_deadline(socket, std::chrono::steady_clock::now() + std::chrono::milliseconds(limits_.linger_ms));
 }

@@ -28,7 +28,8 @@ bool is_shortage(const boost::system::error_code& error);
 // Any thread.
 class ConnectionRegistry {
  public:
-  ConnectionRegistry(const TransportLimits& limits, Metrics& metrics);
+  // `secure`: clients speak TLS, and are not told in plain words that there are too many.
+  ConnectionRegistry(const TransportLimits& limits, Metrics& metrics, bool secure = false);
   ~ConnectionRegistry();
 
   // Prepares a socket just accepted and counts it. False where there are too many, or we are stopping:
@@ -42,6 +43,8 @@ class ConnectionRegistry {
   // the caller reads and discards: closing with unread bytes would reset the connection and take our last
   // reply with it.
   void linger(tcp::socket& socket);
+  // The same, while the stream above still says goodbye: only the deadline.
+  void expect_end(tcp::socket& socket);
   // The client must now send the rest of a request, or take a reply: ends the connection unless
   // keep() comes within stall_ms. Calling it again does not give more time.
   void expect_progress(tcp::socket& socket);
@@ -65,6 +68,7 @@ class ConnectionRegistry {
 
   const TransportLimits& limits_;
   Metrics& metrics_;
+  const bool secure_;
   Guarded<Connections> connections_;
   std::thread sweeper_;
 };

@@ -12,6 +12,8 @@
 
 #include "auth/peer.hpp"
 #include "protocol/session.hpp"
+#include "tls/certificate.hpp"
+#include "tls/stream.hpp"
 #include "transport/listener.hpp"
 
 namespace exchange {
@@ -44,11 +46,12 @@ void use_small_stacks() {
 
 class ThreadPolicy final : public Transport {
  public:
-  ThreadPolicy(const Options& options, Service& service, Metrics& metrics)
+  ThreadPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
       : options_(options),
         service_(service),
         metrics_(metrics),
-        connections_(options.transport, metrics),
+        certificate_(certificate),
+        connections_(options.transport, metrics, certificate != nullptr),
         acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)) {
     use_small_stacks();
     accept_thread_ = std::thread([this] {
@@ -84,17 +87,26 @@ class ThreadPolicy final : public Transport {
         if (is_shortage(error)) std::this_thread::sleep_for(std::chrono::milliseconds(options_.transport.accept_retry_ms));
         continue;
       }
-      if (connections_.add(socket)) start_client(std::move(socket));
+      welcome(std::move(socket));
     }
   }
 
-  void start_client(tcp::socket socket) {
-    auto shared = std::make_shared<tcp::socket>(std::move(socket));
+  using Client = Stream<tcp::socket>;
+
+  void welcome(tcp::socket socket) try {
+    const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
+    const auto client = std::make_shared<Client>(std::move(socket), context.get());
+    if (connections_.add(client->next_layer())) start_client(client);
+  } catch (const std::exception& error) {  // no memory for one more
+    spdlog::error("a connection could not be served: {}", error.what());
+  }
+
+  void start_client(std::shared_ptr<Client> shared) {
     clients_.with([](int& clients) { ++clients; });
     try {
       std::thread([this, shared]() mutable {
         pthread_setname_np(pthread_self(), "client");
-        serve(*shared);
+        serve_in(*shared);
         forget(std::move(shared));
       }).detach();
     } catch (const std::system_error& error) {
@@ -103,17 +115,30 @@ class ThreadPolicy final : public Transport {
     }
   }
 
-  void forget(std::shared_ptr<tcp::socket> socket) {
-    connections_.remove(*socket);
-    socket.reset();  // before stop() may return, and our context go
+  void forget(std::shared_ptr<Client> client) {
+    connections_.remove(client->next_layer());
+    client.reset();  // before stop() may return, and our context go
     clients_.with([this](int& clients) {
       --clients;
       clients_.notify();  // under the lock: stop() may end right after
     });
   }
 
+  void serve_in(Client& client) try {
+    if (!client.is_secure()) return serve(client);
+    boost::system::error_code error;
+    connections_.expect_progress(client.next_layer());
+    client.secure().handshake(asio::ssl::stream_base::server, error);
+    connections_.keep(client.next_layer());
+    if (!error) return serve(client);
+    Metrics::add(metrics_.tls_failures);
+  } catch (const std::exception& error) {
+    spdlog::error("a connection failed: {}", error.what());
+  }
+
   // The blocking loop.
-  void serve(tcp::socket& socket) try {
+  void serve(Client& client) {
+    tcp::socket& socket = client.next_layer();
     Session session(options_.protocol);
     BlockingSubmission submission;
     submission.sink = &sink_;
@@ -140,11 +165,11 @@ class ThreadPolicy final : public Transport {
         session.reply(submission.outcomes);
         // Replies nearly always fit the socket's buffer; only one that does not has to wait for its reader.
         const std::string& output = session.output();
-        const ssize_t sent = ::send(socket.native_handle(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        const ssize_t sent = client.is_secure() ? 0 : ::send(socket.native_handle(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent != ssize_t(output.size())) {
           connections_.expect_progress(socket);
           watched = true;
-          asio::write(socket, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
+          asio::write(client, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
           if (error) return;
         }
         stamps.end(Stage::write);
@@ -156,8 +181,8 @@ class ThreadPolicy final : public Transport {
         if (session.amid_request()) connections_.expect_progress(socket);
         watched |= session.amid_request();
         const std::span<char> space = session.read_space();
-        const std::size_t bytes = socket.read_some(asio::buffer(space.data(), space.size()), error);
-        if (error == asio::error::eof)
+        const std::size_t bytes = client.read_some(asio::buffer(space.data(), space.size()), error);
+        if (is_end_of_stream(error))
           session.end_of_stream();
         else if (error)
           return;
@@ -166,17 +191,21 @@ class ThreadPolicy final : public Transport {
       }
     }
     if (session.refused()) Metrics::add(metrics_.bad_frames);
+    if (client.is_secure()) {
+      connections_.expect_end(socket);
+      boost::system::error_code ignored;
+      client.secure().shutdown(ignored);
+    }
     if (!session.ended_first()) return;
     connections_.linger(socket);
     char discarded[4096];
     while (!error) socket.read_some(asio::buffer(discarded), error);
-  } catch (const std::exception& error) {
-    spdlog::error("a connection failed: {}", error.what());
   }
 
   const Options& options_;
   Service& service_;
   Metrics& metrics_;
+  Certificate* const certificate_;
   ReleaseSink sink_;
   ConnectionRegistry connections_;
   Guarded<int> clients_;  // threads that may still touch this object
@@ -187,8 +216,8 @@ class ThreadPolicy final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service, Metrics& metrics) {
-  return std::make_unique<ThreadPolicy>(options, service, metrics);
+std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+  return std::make_unique<ThreadPolicy>(options, service, metrics, certificate);
 }
 
 }  // namespace exchange

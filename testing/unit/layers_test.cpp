@@ -30,11 +30,12 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"server/store", {"server/engine", "server/metrics", "server/store"}},
     {"server/core", {"server/engine", "server/store", "server/metrics", "server/core", "server/options"}},
     {"server/auth", {"server/protocol", "server/core", "server/engine", "server/metrics", "server/auth", "server/options"}},
-    {"server/transport", {"server/auth", "server/protocol", "server/core", "server/engine", "server/metrics", "server/transport", "server/options"}},
+    {"server/tls", {"server/metrics", "server/tls", "server/options"}},
+    {"server/transport", {"server/auth", "server/tls", "server/protocol", "server/core", "server/engine", "server/metrics", "server/transport", "server/options"}},
     {"server/market", {"server/engine", "server/metrics", "server/market"}},
     {"server/dashboard",
-     {"server/auth", "server/market", "server/protocol", "server/core", "server/store", "server/engine", "server/metrics", "server/dashboard", "server/options"}},
-    {"client", {"client", "server/protocol", "server/engine", "server/metrics", "server/options"}},
+     {"server/auth", "server/tls", "server/market", "server/protocol", "server/core", "server/store", "server/engine", "server/metrics", "server/dashboard", "server/options"}},
+    {"client", {"client", "server/tls", "server/protocol", "server/engine", "server/metrics", "server/options"}},
     {"testing", {"server/*", "client", "testing"}},
 };
 

@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "wire/script.hpp"
+#include "wire/self_signed.hpp"
 #include "wire/tcp.hpp"
 
 using namespace exchange;
@@ -89,13 +90,16 @@ class LocalRun {
 };
 
 // What one client sends without waiting for a reply goes out together.
-void run_over_tcp(const Script& script, Policy policy, bool bytewise) {
-  TcpServer server(policy, [&](Options& options) { options.protocol = script.limits; });
+void run_over_tcp(const Script& script, Policy policy, bool bytewise, const SelfSigned* certificate = nullptr) {
+  TcpServer server(policy, [&](Options& options) {
+    options.protocol = script.limits;
+    if (certificate != nullptr) options.tls = certificate->files();
+  });
   std::map<std::string, TcpClient> clients;
   for (std::size_t i = 0; i < script.steps.size(); ++i) {
     const Step& step = script.steps[i];
     INFO(at(script, step) << " under " << name_of(policy) << (bytewise ? ", byte by byte" : ""));
-    TcpClient& client = clients.try_emplace(step.client, server.port()).first->second;
+    TcpClient& client = clients.try_emplace(step.client, server.port(), 0, certificate != nullptr).first->second;
     switch (step.kind) {
       case Step::Kind::send: {
         std::string bytes = step.bytes;
@@ -144,4 +148,10 @@ TEST_CASE("the scripts over TCP, pool policy") {
 TEST_CASE("the scripts over TCP, loop policy") {
   for (const Script& script : scripts())
     for (const bool bytewise : {false, true}) run_over_tcp(script, Policy::loop, bytewise);
+}
+
+TEST_CASE("the scripts over TLS, under every policy") {
+  const SelfSigned certificate;
+  for (const Script& script : scripts())
+    for (const Policy policy : {Policy::thread, Policy::pool, Policy::loop}) run_over_tcp(script, policy, false, &certificate);
 }

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "auth/gate.hpp"
 #include "core/core.hpp"
+#include "tls/certificate.hpp"
 #include "transport/transport.hpp"
 #include "wire/local.hpp"
 
@@ -35,7 +37,7 @@ class HeldStore final : public MemoryStore {
 
 class TcpServer {
  public:
-  // `adjust` may change its options before it starts.
+  // `adjust` may change its options before it starts: also to keys and TLS.
   explicit TcpServer(Policy policy, const std::function<void(Options&)>& adjust = {});
   ~TcpServer();
   std::uint16_t port() const { return transport_->port(); }
@@ -43,6 +45,7 @@ class TcpServer {
   long long stop();
   Metrics& metrics() { return metrics_; }
   HeldStore& store() { return store_; }
+  Certificate& certificate() { return *certificate_; }
 
  private:
   static Options make_options(Policy policy, const std::function<void(Options&)>& adjust);
@@ -52,15 +55,18 @@ class TcpServer {
   Metrics metrics_;
   HeldStore store_;
   FixedClock clock_;
+  KeyRing keys_;
   std::unique_ptr<Core> core_;
+  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Certificate> certificate_;
   std::unique_ptr<Transport> transport_;
 };
 
 // Thread: one at a time. What should come and does not within its patience counts as the end.
 class TcpClient {
  public:
-  // `receive_buffer` 0: the system's.
-  explicit TcpClient(std::uint16_t port, int receive_buffer = 0);
+  // `receive_buffer` 0: the system's. `secure`: speaks TLS, and takes any certificate.
+  explicit TcpClient(std::uint16_t port, int receive_buffer = 0, bool secure = false);
   ~TcpClient();
   TcpClient(const TcpClient&) = delete;
 
@@ -71,8 +77,14 @@ class TcpClient {
   std::size_t send_without_waiting(std::string_view bytes);
   // Whether the server's system has acknowledged all that was sent.
   bool has_arrived() const;
+  // Serial number of the server's certificate.
+  long serial() const;
+  // Whether the server said, in TLS, that it sends no more.
+  bool was_told_the_end() const;
   // No more will be sent; replies can still be read.
   void end();
+  // The same without saying so in TLS.
+  void end_of_tcp();
   // The next bytes through "</results>\n", or all that came before the end.
   std::string reply();
   // All that comes until the server closes; "[open]" follows where it does not.
@@ -81,7 +93,9 @@ class TcpClient {
  private:
   bool receive();
 
+  struct Tls;
   int socket_;
+  std::unique_ptr<Tls> tls_;
   bool closed_ = false;
   std::string received_;
 };

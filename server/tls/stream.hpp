@@ -1,0 +1,87 @@
+#pragma once
+// Stream is a connection that speaks TLS, or does not: the same code serves both. Without TLS every call goes straight to the layer
+// below. Owner: the connection. One operation at a time in each direction.
+
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/websocket/ssl.hpp>
+#include <boost/beast/websocket/teardown.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace exchange {
+
+template <class Next>
+class Stream {
+ public:
+  using next_layer_type = Next;
+  using executor_type = typename Next::executor_type;
+  using Secure = boost::asio::ssl::stream<Next>;
+  using Error = boost::system::error_code;
+
+  // `context` null: no TLS. It may end before the stream.
+  explicit Stream(Next next, boost::asio::ssl::context* context = nullptr) {
+    if (context == nullptr)
+      plain_.emplace(std::move(next));
+    else
+      secure_ = std::make_unique<Secure>(std::move(next), *context);
+  }
+
+  bool is_secure() const { return secure_ != nullptr; }
+  // Only where it is.
+  Secure& secure() { return *secure_; }
+  Next& next_layer() { return secure_ ? secure_->next_layer() : *plain_; }
+  const Next& next_layer() const { return secure_ ? secure_->next_layer() : *plain_; }
+  executor_type get_executor() { return next_layer().get_executor(); }
+
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    if (secure_) return secure_->async_read_some(buffers, std::forward<Token>(token));
+    return plain_->async_read_some(buffers, std::forward<Token>(token));
+  }
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    if (secure_) return secure_->async_write_some(buffers, std::forward<Token>(token));
+    return plain_->async_write_some(buffers, std::forward<Token>(token));
+  }
+  template <class Buffers>
+  std::size_t read_some(const Buffers& buffers, Error& error) {
+    return secure_ ? secure_->read_some(buffers, error) : plain_->read_some(buffers, error);
+  }
+  template <class Buffers>
+  std::size_t write_some(const Buffers& buffers, Error& error) {
+    return secure_ ? secure_->write_some(buffers, error) : plain_->write_some(buffers, error);
+  }
+
+ private:
+  std::optional<Next> plain_;
+  std::unique_ptr<Secure> secure_;  // one of them
+};
+
+// The other side sends no more. Under TLS it should have said so; where it only closed, what came before is as good: each request
+// tells its own length.
+inline bool is_end_of_stream(const boost::system::error_code& error) {
+  return error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
+}
+
+// How Beast ends a WebSocket.
+template <class Handler>
+void async_teardown(boost::beast::role_type role, Stream<boost::beast::tcp_stream>& stream, Handler&& handler) {
+  using boost::beast::async_teardown;
+  using boost::beast::websocket::async_teardown;
+  if (stream.is_secure())
+    async_teardown(role, stream.secure(), std::forward<Handler>(handler));
+  else
+    async_teardown(role, stream.next_layer(), std::forward<Handler>(handler));
+}
+inline void teardown(boost::beast::role_type role, Stream<boost::beast::tcp_stream>& stream, boost::system::error_code& error) {
+  using boost::beast::teardown;
+  using boost::beast::websocket::teardown;
+  if (stream.is_secure())
+    teardown(role, stream.secure(), error);
+  else
+    teardown(role, stream.next_layer(), error);
+}
+
+}  // namespace exchange

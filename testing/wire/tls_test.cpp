@@ -1,0 +1,142 @@
+// TLS beyond the scripts: whoever does not speak it, does not finish its handshake, ends without saying so, or takes long replies.
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "catch.hpp"
+#include "wire/self_signed.hpp"
+#include "wire/tcp.hpp"
+
+using namespace exchange;
+
+namespace {
+
+constexpr Policy policies[] = {Policy::thread, Policy::pool, Policy::loop};
+
+bool wait_for(const std::function<bool()>& done) {
+  for (int i = 0; i < 10'000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return done();
+}
+
+const std::string create = framed(R"(<create><account id="1" balance="5"/></create>)");
+const std::string created = "<results><created id=\"1\"/></results>\n";
+
+}  // namespace
+
+TEST_CASE("plain text to a TLS port is closed without a word, and the next client is served") {
+  const SelfSigned certificate;
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    TcpClient plain(server.port());
+    REQUIRE(plain.send(create));
+    const std::string said = plain.rest();
+    CHECK(said.find("<") == std::string::npos);
+    CHECK(said.find("[open]") == std::string::npos);
+    CHECK(wait_for([&] { return server.metrics().tls_failures == 1; }));
+    TcpClient secure(server.port(), 0, true);
+    REQUIRE(secure.send(create));
+    CHECK(secure.reply() == created);
+    CHECK(server.metrics().requests == 1);
+  }
+}
+
+TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
+  const SelfSigned certificate;
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [&](Options& options) {
+      options.tls = certificate.files();
+      options.transport.stall_ms = 100;
+    });
+    TcpClient silent(server.port()), amid(server.port());
+    REQUIRE(amid.send("\x16\x03\x01\x02"));  // the beginning of a TLS record
+    CHECK(silent.rest() == "");
+    CHECK(amid.rest().find("[open]") == std::string::npos);
+    CHECK(wait_for([&] { return server.metrics().connections == 0; }));
+    CHECK(server.metrics().tls_failures == 2);
+  }
+}
+
+TEST_CASE("under TLS, what was sent is answered whether the client says that it ends or only closes its side") {
+  const SelfSigned certificate;
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    {
+      TcpClient says(server.port(), 0, true);
+      REQUIRE(says.send(create));
+      says.end();
+      CHECK(says.rest() == created);
+      CHECK(says.was_told_the_end());
+    }
+    TcpClient truncates(server.port(), 0, true);
+    REQUIRE(truncates.send(create));
+    truncates.end_of_tcp();
+    CHECK(truncates.rest() == "<results><error id=\"1\">account already exists</error></results>\n");
+    TcpClient amid(server.port(), 0, true);  // what is cut off amid a request is not executed
+    REQUIRE(amid.send("100\n<create><account id=\"2\" balance=\"1\"/></create>"));
+    amid.end_of_tcp();
+    CHECK(amid.rest() == "<results><error>bad framing: the stream ended inside a request</error></results>\n");
+  }
+}
+
+TEST_CASE("under TLS, who is closed for bad framing is told why, and that it is the end") {
+  const SelfSigned certificate;
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    TcpClient client(server.port(), 0, true);
+    REQUIRE(client.send("what\n"));
+    CHECK(client.rest().starts_with("<results><error>bad framing"));
+    CHECK(client.was_told_the_end());
+  }
+}
+
+TEST_CASE("under TLS, a reply larger than any buffer arrives whole") {
+  const SelfSigned certificate;
+  std::string creations, expected = "<results>";
+  for (int i = 0; i < 9'000; ++i) {
+    const std::string id = std::string(59, '7') + std::to_string(100'000 + i).substr(1);
+    creations += "<account id=\"" + id + "\" balance=\"1\"/>";
+    expected += "<created id=\"" + id + "\"/>";
+  }
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    TcpClient reader(server.port(), 4'096, true);
+    REQUIRE(reader.send(framed("<create>" + creations + "</create>")));
+    CHECK(reader.reply() == expected + "</results>\n");
+  }
+}
+
+TEST_CASE("a stopping server waits for no handshake, and tells the others that it ends") {
+  const SelfSigned certificate;
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    TcpClient silent(server.port()), idle(server.port(), 0, true), busy(server.port(), 0, true);
+    REQUIRE(wait_for([&] { return server.metrics().connections == 3; }));
+    REQUIRE(busy.send(create));
+    CHECK(busy.reply() == created);
+    CHECK(server.stop() < 4'000);
+    CHECK(silent.rest() == "");
+    CHECK(idle.rest() == "");
+    CHECK(idle.was_told_the_end());
+  }
+}
+
+TEST_CASE("a certificate that is read again is shown to new connections; one that cannot be read changes nothing") {
+  SelfSigned files;
+  TcpServer server(Policy::loop, [&](Options& options) { options.tls = files.files(); });
+  TcpClient before(server.port(), 0, true);
+  CHECK(before.serial() == 1);
+  files.renew();
+  server.certificate().reload();
+  CHECK(TcpClient(server.port(), 0, true).serial() == 2);
+  REQUIRE(before.send(create));
+  CHECK(before.reply() == created);
+  const TlsFiles crossed{files.files().key, files.files().certificate};
+  CHECK_THROWS_WITH(Certificate(crossed), contains_text("--tls-cert"));
+}
