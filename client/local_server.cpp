@@ -80,8 +80,9 @@ std::string LocalServer::address() const { return "127.0.0.1:" + std::to_string(
 void LocalServer::start(const LocalServerOptions& options) {
   const auto binary = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "server";
   const std::string store = options.store.empty() ? "sqlite:" + (folder_.path() / "exchange.db").string() : options.store;
-  const std::vector<std::string> arguments{binary.string(), "--port", "0", "--bind", "127.0.0.1", "--policy", options.policy,
+  std::vector<std::string> arguments{binary.string(), "--port", "0", "--bind", "127.0.0.1", "--policy", options.policy,
                                            "--threads", std::to_string(options.threads), "--store", store, "--http-port", "0"};
+  if (options.auth) arguments.push_back("--auth");
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) fail("cannot make a pipe");
   output_ = Descriptor(pipe[0]);

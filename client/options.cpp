@@ -124,6 +124,7 @@ void add_workload_options(CLI::App& app, Options& options, Raw& raw) {
 }
 
 void add_server_options(CLI::App& app, Options& options) {
+  app.add_flag("--auth", options.workload.keys, "accounts have keys: for a server with --auth, and a private one gets it");
   auto* connect = app.add_option("--connect", options.connect_to, "drive this running server (default: start a private one)")
                       ->check(CLI::Validator(check_address, ""))
                       ->type_name("HOST:PORT");
@@ -188,6 +189,8 @@ void put_together(Options& options, const Raw& raw) {
     mistake("--pipeline: with so many clients and orders per request, too many orders would be in flight at once");
   if (load.arrivals == Arrivals::poisson && !load.open_loop() && options.capacity_while.empty()) mistake("--arrivals: needs --rate or --stage");
   if (load.audit && !load.check_replies) mistake("--audit: needs --reply-check on");
+  if (load.audit && options.workload.keys) mistake("--audit: not with --auth: it asks on a connection for each question, and each would cost a hash");
+  options.local_server.auth = options.workload.keys;
   if (load.audit && !options.capacity_while.empty()) mistake("--audit: not with --find-capacity");
 }
 

@@ -37,6 +37,7 @@ struct WorkloadOptions {
   std::uint64_t seed = 1;           // the same seed gives the same requests, but for the account prefix
   std::string account_prefix;       // digits that start every account id; empty: from the clock
   std::string symbol_prefix = "SYM";
+  bool keys = false;                // accounts are made with a key, and each request gives it
 };
 
 // A part of an open-loop run: so many requests per second are planned for so long.
@@ -70,6 +71,7 @@ struct LocalServerOptions {
   std::string policy = "loop";
   unsigned threads = 0;  // 0: as many as CPUs it may use
   std::string store;     // empty: SQLite in a temporary folder
+  bool auth = false;
   std::vector<int> cpus; // empty: any
 };
 

@@ -15,7 +15,7 @@ constexpr std::uint32_t shares_per_order_max = 100;
 constexpr unsigned account_digits = 6;
 constexpr std::size_t header_bytes_max = 24;       // of the length line
 // Of one leaf as text, with the longest names: an order and the two elements of a new account.
-constexpr std::size_t leaf_bytes_max = 260, document_bytes_max = 200;
+constexpr std::size_t leaf_bytes_max = 260, document_bytes_max = 300;
 
 // The value of `random` scaled to 0 .. bound-1.
 std::uint32_t scaled(std::uint32_t random, std::uint32_t bound) { return std::uint32_t((std::uint64_t(random) * bound) >> 32); }
@@ -120,6 +120,13 @@ char* write_account(char* out, const Workload& workload, std::uint32_t account) 
   char* const end = out + account_digits;
   for (char* digit = end; digit != out; account /= 10) *--digit = char('0' + account % 10);
   return end;
+}
+
+// Of the account whose id was written last, which began at `id`: it says the same, and more, so that it is long enough.
+char* write_key(char* out, const Workload& workload, const char* id) {
+  if (!workload.options().keys) return out;
+  const std::string_view text(id, std::size_t(out - id));
+  return write_text(write_text(write_text(out, "\" key=\""), "loadgen-"), text);
 }
 
 char* write_symbol(char* out, const Workload& workload, unsigned symbol) {
@@ -234,7 +241,8 @@ char* Script::write(char* out) const {
     out = write_text(out, "<create>");
   } else {
     out = write_text(out, "<transactions id=\"");
-    out = write_account(out, *workload_, account_);
+    const char* const id = out;
+    out = write_key(write_account(out, *workload_, account_), *workload_, id);
     out = write_text(out, "\">");
   }
   for (const Leaf& leaf : leaves_) out = write(out, leaf);
@@ -243,10 +251,12 @@ char* Script::write(char* out) const {
 
 char* Script::write(char* out, const Leaf& leaf) const {
   switch (leaf.kind) {
-    case Leaf::Kind::account:
-      out = write_new_account(write_text(out, "<account id=\""), *workload_, client_, leaf.id);
+    case Leaf::Kind::account: {
+      const char* const id = out = write_text(out, "<account id=\"");
+      out = write_key(write_new_account(out, *workload_, client_, leaf.id), *workload_, id);
       out = write_number(write_text(out, "\" balance=\""), Workload::cash_of_new_account);
       return write_text(out, "\"/>");
+    }
     case Leaf::Kind::placement:
       out = write_symbol(write_text(out, "<symbol sym=\""), *workload_, leaf.symbol);
       out = write_new_account(write_text(out, "\"><account id=\""), *workload_, client_, leaf.id);
@@ -276,13 +286,16 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
   std::vector<SetupRequest> requests;
   if (!workload.trades()) return requests;
   const unsigned symbols = workload.options().symbols;
-  const unsigned accounts_at_once = std::max(1u, setup_leaves_max / (symbols + 1));
+  constexpr unsigned keys_at_once = 100;  // each is hashed before the reply comes
+  const unsigned accounts_at_once = std::min(std::max(1u, setup_leaves_max / (symbols + 1)), workload.options().keys ? keys_at_once : ~0u);
   const std::string shares = std::to_string(workload.shares_per_account()), cash = std::to_string(Workload::cash_per_account);
   for (unsigned first = 0; first < workload.accounts(); first += accounts_at_once) {
     const unsigned end = std::min(workload.accounts(), first + accounts_at_once);
     std::string document = std::string(xml_declaration) + "<create>\n";
-    for (unsigned account = first; account < end; ++account)
-      document += "<account id=\"" + workload.account_id(account) + "\" balance=\"" + cash + "\"/>\n";
+    for (unsigned account = first; account < end; ++account) {
+      const std::string id = workload.account_id(account), key = workload.options().keys ? "\" key=\"loadgen-" + id : "";
+      document += "<account id=\"" + id + key + "\" balance=\"" + cash + "\"/>\n";
+    }
     for (unsigned symbol = 1; symbol <= symbols; ++symbol) {
       document += "<symbol sym=\"" + workload.symbol_name(symbol) + "\">\n";
       for (unsigned account = first; account < end; ++account)

@@ -6,6 +6,8 @@
 namespace exchange::cli {
 namespace {
 
+constexpr const char* key_attribute = "key";
+
 void append_escaped(std::string& out, const std::string& text) {
   for (const char c : text) {
     switch (c) {
@@ -27,9 +29,16 @@ void append_attribute(std::string& out, const char* name, const std::string& val
   out += '"';
 }
 
-std::string transactions(const std::string& account, const std::string& elements) {
+void append_key(std::string& out, const std::string& key) {
+  if (key.empty()) return;
+  if (key.size() < key_bytes_min || key.size() > key_bytes_max) throw Mistake("a key has 8 to 128 bytes");
+  append_attribute(out, key_attribute, key);
+}
+
+std::string transactions(const std::string& account, const std::string& key, const std::string& elements) {
   std::string document = "<transactions";
   append_attribute(document, "id", checked_account(account));
+  append_key(document, key);
   return document + ">" + elements + "</transactions>";
 }
 
@@ -59,10 +68,11 @@ std::string checked(std::string document) {
 
 }  // namespace
 
-std::string document_of(const NewAccount& account) {
+std::string document_of(const NewAccount& account, const std::string& key) {
   std::string document = "<create><account";
   append_attribute(document, "id", account.account);
   append_attribute(document, "balance", account.balance);
+  append_key(document, key);
   return checked(document + "/></create>");
 }
 
@@ -80,7 +90,7 @@ std::string document_of(const NewSymbol& symbol) {
   return checked(document + (symbol.holdings.empty() ? "</create>" : "</symbol></create>"));
 }
 
-std::string document_of(const NewOrder& order, const std::string& account) {
+std::string document_of(const NewOrder& order, const std::string& account, const std::string& key) {
   // The protocol's sign is the side. Here both sides count their shares from zero up.
   const auto shares = parse_shares(order.shares);
   if (!shares) throw Mistake("number of shares " + std::string(describe_shares_error(shares.error)));
@@ -89,12 +99,25 @@ std::string document_of(const NewOrder& order, const std::string& account) {
   append_attribute(element, "sym", order.symbol);
   append_attribute(element, "amount", (order.side == Side::sell ? "-" : "") + order.shares);
   append_attribute(element, "limit", order.limit);
-  return checked(transactions(account, element + "/>"));
+  return checked(transactions(account, key, element + "/>"));
 }
 
-std::string document_of(const CancelOrders& cancel, const std::string& account) { return checked(transactions(account, by_id("cancel", cancel.orders))); }
+std::string document_of(const CancelOrders& cancel, const std::string& account, const std::string& key) {
+  return checked(transactions(account, key, by_id("cancel", cancel.orders)));
+}
 
-std::string document_of(const ShowOrders& query, const std::string& account) { return checked(transactions(account, by_id("query", query.orders))); }
+std::string document_of(const ShowOrders& query, const std::string& account, const std::string& key) {
+  return checked(transactions(account, key, by_id("query", query.orders)));
+}
+
+// What is typed is escaped, so that nothing else reads like it.
+std::string without_key(const std::string& document) {
+  const std::string start = std::string(" ") + key_attribute + "=\"";
+  const std::size_t at = document.find(start);
+  if (at == std::string::npos) return document;
+  const std::size_t value = at + start.size();
+  return document.substr(0, value) + "…" + document.substr(document.find('"', value));
+}
 
 const std::string& checked_symbol(const std::string& symbol) {
   if (!parse_symbol_name(symbol)) throw Mistake("symbol must be 1 to 32 letters and digits");

@@ -7,11 +7,15 @@
 namespace exchange::cli {
 
 // All throw Mistake. Accounts, symbols and numbers are as typed.
-std::string document_of(const NewAccount& account);
+// `key`: of the account; empty where the exchange wants none.
+std::string document_of(const NewAccount& account, const std::string& key = {});
 std::string document_of(const NewSymbol& symbol);
-std::string document_of(const NewOrder& order, const std::string& account);
-std::string document_of(const CancelOrders& cancel, const std::string& account);
-std::string document_of(const ShowOrders& query, const std::string& account);
+std::string document_of(const NewOrder& order, const std::string& account, const std::string& key = {});
+std::string document_of(const CancelOrders& cancel, const std::string& account, const std::string& key = {});
+std::string document_of(const ShowOrders& query, const std::string& account, const std::string& key = {});
+
+// The document as it may be shown: without the key.
+std::string without_key(const std::string& document);
 
 // Of names that go into paths and messages. Throw Mistake.
 const std::string& checked_symbol(const std::string& symbol);

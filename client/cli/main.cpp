@@ -5,8 +5,10 @@
 #include <clocale>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <iostream>
+#include <string_view>
 
 #include "client/cli/shell.hpp"
 
@@ -37,12 +39,27 @@ int run(const CommandLine& line) {
   return stop_flag ? 128 + last_signal : status;
 }
 
+// Who lists processes may read command lines; not for longer than this takes.
+void hide_key(int argc, char** argv) {
+  constexpr std::string_view option = "--key";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool next = word == option && i + 1 < argc, same = word.starts_with("--key=");
+    if (next || same) std::memset(next ? argv[i + 1] : argv[i] + option.size() + 1, '*', next ? std::strlen(argv[i + 1]) : word.size() - option.size() - 1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");  // for what is typed
-  const CommandLine line = parse_command_line(argc, argv);
+  CommandLine line = parse_command_line(argc, argv);
   if (line.exit_code) return *line.exit_code;
+  if (line.settings.key == "-") {
+    const char* const typed = ::getpass("key: ");  // from the terminal, without echo
+    line.settings.key = typed == nullptr ? "" : typed;
+  }
+  hide_key(argc, argv);
   stop_on_signals();
   try {
     const int status = run(line);

@@ -168,6 +168,13 @@ class Parser {
         ->envname("EXCHANGE_HTTP")
         ->check(CLI::Validator(check_address, ""))
         ->type_name("HOST:PORT");
+    app_.add_option("--key", settings_.key, "the account's key, where the exchange wants keys; '-' asks for it")->envname("EXCHANGE_KEY")->type_name("KEY");
+    app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")->envname("EXCHANGE_TLS");
+    auto* const ca = app_.add_option("--tls-ca", settings_.security.ca, "the same against these authorities (PEM); its own, where it signed itself")
+                         ->envname("EXCHANGE_TLS_CA")
+                         ->check(CLI::ExistingFile)
+                         ->type_name("FILE");
+    app_.add_flag("--tls-insecure", settings_.security.insecure, "speak TLS with whoever answers: somebody in between can read along")->excludes(ca);
     app_.add_option("--timeout", settings_.timeout_s, "seconds to wait for a reply")->check(number_of_seconds)->type_name("SECONDS")->capture_default_str();
     app_.add_flag("--keep-going", settings_.keep_going, "scripts: go on after a command that failed");
   }
@@ -311,6 +318,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     std::reverse(words.begin(), words.end());  // so CLI11 wants them
     parser.app().parse(words);
     line.command = parser.command();
+    Security& security = line.settings.security;
+    security.tls |= security.insecure || !security.ca.empty();
   } catch (const CLI::CallForHelp& help) {
     parser.app().exit(help);
     line.exit_code = exit_ok;

@@ -8,10 +8,19 @@
 
 namespace exchange::cli {
 
+// Under TLS, the server's certificate is checked, against the system's authorities or those of `ca`.
+struct Security {
+  bool tls = false;
+  std::string ca;         // a PEM file
+  bool insecure = false;  // not checked
+};
+
 struct Settings {
   std::string connect = "127.0.0.1:12345";  // the XML port
   std::string http;                         // HOST:PORT; empty: port 8080 of that host
   std::string account;                      // empty: none chosen
+  std::string key;                          // of the account; empty: none
+  Security security;
   bool xml = false;                         // show requests and replies as they are
   bool keep_going = false;                  // scripts: on after a failure
   double timeout_s = 30;                    // of a reply

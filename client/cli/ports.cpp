@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
+#include <boost/beast/core/detail/base64.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
 #include <cstring>
@@ -12,6 +15,7 @@
 #include "client/cli/answers.hpp"
 #include "client/cli/options.hpp"
 #include "client/cli/text.hpp"
+#include "tls/stream.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -20,7 +24,9 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 namespace websocket = beast::websocket;
+namespace ssl = asio::ssl;
 using asio::ip::tcp;
+using HttpStream = exchange::Stream<beast::tcp_stream>;
 using loadgen::Descriptor;
 using loadgen::NoReply;
 using loadgen::StopFlag;
@@ -28,6 +34,13 @@ using loadgen::Unreachable;
 
 constexpr auto look_up = std::chrono::milliseconds(50);  // at `stop`
 constexpr const char* user_agent = "exchange-cli";
+
+std::string basic_authorization(const std::string& account, const std::string& key) {
+  const std::string plain = account + ":" + key;
+  std::string text(beast::detail::base64::encoded_size(plain.size()), '\0');
+  text.resize(beast::detail::base64::encode(text.data(), plain.data(), plain.size()));
+  return "Basic " + text;
+}
 
 std::chrono::milliseconds milliseconds(double seconds) { return std::chrono::milliseconds(std::int64_t(seconds * 1e3)); }
 
@@ -52,6 +65,45 @@ tcp::socket socket_from(asio::io_context& context, Descriptor connected) {
   return {context, own.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), connected.release()};
 }
 
+std::string host_of(const std::string& host_and_port) {
+  std::string host = host_and_port.substr(0, host_and_port.rfind(':'));
+  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
+  return host;
+}
+
+// Null without TLS.
+std::unique_ptr<ssl::context> context_of(const Security& security) {
+  if (!security.tls) return nullptr;
+  auto context = std::make_unique<ssl::context>(ssl::context::tls_client);
+  SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  context->set_verify_mode(security.insecure ? ssl::verify_none : ssl::verify_peer);
+  beast::error_code error;
+  if (security.ca.empty())
+    context->set_default_verify_paths(error);
+  else
+    context->load_verify_file(security.ca, error);
+  if (error) throw Mistake("--tls-ca " + security.ca + ": " + error.message());
+  return context;
+}
+
+// Where the stream speaks TLS: knows afterwards that it is `peer` who answers, unless told not to look.
+template <class Next>
+void shake_hands(Stream<Next>& stream, asio::io_context& context, const std::string& peer, const Security& security, double timeout_s, const StopFlag& stop) {
+  if (!stream.is_secure()) return;
+  const std::string host = host_of(peer);
+  boost::system::error_code is_name;
+  asio::ip::make_address(host, is_name);
+  if (is_name) SSL_set_tlsext_host_name(stream.secure().native_handle(), host.c_str());
+  if (!security.insecure) stream.secure().set_verify_callback(ssl::host_name_verification(host));
+  std::optional<beast::error_code> ended;
+  stream.secure().async_handshake(ssl::stream_base::client, [&](beast::error_code error) { ended = error; });
+  const auto fail = [&](const std::string& why) { throw Unreachable("no TLS with " + peer + ": " + why); };
+  if (!run_until(context, stop, timeout_s, [&] { return ended.has_value(); })) fail("timeout");
+  const bool unproven = *ended && SSL_get_verify_result(stream.secure().native_handle()) != X509_V_OK;
+  if (unproven) fail(std::string("its certificate is not good: ") + X509_verify_cert_error_string(SSL_get_verify_result(stream.secure().native_handle())));
+  if (*ended) fail(ended->message());
+}
+
 std::string advice(const char* option) {
   const bool http_port = std::strcmp(option, "--http") == 0;
   return std::string("\nIs a server running there? ./run.sh or build/bin/server starts one") + (http_port ? " (its --http-port must not be off); " : "; ") +
@@ -74,13 +126,58 @@ Descriptor connect_any(const std::string& host_and_port, const char* option, dou
   throw Unreachable(why + advice(option));
 }
 
+struct XmlPort::Secure {
+  explicit Secure(Descriptor connected, ssl::context& tls) : stream(socket_from(context, std::move(connected)), &tls) {}
+
+  std::string converse(const XmlPort& port, std::string_view request, const std::function<bool(std::string_view)>& is_complete) {
+    const auto step = [&](auto start) {
+      std::optional<beast::error_code> ended;
+      std::size_t bytes = 0;
+      start([&](beast::error_code error, std::size_t count) {
+        ended = error;
+        bytes = count;
+      });
+      if (!run_until(context, port.stop_, port.timeout_s_, [&] { return ended.has_value(); })) throw NoReply("no reply from " + port.address_ + ": timeout");
+      if (*ended) throw loadgen::ConnectionEnded("no reply from " + port.address_ + ": " + (is_end_of_stream(*ended) ? "it closed the connection" : ended->message()));
+      return bytes;
+    };
+    step([&](auto handler) { asio::async_write(stream, asio::buffer(request), handler); });
+    std::string reply;
+    char bytes[4096];
+    while (!is_complete(reply)) reply.append(bytes, step([&](auto handler) { stream.async_read_some(asio::buffer(bytes), handler); }));
+    return reply;
+  }
+
+  asio::io_context context;
+  Stream<tcp::socket> stream;
+};
+
+XmlPort::XmlPort(std::string address, double timeout_s, const StopFlag& stop, Security security)
+    : address_(std::move(address)), security_(std::move(security)), timeout_s_(timeout_s), stop_(stop) {}
+XmlPort::~XmlPort() = default;
+
+void XmlPort::close() {
+  socket_.close();
+  secure_.reset();
+}
+
 void XmlPort::connect() {
   if (socket_) loadgen::reset_on_close(socket_.number());  // a long script must not run out of ports
-  socket_ = connect_any(address_, "--connect", timeout_s_, stop_);
+  if (secure_) loadgen::reset_on_close(secure_->stream.next_layer().native_handle());
+  close();
+  Descriptor connected = connect_any(address_, "--connect", timeout_s_, stop_);
+  const auto tls = context_of(security_);
+  if (!tls) {
+    socket_ = std::move(connected);
+    return;
+  }
+  auto secure = std::make_unique<Secure>(std::move(connected), *tls);
+  shake_hands(secure->stream, secure->context, address_, security_, timeout_s_, stop_);
+  secure_ = std::move(secure);
 }
 
 std::string XmlPort::ask(std::string_view document, Kind kind) {
-  if (kind == Kind::question && socket_) try {
+  if (kind == Kind::question && connected()) try {
       return ask_on_connection(document);
     } catch (const loadgen::ConnectionEnded&) {
     }
@@ -89,28 +186,32 @@ std::string XmlPort::ask(std::string_view document, Kind kind) {
 }
 
 std::string XmlPort::ask_on_connection(std::string_view document) try {
+  if (secure_) return loadgen::ask(document, [this](std::string_view request, const auto& is_complete) { return secure_->converse(*this, request, is_complete); });
   return loadgen::ask(socket_.number(), address_, document, timeout_s_, stop_);
 } catch (const loadgen::NotAReply& error) {
-  socket_.close();
+  close();
   throw NotUnderstood(printable(error.what()));
 } catch (...) {  // a reply that comes later must not be taken for that to the next request
-  socket_.close();
+  close();
   throw;
 }
 
-HttpAnswer http_get(const std::string& address, const std::string& target, double timeout_s, const StopFlag& stop) {
+HttpAnswer http_get(const std::string& address, const std::string& target, double timeout_s, const StopFlag& stop, const Access& access) {
   asio::io_context context;
-  beast::tcp_stream stream(socket_from(context, connect_any(address, "--http", timeout_s, stop)));
+  const auto tls = context_of(access.security);
+  HttpStream stream(beast::tcp_stream(socket_from(context, connect_any(address, "--http", timeout_s, stop))), tls.get());
+  shake_hands(stream, context, address, access.security, timeout_s, stop);
   http::request<http::empty_body> request{http::verb::get, target, 11};
   request.set(http::field::host, address);
   request.set(http::field::user_agent, user_agent);
   request.set(http::field::accept, "application/json");
   request.keep_alive(false);
+  if (!access.key.empty()) request.set(http::field::authorization, basic_authorization(access.account, access.key));
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(http_body_bytes_max);
   std::optional<beast::error_code> ended;
-  stream.expires_after(milliseconds(timeout_s));
+  stream.next_layer().expires_after(milliseconds(timeout_s));
   http::async_write(stream, request, [&](beast::error_code write_error, std::size_t) {
     if (write_error) {
       ended = write_error;
@@ -123,9 +224,14 @@ HttpAnswer http_get(const std::string& address, const std::string& target, doubl
   return {parser.get().result_int(), std::move(parser.get().body())};
 }
 
-struct Feed::Stream {
-  Stream(std::string peer_, double timeout, const StopFlag& stop_)
-      : peer(std::move(peer_)), timeout_s(timeout), stop(stop_), socket(socket_from(context, connect_any(peer, "--http", timeout, stop_))) {
+struct Feed::Connection {
+  Connection(std::string peer_, double timeout, const StopFlag& stop_, const Security& security)
+      : peer(std::move(peer_)),
+        timeout_s(timeout),
+        stop(stop_),
+        tls(context_of(security)),
+        socket(HttpStream(beast::tcp_stream(socket_from(context, connect_any(peer, "--http", timeout, stop_))), tls.get())) {
+    shake_hands(socket.next_layer(), context, peer, security, timeout_s, stop);
     // Pings find out that a server went away without a word.
     socket.set_option(websocket::stream_base::timeout{milliseconds(timeout_s), milliseconds(timeout_s), true});
     socket.set_option(websocket::stream_base::decorator([](websocket::request_type& request) { request.set(http::field::user_agent, user_agent); }));
@@ -148,13 +254,15 @@ struct Feed::Stream {
   const double timeout_s;
   const StopFlag& stop;
   asio::io_context context;
-  websocket::stream<beast::tcp_stream> socket;
+  std::unique_ptr<ssl::context> tls;
+  websocket::stream<HttpStream> socket;
   beast::flat_buffer buffer;
   bool reading = false;
   std::optional<beast::error_code> read;
 };
 
-Feed::Feed(const std::string& address, double timeout_s, const StopFlag& stop) : stream_(std::make_unique<Stream>(address, timeout_s, stop)) {}
+Feed::Feed(const std::string& address, double timeout_s, const StopFlag& stop, const Security& security)
+    : stream_(std::make_unique<Connection>(address, timeout_s, stop, security)) {}
 Feed::~Feed() = default;
 
 void Feed::send(const std::string& text) {
@@ -166,7 +274,7 @@ void Feed::send(const std::string& text) {
 }
 
 std::optional<std::string> Feed::next(double wait_s) {
-  Stream& stream = *stream_;
+  Connection& stream = *stream_;
   if (!std::exchange(stream.reading, true))
     stream.socket.async_read(stream.buffer, [&stream](beast::error_code error, std::size_t) { stream.read = error; });
   if (!run_until(stream.context, stream.stop, wait_s, [&] { return stream.read.has_value(); })) return {};

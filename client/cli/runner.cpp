@@ -27,7 +27,7 @@ std::optional<std::uint64_t> metric(std::string_view text, const std::string& na
 }  // namespace
 
 Runner::Runner(Settings settings, Console& console, const loadgen::StopFlag& stop)
-    : settings_(std::move(settings)), console_(console), stop_(stop), xml_port_(settings_.connect, settings_.timeout_s, stop), label_("exchange-cli: ") {}
+    : settings_(std::move(settings)), console_(console), stop_(stop), xml_port_(settings_.connect, settings_.timeout_s, stop, settings_.security), label_("exchange-cli: ") {}
 
 // What each command does; its settings are those of the session but for what its line says.
 struct Runner::Step {
@@ -69,7 +69,7 @@ struct Runner::Step {
   }
 
   void operator()(const NewAccount& created) {
-    const Answer answer = change(document_of(created), 1).front();
+    const Answer answer = change(document_of(created, settings.key), 1).front();
     if (refused(answer, "account " + created.account)) return;
     expect(answer, "created");
     runner.accounts_seen_.insert(created.account);
@@ -90,14 +90,14 @@ struct Runner::Step {
 
   // How much of it was executed only a query tells, and that needs the id of the order.
   void operator()(const NewOrder& order) {
-    const Answer opened = change(document_of(order, account()), 1).front();
+    const Answer opened = change(document_of(order, account(), settings.key), 1).front();
     const std::string what = std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares + " " + order.symbol + " @ " + order.limit;
     if (refused(opened, what)) return;
     expect(opened, "opened");
     runner.known_orders_[opened.id] = order;
     runner.symbols_seen_.insert(order.symbol);
     try {
-      const Answer state = question(document_of(ShowOrders{{opened.id}}, settings.account), 1).front();
+      const Answer state = question(document_of(ShowOrders{{opened.id}}, settings.account, settings.key), 1).front();
       if (refused(state, "order " + opened.id)) return;
       expect(state, "status");
       say(sentence(opened.id, state.order, &order));
@@ -108,7 +108,7 @@ struct Runner::Step {
   }
 
   void operator()(const CancelOrders& cancel) {
-    const std::vector<Answer> all = change(document_of(cancel, account()), cancel.orders.size());
+    const std::vector<Answer> all = change(document_of(cancel, account(), settings.key), cancel.orders.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string& order = cancel.orders[i];
       if (refused(all[i], "order " + order)) continue;
@@ -118,7 +118,7 @@ struct Runner::Step {
   }
 
   void operator()(const ShowOrders& query) {
-    const std::vector<Answer> all = question(document_of(query, account()), query.orders.size());
+    const std::vector<Answer> all = question(document_of(query, account(), settings.key), query.orders.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string& order = query.orders[i];
       if (refused(all[i], "order " + order)) continue;
@@ -128,7 +128,7 @@ struct Runner::Step {
     }
   }
 
-  HttpAnswer get(const std::string& target) const { return http_get(settings.http_address(), target, settings.timeout_s, runner.stop_); }
+  HttpAnswer get(const std::string& target) const { return http_get(settings.http_address(), target, settings.timeout_s, runner.stop_, {settings.account, settings.key, settings.security}); }
 
   // What the HTTP port shows follows a commit by up to a fifth of a second. Who has just traded wants to see that trade: waits until all
   // is shown that is committed now. A server that does not tell is asked as it is.
@@ -166,7 +166,7 @@ struct Runner::Step {
   void operator()(const Watch& command) {
     for (const std::string& symbol : command.symbols) checked_symbol(symbol);
     catch_up();
-    watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_);
+    watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_, settings.security);
   }
 
   void operator()(const UseAccount& use) {
@@ -233,7 +233,7 @@ std::set<std::string> Runner::symbols() {
   if (symbols_asked_ && now - *symbols_asked_ < std::chrono::duration<double>(settings_.completion_fresh_s)) return symbols_seen_;
   symbols_asked_ = now;
   try {
-    const HttpAnswer answer = http_get(settings_.http_address(), "/api/symbols", settings_.completion_timeout_s, stop_);
+    const HttpAnswer answer = http_get(settings_.http_address(), "/api/symbols", settings_.completion_timeout_s, stop_, {.security = settings_.security});
     const Json json = answer.status == 200 ? parse_json(answer.body) : Json();
     for (const Json& one : list_field(json, "symbols")) symbols_seen_.insert(text_field(one, "symbol"));
   } catch (const std::exception&) {  // then those of this session will do
@@ -248,7 +248,7 @@ int Runner::refused(const std::string& what, const std::string& why) {
 }
 
 std::string Runner::ask(const std::string& document, XmlPort::Kind kind, const Settings& settings) {
-  if (settings.xml) console_.out << "> " << document << std::endl;
+  if (settings.xml) console_.out << "> " << without_key(document) << std::endl;
   const std::string reply = xml_port_.ask(document, kind);
   if (settings.xml) {
     const std::size_t end = reply.find_last_not_of(" \r\n\t") + 1;

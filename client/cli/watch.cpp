@@ -43,8 +43,8 @@ class Canvas {
 
 class Watcher {
  public:
-  Watcher(const Watch& command, const std::string& address, double timeout_s, Console& console, const loadgen::StopFlag& stop)
-      : command_(command), console_(console), feed_(address, timeout_s, stop) {}
+  Watcher(const Watch& command, const std::string& address, double timeout_s, Console& console, const loadgen::StopFlag& stop, const Security& security)
+      : command_(command), console_(console), feed_(address, timeout_s, stop, security) {}
 
   void run() {
     for (const std::string& symbol : command_.symbols) {
@@ -161,8 +161,9 @@ std::vector<std::string> picture(const std::vector<std::pair<std::string, const 
   return lines;
 }
 
-void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop) {
-  Watcher(command, http_address, timeout_s, console, stop).run();
+void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop,
+           const Security& security) {
+  Watcher(command, http_address, timeout_s, console, stop, security).run();
 }
 
 }  // namespace exchange::cli

@@ -15,7 +15,8 @@ struct Refused : std::runtime_error {
 };
 
 // Until `command.count` or `stop`; the names of its symbols were checked. Throws Refused, Unreachable when the server goes away, Interrupted, NotUnderstood.
-void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop);
+void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop,
+           const Security& security = {});
 
 // Parts of it, for the tests. What a message changed, a line each: "trade SPY 145.67 40 sell 2026-11-21T10:09:51.123456Z" and
 // "top SPY 145.67 60 146 10" (best bid and its shares, best ask and its shares). `top_before` is kept up.

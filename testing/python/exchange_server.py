@@ -23,16 +23,17 @@ def process_cpu_seconds(pid):
 
 
 class ExchangeServer:
-    def __init__(self, *arguments, store="memory:", binary=None):
-        """`store` may hold {folder}, a temporary folder that lives as long as the server."""
+    def __init__(self, *arguments, store="memory:", binary=None, errors=None):
+        """`store` may hold {folder}, a temporary folder that lives as long as the server. `errors`: a file for its messages."""
+        self.errors = errors
         self.binary = Path(binary or BINARY)
         self.arguments, self.store = arguments, store
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="exchange-")
-        command = [str(self.binary), "--port", "0", "--http-port", "0", "--log-level", "error",
+        command = [str(self.binary), "--port", "0", "--http-port", "0", *([] if "--log-level" in self.arguments else ["--log-level", "error"]),
                    "--store", self.store.format(folder=self.folder.name), *map(str, self.arguments)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         try:
             self.ready_line = self._first_line()
             self.port = int(re.search(r"\bport=(\d+)", self.ready_line)[1])

@@ -65,3 +65,16 @@ TEST_CASE("nothing typed breaks out of an attribute") {
 TEST_CASE("without an account the user is told how to choose one") {
   CHECK_THAT(mistake(CancelOrders{{"1"}}, ""), contains_text("--account"));
 }
+
+TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
+  const std::string key = R"(a"b<c&d key=")";
+  CHECK(document_of(NewAccount{"1", "5"}, key) == R"(<create><account id="1" balance="5" key="a&quot;b&lt;c&amp;d key=&quot;"/></create>)");
+  CHECK(document_of(CancelOrders{{"1"}}, "3", key) == R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><cancel id="1"/></transactions>)");
+  CHECK(document_of(ShowOrders{{"1"}}, "3", key) == R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><query id="1"/></transactions>)");
+  CHECK(without_key(document_of(NewAccount{"1", "5"}, key)) == R"(<create><account id="1" balance="5" key="…"/></create>)");
+  CHECK(without_key(document_of(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==
+        R"(<transactions id="3" key="…"><order sym="S" amount="1" limit="2"/></transactions>)");
+  CHECK(without_key(document_of(ShowOrders{{"1"}}, "3")) == R"(<transactions id="3"><query id="1"/></transactions>)");
+  CHECK(mistake(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
+  CHECK(mistake(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");
+}

@@ -183,3 +183,20 @@ TEST_CASE("what may follow is known of commands and options") {
   CHECK(words_after({"book", "SPY"}, "--") == Words{"--account", "--help", "--levels", "--xml"});
   CHECK(words_after({"buy", "SPY"}, "").empty());
 }
+
+TEST_CASE("a key and how the connection is secured come from options or variables") {
+  CHECK(parse({}).settings.key == "");
+  CHECK_FALSE(parse({}).settings.security.tls);
+  CHECK(parse({"--key", "long enough"}).settings.key == "long enough");
+  CHECK(parse({"--tls"}).settings.security.tls);
+  CHECK_FALSE(parse({"--tls"}).settings.security.insecure);
+  const Security insecure = parse({"--tls-insecure"}).settings.security;
+  CHECK((insecure.tls && insecure.insecure));
+  const Security checked = parse({"--tls-ca", "/etc/hostname"}).settings.security;
+  CHECK((checked.tls && !checked.insecure && checked.ca == "/etc/hostname"));
+  CHECK(parse({"--tls-ca", "/nowhere/ca.pem"}).exit_code == exit_usage);
+  CHECK(parse({"--tls-ca", "/etc/hostname", "--tls-insecure"}).exit_code == exit_usage);
+  const Variable key("EXCHANGE_KEY", "of the environment");
+  CHECK(parse({}).settings.key == "of the environment");
+  CHECK(parse({"--key", "long enough"}).settings.key == "long enough");
+}

@@ -302,3 +302,35 @@ TEST_CASE("set-up creates every account with shares of every symbol, in requests
   CHECK(positions.size() == options.accounts * options.symbols);
   CHECK(setup_requests(workload(WorkloadKind::create, 1)).empty());
 }
+
+TEST_CASE("with keys each account is made with its own, and each request gives it") {
+  ProtocolLimits limits;
+  limits.keys = true;
+  for (const WorkloadKind kind : every_kind) {
+    WorkloadOptions options = options_of(kind, 1);
+    options.keys = true;
+    options.account_prefix = std::string(24, '9');  // the longest
+    const Workload shared(options, 150);
+    std::vector<std::string> documents;
+    for (const SetupRequest& request : setup_requests(shared)) documents.push_back(request.document);
+    Script script(shared, 3);
+    std::uint64_t order = 0;
+    for (int i = 0; i < 200; ++i) {
+      const std::string frame = next_frame(script, order);
+      documents.push_back(frame.substr(frame.find('\n') + 1));
+    }
+    for (std::string document : documents) {
+      const std::size_t size = document.size();
+      document.push_back('\0');
+      XmlDocument parsed;
+      std::vector<exchange::Leaf> leaves;
+      std::vector<Command> commands;
+      Credentials credentials;
+      REQUIRE(read_request(document.data(), size, limits, parsed, leaves, commands, &credentials).mistake == "");
+      for (const exchange::Leaf& leaf : leaves) REQUIRE(leaf.mistake == "");
+      REQUIRE(!credentials.wave.empty());
+      REQUIRE(credentials.wave.size() <= 100);
+      for (const Credential& credential : credentials.wave) REQUIRE(credential.key == "loadgen-" + std::string(credential.account.view()));
+    }
+  }
+}
