@@ -3,12 +3,14 @@
 
 #include "catch.hpp"
 
+#include <functional>
 #include <set>
 
 #include "core/recovery.hpp"
 #include "store/journal_record.hpp"
 #include "store/memory_store.hpp"
 #include "store/postgres_store.hpp"
+#include "store/pqxx_shim.hpp"
 #include "store/sqlite_store.hpp"
 #include "system/postgres_cluster.hpp"
 
@@ -278,5 +280,116 @@ TEST_CASE("recovery refuses a journal with a gap, a broken record or a replay th
   SECTION("good") {
     store.append(1, good);
     CHECK(recover(store).exchange.balance(alice) == Cash::whole(5));
+  }
+}
+
+namespace {
+
+const KeyHash some_key = [] {
+  KeyHash key{.log2_n = 14, .r = 8, .p = 1};
+  for (std::size_t i = 0; i < key.salt.size(); ++i) key.salt[i] = std::uint8_t(i);
+  for (std::size_t i = 0; i < key.digest.size(); ++i) key.digest[i] = std::uint8_t(255 - i);
+  return key;
+}();
+
+// Applies and journals one command, as the committer does.
+void commit(Store& store, Exchange& exchange, BatchNumber batch, const Command& command) {
+  JournalWriter writer;
+  writer.begin({std::int64_t(batch)});
+  REQUIRE(changed_state(exchange.apply(command, {std::int64_t(batch)})));
+  writer.add(command);
+  store.append(batch, writer.finish(exchange.totals()));
+}
+
+using Keys = std::vector<std::pair<AccountId, KeyHash>>;
+
+}  // namespace
+
+TEST_CASE("keys survive a restart from the journal, from the tables, and once the journal is pruned") {
+  const auto place = any_place();
+  Store* store = &place->reopen();
+  Exchange exchange;
+  commit(*store, exchange, 1, CreateAccount{alice, Cash::whole(5)});
+  commit(*store, exchange, 2, CreateAccount{bob, Cash::whole(5), some_key});
+  const Keys expected{{bob, some_key}};
+  store = &place->reopen();
+  CHECK(recover(*store).keys == expected);
+
+  project(*store, exchange, 2);
+  Exchange later = std::move(exchange);
+  store = &place->reopen();
+  CHECK(recover(*store).keys == expected);
+  CHECK(recover(*store).tables.account_keys.size() == 1);
+
+  store->prune(2);
+  commit(*store, later, 3, CreateAccount{AccountId("3"), Cash(), some_key});
+  store = &place->reopen();
+  CHECK(recover(*store).keys == Keys{{bob, some_key}, {AccountId("3"), some_key}});
+}
+
+TEST_CASE("projecting a key again, or another one, leaves the first") {
+  const auto place = any_place();
+  Store& store = place->reopen();
+  Exchange exchange;
+  exchange.apply(CreateAccount{alice, Cash::whole(5), some_key}, {1});
+  Rows rows;
+  exchange.take_changes(rows);
+  REQUIRE(rows.account_keys.size() == 1);
+  store.load();
+  store.project(rows, 1);
+  store.project(rows, 1);
+  rows.account_keys[0].key.digest[0] ^= 1;
+  store.project(rows, 1);
+  const TablesImage image = store.load();
+  REQUIRE(image.rows.account_keys.size() == 1);
+  CHECK(image.rows.account_keys[0].account == 0);
+  CHECK(image.rows.account_keys[0].key == some_key);
+}
+
+TEST_CASE("a store from before accounts had keys opens, keeps what it holds, and takes keys") {
+  const auto upgrade = [](const std::function<Store&()>& reopen, const std::function<void()>& drop) {
+    {
+      Store& store = reopen();
+      Exchange exchange;
+      commit(store, exchange, 1, CreateAccount{alice, Cash::whole(5)});
+      store.load();
+      project(store, exchange, 1);
+      drop();
+    }
+    Store& store = reopen();
+    Recovered recovered = recover(store);
+    CHECK(recovered.keys.empty());
+    CHECK(recovered.exchange.balance(alice) == Cash::whole(5));
+    commit(store, recovered.exchange, 2, CreateAccount{bob, Cash(), some_key});
+    project(store, recovered.exchange, 2);
+    CHECK(recover(reopen()).keys == Keys{{bob, some_key}});
+  };
+  SECTION("SQLite") {
+    const TemporaryFolder folder;
+    const std::string path = folder.path() + "/x.db";
+    std::unique_ptr<Store> store;
+    upgrade(
+        [&]() -> Store& {
+          store.reset();
+          store = std::make_unique<SqliteStore>(path);
+          store->open();
+          return *store;
+        },
+        [&] { SqliteDatabase(path, SqliteDatabase::Sync::every_commit).run("DROP TABLE account_keys"); });
+  }
+  SECTION("PostgreSQL") {
+    const std::string url = shared_cluster().create_database();
+    std::unique_ptr<Store> store;
+    upgrade(
+        [&]() -> Store& {
+          store.reset();
+          store = std::make_unique<PostgresStore>(url);
+          store->open();
+          return *store;
+        },
+        [&] {
+          pqxx::connection connection(url);
+          pqxx::nontransaction(connection).exec("DROP TABLE account_keys");
+        });
   }
 }

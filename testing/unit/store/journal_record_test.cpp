@@ -9,7 +9,9 @@ using namespace exchange;
 
 namespace {
 
+const KeyHash some_key{.log2_n = 14, .r = 8, .p = 1, .salt = {1, 2, 3}, .digest = {255, 0, 254}};
 const std::vector<Command> every_kind{
+    CreateAccount{AccountId("2"), Cash::whole(1), some_key},
     CreateAccount{AccountId(std::string(64, '9')), cash_total_max},
     CreateAccount{AccountId("0"), Cash()},
     CreateSymbol{SymbolName(std::string(32, 'Z'))},
@@ -36,6 +38,15 @@ TEST_CASE("a journal record decodes to what was written, and encodes to the same
   CHECK((record.orders == totals.orders && record.executions == totals.executions && record.digest == totals.digest));
   REQUIRE(record.commands.size() == every_kind.size());
   CHECK(encode(record.time, record.commands) == payload);
+  CHECK(std::get<CreateAccount>(record.commands[0]).key == some_key);
+  CHECK_FALSE(std::get<CreateAccount>(record.commands[1]).key.has_key());
+}
+
+TEST_CASE("an account without a key is written as before there were any") {
+  const std::string payload = encode(Timestamp{1}, {CreateAccount{AccountId("7"), Cash::from_units(5)}});
+  const std::string before("\x01\x01\x01\x00\x01" "7\x05\x00\x07\x08\x0D\xF0\xFE\xCA\xEF\xBE\xAD\xDE", 18);
+  CHECK(payload.substr(0, payload.size() - 4) == before);
+  CHECK(encode(Timestamp{1}, {CreateAccount{AccountId("7"), Cash::from_units(5), some_key}}).size() == payload.size() + 47);
 }
 
 TEST_CASE("an order takes about twenty bytes in the journal") {

@@ -1,0 +1,200 @@
+// Who gets through the gate, and what it costs.
+
+#include "unit/auth/support.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+TEST_CASE("the right key logs in; wrong, missing, unknown and keyless are refused with the same bytes and the same number of hashes") {
+  Guard guard;
+  Talk owner(guard);
+  CHECK(owner.ask(account("1", "first secret")) == created_1);
+  CHECK(guard.hashes() == 1);
+  // An account from a time without --auth.
+  guard.service.exchange().apply(CreateAccount{AccountId("2"), Cash()}, Timestamp{FixedClock::seconds * 1'000'000});
+
+  const std::pair<std::string, std::string> refused[] = {{"1", "wrong secret"}, {"1", "first secre"},  {"1", "first secret+"}, {"1", "First secret"}, {"1", ""},
+                                                         {"1", "short"},        {"3", "first secret"}, {"3", ""},              {"2", "first secret"}, {"2", ""},
+                                                         {"1", std::string(200, 'x')}};
+  for (const auto& [id, key] : refused) {
+    INFO(id << " " << key);
+    Talk talk(guard);
+    const std::uint64_t before = guard.hashes();
+    CHECK(talk.ask(query(id, key)) == unknown);
+    CHECK(guard.hashes() == before + 1);
+  }
+  CHECK(guard.metrics.logins_refused == std::size(refused));
+  Talk talk(guard);
+  CHECK(talk.ask(query("1", "first secret")) == in);
+  CHECK(guard.metrics.logins_accepted == 1);
+}
+
+TEST_CASE("a refused order changes nothing, and is refused for each child as of an unknown account") {
+  Guard guard;
+  Talk talk(guard);
+  talk.ask(account("1", "first secret") + framed(R"(<create><symbol sym="S"/></create>)"));
+  const auto orders = [](const std::string& head) {
+    return framed("<transactions " + head + R"(><order sym="S" amount="1" limit="2"/><cancel id="1"/><query id="1"/><order sym="S"/></transactions>)");
+  };
+  const std::string of_wrong_key = talk.ask(orders(R"(id="1" key="another secret")"));
+  CHECK(of_wrong_key == talk.ask(orders(R"(id="77" key="another secret")")));
+  CHECK(of_wrong_key == R"(<results><error sym="S" amount="1" limit="2">unknown account</error><error id="1">unknown account</error>)"
+                        R"(<error id="1">unknown account</error><error sym="S">missing attribute 'amount'</error></results>)" "\n");
+  CHECK(guard.service.exchange().totals().orders == 0);
+  CHECK(guard.service.exchange().balance(AccountId("1")) == Cash::whole(1000));
+}
+
+TEST_CASE("a session stays logged in to the accounts it has logged in to, and to no other") {
+  Guard guard;
+  Talk talk(guard);
+  CHECK(talk.ask(account("1", "first secret") + account("2", "second secret")) == created_1 + "<results><created id=\"2\"/></results>\n");
+  CHECK(talk.ask(query("1", "")) == unknown);  // creating is not logging in
+  CHECK(talk.ask(query("1", "first secret") + query("1", "") + query("2", "")) == in + in + unknown);
+  const std::uint64_t before = guard.hashes();
+  CHECK(talk.ask(query("1", "") + query("1", "first secret")) == in + in);  // the same key again costs nothing
+  CHECK(guard.hashes() == before);
+  CHECK(talk.ask(query("2", "first secret")) == unknown);
+  CHECK(talk.ask(query("2", "second secret") + query("1", "") + query("2", "")) == in + in + in);
+  Talk other(guard);
+  CHECK(other.ask(query("1", "")) == unknown);
+}
+
+TEST_CASE("a wrong key logs the session out of that account alone") {
+  Guard guard;
+  Talk talk(guard);
+  talk.ask(account("1", "first secret") + account("2", "second secret"));
+  CHECK(talk.ask(query("1", "first secret") + query("2", "second secret")) == in + in);
+  CHECK(talk.ask(query("1", "wrong secret") + query("1", "") + query("2", "")) == unknown + unknown + in);
+}
+
+TEST_CASE("a session stays logged in to a bounded number of accounts, the newest") {
+  Guard guard;
+  Talk talk(guard);
+  const std::size_t count = guard.limits.session_logins_max + 1;
+  for (std::size_t i = 1; i <= count; ++i) {
+    talk.ask(account(std::to_string(i), "the same secret"));
+    CHECK(talk.ask(query(std::to_string(i), "the same secret")) == in);
+  }
+  CHECK(talk.session.credentials()->logins.size() == guard.limits.session_logins_max);
+  CHECK(talk.ask(query("1", "")) == unknown);
+  CHECK(talk.ask(query("2", "")) == in);
+}
+
+TEST_CASE("creating an account again leaves its key") {
+  Guard guard;
+  Talk talk(guard);
+  talk.ask(account("1", "first secret"));
+  CHECK(talk.ask(account("1", "other secret")) == "<results><error id=\"1\">account already exists</error></results>\n");
+  CHECK(talk.ask(query("1", "other secret")) == unknown);
+  CHECK(talk.ask(query("1", "first secret")) == in);
+}
+
+TEST_CASE("a key counts once its account is committed, and not before") {
+  Guard guard;
+  Talk creator(guard), early(guard);
+  REQUIRE(creator.receive(account("1", "first secret")));
+  creator.submit();
+  Submission& creation = guard.service.next();  // vetted, not committed
+  CHECK(guard.keys.size() == 0);
+  CHECK(early.ask(query("1", "first secret")) == unknown);
+  guard.service.commit(creation);
+  creator.submission.wait();
+  CHECK(guard.keys.size() == 1);
+  CHECK(early.ask(query("1", "first secret")) == in);
+}
+
+TEST_CASE("a pipeline may create an account and trade with it") {
+  Guard guard;
+  Talk talk(guard);
+  CHECK(talk.ask(account("1", "first secret") + query("1", "first secret") + query("1", "")) == created_1 + in + in);
+}
+
+TEST_CASE("nothing of a key is left in what the core is given or the client is told") {
+  Guard guard;
+  Talk talk(guard);
+  REQUIRE(talk.receive(account("1", "unmistakable-secret")));
+  talk.submit();
+  Submission& creation = guard.service.next();
+  CHECK(talk.session.credentials()->wave.front().key.empty());
+  guard.service.commit(creation);
+  talk.submission.wait();
+  CHECK(talk.replies().find("unmistakable") == std::string::npos);
+  std::string journal;
+  guard.store.read_journal(0, [&](const JournalRow& row) { journal += row.payload; });
+  CHECK(journal.size() > 60);
+  CHECK(journal.find("unmistakable") == std::string::npos);
+}
+
+TEST_CASE("a gate that stops refuses what needs a hash, truthfully, and lets through what needs none") {
+  Guard guard;
+  Talk in_already(guard), late(guard);
+  in_already.ask(account("1", "first secret") + query("1", "first secret"));
+  guard.gate->stop();
+  CHECK(in_already.ask(query("1", "")) == in);
+  REQUIRE(late.receive(query("1", "first secret")));
+  late.submit();
+  late.submission.wait();
+  CHECK(late.replies() == "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
+  std::optional<bool> answer = true;
+  guard.gate->check(AccountId("1"), "first secret", {}, [&](std::optional<bool> right) { answer = right; });
+  CHECK(answer == std::nullopt);
+  CHECK(guard.service.idle());
+}
+
+TEST_CASE("a question costs one hash, whoever is asked about") {
+  Guard guard;
+  Talk(guard).ask(account("1", "first secret"));
+  const auto ask = [&](const char* id, const char* key) {
+    Guarded<std::optional<bool>> answer;
+    guard.gate->check(AccountId(id), key, {}, [&](std::optional<bool> right) {
+      answer.with([&](auto& now) { now = right; answer.notify(); });
+    });
+    return answer.when([](const auto& now) { return now.has_value(); }, [](const auto& now) { return *now; });
+  };
+  const std::uint64_t before = guard.hashes();
+  CHECK(ask("1", "first secret"));
+  CHECK_FALSE(ask("1", "wrong secret"));
+  CHECK_FALSE(ask("1", ""));
+  CHECK_FALSE(ask("3", "first secret"));
+  CHECK_FALSE(ask("", ""));
+  CHECK(guard.hashes() == before + 5);
+}
+
+TEST_CASE("peers take turns, and the connections of one come in the order they came") {
+  PeerQueue<int> queue;
+  const Peer crowd{1}, lone{2};
+  for (int i = 0; i < 100; ++i) queue.push(crowd, i);
+  queue.push(lone, 1'000);
+  CHECK(queue.size() == 101);
+  CHECK(queue.pop() == 0);
+  CHECK(queue.pop() == 1'000);
+  CHECK(queue.pop() == 1);
+  queue.push(lone, 1'001);
+  queue.push(lone, 1'002);
+  CHECK(queue.pop() == 2);
+  CHECK(queue.pop() == 1'001);
+  CHECK(queue.pop() == 3);
+  CHECK(queue.pop() == 1'002);
+  for (int i = 4; i < 100; ++i) CHECK(queue.pop() == i);
+  CHECK(queue.empty());
+}
+
+TEST_CASE("a wave of many wrong keys is vetted one key at a time, in turn with others") {
+  Guard guard;
+  Talk(guard).ask(account("1", "first secret"));
+  Talk flood(guard), good(guard);
+  good.session.credentials()->peer = Peer{9};
+  std::string documents;
+  for (int i = 0; i < 3'000; ++i) documents += query("1", "wrong secret");
+  REQUIRE(flood.receive(documents.substr(0, 60'000)));
+  flood.submit();
+  REQUIRE(good.receive(query("1", "first secret")));
+  good.submit();
+  const std::uint64_t flooded = flood.session.credentials()->wave.size();
+  CHECK(flooded > 500);
+  CHECK(&guard.service.next() == &good.submission);  // the first that comes through
+  CHECK(guard.metrics.logins_accepted == 1);
+  guard.gate->stop();
+  flood.submission.wait();
+  CHECK(guard.hashes() < flooded);
+}

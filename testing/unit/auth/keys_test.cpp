@@ -1,0 +1,114 @@
+// Keys as text, as hashes, and on the ring.
+
+#include "auth/basic_credentials.hpp"
+#include "unit/auth/support.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+// What is said to one document where accounts have keys, and the credentials that come of it.
+std::pair<std::string, std::vector<Credential>> read(std::string document, bool keys = true) {
+  const std::size_t size = document.size();
+  document.push_back('\0');
+  XmlDocument parsed;
+  std::vector<Leaf> leaves;
+  std::vector<Command> commands;
+  Credentials credentials;
+  const Request request = read_request(document.data(), size, ProtocolLimits{.keys = keys}, parsed, leaves, commands, keys ? &credentials : nullptr);
+  std::string mistakes = request.mistake;
+  for (const Leaf& leaf : leaves) mistakes += leaf.mistake;
+  for (const Command& command : commands)
+    if (const auto* create = std::get_if<CreateAccount>(&command)) CHECK_FALSE(create->key.has_key());  // that is the gate's to do
+  return {mistakes, credentials.wave};
+}
+
+std::string creation(const std::string& key) { return "<create><account id=\"1\" balance=\"1\" key=\"" + key + "\"/></create>"; }
+
+}  // namespace
+
+TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
+  CHECK(read("<create><account id=\"1\" balance=\"1\"/></create>").first == "missing attribute 'key': this exchange wants one for each account");
+  CHECK(read(creation("")).first == "key must have 8 to 128 bytes");
+  CHECK(read(creation("1234567")).first == "key must have 8 to 128 bytes");
+  CHECK(read(creation(std::string(129, 'k'))).first == "key must have 8 to 128 bytes");
+  for (const std::size_t bytes : {8, 128}) {
+    const auto [mistake, wave] = read(creation(std::string(bytes, 'k')));
+    CHECK(mistake == "");
+    REQUIRE(wave.size() == 1);
+    CHECK(wave[0].use == Credential::Use::create);
+    CHECK(wave[0].key == std::string(bytes, 'k'));
+  }
+  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");  // 7: references count as what they stand for
+  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;")).second[0].key == "a&b<cA\"'");
+}
+
+TEST_CASE("transactions stand on one credential for all their commands, and mistakes need none") {
+  const auto [mistake, wave] = read(R"(<transactions id="1" key="long enough"><query id="1"/><query/><cancel id="2"/></transactions>)");
+  REQUIRE(wave.size() == 1);
+  CHECK(wave[0].use == Credential::Use::login);
+  CHECK(wave[0].account == AccountId("1"));
+  CHECK((wave[0].first_command == 0 && wave[0].commands == 2));
+  CHECK(read(R"(<transactions id="1" key="long enough"><query/></transactions>)").second.empty());
+  CHECK(read(R"(<transactions id="x" key="long enough"><query id="1"/></transactions>)").second.empty());
+  CHECK(read(R"(<transactions id="1" key="long enough"><query id="1"/>text</transactions>)").second.empty());
+}
+
+TEST_CASE("without --auth a key is an unknown attribute") {
+  CHECK(read(creation("short"), false).first == "");
+  CHECK(read(creation("short"), false).second.empty());
+  CHECK(read(R"(<transactions id="1" key=""><query id="1"/></transactions>)", false).first == "");
+}
+
+TEST_CASE("a hash is of its key alone, with a salt of its own") {
+  const KeyHash hash = hash_key("long enough", cheap), again = hash_key("long enough", cheap);
+  CHECK((hash.has_key() && hash.log2_n == cheap && hash.r == 8 && hash.p == 1));
+  CHECK(is_hash_of("long enough", hash));
+  for (const char* other : {"", "long enoug", "long enough ", "Long enough", "long enougi"}) CHECK_FALSE(is_hash_of(other, hash));
+  CHECK(hash.salt != again.salt);
+  CHECK(hash.digest != again.digest);
+  for (std::size_t at = 0; at < hash.digest.size(); ++at) {  // every byte counts
+    KeyHash changed = hash;
+    changed.digest[at] ^= 1;
+    CHECK_FALSE(is_hash_of("long enough", changed));
+  }
+  for (std::size_t at = 0; at < hash.salt.size(); ++at) {
+    KeyHash changed = hash;
+    changed.salt[at] ^= 1;
+    CHECK_FALSE(is_hash_of("long enough", changed));
+  }
+}
+
+TEST_CASE("a hash is checked with the parameters that it was made with") {
+  const KeyHash old = hash_key("long enough", cheap), later = hash_key("long enough", cheap + 1);
+  CHECK(is_hash_of("long enough", old));
+  CHECK(is_hash_of("long enough", later));
+  KeyHash absurd = old;
+  absurd.log2_n = 60;
+  CHECK_THROWS_AS(is_hash_of("long enough", absurd), std::runtime_error);
+}
+
+TEST_CASE("the first key of an account stays on the ring") {
+  KeyRing ring;
+  const KeyHash first = hash_key("long enough", cheap), second = hash_key("another one", cheap);
+  CHECK_FALSE(ring.find(AccountId("1")));
+  ring.add(AccountId("1"), first);
+  ring.add(AccountId("1"), second);
+  ring.add(AccountId("01"), second);
+  CHECK(ring.find(AccountId("1")) == first);
+  CHECK(ring.find(AccountId("01")) == second);
+  CHECK(ring.size() == 2);
+}
+
+TEST_CASE("HTTP Basic gives an account and its key") {
+  const auto read_basic = [](const char* text) { return read_basic_credentials(text); };
+  const auto good = read_basic("Basic MTIzOnNlY3JldDphbmQgbW9yZQ==");  // 123:secret:and more
+  REQUIRE(good);
+  CHECK(good->account == AccountId("123"));
+  CHECK(good->key == "secret:and more");
+  CHECK(read_basic("basic MTIzOnNlY3JldDphbmQgbW9yZQ"));
+  for (const char* bad : {"", "Basic", "Basic ", "Basic !!!!", "Bearer MTIzOnNlY3JldDphbmQgbW9yZQ==", "Basic MTIz", "Basic eDpzZWNyZXQ6YW5kIG1vcmU=",
+                          "Basic MTIzOnNob3J0", "Basic OnNlY3JldDphbmQgbW9yZQ=="})
+    CHECK_FALSE(read_basic(bad));
+}

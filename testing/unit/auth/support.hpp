@@ -1,0 +1,140 @@
+#pragma once
+// What the tests of keys share: a gate before a core on a memory store, and clients without sockets.
+
+#include <deque>
+#include <string>
+
+#include "auth/gate.hpp"
+#include "auth/scrypt.hpp"
+#include "catch.hpp"
+#include "core/core.hpp"
+#include "wire/local.hpp"
+
+namespace exchange::testing {
+
+inline constexpr std::uint8_t cheap = 4;  // log2 N: of tests that count hashes, not their price
+
+// Whoever submits waits for it.
+struct Waiting : Submission, CompletionSink {
+  Waiting() { sink = this; }
+  void completed(std::span<Submission* const>) override {
+    done.with([](bool& now) { now = true; });
+    done.notify();
+  }
+  void wait() {
+    done.when([](const bool& now) { return now; }, [](bool& now) { now = false; });
+  }
+  bool wait_for(int milliseconds) {
+    return done.wait_for(std::chrono::milliseconds(milliseconds), [](const bool& now) { return now; });
+  }
+  Guarded<bool> done;
+};
+
+// Keeps what it gets until told to execute it: a core whose commit takes its time.
+class SlowService final : public Service {
+ public:
+  explicit SlowService(MemoryStore& store) : committer_(open(store).exchange, 0, store, clock_, limits_, metrics_) {}
+  void submit(std::span<Submission* const> submissions) override {
+    waiting_.with([&](auto& waiting) { waiting.insert(waiting.end(), submissions.begin(), submissions.end()); });
+    waiting_.notify();
+  }
+  // What comes next, still uncommitted.
+  Submission& next() {
+    return waiting_.when([](const auto& waiting) { return !waiting.empty(); }, [](auto& waiting) -> Submission& {
+      Submission& first = *waiting.front();
+      waiting.pop_front();
+      return first;
+    });
+  }
+  void commit(Submission& submission) {
+    Submission* const one = &submission;
+    committer_.commit({&one, 1});
+    submission.sink->completed({&one, 1});
+  }
+  bool idle() {
+    return waiting_.with([](const auto& waiting) { return waiting.empty(); });
+  }
+  Exchange& exchange() { return committer_.exchange(); }
+
+ private:
+  static Recovered open(Store& store) {
+    store.open();
+    return recover(store);
+  }
+  FixedClock clock_;
+  CoreLimits limits_;
+  Metrics metrics_;
+  Committer committer_;
+  Guarded<std::deque<Submission*>> waiting_;
+};
+
+struct Guard {
+  Guard() : gate(std::make_unique<Gate>(limits, keys, service, metrics)) {}
+  AuthLimits limits{.required = true, .scrypt_log2_n = cheap};
+  Metrics metrics;
+  MemoryStore store;
+  KeyRing keys;
+  SlowService service{store};
+  std::unique_ptr<Gate> gate;
+  std::uint64_t hashes() const { return metrics.key_hashes; }
+};
+
+// One connection.
+class Talk {
+ public:
+  explicit Talk(Guard& guard) : guard_(guard) { submission.credentials = session.credentials(); }
+
+  // Takes in what a client sends; true where there is a wave.
+  bool receive(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::span<char> space = session.read_space();
+      const std::size_t taken = std::min(bytes.size(), space.size());
+      std::memcpy(space.data(), bytes.data(), taken);
+      session.received(taken);
+      bytes.remove_prefix(taken);
+    }
+    return session.take_wave();
+  }
+  void submit() {
+    submission.commands = session.commands();
+    Submission* const one = &submission;
+    guard_.gate->submit({&one, 1});
+  }
+  std::string replies() {
+    session.reply(submission.outcomes);
+    return std::exchange(session.output(), {});
+  }
+  // All that is replied to these documents, sent together.
+  std::string ask(const std::string& documents) {
+    std::string all;
+    for (bool wave = receive(documents); wave; wave = session.take_wave()) {
+      submission.outcomes.clear();
+      if (!session.commands().empty()) {
+        submit();
+        guard_.service.commit(guard_.service.next());
+        submission.wait();
+      }
+      all += replies();
+    }
+    return all;
+  }
+
+  ProtocolLimits limits{.keys = true};
+  Session session{limits};
+  Waiting submission;
+
+ private:
+  Guard& guard_;
+};
+
+inline std::string account(const std::string& id, const std::string& key) {
+  return framed("<create><account id=\"" + id + "\" balance=\"1000\"" + (key.empty() ? "" : " key=\"" + key + "\"") + "/></create>");
+}
+inline std::string query(const std::string& id, const std::string& key) {
+  return framed("<transactions id=\"" + id + "\"" + (key.empty() ? "" : " key=\"" + key + "\"") + "><query id=\"9\"/></transactions>");
+}
+inline const std::string created_1 = "<results><created id=\"1\"/></results>\n";
+inline const std::string unknown = "<results><error id=\"9\">unknown account</error></results>\n";
+inline const std::string in = "<results><error id=\"9\">no such order of this account</error></results>\n";  // logged in
+
+}  // namespace exchange::testing
