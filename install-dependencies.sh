@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
-          nlohmann-json3-dev libjs-chart.js libedit-dev netcat-openbsd sqlite3)
+          nlohmann-json3-dev libjs-chart.js libedit-dev libssl-dev netcat-openbsd sqlite3)
 optional=()  # where the distribution has them; tests that need them say that they are skipped
 if [ "${1-}" = --test ]; then
   packages+=(catch2 postgresql python3 python3-yaml libbenchmark-dev libtbb-dev libcrypt-dev libxml2-dev)

@@ -99,7 +99,7 @@ void run_over_tcp(const Script& script, Policy policy, bool bytewise, const Self
   for (std::size_t i = 0; i < script.steps.size(); ++i) {
     const Step& step = script.steps[i];
     INFO(at(script, step) << " under " << name_of(policy) << (bytewise ? ", byte by byte" : ""));
-    TcpClient& client = clients.try_emplace(step.client, server.port(), 0, certificate != nullptr).first->second;
+    TcpClient& client = clients.try_emplace(step.client, server.port(), 0, nullptr, certificate != nullptr).first->second;
     switch (step.kind) {
       case Step::Kind::send: {
         std::string bytes = step.bytes;

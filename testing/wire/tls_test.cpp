@@ -65,17 +65,17 @@ TEST_CASE("under TLS, what was sent is answered whether the client says that it 
     INFO(name_of(policy));
     TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
     {
-      TcpClient says(server.port(), 0, true);
+      TcpClient says(server.port(), 0, nullptr, true);
       REQUIRE(says.send(create));
       says.end();
       CHECK(says.rest() == created);
       CHECK(says.was_told_the_end());
     }
-    TcpClient truncates(server.port(), 0, true);
+    TcpClient truncates(server.port(), 0, nullptr, true);
     REQUIRE(truncates.send(create));
     truncates.end_of_tcp();
     CHECK(truncates.rest() == "<results><error id=\"1\">account already exists</error></results>\n");
-    TcpClient amid(server.port(), 0, true);  // what is cut off amid a request is not executed
+    TcpClient amid(server.port(), 0, nullptr, true);  // what is cut off amid a request is not executed
     REQUIRE(amid.send("100\n<create><account id=\"2\" balance=\"1\"/></create>"));
     amid.end_of_tcp();
     CHECK(amid.rest() == "<results><error>bad framing: the stream ended inside a request</error></results>\n");
@@ -87,7 +87,7 @@ TEST_CASE("under TLS, who is closed for bad framing is told why, and that it is 
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient client(server.port(), 0, true);
+    TcpClient client(server.port(), 0, nullptr, true);
     REQUIRE(client.send("what\n"));
     CHECK(client.rest().starts_with("<results><error>bad framing"));
     CHECK(client.was_told_the_end());
@@ -105,7 +105,7 @@ TEST_CASE("under TLS, a reply larger than any buffer arrives whole") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient reader(server.port(), 4'096, true);
+    TcpClient reader(server.port(), 4'096, nullptr, true);
     REQUIRE(reader.send(framed("<create>" + creations + "</create>")));
     CHECK(reader.reply() == expected + "</results>\n");
   }
@@ -116,7 +116,7 @@ TEST_CASE("a stopping server waits for no handshake, and tells the others that i
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient silent(server.port()), idle(server.port(), 0, true), busy(server.port(), 0, true);
+    TcpClient silent(server.port()), idle(server.port(), 0, nullptr, true), busy(server.port(), 0, nullptr, true);
     REQUIRE(wait_for([&] { return server.metrics().connections == 3; }));
     REQUIRE(busy.send(create));
     CHECK(busy.reply() == created);
@@ -130,7 +130,7 @@ TEST_CASE("a stopping server waits for no handshake, and tells the others that i
 TEST_CASE("a certificate that is read again is shown to new connections; one that cannot be read changes nothing") {
   SelfSigned files;
   TcpServer server(Policy::loop, [&](Options& options) { options.tls = files.files(); });
-  TcpClient before(server.port(), 0, true);
+  TcpClient before(server.port(), 0, nullptr, true);
   CHECK(before.serial() == 1);
   files.renew();
   server.certificate().reload();
