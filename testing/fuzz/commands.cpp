@@ -5,6 +5,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <deque>
 #include <optional>
 
 #include "core/committer.hpp"
@@ -116,13 +117,13 @@ class Day {
 
   // All that was added, as one batch.
   void commit() {
-    std::vector<Submission> batch;
+    std::deque<Submission> batch;
     std::vector<Submission*> pointers;
     for (const auto& commands : submissions_)
-      if (!commands.empty()) batch.push_back({.commands = commands});
+      if (!commands.empty()) batch.emplace_back().commands = commands;
     for (Submission& submission : batch) pointers.push_back(&submission);
     const Timestamp now = std::max(clock_.time, newest_change_);  // the exchange's time never goes back
-    if (!batch.empty()) committer_->commit(pointers);
+    if (!batch.empty()) HOLDS(committer_->commit(pointers) == pointers.size(), "a batch is cut");
     for (const Submission& submission : batch) compare(submission, now);
     submissions_.clear();
   }
