@@ -63,6 +63,7 @@ class Attack:
     reads = True
     connects_again = False  # in place of those that were ended
     burst = 200  # connecting at once
+    per_second = 2_000  # beginning
 
     def __init__(self, port, count, addresses, order):
         self.port, self.count, self.addresses, self.order = port, count, addresses, order
@@ -117,17 +118,22 @@ class Attack:
 
     def run(self):
         epoll, begun, ready, stopping = select.epoll(), 0, False, False
+        allowed, at, ever = 0.0, time.monotonic(), 0
         epoll.register(sys.stdin, select.EPOLLIN | select.EPOLLHUP)
         while not stopping:
-            while begun < self.count and self.connecting < self.burst:
+            before, at = at, time.monotonic()
+            allowed = min(allowed + (at - before) * self.per_second, self.burst)
+            while begun < self.count and self.connecting < self.burst and allowed >= 1:
                 self.begin(epoll, begun)
                 begun += 1
-            for descriptor, events in epoll.poll(0.05 if begun >= self.count else 0.001):
+                ever += 1
+                allowed -= 1
+            for descriptor, events in epoll.poll(0.05 if begun >= self.count else 0.01):
                 if descriptor == sys.stdin.fileno():
                     stopping = True
                 elif descriptor in self.peers and self.handle(epoll, descriptor, events) and self.connects_again:
                     begun -= 1
-            if not ready and begun >= self.count and self.settled():
+            if not ready and ever >= self.count and (self.connects_again or self.settled()):
                 ready = True
                 print("ready", flush=True)
             self.turn()
@@ -242,7 +248,7 @@ class Garbage(Attack):
     """Bad framing, and go on sending."""
 
     connects_again = True
-    burst = 50
+    per_second = 500
 
     def first_bytes(self, number):
         return b"garbage " * 4096

@@ -170,6 +170,19 @@ TEST_CASE("a newcomer gets the place of the one idle longest, of the peer that h
   CHECK(door.metrics.connections_refused.load() == 1);
 }
 
+TEST_CASE("who was ended and has left counts no more, neither as there nor as leaving") {
+  Door door([](Options& options) { options.transport.connections_max = 4; });
+  Guest* const first = door.enter(two);
+  Guest* const second = door.enter(two);
+  REQUIRE(door.enter(two));
+  REQUIRE(door.enter(one));
+  REQUIRE(door.enter(three));
+  REQUIRE(first->ended());
+  door.leave(first);
+  REQUIRE(door.enter("127.0.0.4"));
+  CHECK(second->ended());  // of the two that the peer still had
+}
+
 TEST_CASE("a peer that has most already takes no place but of those idle for long") {
   Door door([](Options& options) {
     options.transport.connections_max = 4;
