@@ -1,5 +1,6 @@
 #include "store/sqlite.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -30,22 +31,34 @@ int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
   return SQLITE_OK;
 }
 
-// SQLite takes a damaged frame for the end of the log; where commits follow it, they were acknowledged.
-void refuse_damaged_log(const std::string& path) {
+constexpr const char* sync_failed = ": the disk failed to sync; start again once it is sound";
+
+// Before SQLite looks at the log. It takes a damaged frame for the end; where commits follow it, they were acknowledged.
+// And what the system still has of the log in memory may never have reached the disk, where a sync failed before: SQLite
+// would sync nothing and copy pages into the file in the belief that the log holds them. So it is written once more.
+void secure_log(const std::string& path) {
   const std::string log = path + "-wal";
   if (!file_has_content(path) || !file_has_content(log)) return;
   sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
   std::vector<std::max_align_t> room(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
   auto* const file = reinterpret_cast<sqlite3_file*>(room.data());
-  if (vfs->xOpen(vfs, log.c_str(), file, SQLITE_OPEN_READONLY | SQLITE_OPEN_WAL, nullptr) != SQLITE_OK)
-    throw StoreUnavailable(log + " cannot be read; may this user read it?");
+  int flags = 0;
+  if (vfs->xOpen(vfs, log.c_str(), file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, &flags) != SQLITE_OK)
+    throw StoreUnavailable(log + " cannot be opened; may this user read and write it?");
+  const std::unique_ptr<sqlite3_file, void (*)(sqlite3_file*)> closed(file, [](sqlite3_file* f) { f->pMethods->xClose(f); });
   sqlite3_int64 size = 0;
   file->pMethods->xFileSize(file, &size);
-  const std::string damage = find_wal_damage(std::uint64_t(size), [&](unsigned char* into, std::size_t bytes, std::uint64_t offset) {
+  const auto read = [&](unsigned char* into, std::size_t bytes, std::uint64_t offset) {
     return file->pMethods->xRead(file, into, int(bytes), sqlite3_int64(offset)) == SQLITE_OK;
-  });
-  file->pMethods->xClose(file);
-  if (!damage.empty()) throw StoreCorrupt(log + ": " + damage + "; " + restore);
+  };
+  if (const std::string damage = find_wal_damage(std::uint64_t(size), read); !damage.empty()) throw StoreCorrupt(log + ": " + damage + "; " + restore);
+  std::vector<unsigned char> chunk(1 << 20);
+  for (sqlite3_int64 at = 0; at < size; at += sqlite3_int64(chunk.size())) {
+    const auto bytes = std::size_t(std::min<sqlite3_int64>(size - at, sqlite3_int64(chunk.size())));
+    if (!read(chunk.data(), bytes, std::uint64_t(at)) || file->pMethods->xWrite(file, chunk.data(), int(bytes), at) != SQLITE_OK)
+      throw StoreUnavailable(log + " cannot be written; is there room on the disk, and may this user write it?");
+  }
+  if (file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) != SQLITE_OK) throw StoreCorrupt(log + sync_failed);
 }
 
 std::string advice(int code) {
@@ -68,7 +81,7 @@ bool file_has_content(const std::string& path) {
 }
 
 SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path) {
-  if (sync == Sync::every_commit) refuse_damaged_log(path);
+  if (sync == Sync::every_commit) secure_log(path);
   const int code = sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, checksum_vfs());
   try {
     check(code);
@@ -111,7 +124,7 @@ void SqliteDatabase::check(int code) const {
   // After a failed sync nobody knows what is on the disk, and asking again may get a wrong answer from the
   // page cache (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): stop, then recover.
   if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
-    throw StoreCorrupt(problem + ": the disk failed to sync; start again once it is sound");
+    throw StoreCorrupt(problem + sync_failed);
   if (code == SQLITE_IOERR_DATA)
     throw StoreCorrupt(last_page_damage() + ": the file is damaged, or was changed by another program; " + restore);
   if ((code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB)

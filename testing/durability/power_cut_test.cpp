@@ -68,13 +68,14 @@ TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and
                              server.run(1);
                              so_far.add(server);
                            });
+  if (counts.starts < 500) return;  // a replay
   CHECK(counts.cuts > counts.starts / 3);
   CHECK(counts.kept_in_flight > 0);
   CHECK(counts.batches > counts.cuts);
 }
 
-TEST_CASE("a disk that fails to write, is full or fails to sync is never acknowledged on") {
-  const auto counts = many("a disk that fails to write, is full or fails to sync is never acknowledged on", seeds(100, 5'000),
+TEST_CASE("a disk that is full or fails to write or to sync is never acknowledged on") {
+  const auto counts = many("a disk that is full or fails to write or to sync is never acknowledged on", seeds(100, 5'000),
                            [](std::uint64_t seed, Counts& so_far) {
                              std::mt19937_64 random(seed);
                              ServerOnDisk server(seed);
@@ -91,6 +92,7 @@ TEST_CASE("a disk that fails to write, is full or fails to sync is never acknowl
                              server.run(1);
                              so_far.add(server);
                            });
+  if (counts.starts < 300) return;  // a replay
   CHECK(counts.faults > counts.starts / 3);
   CHECK(counts.sync_stops > 0);
   CHECK(counts.batches > counts.faults);

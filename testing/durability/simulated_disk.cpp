@@ -99,8 +99,11 @@ struct SimulatedDiskMethods {
     const auto* bytes = static_cast<const unsigned char*>(from);
     const int code = file.disk->begin(Fault::write_error);
     Change change{Kind::write, std::uint64_t(offset), {bytes, bytes + amount}};
-    // What fails half-way may have been written half-way.
-    if (code != SQLITE_OK) change.bytes.resize(file.disk->below(std::uint64_t(amount) + 1));
+    // What fails half-way may have been written half-way: up to the end of some sector.
+    if (code != SQLITE_OK) {
+      const std::uint64_t end = (change.at + file.disk->below(std::uint64_t(amount) + sector_bytes)) / sector_bytes * sector_bytes;
+      change.bytes.resize(std::min<std::uint64_t>(std::uint64_t(amount), std::max(end, change.at) - change.at));
+    }
     change_bytes(file.node->now, change);
     file.node->unsynced.push_back(std::move(change));
     return code;
@@ -252,6 +255,7 @@ SimulatedDisk::SimulatedDisk(std::uint64_t seed) : random_(seed) {
   };
   vfs_->xGetLastError = [](sqlite3_vfs*, int, char*) { return 0; };
   sqlite3_vfs_register(vfs_.get(), 1);
+  sqlite3_randomness(0, nullptr);  // SQLite's own generator starts anew, from ours
 }
 
 SimulatedDisk::~SimulatedDisk() {
