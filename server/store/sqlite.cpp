@@ -52,7 +52,7 @@ void secure_log(const std::string& path) {
     return file->pMethods->xRead(file, into, int(bytes), sqlite3_int64(offset)) == SQLITE_OK;
   };
   if (const std::string damage = find_wal_damage(std::uint64_t(size), read); !damage.empty()) throw StoreCorrupt(log + ": " + damage + "; " + restore);
-  std::vector<unsigned char> chunk(1 << 20);
+  std::vector<unsigned char> chunk(64 * 1024);  // the VFS takes less than 128 KiB at once
   for (sqlite3_int64 at = 0; at < size; at += sqlite3_int64(chunk.size())) {
     const auto bytes = std::size_t(std::min<sqlite3_int64>(size - at, sqlite3_int64(chunk.size())));
     if (!read(chunk.data(), bytes, std::uint64_t(at)) || file->pMethods->xWrite(file, chunk.data(), int(bytes), at) != SQLITE_OK)
