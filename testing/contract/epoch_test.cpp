@@ -2,13 +2,14 @@
 
 #include "catch.hpp"
 
-#include "engine/exchange.hpp"
+#include "contract/one_account.hpp"
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
 #include "store/sqlite_store.hpp"
 #include "system/postgres_cluster.hpp"
 
 using namespace exchange;
+using exchange::testing::one_account;
 using exchange::testing::shared_cluster;
 using exchange::testing::TemporaryFolder;
 
@@ -17,14 +18,6 @@ namespace {
 void run(const std::string& file, const char* sql) {
   SqliteDatabase database(file, SqliteDatabase::Sync::every_commit);
   database.run(sql);
-}
-
-Rows one_account() {
-  Exchange exchange;
-  exchange.apply(CreateAccount{AccountId("1"), Cash::whole(1)}, {});
-  Rows rows;
-  exchange.take_changes(rows);
-  return rows;
 }
 
 }  // namespace

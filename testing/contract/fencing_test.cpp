@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "contract/one_account.hpp"
 #include "core/recovery.hpp"
 #include "store/journal_record.hpp"
 #include "store/postgres_store.hpp"
@@ -13,6 +14,7 @@
 #include "system/postgres_cluster.hpp"
 
 using namespace exchange;
+using exchange::testing::one_account;
 using exchange::testing::PostgresCluster;
 using exchange::testing::shared_cluster;
 using exchange::testing::TemporaryFolder;
@@ -165,19 +167,6 @@ TEST_CASE("a SQLite server whose lock file was taken from under it can neither a
   CHECK_THROWS_AS(successor.open(), StoreCorrupt);
   zombie.append(1, "payload");
 }
-
-namespace {
-
-// A projection of one account.
-Rows one_account() {
-  Exchange exchange;
-  exchange.apply(CreateAccount{AccountId("1"), Cash::whole(1)}, {});
-  Rows rows;
-  exchange.take_changes(rows);
-  return rows;
-}
-
-}  // namespace
 
 TEST_CASE("a SQLite server whose store has a newer epoch can neither settle, append nor project") {
   TemporaryFolder folder;

@@ -12,20 +12,13 @@ namespace {
 
 [[noreturn]] void violated(const std::string& what) { throw Violation(what); }
 
-template <class Number>
-std::string decimal(Number number) {
-  std::string text;
-  append_decimal(text, number);
-  return text;
-}
-
 std::string status_text(const char* element, const Status& status) {
   std::string text = "<" + std::string(element) + " id=\"" + std::to_string(status.order) + "\">";
-  if (status.open > Shares()) text += "<open shares=\"" + decimal(status.open) + "\"/>";
+  if (status.open > Shares()) text += "<open shares=\"" + to_string(status.open) + "\"/>";
   if (status.canceled > Shares())
-    text += "<canceled shares=\"" + decimal(status.canceled) + "\" time=\"" + std::to_string(status.canceled_at.seconds()) + "\"/>";
+    text += "<canceled shares=\"" + to_string(status.canceled) + "\" time=\"" + std::to_string(status.canceled_at.seconds()) + "\"/>";
   for (const Execution& execution : status.executions)
-    text += "<executed shares=\"" + decimal(execution.shares) + "\" price=\"" + decimal(execution.price) + "\" time=\"" +
+    text += "<executed shares=\"" + to_string(execution.shares) + "\" price=\"" + to_string(execution.price) + "\" time=\"" +
             std::to_string(execution.time.seconds()) + "\"/>";
   return text + "</" + element + ">";
 }

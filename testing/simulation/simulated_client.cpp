@@ -8,19 +8,12 @@ namespace {
 
 std::string quoted(const char* name, std::string_view value) { return " " + std::string(name) + "=\"" + std::string(value) + "\""; }
 
-template <class Number>
-std::string decimal(Number number) {
-  std::string text;
-  append_decimal(text, number);
-  return text;
-}
-
 // The command as XML; `echo` gets the attributes that replies to it repeat.
 struct Element {
   std::string& echo;
   std::string operator()(const CreateAccount& c) const {
     echo = quoted("id", c.account.view());
-    return "<account" + echo + quoted("balance", decimal(c.balance)) + "/>";
+    return "<account" + echo + quoted("balance", to_string(c.balance)) + "/>";
   }
   std::string operator()(const CreateSymbol& c) const {
     echo = quoted("sym", c.symbol.view());
@@ -28,10 +21,10 @@ struct Element {
   }
   std::string operator()(const PlaceShares& c) const {
     echo = quoted("sym", c.symbol.view()) + quoted("id", c.account.view());
-    return "<symbol" + quoted("sym", c.symbol.view()) + "><account" + quoted("id", c.account.view()) + ">" + decimal(c.shares) + "</account></symbol>";
+    return "<symbol" + quoted("sym", c.symbol.view()) + "><account" + quoted("id", c.account.view()) + ">" + to_string(c.shares) + "</account></symbol>";
   }
   std::string operator()(const PlaceOrder& c) const {
-    echo = quoted("sym", c.symbol.view()) + quoted("amount", (c.side == Side::sell ? "-" : "") + decimal(c.shares)) + quoted("limit", decimal(c.limit));
+    echo = quoted("sym", c.symbol.view()) + quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) + quoted("limit", to_string(c.limit));
     return "<order" + echo + "/>";
   }
   std::string operator()(const QueryOrder& c) const { return by_id("query", c.order); }

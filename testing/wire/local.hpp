@@ -24,9 +24,14 @@ class FixedClock final : public Clock {
   void pause(std::uint32_t milliseconds) override { system_clock().pause(milliseconds); }
 };
 
+inline Recovered open_and_recover(Store& store) {
+  store.open();
+  return recover(store);
+}
+
 class LocalService {
  public:
-  LocalService() : committer_(open(store_).exchange, 0, store_, clock_, limits_, metrics_) {}
+  LocalService() : committer_(open_and_recover(store_).exchange, 0, store_, clock_, limits_, metrics_) {}
 
   // Executes the session's wave and writes its replies.
   void answer(Session& session) {
@@ -38,11 +43,6 @@ class LocalService {
   Exchange& exchange() { return committer_.exchange(); }
 
  private:
-  static Recovered open(Store& store) {
-    store.open();
-    return recover(store);
-  }
-
   MemoryStore store_;
   FixedClock clock_;
   CoreLimits limits_;

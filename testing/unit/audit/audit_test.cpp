@@ -70,6 +70,22 @@ struct SqliteFixture {
     options.store = url;
     return text_of(exchange::audit::audit(options));
   }
+  // Each change of the tables alone, on a sound store.
+  struct Planted {
+    std::string sql, found;
+  };
+  void check_each_found(const std::vector<Planted>& planted) const {
+    const fs::path sound = folder.path() + "/sound.db";
+    fs::copy_file(path, sound);
+    for (const auto& [sql, found] : planted) {
+      fs::copy_file(sound, path, fs::copy_options::overwrite_existing);
+      tables(sql);
+      INFO(sql);
+      CHECK_THAT(text(), contains_text(found));
+      fs::remove(path + "-wal");
+      fs::remove(path + "-shm");
+    }
+  }
 
   TemporaryFolder folder;
   const std::string path, url;
@@ -126,9 +142,7 @@ TEST_CASE_METHOD(SqliteFixture, "a sound store is clean, every row is compared w
 }
 
 TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, with its row") {
-  const struct {
-    std::string sql, found;
-  } planted[] = {
+  check_each_found({
       {"UPDATE executions SET buy_order = 999999 WHERE id = 5", "[tables] executions 5: buy_order 999999 does not exist"},
       {"UPDATE executions SET sell_order = 999999 WHERE id = 5", "[tables] executions 5: sell_order 999999 does not exist"},
       {"UPDATE executions SET buy_order = sell_order, sell_order = buy_order WHERE id = 5", "[tables] executions 5: its buy_order sells"},
@@ -169,17 +183,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
       {"DELETE FROM projection", "[tables] projection: the row is missing"},
       {"UPDATE store SET id = 'another'", "[files] store: "},
       {"UPDATE projection SET epoch = 99", "[journal] projection: its epoch 99 is above that of the journal's fence, 1"},
-  };
-  const fs::path sound = folder.path() + "/sound.db";
-  fs::copy_file(path, sound);
-  for (const auto& [sql, found] : planted) {
-    fs::copy_file(sound, path, fs::copy_options::overwrite_existing);
-    tables(sql);
-    INFO(sql);
-    CHECK_THAT(text(), contains_text(found));
-    fs::remove(path + "-wal");
-    fs::remove(path + "-shm");
-  }
+  });
 }
 
 TEST_CASE_METHOD(SqliteFixture, "a file that is damaged beyond its rows is told from one that cannot be read") {
@@ -197,9 +201,7 @@ TEST_CASE_METHOD(SqliteFixture, "a file that is damaged beyond its rows is told 
 }
 
 TEST_CASE_METHOD(SqliteFixture, "what only the journal can tell of the tables is found, closed orders included") {
-  const struct {
-    std::string sql, found;
-  } planted[] = {
+  check_each_found({
       // Conserving the sum: one account's gain is another's loss.
       {"UPDATE positions SET shares_e8 = shares_e8 + (CASE account WHEN 0 THEN 1 ELSE -1 END) WHERE symbol = 0 AND account IN (0, 1)",
        "[replay] positions account 0 symbol 0: shares_e8 is "},
@@ -208,15 +210,7 @@ TEST_CASE_METHOD(SqliteFixture, "what only the journal can tell of the tables is
       {"UPDATE accounts SET id = '424242' WHERE number = 2", "[replay] accounts 2: id is 424242, should be "},
       {"UPDATE projection SET digest = digest + 1", "[replay] projection: digest is "},
       {"INSERT INTO accounts VALUES ((SELECT count(*) FROM accounts), '31415', '0')", "should not be there: the journal does not have it"},
-  };
-  const fs::path sound = folder.path() + "/sound.db";
-  fs::copy_file(path, sound);
-  for (const auto& [sql, found] : planted) {
-    fs::copy_file(sound, path, fs::copy_options::overwrite_existing);
-    tables(sql);
-    INFO(sql);
-    CHECK_THAT(text(), contains_text(found));
-  }
+  });
 }
 
 TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with its batch") {

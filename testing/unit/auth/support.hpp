@@ -33,7 +33,7 @@ struct Waiting : Submission, CompletionSink {
 // Keeps what it gets until told to execute it: a core whose commit takes its time.
 class SlowService final : public Service {
  public:
-  explicit SlowService(MemoryStore& store) : committer_(open(store).exchange, 0, store, clock_, limits_, metrics_) {}
+  explicit SlowService(MemoryStore& store) : committer_(open_and_recover(store).exchange, 0, store, clock_, limits_, metrics_) {}
   void submit(std::span<Submission* const> submissions) override {
     waiting_.with([&](auto& waiting) { waiting.insert(waiting.end(), submissions.begin(), submissions.end()); });
     waiting_.notify();
@@ -57,10 +57,6 @@ class SlowService final : public Service {
   Exchange& exchange() { return committer_.exchange(); }
 
  private:
-  static Recovered open(Store& store) {
-    store.open();
-    return recover(store);
-  }
   FixedClock clock_;
   CoreLimits limits_;
   Metrics metrics_;
