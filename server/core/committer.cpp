@@ -21,7 +21,7 @@ std::size_t Committer::commit(std::span<Submission* const> submissions) {
   submissions = submissions.first(apply(submissions, now));
   Metrics::add(metrics_.batches);
   const std::int64_t applied_ns = clock_.monotonic_ns();
-  if (!writer_.empty()) append_until_durable(writer_.finish(exchange_.totals()));
+  commit_until_certain(writer_.empty() ? std::string_view() : writer_.finish(exchange_.totals()));
   Metrics::set(metrics_.executions, exchange_.totals().executions);
   Metrics::set(metrics_.batch_began_ns, 0);
   stamp(submissions, begin_ns, applied_ns);
@@ -72,14 +72,17 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
   return applied;
 }
 
-void Committer::append_until_durable(std::string_view payload) {
+void Committer::commit_until_certain(std::string_view payload) {
   const BatchNumber batch = last_batch_ + 1;
   const std::int64_t begin_ns = clock_.monotonic_ns();
   for (bool in_doubt = false;;) {
     try {
       // A failed append may have been committed all the same: ask by its number, never just try again.
       if (in_doubt && store_.settle(batch)) break;
-      store_.append(batch, payload);
+      if (payload.empty())
+        store_.confirm_epoch();
+      else
+        store_.append(batch, payload);
       break;
     } catch (const StoreUnavailable& error) {
       Metrics::add(metrics_.store_failures);
@@ -89,7 +92,8 @@ void Committer::append_until_durable(std::string_view payload) {
       clock_.pause(limits_.store_retry_ms);
     }
   }
-  if (!metrics_.store_available.exchange(true)) spdlog::warn("store is back, batch {} is committed", batch);
+  if (!metrics_.store_available.exchange(true)) spdlog::warn("store is back");
+  if (payload.empty()) return;
   last_batch_ = batch;
   Metrics::add(metrics_.batches_committed);
   Metrics::add(metrics_.journal_bytes, payload.size());

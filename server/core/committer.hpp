@@ -35,7 +35,8 @@ class Committer {
 
  private:
   std::size_t apply(std::span<Submission* const> submissions, Timestamp now);
-  void append_until_durable(std::string_view payload);
+  // With nothing to append, asks whether what is told is still the newest state: another server may have taken the store over.
+  void commit_until_certain(std::string_view payload);
   void stamp(std::span<Submission* const> submissions, std::int64_t begin_ns, std::int64_t applied_ns) const;
 
   Exchange exchange_;

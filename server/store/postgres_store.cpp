@@ -88,8 +88,9 @@ ExecutionRow execution_row(const pqxx::row& row) {
 }
 
 // Needs the journal table, so not when the connection is made.
-void prepare_append(pqxx::connection& connection) {
+void prepare_for_core(pqxx::connection& connection) {
   connection.prepare("append", "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea FROM fence WHERE epoch = $2::bigint");
+  connection.prepare("confirm_epoch", "SELECT 1 FROM fence WHERE epoch = $1::bigint");
 }
 
 // Whether an error of this SQLSTATE class may be over later: connection, resources, intervention by an
@@ -318,7 +319,7 @@ void PostgresStore::open() {
       spdlog::warn("{} runs with fsync=off: what is acknowledged may be lost when its machine fails", describe());
     if (pqxx::nontransaction(connection).exec("SHOW data_checksums")[0][0].as<std::string>() == "off")
       spdlog::warn("{} runs without data checksums: damage on its disk may go unseen; docs/recovery.md says how to turn them on", describe());
-    prepare_append(connection);
+    prepare_for_core(connection);
     fail_point("recovery.epoch_taken");
   });
 }
@@ -402,7 +403,7 @@ bool PostgresStore::settle(BatchNumber batch) {
       if (!work.exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0].as<bool>())
         throw StoreUnavailable("PostgreSQL: the lock of our lost connection is still held");
     }
-    prepare_append(connection);
+    prepare_for_core(connection);
     // Waits for an append of our lost connection that may still be committing.
     pqxx::work work(connection);
     work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
@@ -414,6 +415,14 @@ bool PostgresStore::settle(BatchNumber batch) {
     if (row.empty()) return false;
     if (row[0][0].as<Epoch>() != epoch_) throw StoreFenced(describe() + ": another server has taken the store over");
     return true;
+  });
+}
+
+void PostgresStore::confirm_epoch() {
+  if (!core_->connected()) throw StoreUnavailable("PostgreSQL: not connected");
+  core_->with([&](pqxx::connection& connection) {
+    if (pqxx::nontransaction(connection).exec_prepared("confirm_epoch", epoch_).empty())
+      throw StoreFenced(describe() + ": another server has taken the store over");
   });
 }
 

@@ -203,6 +203,7 @@ void SqliteStore::open_journal() {
   append_ = SqliteStatement();  // a database closes after its statements
   prune_ = SqliteStatement();
   settle_ = SqliteStatement();
+  confirm_ = SqliteStatement();
   journal_ = SqliteDatabase();
   journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Sync::every_commit);
   journal_.run("PRAGMA locking_mode=EXCLUSIVE");  // ours alone: no file locks round every commit
@@ -212,6 +213,7 @@ void SqliteStore::open_journal() {
   prune_ = SqliteStatement(journal_, "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000, (SELECT max(batch) FROM journal) - 1)");
   sqlite3_commit_hook(journal_.handle(), [](void*) { return fail_point("append.before_commit"), 0; }, nullptr);
   settle_ = SqliteStatement(journal_, "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
+  confirm_ = SqliteStatement(journal_, "SELECT 1 FROM fence WHERE epoch = ?1");
 }
 
 void SqliteStore::open_tables() {
@@ -309,6 +311,13 @@ bool SqliteStore::settle(BatchNumber batch) {
   if (!ours) throw StoreFenced(path_ + ": another server has taken the store over");
   fail_point<StoreUnavailable>("settle.after");
   return there;
+}
+
+void SqliteStore::confirm_epoch() {
+  if (journal_.handle() == nullptr) throw StoreUnavailable("the journal is not open");
+  const bool ours = confirm_.with(epoch_).step();
+  confirm_.reset();
+  if (!ours) throw StoreFenced(path_ + ": another server has taken the store over");
 }
 
 void SqliteStore::project(const Rows& rows, BatchNumber batch) {

@@ -22,6 +22,7 @@ class SqliteStore : public Store {
   void read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
   bool settle(BatchNumber batch) override;
+  void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
   // Noted here, done by the next append: the journal file has one writer.
   void prune(BatchNumber through) override;
@@ -47,7 +48,7 @@ class SqliteStore : public Store {
 
   // Core thread.
   SqliteDatabase journal_;
-  SqliteStatement append_, prune_, settle_;
+  SqliteStatement append_, prune_, settle_, confirm_;
   // Projector thread.
   SqliteDatabase tables_;
   SqliteStatement put_account_, put_account_key_, put_symbol_, put_position_, put_order_, put_execution_, put_projection_;

@@ -1,7 +1,7 @@
 #pragma once
 // Store keeps the journal, which is the truth, and the tables, which are its projection (DESIGN.md,
 // "Journal and tables"). Three forms: SQLite, PostgreSQL, memory; testing/contract holds for all.
-// Threads: open, load, read_journal and newest_executions before any other thread; then append and settle on the core
+// Threads: open, load, read_journal and newest_executions before any other thread; then append, settle and confirm_epoch on the core
 // thread, project and prune on the projector thread, read_order on the reader thread, concurrently.
 
 #include <cstdint>
@@ -70,6 +70,9 @@ class Store {
   // After a failed append: reconnects, and returns whether that batch of ours is durable. When false, append
   // may be called again with the same bytes. Throws StoreUnavailable: call again later; StoreFenced.
   virtual bool settle(BatchNumber batch) = 0;
+  // Returns where no other server has taken the store over so far: what we know is the newest state. Throws StoreUnavailable:
+  // settle() connects again; StoreFenced.
+  virtual void confirm_epoch() = 0;
 
   // Brings the tables from their batch to `batch` in one transaction: `rows` hold the last value of
   // every row changed since. Doing it twice does no harm. Throws StoreUnavailable, StoreFenced.

@@ -22,7 +22,7 @@ void run(const std::string& file, const char* sql) {
 
 }  // namespace
 
-TEST_CASE("a SQLite server whose epoch has passed can neither append nor settle") {
+TEST_CASE("a SQLite server whose epoch has passed can neither append nor settle, nor vouch for what it knows") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   SqliteStore(path).open();
@@ -32,7 +32,9 @@ TEST_CASE("a SQLite server whose epoch has passed can neither append nor settle"
   zombie.open();
   zombie.append(1, "payload");
   CHECK(zombie.settle(1));
+  zombie.confirm_epoch();
   zombie.append(2, "payload");
+  CHECK_THROWS_AS(zombie.confirm_epoch(), StoreFenced);
   CHECK_THROWS_AS(zombie.append(3, "of the zombie"), StoreFenced);
   CHECK_THROWS_AS(zombie.settle(3), StoreFenced);
   std::size_t rows = 0;
@@ -50,15 +52,17 @@ TEST_CASE("a SQLite server whose epoch has passed cannot change the tables") {
   CHECK(zombie.load().rows.accounts.empty());
 }
 
-TEST_CASE("a PostgreSQL server whose epoch has passed can neither append nor settle nor change the tables") {
+TEST_CASE("a PostgreSQL server whose epoch has passed can neither append, settle, change the tables nor vouch for what it knows") {
   const std::string url = shared_cluster().create_database();
   PostgresStore zombie(url);
   zombie.open();
   zombie.load();
   zombie.append(1, "payload");
+  zombie.confirm_epoch();
   pqxx::connection admin(url);
   pqxx::nontransaction(admin).exec("UPDATE fence SET epoch = epoch + 1");
   SECTION("append, on a connection that is as good as new") { CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreFenced); }
+  SECTION("what it knows") { CHECK_THROWS_AS(zombie.confirm_epoch(), StoreFenced); }
   SECTION("settle") { CHECK_THROWS_AS(zombie.settle(2), StoreFenced); }
   SECTION("project") {
     CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);

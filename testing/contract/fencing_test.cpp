@@ -120,6 +120,18 @@ TEST_CASE("after PostgreSQL was restarted, an append that failed is settled by i
   CHECK(store.settle(2));
 }
 
+TEST_CASE("who has lost PostgreSQL cannot vouch for what it knows until it has asked again") {
+  PostgresCluster cluster;
+  PostgresStore store(cluster.create_database());
+  store.open();
+  cluster.kill();
+  CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
+  cluster.start();
+  CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);  // another may have come and gone: the lock must be ours again
+  CHECK_FALSE(store.settle(1));
+  store.confirm_epoch();
+}
+
 TEST_CASE("the description of a store shows no password") {
   CHECK(PostgresStore("postgresql://user:secret@host:5432/db").describe() == "postgresql://user@host:5432/db");
   CHECK(PostgresStore("postgresql://host/db?password=secret").describe() == "postgresql://host/db");

@@ -76,6 +76,7 @@ class Judge {
 
  private:
   void judge_process(const ProcessRecord& record) {
+    if (record.replaced_at_start) return;  // a row, or a reply, of it will be one too many
     const std::string who = "the server of epoch " + std::to_string(record.epoch);
     const BatchNumber before = at_ == 0 ? 0 : steps_[at_ - 1].batch;
     if (at_ < steps_.size() && steps_[at_].epoch < record.epoch)

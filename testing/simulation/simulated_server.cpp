@@ -44,6 +44,7 @@ void World::serve_process(Process process) {
   ProcessRecord& record = processes.emplace_back();
   record.epoch = store.epoch();
   record.recovered_batch = recovered->last_batch;
+  record.replaced_at_start = disk.epoch != record.epoch;
   record.state = state_of(recovered->exchange);
 
   const auto metrics = std::make_unique<Metrics>();
@@ -89,12 +90,14 @@ void World::serve_connection(Server& server, std::size_t number) {
         wave.done = false;
         Submission* const one = &wave;
         scheduler.preempt();
+        const bool replaced = disk.epoch != server.record.epoch;
         {
           const Scheduler::Lock together;  // the record has the core's order
           server.record.submitted.push_back({number, session.commands()});
           server.core.submit({&one, 1});
         }
         while (!wave.done) scheduler.wait(static_cast<Submission*>(&wave));
+        if (replaced) throw Violation("a server answered what it was asked after another had taken the store over");
       }
       session.reply(wave.outcomes);
       if (!connection.to_client.ended) connection.to_client.bytes += session.output();

@@ -98,6 +98,16 @@ bool SimulatedStore::settle(BatchNumber batch) {
   return there;
 }
 
+void SimulatedStore::confirm_epoch() {
+  if (!connected_) throw StoreUnavailable("not connected");
+  connected_ = false;
+  take_time();
+  fail(disk_.faults.settle_fails, "asking for the epoch failed");
+  check_epoch();
+  take_time();
+  connected_ = true;
+}
+
 void SimulatedStore::project(const Rows& rows, BatchNumber batch) {
   take_time();
   fail(disk_.faults.project_lost, "projection lost");

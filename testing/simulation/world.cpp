@@ -65,11 +65,11 @@ void World::supervise() {
     if (alive_.empty()) start_server();
     if (scheduler.now() > deadline) throw Violation("clients still wait, long after the last trouble");
   }
-  while (alive_.size() > 1) {  // a zombie finds out when it has something to write; nobody will give it that now
-    const Process old = *std::min_element(alive_.begin(), alive_.end());
-    crash(old, false);
+  // A server that was replaced finds out when it is asked something; nobody will do that now.
+  if (alive_.size() != 1 || disk.lock_holder != alive_[0]) {
+    while (!alive_.empty()) crash(alive_.back(), false);
+    start_server();
   }
-  if (alive_.empty()) start_server();
   stop_politely();
 }
 
@@ -125,13 +125,14 @@ void World::crash(Process process, bool power_cut) {
 
 // SIGTERM. While the store is away it may take long; then there is kill -9.
 void World::stop_politely() {
-  for (Server* server : servers_) {
-    server->stopping = true;
-    scheduler.notify(server);
-  }
   const Process process = alive_.front();
-  for (const Nanoseconds deadline = scheduler.now() + 60 * second; alive(process); scheduler.sleep(second / 10))
+  for (const Nanoseconds deadline = scheduler.now() + 60 * second; alive(process); scheduler.sleep(second / 10)) {
     if (scheduler.now() > deadline) return crash(process, false);
+    for (Server* server : servers_) {  // once it has started
+      server->stopping = true;
+      scheduler.notify(server);
+    }
+  }
 }
 
 }  // namespace exchange::simulation

@@ -220,8 +220,8 @@ TEST_CASE("who is refused everything counts its misfortunes") {
 TEST_CASE("winding up leaves nothing of the bots in the book") {
   Floor floor;
   Market market(options_of(test_seed()));
-  for (int i = 0; i < 777; ++i) floor.step(market);
-  REQUIRE(floor.open_orders() > 0);
+  // In some places nothing is open: the bots change roles, or one has just bought all that was left.
+  for (int i = 0; i < 777 || floor.open_orders() == 0; ++i) floor.step(market);
   for (auto* commands = &market.wind_up(); !commands->empty(); commands = &market.wind_up()) market.answered(floor.apply(*commands));
   CHECK(floor.open_orders() == 0);
   CHECK(market.open_orders() == 0);

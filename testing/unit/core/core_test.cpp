@@ -112,13 +112,16 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced tells nothing more
       if (++appends_ < 3) throw StoreFenced("another server has taken the store over");
       MemoryStore::append(batch, payload);
     }
+    void confirm_epoch() override { throw StoreFenced("another server has taken the store over"); }
 
    private:
     int appends_ = 0;
   } replaced;
   replaced.open();
+  const std::vector<Command> queries{QueryOrder{AccountId("1"), 1}};
   Submission submission;
-  submission.commands = market;
+  SECTION("asked to change something") { submission.commands = market; }
+  SECTION("asked what there is") { submission.commands = queries; }
   submission.sink = &sink;
   Submission* const one = &submission;
   std::promise<std::string> fatal;
