@@ -8,12 +8,6 @@
 namespace exchange {
 
 // 6 reconnects by itself, silently losing advisory locks and settings; 7 never does.
-inline void never_reconnect(pqxx::connection& connection) {
-#if defined(PQXX_VERSION_MAJOR) && PQXX_VERSION_MAJOR >= 7
-  (void)connection;
-#else
-  connection.inhibit_reactivation(true);
-#endif
-}
+void never_reconnect(pqxx::connection& connection);
 
 }  // namespace exchange
