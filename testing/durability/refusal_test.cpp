@@ -98,6 +98,12 @@ TEST_CASE_METHOD(Place, "a killed store starts again with all its batches") {
   CHECK(start() == "batch 9");
 }
 
+TEST_CASE_METHOD(Place, "a log that is longer than what SQLite's VFS writes at once starts again too") {
+  fill_and_be_killed("x", 1, 99, 50);
+  CHECK(fs::file_size(db() + ".journal-wal") > 256 * 1024);
+  CHECK(start() == "batch 99");
+}
+
 TEST_CASE_METHOD(Place, "files that are missing or empty are named, and nothing else is touched") {
   const bool emptied = GENERATE(false, true);
   make("x", true);
