@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "store/stored_text.hpp"
+
 namespace exchange::audit {
 namespace {
 
@@ -38,6 +40,7 @@ class Differences {
   static std::string text(Price price) { return std::to_string(price.units()); }
   static std::string text(Cash cash) { return units_text(cash.units()); }
   static std::string text(Timestamp time) { return std::to_string(time.microseconds); }
+  static std::string text(const KeyHash& key) { return key_text(key); }
   static std::string text(Side side) { return side == Side::buy ? "buy" : "sell"; }
   template <std::size_t Max>
   static std::string text(const InlineText<Max>& id) {
@@ -52,6 +55,16 @@ AccountRow read_account(const RowStream& row) {
   const auto id = parse_account_id(row.text(1));
   if (!id) throw BadValue("id is no account id");
   return {number_of<AccountNumber>(row, 0, "number"), *id, cash_of(row, 2, "balance_e16")};
+}
+
+std::string select_account_keys(Source& source) {
+  return source.has_table("account_keys") ? "SELECT account, key_hash FROM account_keys ORDER BY account" : "SELECT 0, '' WHERE 1 = 0";
+}
+
+AccountKeyRow read_account_key(const RowStream& row) try {
+  return {number_of<AccountNumber>(row, 0, "account"), stored_key(row.text(1))};
+} catch (const StoreCorrupt&) {
+  throw BadValue("key_hash is none that the exchange wrote");
 }
 
 SymbolRow read_symbol(const RowStream& row) {
@@ -95,6 +108,10 @@ std::string row_name(const PositionRow& row) {
 std::string difference(const AccountRow& stored, const AccountRow& expected) {
   return Differences().compare("number", stored.number, expected.number).compare("id", stored.id, expected.id)
       .compare("balance_e16", stored.balance, expected.balance).all();
+}
+
+std::string difference(const AccountKeyRow& stored, const AccountKeyRow& expected) {
+  return Differences().compare("key_hash", stored.key, expected.key).all();
 }
 
 std::string difference(const SymbolRow& stored, const SymbolRow& expected) {

@@ -43,6 +43,8 @@ class Source {
   // Streams of one source see the same moment and may be read side by side. Throws CannotRead.
   virtual std::unique_ptr<RowStream> tables(const std::string& select) = 0;
 
+  virtual bool has_table(const std::string& name) = 0;
+
   // Why the journal cannot be read; empty where it can.
   virtual std::string journal_hidden() const = 0;
   // `count` rows after `after` at most, in order. Throws CannotRead, also where a server has opened the store meanwhile.

@@ -23,6 +23,7 @@ TableCompare::TableCompare(Source& source, Findings& findings)
 
 void TableCompare::fold(const Rows& rows) {
   for (const AccountRow& row : rows.accounts) put(accounts_, row);
+  for (const AccountKeyRow& row : rows.account_keys) account_keys_[row.account] = row;
   for (const SymbolRow& row : rows.symbols) put(symbols_, row);
   for (const PositionRow& row : rows.positions) positions_[position_key(row)] = row;
   for (const OrderRow& row : rows.orders) {
@@ -51,6 +52,15 @@ void TableCompare::finish(const Totals& stored, const Totals& replayed) {
       expect_equal(row_name("accounts", stored_row.number), stored_row, accounts_[stored_row.number]);
   }
   if (accounts < accounts_.size()) missing(row_name("accounts", accounts_.size() - 1));
+  for (const auto rows = source_.tables(select_account_keys(source_)); rows->next();) {
+    const AccountKeyRow stored_row = read_account_key(*rows);
+    const auto expected = account_keys_.extract(stored_row.account);
+    if (expected.empty())
+      surplus(row_name("account_keys", stored_row.account));
+    else
+      expect_equal(row_name("account_keys", stored_row.account), stored_row, expected.mapped());
+  }
+  for (const auto& [account, row] : account_keys_) missing(row_name("account_keys", account));
   for (const auto rows = source_.tables(select_symbols); rows->next(); ++symbols) {
     const SymbolRow stored_row = read_symbol(*rows);
     if (stored_row.number >= symbols_.size())

@@ -29,6 +29,7 @@ class TableCompare {
   Findings& findings_;
   std::uint64_t compared_ = 0;
   std::vector<AccountRow> accounts_;
+  std::map<AccountNumber, AccountKeyRow> account_keys_;
   std::vector<SymbolRow> symbols_;
   std::unordered_map<std::uint64_t, PositionRow> positions_;
   std::map<OrderId, OrderRow> open_, due_;  // due: to be compared now

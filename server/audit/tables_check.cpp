@@ -59,6 +59,7 @@ class TablesCheck {
   TablesImage run() {
     check_projection();
     check_accounts();
+    check_account_keys();
     check_symbols();
     check_positions();
     check_orders();
@@ -122,6 +123,12 @@ class TablesCheck {
       require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
       cash_ += UInt128(row.balance.units());
       accounts.push_back(row);
+    }));
+  }
+
+  void check_account_keys() {
+    findings_.count("account keys", each(select_account_keys(source_), "account_keys", read_account_key, [&](const AccountKeyRow& row) {
+      require(row.account < image_.rows.accounts.size(), "account_keys", row.account, "its account does not exist");
     }));
   }
 

@@ -136,7 +136,7 @@ TEST_CASE_METHOD(SqliteFixture, "a sound store is clean, every row is compared w
   CHECK(counts["open orders"] > 5);
   CHECK(counts["orders"] > counts["open orders"] + 50);
   CHECK(counts["rows compared with the replay"] ==
-        counts["orders"] + counts["executions"] + counts["accounts"] + counts["symbols"] + counts["positions"] + 1);
+        counts["orders"] + counts["executions"] + counts["accounts"] + counts["account keys"] + counts["symbols"] + counts["positions"] + 1);
   CHECK(bytes(path) == tables_before);
   CHECK(bytes(path + ".journal") == journal_before);
 }
@@ -180,6 +180,8 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
       {"INSERT INTO positions VALUES (77, 0, 0)", "[tables] positions account 77 symbol 0: its account or symbol does not exist"},
       {"UPDATE symbols SET shares_total_e8 = 1 WHERE number = 1", "[tables] symbols 1: shares are not conserved"},
       {"UPDATE orders SET limit_e8 = limit_e8 * 100000 WHERE id = " + open_buy, ": the book is crossed: orders "},
+      {"INSERT INTO account_keys SELECT 4242, key_hash FROM account_keys WHERE account = 1", "[tables] account_keys 4242: its account does not exist"},
+      {"UPDATE account_keys SET key_hash = 'secret' WHERE account = 1", "[tables] account_keys 1: key_hash is none that the exchange wrote"},
       {"DELETE FROM projection", "[tables] projection: the row is missing"},
       {"UPDATE store SET id = 'another'", "[files] store: "},
       {"UPDATE projection SET epoch = 99", "[journal] projection: its epoch 99 is above that of the journal's fence, 1"},
@@ -207,6 +209,10 @@ TEST_CASE_METHOD(SqliteFixture, "what only the journal can tell of the tables is
        "[replay] positions account 0 symbol 0: shares_e8 is "},
       {"UPDATE orders SET account = 1 - account WHERE id = (SELECT min(id) FROM orders WHERE open_e8 = 0 AND account IN (0, 1))", ": account is "},
       {"UPDATE symbols SET name = 'OTHER' WHERE number = 0", "[replay] symbols 0: name is OTHER, should be "},
+      {"UPDATE account_keys SET key_hash = (SELECT key_hash FROM account_keys WHERE account = 1) WHERE account = 3", "[replay] account_keys 3: key_hash is scrypt:14:"},
+      {"DELETE FROM account_keys WHERE account = 3", "[replay] account_keys 3: is missing: the journal has it"},
+      {"INSERT INTO account_keys SELECT 2, key_hash FROM account_keys WHERE account = 1", "[replay] account_keys 2: should not be there"},
+      {"DROP TABLE account_keys", "[replay] account_keys 1: is missing: the journal has it"},
       {"UPDATE accounts SET id = '424242' WHERE number = 2", "[replay] accounts 2: id is 424242, should be "},
       {"UPDATE projection SET digest = digest + 1", "[replay] projection: digest is "},
       {"INSERT INTO accounts VALUES ((SELECT count(*) FROM accounts), '31415', '0')", "should not be there: the journal does not have it"},

@@ -36,7 +36,9 @@ struct Past {
       // Everybody is there from the beginning, so that later commands are orders for the most part.
       if (committer.last_batch() == 0)
         for (int i = 0; i < RandomCommands::accounts - 1; ++i) {
-          commands.push_back(CreateAccount{RandomCommands::account(std::uint64_t(i)), Cash::whole(1'000'000)});
+          KeyHash key;  // every other account has one
+          if (i % 2 == 1) key = {.log2_n = 14, .r = 8, .p = 1, .salt = {std::uint8_t(i)}};
+          commands.push_back(CreateAccount{RandomCommands::account(std::uint64_t(i)), Cash::whole(1'000'000), key});
           for (int j = 0; j < RandomCommands::symbols - 1; ++j)
             commands.push_back(PlaceShares{RandomCommands::symbol(std::uint64_t(j)), RandomCommands::account(std::uint64_t(i)), Shares::whole(1'000)});
         }
