@@ -254,18 +254,11 @@ class Garbage(Attack):
         return b"garbage " * 4096
 
 
-class SlowHttp(Attack):
+class SlowHttp(SlowSenders):
     """HTTP requests that never end (PORT is that of HTTP)."""
 
     def first_bytes(self, number):
         return b"GET /api/symbols HTTP/1.1\r\nHost: exchange\r\nX-Slow: "
-
-    turn = SlowSenders.turn
-    period_s = 2.0
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.began, self.turns = time.monotonic(), 0
 
 
 KINDS = {"idle": Idle, "blanks": Blanks, "slow-senders": SlowSenders, "half-open": HalfOpen, "never-reading": NeverReading,
