@@ -18,3 +18,6 @@ inline auto contains_text(const std::string& text) { return Catch::Contains(text
 
 // The seed of every random test of this run: --seed N, else drawn; printed at the start.
 std::uint64_t test_seed();
+
+// Whether tests may take long: EXCHANGE_NIGHTLY=1.
+bool nightly();

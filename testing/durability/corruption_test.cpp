@@ -6,7 +6,6 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <random>
 
@@ -177,8 +176,6 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
     FAIL(what << ": " << error.what());
   }
 }
-
-bool nightly() { return std::getenv("EXCHANGE_NIGHTLY") != nullptr; }
 
 void print(const char* what, const Counts& counts) {
   std::printf("%s: %llu refused, %llu read exactly as stored, %llu cut short\n", what, static_cast<unsigned long long>(counts.refused),

@@ -14,9 +14,9 @@ using Fault = exchange::testing::SimulatedDisk::Fault;
 
 namespace {
 
-std::uint64_t seeds(std::uint64_t in_ci, std::uint64_t nightly) {
+std::uint64_t seeds(std::uint64_t in_ci, std::uint64_t at_night) {
   if (const char* told = std::getenv("EXCHANGE_SEEDS")) return std::strtoull(told, nullptr, 10);
-  return std::getenv("EXCHANGE_NIGHTLY") != nullptr ? nightly : in_ci;
+  return nightly() ? at_night : in_ci;
 }
 
 struct Counts {

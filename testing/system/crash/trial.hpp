@@ -11,11 +11,6 @@
 
 namespace exchange::testing {
 
-inline bool nightly() {
-  const char* value = std::getenv("EXCHANGE_NIGHTLY");
-  return value != nullptr && std::string(value) == "1";
-}
-
 // An environment variable for the servers started in this scope.
 class Environment {
  public:
