@@ -44,21 +44,24 @@ std::string contents(const std::string& path) {
 
 int exit_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
-std::string temporary_file() {
-  std::string path = (std::filesystem::temp_directory_path() / "exchange-log-XXXXXX").string();
-  const int file = ::mkstemp(path.data());
-  if (file < 0) throw std::runtime_error("mkstemp failed");
-  ::close(file);
-  return path;
-}
-
 }  // namespace
 
-ServerProcess::ServerProcess(std::vector<std::string> arguments, unsigned port) : log_path_(temporary_file()) {
+TemporaryFile::TemporaryFile() : path_((std::filesystem::temp_directory_path() / "exchange-log-XXXXXX").string()) {
+  const int file = ::mkstemp(path_.data());
+  if (file < 0) throw std::runtime_error("mkstemp failed");
+  ::close(file);
+}
+
+TemporaryFile::~TemporaryFile() {
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+}
+
+ServerProcess::ServerProcess(std::vector<std::string> arguments, unsigned port) {
   arguments.insert(arguments.end(), {"--port", std::to_string(port)});
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
-  const int log = ::open(log_path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int log = ::open(log_.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   pid_ = spawn("server", std::move(arguments), ends[1], log);
   ::close(ends[1]);
   ::close(log);
@@ -68,14 +71,13 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, unsigned port) 
   const std::size_t at = ready_line_.find("port=");
   if (at == std::string::npos) {
     const int status = wait();
-    throw std::runtime_error("the server did not come up (status " + std::to_string(status) + "):\n" + log_path_ + ": " + this->log());
+    throw std::runtime_error("the server did not come up (status " + std::to_string(status) + "):\n" + this->log());
   }
   port_ = unsigned(std::stoul(ready_line_.substr(at + 5)));
 }
 
 ServerProcess::~ServerProcess() {
   if (pid_ > 0) kill();
-  std::filesystem::remove(log_path_);
 }
 
 void ServerProcess::kill() {
@@ -105,21 +107,19 @@ std::optional<int> ServerProcess::ended() {
   return status_;
 }
 
-std::string ServerProcess::log() const { return contents(log_path_); }
+std::string ServerProcess::log() const { return contents(log_.path()); }
 
 RunResult run_server(const std::vector<std::string>& arguments) { return run_program("server", arguments); }
 
 RunResult run_program(const std::string& name, const std::vector<std::string>& arguments) {
-  const std::string path = temporary_file();
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const TemporaryFile output;
+  const int file = ::open(output.path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   const pid_t pid = spawn(name, arguments, file, file);
   ::close(file);
   int status = 0;
   rusage usage{};
   ::wait4(pid, &status, 0, &usage);
-  RunResult result{exit_status(status), contents(path), usage.ru_maxrss};
-  std::filesystem::remove(path);
-  return result;
+  return {exit_status(status), contents(output.path()), usage.ru_maxrss};
 }
 
 Client::Client(unsigned port) {

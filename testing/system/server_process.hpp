@@ -9,6 +9,19 @@
 
 namespace exchange::testing {
 
+// An empty file, removed by the destructor.
+class TemporaryFile {
+ public:
+  TemporaryFile();
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 class ServerProcess {
  public:
   // Starts `server --port 0` (or `port`) with these arguments and waits for its ready line.
@@ -36,7 +49,8 @@ class ServerProcess {
   pid_t pid_ = -1;
   std::optional<int> status_;
   unsigned port_ = 0;
-  std::string ready_line_, log_path_;
+  std::string ready_line_;
+  const TemporaryFile log_;
 };
 
 // Runs the server to its end with these arguments; returns exit status and output (stdout and stderr).
