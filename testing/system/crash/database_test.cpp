@@ -123,7 +123,11 @@ TEST_CASE("PostgreSQL's disk is full, and freed", "[database]") {
     disk.fill();
     CHECK(await([&] { return has_noticed(server); }));
     disk.free();
-    if (!cluster.running()) cluster.start_again();  // no space for its log ends it
+    const std::uint64_t before = trial.load.replies();
+    CHECK(await([&] {
+      if (!cluster.running()) cluster.start_again();  // no space for its log ends it, maybe only now
+      return trial.load.replies() >= before + 500;
+    }));
   });
 }
 
