@@ -120,8 +120,8 @@ class Judge {
     const Connection& connection = world_.connections[number];
     std::string_view received = connection.received;
     std::span<const Outcome> told = told_[number];
+    constexpr std::string_view end = "</results>\n";
     for (const AskedRequest& request : connection.asked) {
-      constexpr std::string_view end = "</results>\n";
       const std::size_t length = received.find(end);
       if (length == std::string_view::npos) {
         world_.counts.unanswered += 1;
@@ -139,6 +139,8 @@ class Judge {
       told = told.subspan(request.commands.size());
       ++world_.counts.answered;
     }
+    if (const std::size_t length = received.find(end); length != std::string_view::npos)
+      violated("a reply to nothing that was asked: " + std::string(received.substr(0, length + end.size())));
   }
 
   // After a polite stop: the tables hold all there is.

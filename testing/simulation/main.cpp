@@ -10,6 +10,38 @@
 
 using namespace exchange::simulation;
 
+namespace {
+
+constexpr std::uint64_t seeds_judged_from = 1'000;
+
+// Of many seeds: a world in which nothing goes wrong proves nothing. The floors are a third of what is usual, or less.
+bool enough_happened(const World::Counts& counts, std::uint64_t seeds) {
+  if (seeds < seeds_judged_from) return true;  // a replay, or a short run
+  const struct {
+    const char* what;
+    unsigned count;
+    unsigned of_thousand_seeds;
+  } floors[] = {{"servers", counts.servers, 1'000},
+                {"crashes", counts.crashes, 80},
+                {"power cuts", counts.power_cuts, 80},
+                {"restarts", counts.restarts, 50},
+                {"partitions", counts.partitions, 50},
+                {"connections cut by clients", counts.cuts, 900},
+                {"requests answered and compared", counts.answered, 25'000},
+                {"requests unanswered", counts.unanswered, 100}};
+  bool enough = true;
+  for (const auto& floor : floors) {
+    const std::uint64_t wanted = seeds * floor.of_thousand_seeds / 1'000;
+    if (floor.count >= wanted) continue;
+    enough = false;
+    std::printf("FAILED: %u %s in %llu seeds, where at least %llu are to be expected\n", floor.count, floor.what, static_cast<unsigned long long>(seeds),
+                static_cast<unsigned long long>(wanted));
+  }
+  return enough;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::uint64_t first = 1, count = 300;
   bool verbose = false;
@@ -51,5 +83,5 @@ int main(int argc, char** argv) {
               " %u requests answered and compared, %u unanswered\n",
               static_cast<unsigned long long>(count), failed, all.servers, all.crashes, all.power_cuts, all.restarts, all.partitions, all.cuts,
               all.answered, all.unanswered);
-  return failed == 0 ? 0 : 1;
+  return failed == 0 && enough_happened(all, count) ? 0 : 1;
 }
