@@ -38,11 +38,21 @@ void forget_mixed_text(Element& element) {
   for (Element& child : element.children) forget_mixed_text(child);
 }
 
+std::string in_lower_case(std::string text) {
+  for (char& c : text) c = char(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return text;
+}
+
 // UTF-8 is judged with the document; of US-ASCII libxml2 overlooks a foreign byte behind the root.
 bool is_as_declared(std::string encoding, std::string_view text) {
-  for (char& c : encoding) c = char(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  encoding = in_lower_case(std::move(encoding));
   const bool ascii = std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
   return encoding.empty() || encoding == "utf-8" || (encoding == "us-ascii" && ascii);
+}
+
+bool is_accepted_encoding(std::string encoding) {
+  encoding = in_lower_case(std::move(encoding));
+  return encoding == "utf-8" || encoding == "us-ascii";
 }
 
 // Whether `problem` is a refusal by choice, and this well-formed document really is what it says.
@@ -51,7 +61,7 @@ bool refused_by_choice(const std::string& problem, const Judgement& judgement, s
   if (problem.ends_with("elements nested too deep")) return judgement.depth > limits.xml_depth_max;
   if (problem.ends_with("too many attributes on one element")) return judgement.attributes_max > limits.xml_attributes_max;
   if (problem.ends_with("attribute value too long")) return judgement.attribute_bytes_max * 8 > limits.xml_attribute_bytes_max;  // "&#x3c;": as written
-  if (problem.ends_with("encodings other than UTF-8 are not accepted")) return !judgement.encoding.empty();
+  if (problem.ends_with("encodings other than UTF-8 are not accepted")) return !judgement.encoding.empty() && !is_accepted_encoding(judgement.encoding);
   if (problem.ends_with("unknown XML version")) return judgement.version != "1.0" && judgement.version != "1.1";
   if (problem.ends_with("not UTF-8, or a character that XML does not allow")) return !is_as_declared(judgement.encoding, text) || looks_wide(text);
   return false;
