@@ -49,7 +49,7 @@ TEST_CASE("a SQLite server whose epoch has passed cannot change the tables") {
   zombie.open();
   run(path, "UPDATE projection SET epoch = epoch + 1");
   CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);
-  CHECK(zombie.load().rows.accounts.empty());
+  CHECK(zombie.load().rows.accounts.empty());  // nor is a part of it there
 }
 
 TEST_CASE("a PostgreSQL server whose epoch has passed can neither append, settle, change the tables nor vouch for what it knows") {
