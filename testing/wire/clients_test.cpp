@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <system_error>
 #include <thread>
 
 #include "catch.hpp"
 #include "wire/tcp.hpp"
+#include "wire/wait_for.hpp"
 
 using namespace exchange;
 
@@ -24,11 +24,6 @@ bool is_opened(const std::string& reply) {
   return reply.starts_with(start) && reply.ends_with(end);
 }
 std::string query(int id, const std::string& order) { return framed("<transactions id=\"" + std::to_string(id) + "\"><query id=\"" + order + "\"/></transactions>"); }
-
-bool wait_for(const std::function<bool()>& done) {
-  for (int i = 0; i < 10'000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return done();
-}
 
 bool can_connect(std::uint16_t port) {
   try {

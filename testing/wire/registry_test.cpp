@@ -10,19 +10,14 @@
 #include <iterator>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "catch.hpp"
 #include "transport/listener.hpp"
+#include "wire/wait_for.hpp"
 
 using namespace exchange;
 
 namespace {
-
-bool wait_for(const std::function<bool()>& done) {
-  for (int i = 0; i < 10'000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return done();
-}
 
 // A connection as its server sees it, and the client's end.
 struct Guest {

@@ -1,23 +1,16 @@
 // TLS beyond the scripts: whoever does not speak it, does not finish its handshake, ends without saying so, or takes long replies.
 
-#include <chrono>
-#include <functional>
-#include <thread>
 
 #include "catch.hpp"
 #include "wire/self_signed.hpp"
 #include "wire/tcp.hpp"
+#include "wire/wait_for.hpp"
 
 using namespace exchange;
 
 namespace {
 
 constexpr Policy policies[] = {Policy::thread, Policy::pool, Policy::loop};
-
-bool wait_for(const std::function<bool()>& done) {
-  for (int i = 0; i < 10'000 && !done(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return done();
-}
 
 const std::string create = framed(R"(<create><account id="1" balance="5"/></create>)");
 const std::string created = "<results><created id=\"1\"/></results>\n";
