@@ -364,31 +364,34 @@ func (s *state) canonical() string {
 		if s.orders[at].id != "" {
 			return s.orders[at].id
 		}
-		return fmt.Sprint("?", at)
+		return fmt.Sprintf("?%d", at)
 	}
 	var lines []string
 	queue := map[string]int{} // open orders so far at a price
 	for at, order := range s.orders {
-		line := fmt.Sprint("o ", name(at), order.open, order.canceled)
+		line := fmt.Sprintf("o %s %s %s", name(at), order.open, order.canceled)
+		if order.id == "" { // else its reply says which request placed it
+			line += fmt.Sprintf(" of %s %s %t %s", order.account, order.symbol, order.buy, order.limit)
+		}
 		if order.canceled != nil {
 			line += " " + s.times[order.canceledTime]
 		}
 		if order.open.Sign() > 0 {
-			place := fmt.Sprint(order.symbol, order.buy, order.limit)
-			line += fmt.Sprint(" ", queue[place])
+			place := fmt.Sprintf("%s %t %s", order.symbol, order.buy, order.limit)
+			line += fmt.Sprintf(" %d", queue[place])
 			queue[place]++
 		}
 		for _, e := range order.executions {
-			line += fmt.Sprint(" ", e.shares, e.price, s.times[e.time], "/", name(e.other))
+			line += fmt.Sprintf(" %s@%s %s/%s", e.shares, e.price, s.times[e.time], name(e.other))
 		}
 		lines = append(lines, line)
 	}
 	for account, cash := range s.accounts {
-		lines = append(lines, fmt.Sprint("a ", account, " ", cash))
+		lines = append(lines, fmt.Sprintf("a %s %s", account, cash))
 	}
 	for position, shares := range s.positions {
 		if shares.Sign() > 0 {
-			lines = append(lines, fmt.Sprint("p ", position, shares))
+			lines = append(lines, fmt.Sprintf("p %s %s %s", position[0], position[1], shares))
 		}
 	}
 	for symbol := range s.symbols {

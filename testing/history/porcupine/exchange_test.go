@@ -344,3 +344,29 @@ func TestStatesThatARequestCanTellApartAreNotTheSame(t *testing.T) {
 		}
 	}
 }
+
+func TestFiguresThatRunTogetherAreToldApart(t *testing.T) {
+	n := func(units int64) *big.Int { return big.NewInt(units) }
+	one := func(change func(*state, *order)) string {
+		s := newState()
+		s.times = []string{"7"}
+		placed := &order{account: "1", symbol: "A", buy: true, limit: n(3), open: n(3), id: "1", executions: []execution{{n(1), n(2), 0, 0}}}
+		s.orders = []*order{placed}
+		change(s, placed)
+		return s.canonical()
+	}
+	for name, pair := range map[string][2]func(*state, *order){
+		"id and open": {func(_ *state, o *order) { o.id, o.open, o.executions = "1", n(23), nil },
+			func(_ *state, o *order) { o.id, o.open, o.executions = "12", n(3), nil }},
+		"price and time": {func(s *state, o *order) { o.executions[0].price, s.times[0] = n(1), "23" },
+			func(s *state, o *order) { o.executions[0].price, s.times[0] = n(12), "3" }},
+		"account of an unanswered order": {func(_ *state, o *order) { o.id = "" }, func(_ *state, o *order) { o.id, o.account = "", "2" }},
+		"symbol of an unanswered order":  {func(_ *state, o *order) { o.id = "" }, func(_ *state, o *order) { o.id, o.symbol = "", "B" }},
+		"side of an unanswered order":    {func(_ *state, o *order) { o.id = "" }, func(_ *state, o *order) { o.id, o.buy = "", false }},
+		"limit of an unanswered order":   {func(_ *state, o *order) { o.id = "" }, func(_ *state, o *order) { o.id, o.limit = "", n(4) }},
+	} {
+		if one(pair[0]) == one(pair[1]) {
+			t.Error(name, "is not seen")
+		}
+	}
+}
