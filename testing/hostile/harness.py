@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
-from exchange_server import BINARY, ExchangeServer, process_cpu_seconds  # noqa: E402
+from exchange_server import BINARY, ExchangeServer, is_sanitized, process_cpu_seconds  # noqa: E402,F401
 
 LOADGEN = Path(os.environ.get("EXCHANGE_LOADGEN") or BINARY.with_name("loadgen"))
 ATTACKS = Path(__file__).with_name("attacks.py")

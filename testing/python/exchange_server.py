@@ -22,6 +22,12 @@ def process_cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def is_sanitized(binary=BINARY):
+    """Whether it was built with a sanitizer: then its memory says nothing."""
+    symbols = Path(binary).read_bytes()
+    return b"__asan_init" in symbols or b"__tsan_init" in symbols
+
+
 class ExchangeServer:
     def __init__(self, *arguments, store="memory:", binary=None, errors=None):
         """`store` may hold {folder}, a temporary folder that lives as long as the server. `errors`: a file for its messages."""

@@ -10,7 +10,7 @@ import time
 
 SYMBOLS, ACCOUNTS_PER_SYMBOL = 50, 20
 CASH, SHARES = 10**12, 10**8
-PAIRS_PER_ROUND = 4_000
+PAIRS_PER_ROUND = OPEN_PER_SIDE = 4_000
 
 
 class FillError(Exception):
@@ -106,7 +106,7 @@ class Filler:
 
     def fill(self, closed, open_orders, on_progress=lambda done, total: None):
         pairs_left = -(-closed // 2)
-        rounds = max(1, -(-pairs_left // PAIRS_PER_ROUND))
+        rounds = max(1, -(-pairs_left // PAIRS_PER_ROUND), -(-open_orders // (2 * OPEN_PER_SIDE)))
         pairs, opens = -(-pairs_left // rounds), -(-open_orders // (2 * rounds))
         if pairs + opens == 0:
             return
