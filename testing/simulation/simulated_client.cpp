@@ -153,8 +153,10 @@ void World::run_client(unsigned number) {
     if (!read_replies(connection, connection.asked.size())) connected.reset();
   }
   if (connected) {
-    connections[*connected].to_server.ended = true;
-    scheduler.notify(&connections[*connected].to_server);
+    Connection& connection = connections[*connected];
+    connection.to_server.ended = true;
+    scheduler.notify(&connection.to_server);
+    read_replies(connection, connection.asked.size() + 1);  // to the end of the stream: there must be none
   }
   --clients_left_;
 }
