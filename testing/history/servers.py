@@ -2,14 +2,17 @@
 
 import os
 import re
-import select
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "testing/python"))
+from exchange_server import Ready  # noqa: E402
+
 BINARIES = Path(os.environ.get("EXCHANGE_BINARIES") or ROOT / "build/bin")
 START_S = 60
 
@@ -23,12 +26,11 @@ class Server:
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
-        ready = select.select([self.process.stdout], [], [], START_S)[0]
-        line = self.process.stdout.readline() if ready else ""
-        if not line.startswith("ready "):
+        try:
+            self.port = Ready(self.process, START_S).port
+        except RuntimeError:
             self.__exit__()
-            raise RuntimeError(f"{self.command[0]} did not start: {line or 'see its messages'}")
-        self.port = int(re.search(r"\bport=(\d+)", line)[1])
+            raise
         return self
 
     def kill(self):

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
-from exchange_server import BINARY, ExchangeServer, is_sanitized, process_cpu_seconds  # noqa: E402,F401
+from exchange_server import BINARY, ExchangeServer, is_sanitized, process_cpu_seconds, read_metrics  # noqa: E402,F401
 
 LOADGEN = Path(os.environ.get("EXCHANGE_LOADGEN") or BINARY.with_name("loadgen"))
 ATTACKS = Path(__file__).with_name("attacks.py")
@@ -35,7 +35,7 @@ def memory_mib(pid, field="VmRSS"):
 
 def metrics(server):
     """{name with labels: value} of the server's /metrics."""
-    return {name: float(value) for name, value in re.findall(r"^([a-z]\S*) (\S+)$", server.http("/metrics"), re.M)}
+    return read_metrics(server.http_port)
 
 
 def ended(server):

@@ -1,6 +1,6 @@
 """A server of the test's own: free ports, a store in a temporary folder or in memory, gone when the block is left.
 
-Owned by whoever opens it with `with`; also used by testing/locust."""
+Owned by whoever opens it with `with`. Ready and read_metrics also serve those who start servers in their own way."""
 
 import os
 import re
@@ -22,6 +22,25 @@ def process_cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+class Ready:
+    """What the line says that a server prints once it serves. Raises RuntimeError where it does not come in `seconds`."""
+
+    def __init__(self, process, seconds=START_S):
+        come = select.select([process.stdout], [], [], seconds)[0]
+        self.line = process.stdout.readline().strip() if come else ""
+        if not self.line.startswith("ready "):
+            raise RuntimeError(f"{process.args[0]} {'did not start' if come else f'was not ready in {seconds} s'}: {self.line or 'see its messages'}")
+        self.port = int(re.search(r"\bport=(\d+)", self.line)[1])
+        http_port = re.search(r"\bhttp-port=(\d+)", self.line)
+        self.http_port = int(http_port[1]) if http_port else None
+
+
+def read_metrics(http_port, timeout_s=START_S):
+    """{name with labels: value} of a server's /metrics."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/metrics", timeout=timeout_s) as answer:
+        return {name: float(value) for name, value in re.findall(r"^([a-z]\S*) (\S+)$", answer.read().decode(), re.MULTILINE)}
+
+
 def is_sanitized(binary=BINARY):
     """Whether it was built with a sanitizer: then its memory says nothing."""
     symbols = Path(binary).read_bytes()
@@ -41,9 +60,8 @@ class ExchangeServer:
                    "--store", self.store.format(folder=self.folder.name), *map(str, self.arguments)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True)
         try:
-            self.ready_line = self._first_line()
-            self.port = int(re.search(r"\bport=(\d+)", self.ready_line)[1])
-            self.http_port = int(re.search(r"\bhttp-port=(\d+)", self.ready_line)[1])
+            ready = Ready(self.process)
+            self.ready_line, self.port, self.http_port = ready.line, ready.port, ready.http_port
         except BaseException:
             self.__exit__()
             raise
@@ -58,14 +76,6 @@ class ExchangeServer:
             self.process.wait()
         self.process.stdout.close()
         self.folder.cleanup()
-
-    def _first_line(self):
-        if not select.select([self.process.stdout], [], [], START_S)[0]:
-            raise RuntimeError(f"{self.binary} was not ready in {START_S} s")
-        line = self.process.stdout.readline().strip()
-        if not line.startswith("ready "):
-            raise RuntimeError(f"{self.binary} did not start: {line or 'see its messages'}")
-        return line
 
     @property
     def pid(self):

@@ -1,11 +1,13 @@
 """What a server holds and does, looked at from outside while it runs: /proc, /metrics, and the files of its store."""
 
 import os
-import re
+import sys
 import threading
 import time
-import urllib.request
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+from exchange_server import Ready, read_metrics  # noqa: E402,F401
 
 METRICS = {  # name here -> name in /metrics
     "lag_s": "exchange_projection_lag_seconds",
@@ -38,9 +40,7 @@ def cpu_seconds(pid):
 
 def metrics(http_port, timeout_s=30):
     """{name: value} of samples without labels, or with any where there is one only."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/metrics", timeout=timeout_s) as answer:
-        text = answer.read().decode()
-    return {match[1]: float(match[2]) for match in re.finditer(r"^([a-z_]+)(?:\{[^}]*\})? (\S+)$", text, re.MULTILINE)}
+    return {name.partition("{")[0]: value for name, value in read_metrics(http_port, timeout_s).items()}
 
 
 class Sampler:

@@ -1,13 +1,12 @@
 """A server on a store that outlives it: started, measured until ready, ended in order or at once."""
 
 import re
-import select
 import signal
 import subprocess
 import tempfile
 import time
 
-from sampling import metrics
+from sampling import Ready, metrics
 
 READY_S, STOP_S = 1800, 60
 
@@ -22,13 +21,13 @@ class Server:
         command = [str(binary), "--port", "0", "--http-port", "0", "--store", url, *map(str, arguments)]
         began = time.monotonic()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
-        ready = select.select([self.process.stdout], [], [], READY_S)[0] and self.process.stdout.readline()
-        self.ready_s = time.monotonic() - began
-        if not ready or not ready.startswith("ready "):
+        try:
+            ready = Ready(self.process, READY_S)
+        except RuntimeError:
             self.kill()
-            raise ServerError(f"the server did not start: {self.messages()[-1000:]}")
-        self.port = int(re.search(r"\bport=(\d+)", ready)[1])
-        self.http_port = int(re.search(r"\bhttp-port=(\d+)", ready)[1])
+            raise ServerError(f"the server did not start: {self.messages()[-1000:]}") from None
+        self.ready_s = time.monotonic() - began
+        self.port, self.http_port = ready.port, ready.http_port
 
     @property
     def pid(self):
