@@ -66,6 +66,7 @@ struct AuthLimits {
   unsigned threads = 1;                      // that hash keys, at low priority: each takes a CPU when it can and scrypt_log2_n's memory
   int nice = 5;                              // of these threads: a third of the share that others get of a busy CPU
   std::size_t session_logins_max = 16;       // accounts that one connection stays logged in to; the oldest goes first
+  std::size_t waiting_per_peer_max = 1'024;  // waves and questions of one address that wait for a hash; more are refused
   std::uint8_t scrypt_log2_n = 14;           // with r = 8 16 MiB and some 50 ms a hash; stored with each, so it may be raised
 };
 

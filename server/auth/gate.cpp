@@ -93,9 +93,9 @@ void Gate::check(const AccountId& account, std::string key, const Peer& peer, On
   if (!enqueue(peer, std::move(job))) on_checked({});
 }
 
-bool Gate::enqueue(const Peer& peer, Job job) {
+bool Gate::enqueue(const Peer& peer, Job job, bool again) {
   const bool taken = queue_.with([&](Queue& queue) {
-    if (queue.stopping) return false;
+    if (queue.stopping || (!again && queue.jobs.size_of(peer) >= limits_.waiting_per_peer_max)) return false;
     queue.jobs.push(peer, std::move(job));
     Metrics::set(metrics_.key_queue_depth, queue.jobs.size());
     return true;
@@ -136,7 +136,7 @@ void Gate::work(Job job) {
     Credentials& credentials = *job.submission->credentials;
     vet_next(credentials);
     if (!needs_hash(credentials)) return pass(*job.submission);
-    if (enqueue(credentials.peer, {.submission = job.submission})) return;
+    if (enqueue(credentials.peer, {.submission = job.submission}, true)) return;
   } catch (const std::exception& error) {  // no memory
     spdlog::error("a key could not be hashed: {}", error.what());
   }

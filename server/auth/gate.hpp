@@ -55,7 +55,8 @@ class Gate final : public Service, private CompletionSink {
 
   void run();
   void work(Job job);
-  bool enqueue(const Peer& peer, Job job);
+  // False where the gate stops, or, unless it has waited before, where its peer has enough that waits.
+  bool enqueue(const Peer& peer, Job job, bool again = false);
   void refuse(Job job);
   void refuse(Submission& submission);
   bool needs_hash(Credentials& credentials) const;
@@ -72,7 +73,7 @@ class Gate final : public Service, private CompletionSink {
   Metrics& metrics_;
   KeyHash nobodys_;                                          // what is hashed against for want of a key
   std::array<std::uint8_t, 32> secret_;                      // of the digests that sessions remember
-  Guarded<Queue> queue_;                                     // bounded by the number of connections: each has one wave at most
+  Guarded<Queue> queue_;                                     // waiting_per_peer_max of each peer
   Guarded<std::map<Submission*, CompletionSink*>> creating_;  // whose creations are at the core, and who waits for them
   std::vector<std::thread> threads_;
 };

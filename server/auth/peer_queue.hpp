@@ -33,6 +33,10 @@ class PeerQueue {
     --size_;
     return job;
   }
+  std::size_t size_of(const Peer& peer) const {
+    const auto entry = jobs_.find(peer);
+    return entry == jobs_.end() ? 0 : entry->second.size();
+  }
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 

@@ -24,6 +24,11 @@ asio::awaitable<std::string_view> CoreDoor::execute(Ticket& ticket, std::size_t 
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.shut) return "the server is stopping";
     if (state.executing >= executing_max) return "too many requests are under way";
+    if (gate_ != nullptr) {
+      std::size_t& of_peer = state.executing_of[ticket.credentials->peer];
+      if (of_peer >= executing_max / 2) return "too many requests of your address are under way";
+      ++of_peer;
+    }
     ++state.executing;  // and so the door stays open until it is executed
     return "";
   });
@@ -51,9 +56,16 @@ asio::awaitable<std::optional<bool>> CoreDoor::may_see(const AccountId& account,
 
 // Core threads, or the gate's.
 void CoreDoor::completed(std::span<Submission* const> submissions) {
-  for (Submission* submission : submissions)
-    asio::post(context_, [ticket = static_cast<Ticket*>(submission)] { ticket->executed.set(); });
-  state_.with([&](State& state) { state.executing -= submissions.size(); });
+  state_.with([&](State& state) {
+    for (Submission* submission : submissions) {
+      if (gate_ != nullptr) {
+        const auto of_peer = state.executing_of.find(submission->credentials->peer);
+        if (--of_peer->second == 0) state.executing_of.erase(of_peer);
+      }
+      asio::post(context_, [ticket = static_cast<Ticket*>(submission)] { ticket->executed.set(); });  // from here on it may be gone
+    }
+    state.executing -= submissions.size();
+  });
   state_.notify();
 }
 

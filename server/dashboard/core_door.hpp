@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <map>
 #include <optional>
 
 #include "auth/gate.hpp"
@@ -41,7 +42,7 @@ class CoreDoor final : public CompletionSink {
       : context_(context), core_(core), gate_(gate), service_(gate == nullptr ? static_cast<Service&>(core) : *gate) {}
 
   // Fills in the outcomes once they are committed. Else says in a sentence why nothing was executed: the door is shut, or
-  // `executing_max` are under way.
+  // `executing_max` are under way, or half as many of this peer whose keys are to be checked.
   boost::asio::awaitable<std::string_view> execute(Ticket& ticket, std::size_t executing_max);
 
   // Whether who asks may see what is this account's: always where accounts have no keys. Nothing where the server stops.
@@ -61,6 +62,7 @@ class CoreDoor final : public CompletionSink {
   struct State {
     bool shut = false;
     std::size_t executing = 0;
+    std::map<Peer, std::size_t> executing_of;  // where accounts have keys, and one may wait for long
   };
   void completed(std::span<Submission* const> submissions) override;
 

@@ -219,13 +219,14 @@ class HttpServer::State {
       body_bytes_max = routes_.body_bytes_max(header);
       if (parser.content_length().value_or(0) > body_bytes_max) {
         error = http::error::body_limit;
-      } else if (!held.take(parser.content_length().value_or(body_bytes_max) * body_cost)) {
-        co_return Reading{false, too_much(header)};
       } else {
         parser.body_limit(body_bytes_max);
         if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue")) co_await invite(stream, header);
-        const auto [body_error, body_bytes] = co_await http::async_read(stream, buffer, parser, use_tuple);
-        error = body_error;
+        while (!error && !parser.is_done()) {  // what has come is counted, not what was claimed
+          const auto [body_error, body_bytes] = co_await http::async_read_some(stream, buffer, parser, use_tuple);
+          error = body_error;
+          if (!held.take(parser.get().body().size() * body_cost)) co_return Reading{false, too_much(header)};
+        }
         if (!error) co_return Reading{};
       }
     }
@@ -264,14 +265,14 @@ class HttpServer::State {
   Certificate* const certificate_;
   MarketView view_;
   MarketFeed& feed_;
-  asio::io_context context_{1};
+  std::size_t connections_ = 0;
+  std::unordered_map<PeerAddress, std::size_t> connections_of_;
+  HeldBytes::All held_{limits_.held_bytes_max};
+  asio::io_context context_{1};  // its end ends the coroutines, which give back what they hold
   tcp::acceptor acceptor_{context_};
   CoreDoor door_;
   HttpRoutes routes_;
   MarketChannel channel_;
-  std::size_t connections_ = 0;
-  std::unordered_map<PeerAddress, std::size_t> connections_of_;
-  HeldBytes::All held_{limits_.held_bytes_max};
   bool view_lost_ = false;
   asio::executor_work_guard<asio::io_context::executor_type> working_{context_.get_executor()};
   std::thread thread_;

@@ -14,6 +14,8 @@
 namespace exchange {
 
 inline constexpr std::size_t key_bytes_min = 8, key_bytes_max = 128;
+// Of one request, and about of a wave: each may cost a hash.
+inline constexpr std::size_t keys_per_wave_max = 256;
 
 struct Credential {
   enum class Use : std::uint8_t { create, login };

@@ -88,6 +88,7 @@ class Reader {
       if (raw_key.data() == nullptr) return mistake(leaf, "missing attribute 'key': this exchange wants one for each account");
       std::string key(resolved(raw_key));
       if (!is_key(key)) return mistake(leaf, "key must have 8 to 128 bytes");
+      if (++keys_ > keys_per_wave_max) return mistake(leaf, "more than " + std::to_string(keys_per_wave_max) + " accounts with keys in one request");
       credentials_->wave.push_back({Credential::Use::create, *id, std::move(key), std::uint32_t(commands_.size()), 1});
     }
     command(leaf, CreateAccount{*id, balance.value});
@@ -200,6 +201,7 @@ class Reader {
   std::vector<Command>& commands_;
   Credentials* const credentials_;
   const std::size_t leaves_before_;
+  std::size_t keys_ = 0;  // of accounts to be created
   std::string scratch_;
   std::optional<SymbolName> symbol_;   // of the <symbol> being read
   std::string symbol_mistake_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <semaphore>
 
 #include "protocol/reply.hpp"
 
@@ -15,10 +17,21 @@ XmlDocument& thread_document() {
   return document;
 }
 
+// A document takes up to sixteen times its size while it is read: so few at once, however many threads there are. A thread
+// may have one client, who may be silent for long: it keeps nothing.
+std::counting_semaphore<> large_documents{8};
+struct LargeDocument {
+  LargeDocument() { large_documents.acquire(); }
+  ~LargeDocument() {
+    thread_document().release();
+    large_documents.release();
+  }
+};
+
 }  // namespace
 
 std::span<char> Session::read_space() {
-  if (output_.capacity() > limits_.read_buffer_bytes_max) output_ = {};  // sent by now
+  if (output_.capacity() > (read_was_small_ ? limits_.read_buffer_bytes_min : limits_.read_buffer_bytes_max)) std::string().swap(output_);  // sent by now
   if (begin_ == end_) begin_ = end_ = 0;
   const std::size_t held = end_ - begin_;
   std::size_t size = std::max(space(), limits_.read_buffer_bytes_min);
@@ -43,6 +56,7 @@ void Session::received(std::size_t bytes) {
   ENSURE(bytes <= space() - end_);
   end_ += bytes;
   read_was_full_ = end_ == space();
+  read_was_small_ = bytes * 8 < space();
 }
 
 bool Session::take_wave() {
@@ -52,7 +66,7 @@ bool Session::take_wave() {
     if (frame.state == Frame::State::complete) {
       read_frame(frame);
       // Who logs in to an account in the next request finds it: a key counts once it is committed.
-      if (credentials_ && credentials_->creates()) break;
+      if (credentials_ && (credentials_->creates() || credentials_->wave.size() >= keys_per_wave_max)) break;
       continue;
     }
     if (frame.state == Frame::State::bad) {
@@ -76,9 +90,10 @@ std::size_t Session::mistakes() const {
 void Session::read_frame(const Frame& frame) {
   constexpr std::size_t large_bytes = 16'384;
   bytes_wanted_ = 0;
+  std::optional<LargeDocument> large;
+  if (frame.bytes > large_bytes) large.emplace();
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_, thread_document(), leaves_,
                                    commands_, credentials_.get()));
-  if (frame.bytes > large_bytes) thread_document().release();  // a thread may have one client, who may be silent for long
   begin_ += frame.header + frame.bytes;
 }
 
@@ -93,7 +108,8 @@ void Session::refuse_wave(std::string_view sentence) {
 
 std::size_t Session::memory_bytes() const {
   return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) + leaves_.capacity() * sizeof(Leaf) +
-         commands_.capacity() * (sizeof(Command) + sizeof(Outcome));
+         commands_.capacity() * (sizeof(Command) + sizeof(Outcome)) +
+         (credentials_ ? credentials_->wave.capacity() * (sizeof(Credential) + key_bytes_max) : 0);
 }
 
 void Session::close_after_mistake(std::string_view problem) {
@@ -122,14 +138,15 @@ void Session::reply(std::span<const Outcome> outcomes) {
 
 // After something large, back to the size of a connection at rest.
 void Session::shrink() {
-  constexpr std::size_t leaves_kept_max = 256;
+  constexpr std::size_t leaves_kept_max = 64;
   if (leaves_.capacity() > leaves_kept_max || requests_.capacity() > leaves_kept_max) {
     leaves_.shrink_to_fit();
     commands_.shrink_to_fit();
     requests_.shrink_to_fit();
   }
-  if (begin_ == end_ && space() > limits_.read_buffer_bytes_max) {
-    buffer_ = {};
+  if (credentials_ && credentials_->wave.capacity() > leaves_kept_max) credentials_->wave.shrink_to_fit();
+  if (begin_ == end_ && (space() > limits_.read_buffer_bytes_max || (read_was_small_ && space() > limits_.read_buffer_bytes_min))) {
+    std::vector<char>().swap(buffer_);  // `= {}` would keep the memory
     begin_ = end_ = 0;
     read_was_full_ = false;
   }

@@ -71,7 +71,7 @@ class Session {
   std::vector<char> buffer_;  // and one byte more, which parsing needs behind a frame
   std::size_t begin_ = 0, end_ = 0;  // bytes received and not consumed yet
   std::size_t bytes_wanted_ = 0;     // of the frame that is under way, when its length is known
-  bool read_was_full_ = false;
+  bool read_was_full_ = false, read_was_small_ = false;  // the buffer follows the client's bursts
   bool stream_ended_ = false;
   bool finished_ = false;
   bool refused_ = false;

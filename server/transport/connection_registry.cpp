@@ -89,6 +89,7 @@ ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, 
     return refusal;
   }
   peer.address = address;
+  peer.entries.reserve(peer.entries.size() + 1);  // what may fail comes first
   Entry& entry = connections.entries[socket.native_handle()];
   entry = {.descriptor = socket.native_handle(), .serial = ++connections.serials, .peer = &peer, .at = peer.entries.size(), .activity = &activity};
   peer.entries.push_back(&entry);
@@ -173,12 +174,14 @@ ConnectionRegistry::Entry* ConnectionRegistry::take_candidate(Connections& conne
     connections.candidates.pop_back();
     const auto found = connections.entries.find(candidate.descriptor);
     if (found == connections.entries.end() || found->second.serial != candidate.serial || found->second.ending) continue;
+    if (found->second.peer->live() + 1 < others) continue;
     if (found->second.activity->at_ms_.load(std::memory_order_relaxed) == candidate.answered_ms) return &found->second;
   }
   return nullptr;
 }
 
-// From the peer that has most, where that is more than `others`, what the newcomer's has; else from anybody who has been idle for long.
+// From the peer that has most, where that is more than `others`, what the newcomer's would have; else from any that has as many
+// as the newcomer's, itself too, who has been idle for long. Who has fewer never goes.
 void ConnectionRegistry::find_candidates(Connections& connections, std::size_t others) {
   const Peer* most = nullptr;
   for (const auto& [address, peer] : connections.peers)
@@ -198,7 +201,8 @@ void ConnectionRegistry::find_candidates(Connections& connections, std::size_t o
   }
   if (candidates.empty()) {
     connections.candidates_of = nullptr;
-    for (const auto& [descriptor, entry] : connections.entries) consider(entry, limits_.room_idle_ms);
+    for (const auto& [descriptor, entry] : connections.entries)
+      if (entry.peer->live() + 1 >= others) consider(entry, limits_.room_idle_ms);
   }
   const auto idle_longer = [](const Candidate& a, const Candidate& b) {
     return a.answered_ms != b.answered_ms ? a.answered_ms < b.answered_ms : a.serial < b.serial;

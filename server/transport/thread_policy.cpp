@@ -117,8 +117,8 @@ class ThreadPolicy final : public Transport {
       }).detach();
     } catch (const std::system_error& error) {
       spdlog::error("no thread for a client: {}", error.what());
+      forget(std::move(shared));  // first: there is room for the others only
       connections_.relieve_shortage();
-      forget(std::move(shared));
     }
   }
 

@@ -198,6 +198,21 @@ TEST_CASE("a peer that has most already takes no place but of those idle for lon
   CHECK_FALSE(works->ended());
 }
 
+TEST_CASE("a newcomer of a peer with many takes no place of those with fewer, however long they have been idle") {
+  Door door([](Options& options) {
+    options.transport.connections_max = 5;
+    options.transport.room_idle_ms = 0;
+  });
+  Guest* const good = door.enter(three);
+  for (const char* peer : {one, one, two, two}) REQUIRE(door.enter(peer));
+  for (const auto& guest : door.guests)
+    if (guest.get() != good) door.work(guest.get());  // fresh, while the good one is silent
+  REQUIRE(door.enter(one));
+  REQUIRE(door.enter(two));
+  CHECK_FALSE(good->ended());
+  CHECK(door.metrics.ended_for_room.load() == 2);
+}
+
 TEST_CASE("a storm that gets no room leaves it to others who deserve it") {
   Door door([](Options& options) {
     options.transport.connections_max = 4;

@@ -190,11 +190,53 @@ TEST_CASE("a wave of many wrong keys is vetted one key at a time, in turn with o
   flood.submit();
   REQUIRE(good.receive(query("1", "first secret")));
   good.submit();
-  const std::uint64_t flooded = flood.session.credentials()->wave.size();
-  CHECK(flooded > 500);
+  CHECK(flood.session.credentials()->wave.size() == keys_per_wave_max);
   CHECK(&guard.service.next() == &good.submission);  // the first that comes through
   CHECK(guard.metrics.logins_accepted == 1);
   guard.gate->stop();
   flood.submission.wait();
-  CHECK(guard.hashes() < flooded);
+}
+
+TEST_CASE("so many of one peer wait for a hash; one more is refused at once, and others are not") {
+  Guard guard;
+  guard.limits.waiting_per_peer_max = 2;
+  Talk(guard).ask(account("1", "first secret"));
+  std::binary_semaphore hashing(0), go_on(0);
+  guard.gate->check(AccountId("1"), "first secret", Peer{7}, [&](std::optional<bool>) {
+    hashing.release();
+    go_on.acquire();
+  });
+  hashing.acquire();
+  Talk first(guard), second(guard), third(guard), other(guard);
+  other.session.credentials()->peer = Peer{9};
+  for (Talk* talk : {&first, &second, &third, &other}) {
+    REQUIRE(talk->receive(query("1", "first secret")));
+    talk->submit();
+  }
+  third.submission.wait();
+  CHECK(third.replies() == "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
+  std::optional<bool> asked = true;
+  guard.gate->check(AccountId("1"), "first secret", Peer{}, [&](std::optional<bool> right) { asked = right; });
+  CHECK_FALSE(asked);
+  go_on.release();
+  for (int i = 0; i < 3; ++i) guard.service.commit(guard.service.next());
+  for (Talk* talk : {&first, &second, &other}) {
+    talk->submission.wait();
+    CHECK(talk->replies() == in);
+  }
+}
+
+TEST_CASE("a session keeps no more memory for keys than for anything else once a large document is answered") {
+  Guard guard;
+  Talk talk(guard);
+  std::string accounts;
+  for (int i = 0; i < 16'385; ++i) accounts += "<account id=\"1\" balance=\"1\" key=\"long enough\"/>";
+  const std::size_t at_rest = talk.session.memory_bytes();
+  const std::string document = framed("<create>" + accounts + "</create>");
+  bool wave = false;
+  for (std::size_t at = 0; at < document.size(); at += 1'000) wave = talk.receive(std::string_view(document).substr(at, 1'000));
+  REQUIRE(wave);
+  CHECK(talk.replies() == "<results><error>more than 16384 elements in one request</error></results>\n");
+  talk.ask(query("1", "wrong secret"));
+  CHECK(talk.session.memory_bytes() < at_rest + 65'536);
 }

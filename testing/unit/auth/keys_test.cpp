@@ -44,6 +44,14 @@ TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
   CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;")).second[0].key == "a&b<cA\"'");
 }
 
+TEST_CASE("a request creates so many accounts with keys at most: each costs a hash") {
+  std::string accounts;
+  for (std::size_t i = 0; i <= keys_per_wave_max; ++i) accounts += "<account id=\"" + std::to_string(i) + "\" balance=\"1\" key=\"long enough\"/>";
+  const auto [mistake, wave] = read("<create>" + accounts + "</create>");
+  CHECK(mistake == "more than 256 accounts with keys in one request");  // of the last alone
+  CHECK(wave.size() == keys_per_wave_max);
+}
+
 TEST_CASE("transactions stand on one credential for all their commands, and mistakes need none") {
   const auto [mistake, wave] = read(R"(<transactions id="1" key="long enough"><query id="1"/><query/><cancel id="2"/></transactions>)");
   REQUIRE(wave.size() == 1);

@@ -299,6 +299,14 @@ TEST_CASE_METHOD(Market, "an order that is in the tables before its account is i
   CHECK(get("/api/orders/77").status == 404);
 }
 
+TEST_CASE_METHOD(HttpFixture, "a server ends amid a body that it holds memory for") {
+  start();
+  asio::ip::tcp::socket socket = connect();
+  asio::write(socket, asio::buffer("POST /api/xml HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n" + std::string(9'999, ' ')));
+  for (int i = 0; i < 10; ++i) CHECK(get("/healthz").status == 200);
+  stop();
+}
+
 TEST_CASE_METHOD(HttpFixture, "a server that stops still tells its health, and takes no more requests") {
   start();
   post(small_market);

@@ -143,6 +143,32 @@ TEST_CASE("a pipeline longer than any buffer is answered to its last request") {
   CHECK(converse(requests, {1'000}) == replies);
 }
 
+TEST_CASE("after a burst a connection is as small as before once its client asks little again") {
+  const ProtocolLimits limits;
+  Session session(limits);
+  const auto feed = [&](std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::span<char> space = session.read_space();
+      const std::size_t taken = std::min(bytes.size(), space.size());
+      std::memcpy(space.data(), bytes.data(), taken);
+      session.received(taken);
+      bytes.remove_prefix(taken);
+      while (session.take_wave()) {
+        session.reply(std::vector<Outcome>(session.commands().size(), Created{}));
+        session.output().clear();
+      }
+    }
+  };
+  std::string burst;
+  while (burst.size() < 500'000) burst += create;
+  feed(create);
+  const std::size_t at_rest = session.memory_bytes();
+  feed(burst);
+  CHECK(session.memory_bytes() > 10 * at_rest);
+  for (int i = 0; i < 3; ++i) feed(create);
+  CHECK(session.memory_bytes() < 5 * at_rest);
+}
+
 TEST_CASE("random slicing of a long random conversation changes no byte of its replies") {
   std::mt19937_64 random(test_seed());
   for (int round = 0; round < 20; ++round) {
