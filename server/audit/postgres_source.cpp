@@ -90,6 +90,7 @@ class PostgresSource final : public Source {
   std::string journal_hidden() const override { return {}; }
   Epoch epoch() const override { return epoch_; }
   std::optional<Epoch> tables_epoch() const override { return {}; }
+  std::optional<BatchNumber> acknowledged() const override { return {}; }
 
   std::vector<JournalRow> journal(BatchNumber after, std::size_t count) override {
     return translated([&] {

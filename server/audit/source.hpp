@@ -54,6 +54,9 @@ class Source {
   // Of the server that may change the tables, where the store keeps one apart.
   virtual std::optional<Epoch> tables_epoch() const = 0;
 
+  // The newest batch that a server told clients of, where the store keeps a mark of it.
+  virtual std::optional<BatchNumber> acknowledged() const = 0;
+
   // What the database itself can say of its files; false where they are so damaged that nothing can be read.
   virtual bool check_files(Findings& findings) = 0;
 };

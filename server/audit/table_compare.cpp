@@ -5,14 +5,15 @@ namespace {
 
 constexpr std::size_t orders_at_once = 1'000;
 
-std::uint64_t position_key(const PositionRow& row) { return std::uint64_t(row.account) << 32 | row.symbol; }
+std::uint64_t key(const AccountRow& row) { return row.number; }
+std::uint64_t key(const AccountKeyRow& row) { return row.account; }
+std::uint64_t key(const SymbolRow& row) { return row.number; }
+std::uint64_t key(const PositionRow& row) { return std::uint64_t(row.account) << 32 | row.symbol; }
 
-// Rows come in the order of their creation but for positions: the newest value wins.
-template <class Row>
-void put(std::vector<Row>& rows, const Row& row) {
-  if (row.number >= rows.size()) rows.resize(row.number + 1);
-  rows[row.number] = row;
-}
+std::string name(const AccountRow& row) { return row_name("accounts", row.number); }
+std::string name(const AccountKeyRow& row) { return row_name("account_keys", row.account); }
+std::string name(const SymbolRow& row) { return row_name("symbols", row.number); }
+std::string name(const PositionRow& row) { return row_name(row); }
 
 }  // namespace
 
@@ -22,10 +23,10 @@ TableCompare::TableCompare(Source& source, Findings& findings)
 }
 
 void TableCompare::fold(const Rows& rows) {
-  for (const AccountRow& row : rows.accounts) put(accounts_, row);
+  for (const AccountRow& row : rows.accounts) accounts_[row.number] = row;
   for (const AccountKeyRow& row : rows.account_keys) account_keys_[row.account] = row;
-  for (const SymbolRow& row : rows.symbols) put(symbols_, row);
-  for (const PositionRow& row : rows.positions) positions_[position_key(row)] = row;
+  for (const SymbolRow& row : rows.symbols) symbols_[row.number] = row;
+  for (const PositionRow& row : rows.positions) positions_[key(row)] = row;
   for (const OrderRow& row : rows.orders) {
     if (row.is_open()) {
       open_[row.id] = row;
@@ -43,45 +44,26 @@ void TableCompare::finish(const Totals& stored, const Totals& replayed) {
   compare_orders();
   for (; execution_there_; execution_there_ = executions_->next()) surplus("executions " + std::to_string(executions_->integer(0)));
 
-  std::size_t accounts = 0, symbols = 0;
-  for (const auto rows = source_.tables(select_accounts); rows->next(); ++accounts) {
-    const AccountRow stored_row = read_account(*rows);
-    if (stored_row.number >= accounts_.size())
-      surplus(row_name("accounts", stored_row.number));
-    else
-      expect_equal(row_name("accounts", stored_row.number), stored_row, accounts_[stored_row.number]);
-  }
-  if (accounts < accounts_.size()) missing(row_name("accounts", accounts_.size() - 1));
-  for (const auto rows = source_.tables(select_account_keys(source_)); rows->next();) {
-    const AccountKeyRow stored_row = read_account_key(*rows);
-    const auto expected = account_keys_.extract(stored_row.account);
-    if (expected.empty())
-      surplus(row_name("account_keys", stored_row.account));
-    else
-      expect_equal(row_name("account_keys", stored_row.account), stored_row, expected.mapped());
-  }
-  for (const auto& [account, row] : account_keys_) missing(row_name("account_keys", account));
-  for (const auto rows = source_.tables(select_symbols); rows->next(); ++symbols) {
-    const SymbolRow stored_row = read_symbol(*rows);
-    if (stored_row.number >= symbols_.size())
-      surplus(row_name("symbols", stored_row.number));
-    else
-      expect_equal(row_name("symbols", stored_row.number), stored_row, symbols_[stored_row.number]);
-  }
-  if (symbols < symbols_.size()) missing(row_name("symbols", symbols_.size() - 1));
-  for (const auto rows = source_.tables(select_positions); rows->next();) {
-    const PositionRow stored_row = read_position(*rows);
-    const auto expected = positions_.find(position_key(stored_row));
-    if (expected == positions_.end()) {
-      surplus(row_name(stored_row));
-      continue;
-    }
-    expect_equal(row_name(stored_row), stored_row, expected->second);
-    positions_.erase(expected);
-  }
-  for (const auto& [key, row] : positions_) missing(row_name(row));
+  compare_table(select_accounts, read_account, accounts_);
+  compare_table(select_account_keys(source_), read_account_key, account_keys_);
+  compare_table(select_symbols, read_symbol, symbols_);
+  compare_table(select_positions, read_position, positions_);
   expect_equal("projection", stored, replayed);
   findings_.count("rows compared with the replay", compared_);
+}
+
+template <class Row>
+void TableCompare::compare_table(const std::string& select, Row (*read)(const RowStream&), std::unordered_map<std::uint64_t, Row>& expected) {
+  for (const auto rows = source_.tables(select); rows->next();) {
+    const Row stored = read(*rows);
+    const auto found = expected.extract(key(stored));
+    if (found.empty())
+      surplus(name(stored));
+    else
+      expect_equal(name(stored), stored, found.mapped());
+  }
+  std::map<std::uint64_t, Row> rest(expected.begin(), expected.end());  // in order
+  for (const auto& [number, row] : rest) missing(name(row));
 }
 
 template <class Row>

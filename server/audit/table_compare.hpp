@@ -20,6 +20,9 @@ class TableCompare {
  private:
   void compare_execution(const ExecutionRow& expected);
   void compare_orders();
+  // Every row of a table with what the replay has come to, which is consumed.
+  template <class Row>
+  void compare_table(const std::string& select, Row (*read)(const RowStream&), std::unordered_map<std::uint64_t, Row>& expected);
   template <class Row>
   void expect_equal(const std::string& name, const Row& stored, const Row& expected);
   void missing(const std::string& name) { findings_.violation("replay", name, "is missing: the journal has it"); }
@@ -28,9 +31,9 @@ class TableCompare {
   Source& source_;
   Findings& findings_;
   std::uint64_t compared_ = 0;
-  std::vector<AccountRow> accounts_;
-  std::map<AccountNumber, AccountKeyRow> account_keys_;
-  std::vector<SymbolRow> symbols_;
+  std::unordered_map<std::uint64_t, AccountRow> accounts_;
+  std::unordered_map<std::uint64_t, AccountKeyRow> account_keys_;
+  std::unordered_map<std::uint64_t, SymbolRow> symbols_;
   std::unordered_map<std::uint64_t, PositionRow> positions_;
   std::map<OrderId, OrderRow> open_, due_;  // due: to be compared now
   std::unique_ptr<RowStream> executions_;

@@ -54,20 +54,19 @@ int failed(const File& file, sqlite3_int64 page, sqlite3_int64 offset, const cha
   return SQLITE_IOERR_DATA;
 }
 
-// The header says what pages the file has. A flipped bit in either mark must not pass for "no checksums here", nor a header
-// that is gone while a newer one in the log hides that.
+bool is_header(const unsigned char* header) { return std::memcmp(header, "SQLite format 3", 16) == 0; }
+
+// The header says what pages the file has.
 void learn(File& file, const unsigned char* header) {
-  if (std::memcmp(header, "SQLite format 3", 16) != 0) {
-    file.sealed = true;
+  file.sealed = header_wants_checksums(header);
+  if (!is_header(header)) {
     file.room = false;
     file.page_bytes = 4'096;
     return;
   }
   const int size = header[16] << 8 | header[17];
   file.page_bytes = size == 1 ? 65'536 : size;
-  const std::uint32_t application = std::uint32_t(header[68]) << 24 | std::uint32_t(header[69]) << 16 | std::uint32_t(header[70]) << 8 | header[71];
   file.room = header[20] == checksum_bytes;
-  file.sealed = file.room || application == checksum_application_id;
 }
 
 std::uint64_t checksum_of(File& file, const unsigned char* page, sqlite3_int64 number) {
@@ -257,6 +256,13 @@ std::uint64_t page_checksum(const unsigned char* bytes, std::size_t size, std::u
     for (int lane = 0; lane < 4; ++lane) step(lanes[lane], load(bytes + at + std::size_t(8 * lane)));
   for (int lane = 1; lane < 4; ++lane) step(lanes[0], lanes[lane]);
   return lanes[0];
+}
+
+// A flipped bit in either mark must not pass for "no checksums here", nor a header that is gone while a newer one in the log
+// hides that.
+bool header_wants_checksums(const unsigned char* header) {
+  const std::uint32_t application = std::uint32_t(header[68]) << 24 | std::uint32_t(header[69]) << 16 | std::uint32_t(header[70]) << 8 | header[71];
+  return !is_header(header) || header[20] == checksum_bytes || application == checksum_application_id;
 }
 
 const char* checksum_vfs() {

@@ -24,6 +24,8 @@ inline constexpr int checksum_bytes = 8;
 // Registers the layer, once a process; returns its name, for sqlite3_open_v2. It stands before whatever VFS is the
 // default when a file is opened.
 const char* checksum_vfs();
+// Whether the pages of a file that begins with these 100 bytes must carry checksums.
+bool header_wants_checksums(const unsigned char* header);
 // Whether the pages of this database, which has been read from, carry checksums.
 bool has_page_checksums(sqlite3* handle);
 // What was wrong with the last page that this thread read in vain.

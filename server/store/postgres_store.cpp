@@ -296,6 +296,8 @@ std::string PostgresStore::describe() const {
   return text;
 }
 
+void PostgresStore::taken_over() const { throw StoreFenced(describe() + ": another server has taken the store over"); }
+
 void PostgresStore::open() {
   core_->with([&](pqxx::connection& connection) {
     const auto deadline = std::chrono::steady_clock::now() + lock_wait;
@@ -387,8 +389,7 @@ void PostgresStore::append(BatchNumber batch, std::string_view payload) {
   core_->with([&](pqxx::connection& connection) {
     fail_point<StoreUnavailable>("append.before");
     pqxx::nontransaction work(connection);
-    if (work.exec_prepared("append", batch, epoch_, bytea(payload)).affected_rows() != 1)
-      throw StoreFenced(describe() + ": another server has taken the store over");
+    if (work.exec_prepared("append", batch, epoch_, bytea(payload)).affected_rows() != 1) taken_over();
     fail_point<StoreUnavailable>("append.after_commit");
   });
 }
@@ -398,8 +399,7 @@ bool PostgresStore::settle(BatchNumber batch) {
     fail_point<StoreUnavailable>("settle.before");
     {
       pqxx::nontransaction work(connection);
-      if (work.exec("SELECT epoch FROM fence")[0][0].as<Epoch>() != epoch_)
-        throw StoreFenced(describe() + ": another server has taken the store over");
+      if (work.exec("SELECT epoch FROM fence")[0][0].as<Epoch>() != epoch_) taken_over();
       if (!work.exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0].as<bool>())
         throw StoreUnavailable("PostgreSQL: the lock of our lost connection is still held");
     }
@@ -413,7 +413,7 @@ bool PostgresStore::settle(BatchNumber batch) {
     work.commit();
     fail_point<StoreUnavailable>("settle.after");
     if (row.empty()) return false;
-    if (row[0][0].as<Epoch>() != epoch_) throw StoreFenced(describe() + ": another server has taken the store over");
+    if (row[0][0].as<Epoch>() != epoch_) taken_over();
     return true;
   });
 }
@@ -421,16 +421,19 @@ bool PostgresStore::settle(BatchNumber batch) {
 void PostgresStore::confirm_epoch() {
   if (!core_->connected()) throw StoreUnavailable("PostgreSQL: not connected");
   core_->with([&](pqxx::connection& connection) {
-    if (pqxx::nontransaction(connection).exec_prepared("confirm_epoch", epoch_).empty())
-      throw StoreFenced(describe() + ": another server has taken the store over");
+    if (pqxx::nontransaction(connection).exec_prepared("confirm_epoch", epoch_).empty()) taken_over();
   });
 }
 
 void PostgresStore::project(const Rows& rows, BatchNumber batch) {
   projector_->with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
-    if (work.exec_prepared("hold_fence", epoch_).empty()) throw StoreFenced(describe() + ": another server has taken the store over");
-    put_rows(work, rows);
+    if (work.exec_prepared("hold_fence", epoch_).empty()) taken_over();
+    try {
+      put_rows(work, rows);
+    } catch (const pqxx::integrity_constraint_violation& error) {  // waiting does not mend it
+      throw StoreCorrupt(one_line(error) + ": the tables do not take batch " + std::to_string(batch) + "; restore the database from a backup (docs/recovery.md)");
+    }
     const Totals& totals = rows.totals;
     const auto updated = work.exec_prepared("put_projection", batch, totals.orders, totals.executions, units_text(totals.cash_created.units()),
                                             totals.last_time.microseconds, std::int64_t(totals.digest), projected_batch_);

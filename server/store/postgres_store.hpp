@@ -29,6 +29,7 @@ class PostgresStore : public Store {
 
  private:
   class Connection;
+  [[noreturn]] void taken_over() const;
 
   const std::string url_;
   Epoch epoch_ = 0;

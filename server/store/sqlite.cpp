@@ -1,19 +1,12 @@
 #include "store/sqlite.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <vector>
-
 #include "faults/fail_point.hpp"
 #include "store/checksum_vfs.hpp"
-#include "store/store.hpp"
-#include "store/wal_frames.hpp"
+#include "store/sqlite_log.hpp"
 
 namespace exchange {
 
 namespace {
-
-constexpr const char* restore = "restore the store from a backup (docs/recovery.md)";
 
 // Each connection stays on one thread, and nobody reads SQLite's memory statistics: leave out the mutexes
 // round every allocation. Must come before the first connection.
@@ -31,36 +24,6 @@ int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
   return SQLITE_OK;
 }
 
-constexpr const char* sync_failed = ": the disk failed to sync; start again once it is sound";
-
-// Before SQLite looks at the log. It takes a damaged frame for the end; where commits follow it, they were acknowledged.
-// And what the system still has of the log in memory may never have reached the disk, where a sync failed before: SQLite
-// would sync nothing and copy pages into the file in the belief that the log holds them. So it is written once more.
-void secure_log(const std::string& path) {
-  const std::string log = path + "-wal";
-  if (!file_has_content(path) || !file_has_content(log)) return;
-  sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
-  std::vector<std::max_align_t> room(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
-  auto* const file = reinterpret_cast<sqlite3_file*>(room.data());
-  int flags = 0;
-  if (vfs->xOpen(vfs, log.c_str(), file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, &flags) != SQLITE_OK)
-    throw StoreUnavailable(log + " cannot be opened; may this user read and write it?");
-  const std::unique_ptr<sqlite3_file, void (*)(sqlite3_file*)> closed(file, [](sqlite3_file* f) { f->pMethods->xClose(f); });
-  sqlite3_int64 size = 0;
-  file->pMethods->xFileSize(file, &size);
-  const auto read = [&](unsigned char* into, std::size_t bytes, std::uint64_t offset) {
-    return file->pMethods->xRead(file, into, int(bytes), sqlite3_int64(offset)) == SQLITE_OK;
-  };
-  if (const std::string damage = find_wal_damage(std::uint64_t(size), read); !damage.empty()) throw StoreCorrupt(log + ": " + damage + "; " + restore);
-  std::vector<unsigned char> chunk(64 * 1024);  // the VFS takes less than 128 KiB at once
-  for (sqlite3_int64 at = 0; at < size; at += sqlite3_int64(chunk.size())) {
-    const auto bytes = std::size_t(std::min<sqlite3_int64>(size - at, sqlite3_int64(chunk.size())));
-    if (!read(chunk.data(), bytes, std::uint64_t(at)) || file->pMethods->xWrite(file, chunk.data(), int(bytes), at) != SQLITE_OK)
-      throw StoreUnavailable(log + " cannot be written; is there room on the disk, and may this user write it?");
-  }
-  if (file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) != SQLITE_OK) throw StoreCorrupt(log + sync_failed);
-}
-
 std::string advice(int code) {
   switch (code & 0xFF) {
     case SQLITE_CANTOPEN: return "; is its folder there, and may this user write in it?";
@@ -74,15 +37,10 @@ std::string advice(int code) {
 
 }  // namespace
 
-bool file_has_content(const std::string& path) {
-  sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
-  int found = 0;
-  return vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && found != 0;
-}
-
-SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path) {
-  if (sync == Sync::every_commit) secure_log(path);
-  const int code = sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, checksum_vfs());
+SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
+  if (use == Use::write) secure_log(path);
+  const int access = use == Use::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  const int code = sqlite3_open_v2(path.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, checksum_vfs());
   try {
     check(code);
     sqlite3_extended_result_codes(handle_, 1);
@@ -97,9 +55,7 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Sync sync) : path_(path)
     run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096; PRAGMA secure_delete=OFF");  // KiB
     checkpoint_code_ = std::make_unique<int>(SQLITE_OK);
     sqlite3_wal_hook(handle_, checkpoint_when_long, checkpoint_code_.get());
-    run(sync == Sync::every_commit ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
-    // Frames that a crash left behind the end must not stand among those that follow: the next log starts afresh.
-    if (sync == Sync::every_commit) run("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (use == Use::write) run("PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(TRUNCATE)");
   } catch (...) {
     sqlite3_close_v2(handle_);
     handle_ = nullptr;
@@ -124,11 +80,12 @@ void SqliteDatabase::check(int code) const {
   // After a failed sync nobody knows what is on the disk, and asking again may get a wrong answer from the
   // page cache (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): stop, then recover.
   if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
-    throw StoreCorrupt(problem + sync_failed);
+    throw StoreCorrupt(problem + after_failed_sync);
   if (code == SQLITE_IOERR_DATA)
-    throw StoreCorrupt(last_page_damage() + ": the file is damaged, or was changed by another program; " + restore);
+    throw StoreCorrupt(last_page_damage() + ": the file is damaged, or was changed by another program; " + restore_store);
   if ((code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB)
-    throw StoreCorrupt(problem + ": the file is damaged or not a database; " + restore);
+    throw StoreCorrupt(problem + ": the file is damaged or not a database; " + restore_store);
+  if ((code & 0xFF) == SQLITE_CONSTRAINT) throw SqliteConstraint(problem);
   throw StoreUnavailable(problem + advice(code));
 }
 

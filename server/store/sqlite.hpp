@@ -9,17 +9,23 @@
 #include <string_view>
 #include <utility>
 
+#include "store/store.hpp"
+
 namespace exchange {
+
+// A row that stands against another, or against the rules of its table.
+struct SqliteConstraint : StoreUnavailable {
+  using StoreUnavailable::StoreUnavailable;
+};
 
 class SqliteDatabase {
  public:
   SqliteDatabase() = default;
-  // When a commit is on the disk: when it returns, or at the next checkpoint (WAL, synchronous=NORMAL:
-  // a power cut may take the last commits, never damage the file).
-  enum class Sync { every_commit, every_checkpoint };
-  // Opens or creates; new files get page checksums (checksum_vfs.hpp). With every_commit, for the first to open the file:
-  // throws StoreCorrupt where its log was damaged, not just cut short by a crash, and brings the log into the file.
-  SqliteDatabase(const std::string& path, Sync sync);
+  enum class Use { write, read };
+  // To write: opens or creates, where nobody else writes; each commit is on the disk when it returns. New files get page
+  // checksums (checksum_vfs.hpp). Throws StoreCorrupt where the log was damaged, not just cut short by a crash
+  // (sqlite_log.hpp), and brings the log into the file. To read: beside the one that writes.
+  SqliteDatabase(const std::string& path, Use use);
   SqliteDatabase(SqliteDatabase&& other) noexcept { *this = std::move(other); }
   SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {
     std::swap(handle_, other.handle_);
@@ -44,9 +50,6 @@ class SqliteDatabase {
   std::string path_;
   std::unique_ptr<int> checkpoint_code_;  // of the last automatic checkpoint; at a fixed address for the hook
 };
-
-// Whether a file is there and not empty, as SQLite sees it.
-bool file_has_content(const std::string& path);
 
 // Bytes that are bound as a blob.
 struct SqliteBlob {

@@ -12,65 +12,13 @@
 
 #include "faults/fail_point.hpp"
 #include "store/acknowledged_mark.hpp"
-#include "store/checksum_vfs.hpp"
 #include "store/schema.hpp"
+#include "store/sqlite_log.hpp"
+#include "store/sqlite_schema.hpp"
 #include "store/stored_text.hpp"
 
 namespace exchange {
 namespace {
-
-constexpr int schema_version = 1;
-
-// `own_table` tells the files of a store apart.
-void create_schema(SqliteDatabase& database, const char* schema, const char* own_table, const std::string& path) {
-  SqliteStatement version(database, "PRAGMA user_version");
-  version.step();
-  const std::int64_t found = version.integer(0);
-  version.reset();
-  if (found != 0 && found != schema_version)
-    throw StoreCorrupt(path + " was written by another version of the exchange (schema " + std::to_string(found) + ", this server knows " +
-                       std::to_string(schema_version) + "); start the server that wrote it");
-  SqliteStatement table(database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1");
-  if (found != 0 && !table.with(std::string_view(own_table)).step())
-    throw StoreCorrupt(path + " has no table '" + own_table + "': it is another file of a store, or was changed by another program; put the right file back");
-  table.reset();
-  database.run("BEGIN IMMEDIATE");
-  database.run(schema);
-  database.run(("PRAGMA user_version=" + std::to_string(schema_version)).c_str());
-  if (found == 0) database.run(("PRAGMA application_id=" + std::to_string(checksum_application_id)).c_str());
-  database.run("COMMIT");
-}
-
-// Files of servers that knew no page checksums get them by being rewritten, where that takes a moment only.
-void add_checksums(SqliteDatabase& database, const std::string& path) {
-  if (has_page_checksums(database.handle())) return;
-  constexpr std::int64_t rewritten_bytes_max = 256 << 20;  // two seconds or so
-  SqliteStatement size(database, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
-  size.step();
-  const std::int64_t bytes = size.integer(0);
-  size.reset();
-  try {
-    if (bytes > rewritten_bytes_max) throw StoreUnavailable("it has " + std::to_string(bytes >> 20) + " MiB");
-    database.run("VACUUM");
-    database.run(("PRAGMA application_id=" + std::to_string(checksum_application_id)).c_str());
-    database.run("PRAGMA wal_checkpoint(TRUNCATE)");
-    spdlog::info("{}: rewritten with page checksums", path);
-  } catch (const StoreUnavailable& error) {
-    spdlog::warn("{}: its pages carry no checksums, so that damage to them may go unseen; docs/recovery.md says how to add them ({})", path, error.what());
-  }
-}
-
-// The views are for people: where they cannot be made (somebody's table is called `tape`), trading goes on without.
-void make_views(SqliteDatabase& tables) {
-  try {
-    tables.run("BEGIN IMMEDIATE");
-    tables.run(schema::sqlite_views);
-    tables.run("COMMIT");
-  } catch (const StoreUnavailable& error) {
-    tables.rollback();
-    spdlog::warn("the views of db/sqlite_views.sql are not made: {}", error.what());
-  }
-}
 
 std::string random_id() {
   std::random_device random;
@@ -130,6 +78,8 @@ void SqliteStore::open() {
   }
 }
 
+void SqliteStore::taken_over() const { throw StoreFenced(path_ + ": another server has taken the store over"); }
+
 // Released by the kernel when the process ends, however it ends.
 void SqliteStore::lock() {
   if (lock_file_ >= 0) return;
@@ -151,7 +101,7 @@ void SqliteStore::check_presence() const {
     throw StoreCorrupt(journal_path() + " is missing or empty, but its tables " + path_ +
                        " are not; put the journal back: orders that were acknowledged may be in it alone. Never start with a deleted journal");
   if (journal) return;
-  for (const std::string& log : {journal_path() + "-wal", path_ + "-wal"})
+  for (const std::string& log : {log_of(journal_path()), log_of(path_)})
     if (file_has_content(log))
       throw StoreCorrupt(log + " is there, but the database that it belongs to is not; put both files of the store back, or remove this one for a new store");
 }
@@ -171,7 +121,6 @@ void SqliteStore::pair_files() {
     if (!never_opened) spdlog::warn("{} is missing or new: it is rebuilt from {}, which goes back to the first batch", path_, journal_path());
     of_tables = of_journal;
     SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(of_tables)).run();
-    SqliteStatement(tables_, "PRAGMA wal_checkpoint(TRUNCATE)").run();  // on the disk before the journal counts on it
   }
   if (of_tables.empty())
     throw StoreCorrupt(path_ + " is missing or new, and its journal " + journal_path() +
@@ -205,7 +154,7 @@ void SqliteStore::open_journal() {
   settle_ = SqliteStatement();
   confirm_ = SqliteStatement();
   journal_ = SqliteDatabase();
-  journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Sync::every_commit);
+  journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Use::write);
   journal_.run("PRAGMA locking_mode=EXCLUSIVE");  // ours alone: no file locks round every commit
   create_schema(journal_, schema::sqlite_journal, "journal", journal_path());
   append_ = SqliteStatement(journal_, "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");
@@ -217,7 +166,7 @@ void SqliteStore::open_journal() {
 }
 
 void SqliteStore::open_tables() {
-  tables_ = SqliteDatabase(path_, SqliteDatabase::Sync::every_commit);
+  tables_ = SqliteDatabase(path_, SqliteDatabase::Use::write);
   create_schema(tables_, schema::sqlite, "projection", path_);
   make_views(tables_);
   put_account_ = SqliteStatement(tables_, "INSERT INTO accounts VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET balance_e16 = ?3");
@@ -234,7 +183,7 @@ void SqliteStore::open_tables() {
 }
 
 void SqliteStore::open_reader() {
-  reader_ = SqliteDatabase(path_, SqliteDatabase::Sync::every_checkpoint);
+  reader_ = SqliteDatabase(path_, SqliteDatabase::Use::read);
   get_order_ = SqliteStatement(reader_, std::string("SELECT ") + order_columns + " FROM orders WHERE id = ?1");
   get_executions_ = SqliteStatement(reader_,
                                     "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
@@ -290,7 +239,7 @@ void SqliteStore::append(BatchNumber batch, std::string_view payload) {
       journal_.run("BEGIN IMMEDIATE");
       if (prune_.with(prune_through).run() == 0) prune_through_ = 0;  // all gone
     }
-    if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) throw StoreFenced(path_ + ": another server has taken the store over");
+    if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) taken_over();
     if (prune_through > 0) fail_point<StoreUnavailable>("prune.rows_deleted");
     if (prune_through > 0) journal_.run("COMMIT");
     journal_.check_checkpoint();
@@ -308,7 +257,7 @@ bool SqliteStore::settle(BatchNumber batch) {
   settle_.with(batch).step();
   const bool ours = Epoch(settle_.integer(0)) == epoch_, there = settle_.integer(1) == std::int64_t(batch);
   settle_.reset();
-  if (!ours) throw StoreFenced(path_ + ": another server has taken the store over");
+  if (!ours) taken_over();
   fail_point<StoreUnavailable>("settle.after");
   return there;
 }
@@ -317,7 +266,7 @@ void SqliteStore::confirm_epoch() {
   if (journal_.handle() == nullptr) throw StoreUnavailable("the journal is not open");
   const bool ours = confirm_.with(epoch_).step();
   confirm_.reset();
-  if (!ours) throw StoreFenced(path_ + ": another server has taken the store over");
+  if (!ours) taken_over();
 }
 
 void SqliteStore::project(const Rows& rows, BatchNumber batch) {
@@ -330,18 +279,32 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
         .with(batch, totals.orders, totals.executions, std::string_view(cash_created),
               totals.last_time.microseconds, totals.digest, epoch_)
         .run();
-    if (updated != 1) throw StoreFenced(path_ + ": another server has taken the store over");
+    if (updated != 1) taken_over();
     fail_point<StoreUnavailable>("projection.before_commit");
     tables_.run("COMMIT");
-    tables_.check_checkpoint();
     fail_point<StoreUnavailable>("projection.after_commit");
+  } catch (const SqliteConstraint& error) {  // waiting does not mend it
+    tables_.rollback();
+    throw StoreCorrupt(std::string(error.what()) + ": the tables do not take batch " + std::to_string(batch) + "; " + restore_store);
   } catch (...) {
     tables_.rollback();
     throw;
   }
+  checkpoint_projection();
 }
 
-// A projection reaches the disk at a checkpoint; only then may its journal rows go.
+// What was committed is in the log, and stays there until a checkpoint succeeds: nothing is to be done again.
+void SqliteStore::checkpoint_projection() {
+  try {
+    tables_.check_checkpoint();
+    checkpoint_failed_ = false;
+  } catch (const StoreUnavailable& error) {
+    if (!checkpoint_failed_) spdlog::error("the log of the tables cannot be brought into their file, and grows: {}", error.what());
+    checkpoint_failed_ = true;
+  }
+}
+
+// Each projection is synced, in the log; the journal's rows go once it is in the file too, so that the loss of that log loses nothing.
 void SqliteStore::prune(BatchNumber through) {
   SqliteStatement checkpoint(tables_, "PRAGMA wal_checkpoint(FULL)");
   const bool busy = !checkpoint.step() || checkpoint.integer(0) != 0;

@@ -39,6 +39,8 @@ class SqliteStore : public Store {
   void open_tables();
   void open_reader();
   void upsert(const Rows& rows);
+  void checkpoint_projection();
+  [[noreturn]] void taken_over() const;
 
   const std::string path_;
   int lock_file_ = -1;
@@ -52,6 +54,7 @@ class SqliteStore : public Store {
   // Projector thread.
   SqliteDatabase tables_;
   SqliteStatement put_account_, put_account_key_, put_symbol_, put_position_, put_order_, put_execution_, put_projection_;
+  bool checkpoint_failed_ = false;  // the last one, and that was logged
   // Reader thread.
   SqliteDatabase reader_;
   SqliteStatement get_order_, get_executions_;

@@ -47,9 +47,10 @@ bool wal_frame_fits(bool big_endian, const WalSums& before, const unsigned char*
   return add(add(before, big_endian, frame_header, 8), big_endian, page, page_bytes) == read_wal_frame_header(frame_header).sums;
 }
 
-std::string find_wal_damage(std::uint64_t file_bytes, const ReadAt& read) {
+WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
+  WalState state;
   unsigned char start[wal_header_bytes];
-  if (file_bytes <= wal_header_bytes || !read(start, sizeof start, 0)) return {};
+  if (file_bytes <= wal_header_bytes || !read(start, sizeof start, 0)) return state;
   const std::optional<WalHeader> header = read_wal_header(start);
   // Without its header nobody knows the size of a page: ours are SQLite's usual 4096.
   const std::size_t page_bytes = header ? header->page_bytes : 4'096;
@@ -59,6 +60,7 @@ std::string find_wal_damage(std::uint64_t file_bytes, const ReadAt& read) {
   std::optional<WalFrameHeader> previous;
   std::uint64_t first_bad = 0;      // frames count from 1
   bool committed_after_bad = false;
+  bool follows_commit = false;      // fits, and so did all others back to a commit of this round
   for (std::uint64_t number = 1; wal_header_bytes + number * frame_bytes <= file_bytes; ++number) {
     if (!read(frame.data(), frame.size(), wal_header_bytes + (number - 1) * frame_bytes)) break;
     const WalFrameHeader found = read_wal_frame_header(frame.data());
@@ -70,14 +72,24 @@ std::string find_wal_damage(std::uint64_t file_bytes, const ReadAt& read) {
     const bool fits = same_round && found.page != 0 && before != nullptr &&
                       wal_frame_fits(header ? header->big_endian : std::endian::native == std::endian::big, *before, frame.data(),
                                      frame.data() + wal_frame_header_bytes, page_bytes);
-    if (fits && !header) return "its header is damaged, and commits follow";
-    if (fits && committed_after_bad) return "frame " + std::to_string(first_bad) + " is damaged, and later commits follow";
+    if (fits && !header) {
+      state.damage = "its header is damaged, and commits follow";
+      return state;
+    }
+    // What was rolled back may lie behind the end in the same round, and fits itself; but it commits nothing, nor does it follow
+    // on the commit that was written over its beginning.
+    follows_commit = fits && (follows_commit || (previous && previous->commits()));
+    if (committed_after_bad && fits && (found.commits() || follows_commit)) {
+      state.damage = "frame " + std::to_string(first_bad) + " is damaged, and later commits follow";
+      return state;
+    }
     if (!fits && first_bad == 0) first_bad = number;
+    if (first_bad == 0 && found.commits()) state.committed_bytes = wal_header_bytes + number * frame_bytes;
     // The bad frame's own mark counts where its round is right: a commit after which others were written.
     if (first_bad != 0 && same_round && found.commits()) committed_after_bad = true;
     previous = found;
   }
-  return {};
+  return state;
 }
 
 }  // namespace exchange

@@ -1,7 +1,7 @@
 #pragma once
 // The write-ahead log of SQLite as a file format (sqlite.org/fileformat2.html, "The Write-Ahead Log"): as much of it as
 // is needed to tell a page that went bad, and a log that was damaged from one that a crash cut short.
-// Called by checksum_vfs.cpp, for single frames, and by sqlite.cpp, before a journal is opened.
+// Called by checksum_vfs.cpp, for single frames, and by sqlite_log.cpp, before a file is opened.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,8 +40,12 @@ bool wal_frame_fits(bool big_endian, const WalSums& before, const unsigned char*
 // Reads `size` bytes at `offset`; false where the file ends before.
 using ReadAt = std::function<bool(unsigned char* into, std::size_t size, std::uint64_t offset)>;
 
-// For a log each of whose transactions was synced before the next began: empty where it is whole, or cut short by a crash
-// in its last transaction; else what is wrong. SQLite would silently drop everything from the first bad frame on.
-std::string find_wal_damage(std::uint64_t file_bytes, const ReadAt& read);
+struct WalState {
+  std::string damage;                // what is wrong; empty where the log is whole, or cut short by a crash in its last transaction
+  std::uint64_t committed_bytes = 0;  // up to the end of the last commit before anything that does not fit: what SQLite takes
+};
+// For a log each of whose transactions was synced before the next began. SQLite would silently drop everything from the first
+// bad frame on.
+WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read);
 
 }  // namespace exchange

@@ -78,7 +78,8 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       stamps.end(Stage::deliver);
       session.reply(connection.outcomes);
       connection.forget_outcomes();
-      registry.answered(connection.activity);
+      registry.end_wave(connection.socket(), connection.activity, watched);
+      watched = false;
       fail_point("reply.before_send");
       boost::system::error_code error;
       const std::size_t sent = send_at_once(connection, error);

@@ -338,6 +338,11 @@ bool ConnectionRegistry::begin_wave(tcp::socket& socket, Activity& activity, Ses
   return false;
 }
 
+void ConnectionRegistry::end_wave(tcp::socket& socket, Activity& activity, bool holds_memory) {
+  if (holds_memory) keep(socket);
+  answered(activity);
+}
+
 // A wave cannot be taken back once it is executed, so it is held to its share before: half of the memory is for everybody, the
 // rest for those who use little of it.
 bool ConnectionRegistry::admit_wave(tcp::socket& socket, std::size_t bytes) {

@@ -50,9 +50,11 @@ class ConnectionRegistry {
   // refuses, and the descriptors kept for this are free to go on with. Descriptors that come back are noticed by and by.
   void relieve_shortage();
 
-  // The session has a wave: from here to answered(), whatever time passes is not the client's fault. `watched`: there was an
-  // expect_...() that keep() has not ended. A wave of many commands is refused where there is no memory for it. True where keep() is due.
+  // The session has a wave: from here to end_wave(), whatever time passes is not the client's fault. `watched`: there was an
+  // expect_...() that keep() has not ended. A wave of many commands is refused where there is no memory for it. True where it holds memory.
   bool begin_wave(tcp::socket& socket, Activity& activity, Session& session, bool watched);
+  // The wave is executed, and its outcomes are a reply: before that is sent, so that who has it may ask for as much again.
+  void end_wave(tcp::socket& socket, Activity& activity, bool holds_memory);
   void answered(Activity& activity) const { activity.at_ms_.store(now_ms_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
 
   // Where we end a connection first: says that we send no more, and ends it within linger_ms. Until then

@@ -171,7 +171,8 @@ class ThreadPolicy final : public Transport {
         stamps.end(Stage::deliver);
         session.reply(submission.outcomes);
         submission.forget_outcomes();
-        connections_.answered(client.activity);
+        connections_.end_wave(socket, client.activity, watched);
+        watched = false;
         fail_point("reply.before_send");
         // Replies nearly always fit the socket's buffer; only one that does not has to wait for its reader.
         const std::string& output = session.output();

@@ -16,7 +16,7 @@ using exchange::testing::TemporaryFolder;
 namespace {
 
 void run(const std::string& file, const char* sql) {
-  SqliteDatabase database(file, SqliteDatabase::Sync::every_commit);
+  SqliteDatabase database(file, SqliteDatabase::Use::write);
   database.run(sql);
 }
 

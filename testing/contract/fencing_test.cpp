@@ -58,7 +58,7 @@ TEST_CASE("SQLite refuses files that do not belong together, and files that are 
     CHECK_THAT(open_error(), contains_text("a.db.journal is missing"));
   }
   SECTION("no tables, and a journal that was pruned") {
-    SqliteDatabase(folder.path() + "/a.db.journal", SqliteDatabase::Sync::every_commit).run("UPDATE journal SET batch = 2");
+    SqliteDatabase(folder.path() + "/a.db.journal", SqliteDatabase::Use::write).run("UPDATE journal SET batch = 2");
     run("rm a.db");
     CHECK_THAT(open_error(), contains_text("a.db is missing"));
   }
@@ -203,7 +203,7 @@ TEST_CASE("SQLite's journal rows go only when the tables that replace them are i
   store.prune(1);
   // What a power cut leaves at worst: the file without its log.
   REQUIRE(std::system(("cp " + path + " " + folder.path() + "/bare.db").c_str()) == 0);
-  SqliteDatabase bare(folder.path() + "/bare.db", SqliteDatabase::Sync::every_checkpoint);
+  SqliteDatabase bare(folder.path() + "/bare.db", SqliteDatabase::Use::read);
   SqliteStatement batch(bare, "SELECT batch FROM projection");
   REQUIRE(batch.step());
   CHECK(batch.integer(0) == 2);
@@ -228,6 +228,32 @@ TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
   pqxx::nontransaction(admin).exec("UPDATE projection SET batch = 7");
   CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
   CHECK(pqxx::nontransaction(admin).exec("SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
+}
+
+TEST_CASE("rows that stand in the way of a projection are no trouble that passes") {
+  TemporaryFolder folder;
+  const std::string path = folder.path() + "/x.db", url = shared_cluster().create_database();
+  const char* const in_the_way = "INSERT INTO accounts VALUES (7, '1', '0')";
+  const auto refuses = [](Store& store) {
+    CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
+    CHECK_THROWS_WITH(store.project(one_account(), 1), contains_text("the tables do not take batch 1; restore"));
+    CHECK(store.load().rows.accounts.size() == 1);
+  };
+  SECTION("SQLite") {
+    SqliteStore store(path);
+    store.open();
+    SqliteDatabase(path, SqliteDatabase::Use::write).run(in_the_way);
+    refuses(store);
+    store.append(1, "payload");
+    CHECK_THROWS_AS(store.append(1, "payload"), StoreUnavailable);  // settled by its number
+  }
+  SECTION("PostgreSQL") {
+    PostgresStore store(url);
+    store.open();
+    pqxx::connection admin(url);
+    pqxx::nontransaction(admin).exec(in_the_way);
+    refuses(store);
+  }
 }
 
 TEST_CASE("what PostgreSQL committed is there after a crash, though its role asks for less") {
@@ -271,7 +297,7 @@ TEST_CASE("damaged rows are refused in words") {
     store.append(1, writer.finish(exchange.totals()));
   }
   const auto load_error = [&](const std::string& sql) {
-    SqliteDatabase(path, SqliteDatabase::Sync::every_commit).run(sql.c_str());
+    SqliteDatabase(path, SqliteDatabase::Use::write).run(sql.c_str());
     SqliteStore store(path);
     store.open();
     try {

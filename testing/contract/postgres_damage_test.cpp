@@ -22,7 +22,7 @@ namespace {
 void fill(Store& store) {
   const AccountId alice("1"), bob("2");
   const SymbolName spy("SPY");
-  const std::vector<Command> commands{CreateAccount{alice, Cash::whole(1'000)}, CreateAccount{bob, Cash::whole(10)}, PlaceShares{spy, bob, Shares::whole(10)},
+  const std::vector<Command> commands{CreateAccount{alice, Cash::whole(1'000), {.log2_n = 14, .r = 8, .p = 1, .salt = {1}}}, CreateAccount{bob, Cash::whole(10)}, PlaceShares{spy, bob, Shares::whole(10)},
                                       PlaceOrder{alice, spy, Side::buy, Shares::whole(3), Price::whole(5)},
                                       PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(4)}};
   Exchange exchange;
@@ -76,7 +76,7 @@ TEST_CASE("rows of PostgreSQL that were edited are refused in words") {
       {"DELETE FROM journal WHERE batch = 4; UPDATE journal SET batch = 6 WHERE batch = 5", "rows are missing"},
       {"UPDATE journal SET payload = set_byte(payload, 3, (get_byte(payload, 3) + 1) % 256) WHERE batch = 5", "batch 5: journal record fails its checksum"},
       {"UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = 4) WHERE batch = 5", "journal batch 5"},
-      {"TRUNCATE accounts, symbols, positions, orders, executions; UPDATE projection SET batch = 0, orders = 0, executions = 0,"
+      {"TRUNCATE accounts, account_keys, symbols, positions, orders, executions; UPDATE projection SET batch = 0, orders = 0, executions = 0,"
        " cash_created_e16 = 0, last_time_us = 0, digest = 0", "batch 5"},
   }));
   INFO(sql);

@@ -387,7 +387,7 @@ TEST_CASE("a store from before accounts had keys opens, keeps what it holds, and
           store->open();
           return *store;
         },
-        [&] { SqliteDatabase(path, SqliteDatabase::Sync::every_commit).run("DROP TABLE account_keys"); });
+        [&] { SqliteDatabase(path, SqliteDatabase::Use::write).run("DROP TABLE account_keys"); });
   }
   SECTION("PostgreSQL") {
     const std::string url = shared_cluster().create_database();

@@ -46,7 +46,7 @@ class SqlitePlace : public Place {
   }
   void close() override { store_.reset(); }
   Lines query(const std::string& sql) override {
-    SqliteDatabase database(path(), SqliteDatabase::Sync::every_checkpoint);
+    SqliteDatabase database(path(), SqliteDatabase::Use::read);
     Lines lines;
     SqliteStatement rows(database, sql);
     while (rows.step()) {
@@ -55,7 +55,7 @@ class SqlitePlace : public Place {
     }
     return lines;
   }
-  void run(const std::string& sql) override { SqliteDatabase(path(), SqliteDatabase::Sync::every_checkpoint).run(sql.c_str()); }
+  void run(const std::string& sql) override { SqliteDatabase(path(), SqliteDatabase::Use::write).run(sql.c_str()); }
 
  private:
   static int columns(const std::string& sql, SqliteDatabase& database) {

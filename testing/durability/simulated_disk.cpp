@@ -20,6 +20,7 @@ struct SimulatedDisk::Node {
 struct SimulatedDisk::File : sqlite3_file {
   SimulatedDisk* disk;
   std::shared_ptr<Node> node;
+  std::string name;
   int lock = SQLITE_LOCK_NONE;
   unsigned shared = 0, exclusive = 0;  // locks in the shared memory, as bits
   bool mapped = false;
@@ -71,6 +72,7 @@ struct SimulatedDiskMethods {
     file.pMethods = &methods;
     file.disk = &disk;
     file.node = node;
+    file.name = name == nullptr ? "" : name;
     node->files.push_back(&file);
     if (out_flags != nullptr) *out_flags = flags;
     return SQLITE_OK;
@@ -96,6 +98,7 @@ struct SimulatedDiskMethods {
   static int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset) {
     File& file = of(base);
     if (file.disk->stopped_) return SQLITE_IOERR_WRITE;
+    if (file.disk->full && file.disk->full(file.name, std::max<std::uint64_t>(file.node->now.size(), std::uint64_t(offset + amount)))) return SQLITE_FULL;
     const auto* bytes = static_cast<const unsigned char*>(from);
     const int code = file.disk->begin(Fault::write_error);
     Change change{Kind::write, std::uint64_t(offset), {bytes, bytes + amount}};
@@ -324,6 +327,12 @@ void SimulatedDisk::set_files(const std::map<std::string, Bytes>& files) {
     folder_[name]->now = folder_[name]->on_disk = bytes;
   }
   folder_on_disk_ = folder_;
+}
+
+std::uint64_t SimulatedDisk::used() const {
+  std::uint64_t used = 0;
+  for (const auto& [name, node] : folder_) used += node->now.size();
+  return used;
 }
 
 SimulatedDisk::Bytes& SimulatedDisk::bytes_of(const std::string& name) { return folder_.at(name)->now; }

@@ -45,6 +45,9 @@ class SimulatedDisk {
   void set_files(const std::map<std::string, Bytes>& files);
   // Of a file that may be open: what the next reader of it gets.
   Bytes& bytes_of(const std::string& name);
+  // Whether a write that would bring a file (no name: a temporary one) to so many bytes finds the disk full.
+  std::function<bool(const std::string& name, std::uint64_t bytes)> full;
+  std::uint64_t used() const;  // bytes of all files that have a name
   // Before every operation.
   std::function<void()> on_operation;
 

@@ -10,9 +10,11 @@
 
 #include "audit/audit.hpp"
 #include "audit/source.hpp"
+#include "store/checksum_vfs.hpp"
 #include "store/journal_record.hpp"
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
+#include "system/folder.hpp"
 #include "unit/audit/built_store.hpp"
 
 using namespace exchange;
@@ -47,7 +49,7 @@ struct SqliteFixture {
 
   void run(const std::string& file, const std::string& sql, std::string_view blob = {}) const {
     sqlite3* database = nullptr;
-    REQUIRE(sqlite3_open(file.c_str(), &database) == SQLITE_OK);
+    REQUIRE(sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE, checksum_vfs()) == SQLITE_OK);
     for (const char* rest = sql.c_str(); *rest != '\0';) {
       sqlite3_stmt* statement = nullptr;
       INFO(rest);
@@ -202,6 +204,49 @@ TEST_CASE_METHOD(SqliteFixture, "a file that is damaged beyond its rows is told 
   CHECK_THAT(text(), contains_text("not checked: tables, journal and replay: the files are damaged"));
 }
 
+TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found by its page") {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::string page(4'096, '\0');
+  for (int number = 2; file.seekg((number - 1) * 4'096).read(page.data(), 4'096); ++number) {
+    // Between the pointers of a leaf of a table and its rows.
+    const auto word = [&](std::size_t at) { return std::size_t(std::uint8_t(page[at])) << 8 | std::uint8_t(page[at + 1]); };
+    if (page[0] != 13 || word(5) < 8 + 2 * word(3) + 4) continue;
+    file.seekp((number - 1) * 4'096 + std::streamoff(word(5)) - 1).put(char(page[word(5) - 1] ^ 1));
+    file.close();
+    CHECK_THAT(text(), contains_text("[files] " + path + ": ") && contains_text(": page " + std::to_string(number) + " (byte ") && contains_text("fails its checksum"));
+    return;
+  }
+  FAIL("no page has room");
+}
+
+TEST_CASE_METHOD(SqliteFixture, "an end of the journal that clients were told of is missed, and the mark is only read") {
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+  CHECK_FALSE(fs::exists(path + ".lock"));
+  fs::copy_file(sound_store().path + ".lock", path + ".lock");
+  const auto written = fs::last_write_time(path + ".lock");
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+  journal("DELETE FROM journal WHERE batch > 190");
+  CHECK_THAT(text(), contains_text("[journal] journal batch 200: was acknowledged, but the journal ends with batch 190"));
+  tables("UPDATE store SET id = '0123456789abcdef0123456789abcdef'");
+  journal("UPDATE store SET id = '0123456789abcdef0123456789abcdef'");  // the mark is of another store
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+  CHECK(fs::last_write_time(path + ".lock") == written);
+}
+
+TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is only read") {
+  const std::string copy = folder.path() + "/y.db", log = copy + ".journal-wal";
+  {
+    SqliteStore store(path);
+    store.open();
+    for (BatchNumber batch = Past::batches + 1; batch <= Past::batches + 5; ++batch) store.append(batch, "payload");
+    for (const char* part : {"", "-wal", ".journal", ".journal-wal"}) fs::copy_file(path + part, copy + part);
+  }
+  std::fstream(log, std::ios::binary | std::ios::in | std::ios::out).seekp(32 + 4'120 + 24 + 1'000).put('\x7F');
+  const std::string before = contents(log);
+  CHECK_THAT(text_of(exchange::audit::audit({.store = "sqlite:" + copy})), contains_text("[files] " + log + ": frame 2 is damaged, and later commits follow"));
+  CHECK(contents(log) == before);
+}
+
 TEST_CASE_METHOD(SqliteFixture, "what only the journal can tell of the tables is found, closed orders included") {
   check_each_found({
       // Conserving the sum: one account's gain is another's loss.
@@ -240,6 +285,10 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
   SECTION("an end before the tables") {
     journal("DELETE FROM journal WHERE batch >= " + std::to_string(Past::projected));
     found("[journal] journal batch 179: is the last, but the tables are at batch 180");
+  }
+  SECTION("no batch at all") {
+    journal("DELETE FROM journal");
+    found("[journal] journal batch 180: is missing, as are all others");
   }
   SECTION("an epoch that nobody took") {
     journal("UPDATE journal SET epoch = 9 WHERE batch = 7");
@@ -281,6 +330,10 @@ TEST_CASE_METHOD(SqliteFixture, "of a pruned journal the rest is replayed on the
   CHECK_THAT(text(), contains_text("clean: no violation"));
   tables("UPDATE projection SET digest = digest + 1");
   CHECK_THAT(text(), contains_text("[replay] journal batch 181: leads to "));
+  journal("DELETE FROM journal WHERE batch > 180");
+  CHECK_THAT(text(), contains_text("[replay] projection: holds "));
+  tables("UPDATE projection SET digest = digest - 1");
+  CHECK_THAT(text(), contains_text("clean: no violation"));
 }
 
 TEST_CASE_METHOD(SqliteFixture, "acknowledged orders are found, those beyond the tables too, and what is wrong with them") {

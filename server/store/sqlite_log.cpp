@@ -1,0 +1,111 @@
+#include "store/sqlite_log.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "store/checksum_vfs.hpp"
+#include "store/store.hpp"
+#include "store/wal_frames.hpp"
+
+namespace exchange {
+namespace {
+
+// A file of SQLite's default VFS, without SQLite.
+class RawFile {
+ public:
+  RawFile(const std::string& path, int flags) : path_(path) {
+    sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
+    room_.resize(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
+    int found_flags = 0;
+    if (vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) != SQLITE_OK)  // which leaves nothing to close
+      throw StoreUnavailable(path_ + " cannot be opened; may this user read and write it?");
+    file()->pMethods->xFileSize(file(), &size_);
+  }
+  ~RawFile() { file()->pMethods->xClose(file()); }
+  RawFile(const RawFile&) = delete;
+  RawFile& operator=(const RawFile&) = delete;
+
+  sqlite3_int64 size() const { return size_; }
+  bool read(unsigned char* into, std::size_t bytes, sqlite3_int64 offset) {
+    return file()->pMethods->xRead(file(), into, int(bytes), offset) == SQLITE_OK;
+  }
+  bool write(const unsigned char* from, std::size_t bytes, sqlite3_int64 offset) {
+    return file()->pMethods->xWrite(file(), from, int(bytes), offset) == SQLITE_OK;
+  }
+  bool cut(sqlite3_int64 size) { return file()->pMethods->xTruncate(file(), size) == SQLITE_OK; }
+  bool sync() { return file()->pMethods->xSync(file(), SQLITE_SYNC_NORMAL) == SQLITE_OK; }
+
+ private:
+  sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(room_.data()); }
+  const std::string path_;  // SQLite keeps the name
+  std::vector<std::max_align_t> room_;
+  sqlite3_int64 size_ = 0;
+};
+
+// Where SQLite finds the file, which follows no link when it opens it.
+std::string behind_links(std::filesystem::path file) {
+  std::error_code none;
+  constexpr int links_max = 100;  // as SQLite
+  for (int links = 0; links < links_max && std::filesystem::is_symlink(file, none); ++links) file = file.parent_path() / std::filesystem::read_symlink(file, none);
+  return file.string();
+}
+
+bool has_checksums(const std::string& path) {
+  RawFile file(behind_links(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB);
+  unsigned char header[100];
+  return !file.read(header, sizeof header, 0) || header_wants_checksums(header);
+}
+
+// Empty where nothing can be said of it.
+std::optional<WalState> examine(const std::string& path, RawFile& log) {
+  if (!has_checksums(path)) return {};
+  return examine_wal(std::uint64_t(log.size()), [&](unsigned char* into, std::size_t bytes, std::uint64_t offset) {
+    return log.read(into, bytes, sqlite3_int64(offset));
+  });
+}
+
+}  // namespace
+
+bool file_has_content(const std::string& path) {
+  sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
+  int found = 0;
+  return vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && found != 0;
+}
+
+std::string log_of(const std::string& path) { return behind_links(path) + "-wal"; }
+
+std::string find_log_damage(const std::string& path) {
+  const std::string name = log_of(path);
+  if (!file_has_content(path) || !file_has_content(name)) return {};
+  RawFile log(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_WAL);
+  const std::optional<WalState> state = examine(path, log);
+  return state ? state->damage : "";
+}
+
+void secure_log(const std::string& path) {
+  const std::string name = log_of(path);
+  if (!file_has_content(path) || !file_has_content(name)) return;
+  RawFile log(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL);
+  const std::optional<WalState> state = examine(path, log);
+  if (state && !state->damage.empty()) throw StoreCorrupt(name + ": " + state->damage + "; " + restore_store);
+  const auto require_written = [&](bool written) {
+    if (!written) throw StoreUnavailable(name + " cannot be written; is there room on the disk, and may this user write it?");
+  };
+  // SQLite writes over what lies behind the end, which must not pass for later commits once that is cut short in its turn. Its own
+  // checkpoint takes it away too, but not where another program reads the file.
+  const sqlite3_int64 size = state ? sqlite3_int64(state->committed_bytes) : log.size();
+  if (size < log.size()) require_written(log.cut(size));
+  std::vector<unsigned char> chunk(64 * 1024);  // the VFS takes less than 128 KiB at once
+  for (sqlite3_int64 at = 0; at < size; at += sqlite3_int64(chunk.size())) {
+    const auto bytes = std::size_t(std::min<sqlite3_int64>(size - at, sqlite3_int64(chunk.size())));
+    require_written(log.read(chunk.data(), bytes, at) && log.write(chunk.data(), bytes, at));
+  }
+  if (!log.sync()) throw StoreCorrupt(name + after_failed_sync);
+}
+
+}  // namespace exchange

@@ -1,0 +1,172 @@
+// What may stand in a write-ahead log behind its end, and where the log may lie.
+
+#include "catch.hpp"
+
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "durability/place.hpp"
+#include "durability/simulated_disk.hpp"
+#include "store/sqlite_log.hpp"
+
+using namespace exchange;
+using exchange::testing::contents;
+using exchange::testing::Folder;
+using exchange::testing::Place;
+using exchange::testing::SimulatedDisk;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t page_at = 24 + 1'000;  // some byte of a frame's page
+
+// A database whose log can be cut, damaged and looked at.
+struct LoggedDatabase {
+  SimulatedDisk::Bytes& log() { return disk.bytes_of(path + "-wal"); }
+  static void put(SqliteDatabase& database, int rows) {
+    for (int i = 0; i < rows; ++i) database.run("INSERT INTO t VALUES (randomblob(3000))");
+  }
+  static void put_at_once(SqliteDatabase& database, int rows) {
+    database.run("BEGIN");
+    put(database, rows);
+    database.run("COMMIT");
+  }
+  // What the next to open it finds, after `damage` to its log.
+  template <class Damage>
+  std::string reopened(std::map<std::string, SimulatedDisk::Bytes> files, Damage damage) {
+    damage(files.at(path + "-wal"));
+    disk.set_files(files);
+    try {
+      SqliteDatabase database(path, SqliteDatabase::Use::write);
+      SqliteStatement rows(database, "SELECT count(*) FROM t");
+      rows.step();
+      return std::to_string(rows.integer(0)) + " rows";
+    } catch (const StoreCorrupt& error) {
+      return error.what();
+    }
+  }
+  Folder folder;
+  SimulatedDisk disk{5};
+  const std::string path = folder / "x.db";
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(LoggedDatabase, "what was rolled back stands behind the end of a log and is no later commit") {
+  std::map<std::string, SimulatedDisk::Bytes> files;
+  std::size_t end = 0;
+  {
+    SqliteDatabase database(path, SqliteDatabase::Use::write);
+    database.run("PRAGMA cache_size = 5; CREATE TABLE t (x)");
+    put(database, 4);
+    end = log().size();
+    database.run("BEGIN");
+    put(database, 100);
+    database.run("ROLLBACK");
+    REQUIRE(log().size() > end + 10 * 4'120);
+    put_at_once(database, 3);
+    files = disk.files();
+  }
+  CHECK(reopened(files, [&](auto&) {}) == "7 rows");
+  CHECK(reopened(files, [&](auto& log) { log[end + page_at] ^= 1; }) == "4 rows");
+  CHECK_THAT(reopened(files, [&](auto& log) { log[32 + page_at] ^= 1; }), contains_text("frame 1 is damaged, and later commits follow"));
+}
+
+TEST_CASE_METHOD(LoggedDatabase, "a damaged commit is told also where a crash cut short the one behind it") {
+  std::map<std::string, SimulatedDisk::Bytes> files;
+  std::size_t end = 0;
+  {
+    SqliteDatabase database(path, SqliteDatabase::Use::write);
+    database.run("CREATE TABLE t (x)");
+    put_at_once(database, 4);
+    end = log().size();
+    put_at_once(database, 4);
+    files = disk.files();
+  }
+  REQUIRE(files.at(path + "-wal").size() >= end + 3 * 4'120);
+  CHECK_THAT(reopened(files,
+                      [&](auto& log) {
+                        log[end - 4'120 + page_at] ^= 1;
+                        log.resize(log.size() - 4'120);
+                      }),
+             contains_text("is damaged, and later commits follow"));
+}
+
+TEST_CASE_METHOD(LoggedDatabase, "what a crash left behind the end of a log goes also while another program reads the file") {
+  std::map<std::string, SimulatedDisk::Bytes> files;
+  std::size_t end = 0;
+  {
+    SqliteDatabase database(path, SqliteDatabase::Use::write);
+    database.run("CREATE TABLE t (x)");
+    put(database, 2);
+    end = log().size();
+    put_at_once(database, 8);  // under way in the crash
+    files = disk.files();
+  }
+  files.at(path + "-wal")[end + page_at] ^= 1;
+  disk.set_files(files);
+  {
+    SqliteDatabase person(path, SqliteDatabase::Use::read);
+    person.run("BEGIN");
+    SqliteStatement rows(person, "SELECT count(*) FROM t");
+    REQUIRE(rows.step());
+    REQUIRE(rows.integer(0) == 2);
+    SqliteDatabase database(path, SqliteDatabase::Use::write);
+    CHECK(log().size() == end);
+    put_at_once(database, 3);
+    files = disk.files();
+  }
+  CHECK(reopened(files, [&](auto&) {}) == "5 rows");
+  CHECK(reopened(files, [&](auto& log) { log[end + page_at] ^= 1; }) == "2 rows");  // in the next crash
+}
+
+TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {
+  make("x", true);
+  fs::create_directory(folder / "elsewhere");
+  const std::string there = folder / "elsewhere/j";
+  for (const char* part : {"", "-wal"}) fs::rename(db() + ".journal" + part, there + part);
+  fs::create_symlink("elsewhere/j", db() + ".journal");
+  SECTION("found") { CHECK(start() == "batch 9"); }
+  SECTION("damaged") {
+    std::fstream(there + "-wal", std::ios::in | std::ios::out | std::ios::binary).seekp(32 + 4'120 + page_at).put('\x7F');
+    fs::remove(db() + ".lock");
+    CHECK_THAT(start(), contains_text("elsewhere/j-wal: frame 2 is damaged, and later commits follow"));
+  }
+  SECTION("left behind alone") {
+    for (const std::string& file : {there, db(), db() + "-wal"}) fs::remove(file);
+    CHECK_THAT(start(), contains_text("elsewhere/j-wal is there, but the database that it belongs to is not"));
+  }
+}
+
+TEST_CASE("a checkpoint that fails is no failed projection: the log keeps it, and one line tells") {
+  Folder folder;
+  SimulatedDisk disk(7);
+  const std::string path = folder / "x.db";
+  SqliteStore store(path);
+  store.open();
+  Exchange exchange;
+  for (int i = 0; i < 5'000; ++i) exchange.apply(CreateAccount{AccountId(std::to_string(1'000'000 + i)), Cash::whole(1)}, {});
+  Rows rows;
+  exchange.take_changes(rows);
+  disk.full = [&](const std::string& name, std::uint64_t) { return name == path; };
+  std::ostringstream log;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  std::uint64_t projections = 0;
+  for (; projections < 200 && disk.bytes_of(path + "-wal").size() < 1'200 * 4'120; ++projections) {
+    for (AccountRow& row : rows.accounts) row.balance = Cash::whole(std::int64_t(projections));  // or SQLite writes nothing
+    CHECK_NOTHROW(store.project(rows, 1));
+  }
+  CHECK_NOTHROW(store.project(rows, 2));
+  const std::string said = log.str();
+  disk.full = nullptr;
+  CHECK_NOTHROW(store.project(rows, 3));
+  spdlog::set_default_logger(before);
+  REQUIRE(projections < 200);
+  const auto first = said.find("cannot be brought into their file, and grows");
+  CHECK(first != std::string::npos);
+  CHECK(said.find("cannot be brought", first + 10) == std::string::npos);
+  CHECK(store.load().projected_batch == 3);
+  SqliteDatabase(path, SqliteDatabase::Use::read);
+  CHECK(disk.bytes_of(path).size() > 50 * 4'096);
+}

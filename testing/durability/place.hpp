@@ -1,0 +1,89 @@
+#pragma once
+// A folder with SQLite stores whose histories are known, as their servers left them: closed, killed, or before there were checksums.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/recovery.hpp"
+#include "store/journal_record.hpp"
+#include "store/sqlite_store.hpp"
+#include "system/folder.hpp"
+
+namespace exchange::testing {
+
+inline const AccountId alice("1");
+
+// Batches after those that a journal holds: an account, then symbols. Projects what `projected` says.
+inline void fill(SqliteStore& store, BatchNumber first, BatchNumber last, BatchNumber projected, std::int64_t cash = 9) {
+  Recovered recovered = recover(store);
+  JournalWriter writer;
+  for (BatchNumber batch = first; batch <= last; ++batch) {
+    const Command command = batch == 1 ? Command(CreateAccount{alice, Cash::whole(cash), {.log2_n = 14, .r = 8, .p = 1, .salt = {1}}}) : Command(CreateSymbol{SymbolName("S" + std::to_string(batch))});
+    writer.begin(Timestamp{std::int64_t(batch)});
+    recovered.exchange.apply(command, Timestamp{std::int64_t(batch)});
+    writer.add(command);
+    store.append(batch, writer.finish(recovered.exchange.totals()));
+    if (batch != projected) continue;
+    Rows rows;
+    recovered.exchange.take_changes(rows);
+    store.project(rows, batch);
+  }
+}
+
+struct Place {
+  std::string db(const std::string& name = "x") const { return folder / (name + ".db"); }
+  void make(const std::string& name, bool killed) const {
+    {
+      SqliteStore store(db(name));
+      store.open();
+      fill(store, 1, 4, 3, name[0]);  // every store has another history
+      if (!killed) fill(store, 5, 9, 7);
+    }
+    if (killed) fill_and_be_killed(name, 5, 9, 7);
+  }
+  // In a child that is gone as after kill -9: logs stay behind.
+  void fill_and_be_killed(const std::string& name, BatchNumber first, BatchNumber last, BatchNumber projected) const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      try {
+        auto* const store = new SqliteStore(db(name));  // never closed
+        store->open();
+        fill(*store, first, last, projected);
+      } catch (...) {
+        ::_exit(1);
+      }
+      ::_exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(status == 0);
+  }
+  // What a server says that starts here.
+  std::string start(const std::string& name = "x") const {
+    try {
+      SqliteStore store(db(name));
+      store.open();
+      const Recovered recovered = recover(store);
+      return "batch " + std::to_string(recovered.last_batch);
+    } catch (const StoreCorrupt& error) {
+      return error.what();
+    }
+  }
+  // Both files as servers wrote them that knew no page checksums: rewritten without reserved bytes.
+  void make_old(const std::string& name = "x") const {
+    for (const char* file : {"", ".journal"}) {
+      REQUIRE(std::system(("sqlite3 '" + db(name) + file + "' .dump | sqlite3 '" + db("old") + "'").c_str()) == 0);
+      run_shell("PRAGMA user_version = 1; PRAGMA journal_mode = WAL", db("old"));
+      std::filesystem::rename(db("old"), db(name) + file);
+      REQUIRE(contents(db(name) + file)[20] == 0);
+    }
+  }
+  void run_shell(const std::string& sql, const std::string& file) const {
+    REQUIRE(std::system(("sqlite3 '" + file + "' \"" + sql + "\" > /dev/null").c_str()) == 0);
+  }
+  Folder folder;
+};
+
+}  // namespace exchange::testing
