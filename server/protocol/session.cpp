@@ -146,7 +146,7 @@ void Session::shrink() {
   }
   if (credentials_ && credentials_->wave.capacity() > leaves_kept_max) credentials_->wave.shrink_to_fit();
   if (begin_ == end_ && (space() > limits_.read_buffer_bytes_max || (read_was_small_ && space() > limits_.read_buffer_bytes_min))) {
-    std::vector<char>().swap(buffer_);  // `= {}` would keep the memory
+    std::vector<char>().swap(buffer_);  // `= {}` would keep the memory, of strings too
     begin_ = end_ = 0;
     read_was_full_ = false;
   }
