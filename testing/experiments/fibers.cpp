@@ -59,7 +59,7 @@ double run_unguarded(const Sizes& size, bool is_long, Totals& totals) {
     Section section;  // not in the vector, where neighbours would share a cache line
     for (unsigned i = 0; i < (is_long ? size.long_sections : size.short_sections); ++i) {
       if (is_long) section.enter(long_section<Kind>), Kind::yield();
-      else section.enter(benchmark::ClobberMemory);
+      else section.enter([] { benchmark::ClobberMemory(); });
     }
     own[task] = section;
   });
@@ -78,7 +78,7 @@ double run_guarded(const Sizes& size, bool is_long, Lock& lock, Totals& totals) 
     for (unsigned i = 0; i < (is_long ? size.long_sections : size.short_sections); ++i) {
       if (!is_long) {
         const std::lock_guard held(lock);
-        section.enter(benchmark::ClobberMemory);
+        section.enter([] { benchmark::ClobberMemory(); });
         continue;
       }
       const double begin_s = now_s();
