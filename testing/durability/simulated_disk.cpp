@@ -90,7 +90,7 @@ struct SimulatedDiskMethods {
     if (file.disk->stopped_) return SQLITE_IOERR_READ;
     const auto& bytes = file.node->now;
     const std::size_t begin = std::min<std::size_t>(bytes.size(), std::size_t(offset)), count = std::min<std::size_t>(bytes.size() - begin, std::size_t(amount));
-    std::memcpy(into, bytes.data() + begin, count);
+    std::copy_n(bytes.begin() + std::ptrdiff_t(begin), count, static_cast<char*>(into));
     std::memset(static_cast<char*>(into) + count, 0, std::size_t(amount) - count);
     return count == std::size_t(amount) ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
   }
