@@ -129,6 +129,11 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
   const auto gauge = [&](const std::string& name, const char* help, std::uint64_t value, const std::string& labels = {}) {
     text.single("exchange_" + name, "gauge", help, double(value), labels);
   };
+  using Values = std::initializer_list<std::pair<const char*, std::uint64_t>>;
+  const auto counters = [&](const std::string& name, const char* help, const std::string& label, Values values) {
+    text.family("exchange_" + name, "counter", help);
+    for (const auto& [value, count] : values) text.sample("exchange_" + name, label + "=\"" + value + "\"", double(count));
+  };
   const std::string policy = "policy=\"" + info.policy + "\"";
   gauge("info", "What runs.", 1, policy + ",threads=\"" + info.threads + "\",store=\"" + info.store + "\",version=\"" + info.version + "\"");
   counter("requests_total", "Requests received, refused ones included.", metrics.requests);
@@ -149,22 +154,17 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
 
   gauge("connections", "Open connections.", metrics.connections, policy);
   counter("connections_accepted_total", "Connections accepted.", metrics.connections_accepted);
-  text.family("exchange_connections_refused_total", "counter", "Connections refused, since there are too many: of all, or of their address.");
-  text.sample("exchange_connections_refused_total", "reason=\"limit\"", double(metrics.connections_refused));
-  text.sample("exchange_connections_refused_total", "reason=\"peer\"", double(metrics.connections_refused_peer));
-  text.family("exchange_connections_ended_total", "counter", "Connections ended by the server, by what they did not do.");
-  text.sample("exchange_connections_ended_total", "reason=\"idle\"", double(metrics.ended_idle));
-  text.sample("exchange_connections_ended_total", "reason=\"stalled\"", double(metrics.ended_stalled));
-  text.sample("exchange_connections_ended_total", "reason=\"room\"", double(metrics.ended_for_room));
-  text.sample("exchange_connections_ended_total", "reason=\"memory\"", double(metrics.ended_for_memory));
+  counters("connections_refused_total", "Connections refused, since there are too many: of all, or of their address.", "reason",
+           {{"limit", metrics.connections_refused}, {"peer", metrics.connections_refused_peer}});
+  counters("connections_ended_total", "Connections ended by the server, by what they did not do.", "reason",
+           {{"idle", metrics.ended_idle}, {"stalled", metrics.ended_stalled}, {"room", metrics.ended_for_room}, {"memory", metrics.ended_for_memory}});
   counter("waves_refused_total", "Pipelines of large requests refused unexecuted for want of memory.", metrics.waves_refused);
   counter("accept_failures_total", "Failures to accept, such as no descriptors.", metrics.accept_failures);
   counter("bad_frames_total", "Connections closed for bad framing.", metrics.bad_frames);
 
   counter("tls_failures_total", "TLS handshakes that failed.", metrics.tls_failures);
-  text.family("exchange_logins_total", "counter", "Keys checked for a login, by result.");
-  text.sample("exchange_logins_total", "result=\"accepted\"", double(metrics.logins_accepted));
-  text.sample("exchange_logins_total", "result=\"refused\"", double(metrics.logins_refused));
+  counters("logins_total", "Keys checked for a login, by result.", "result",
+           {{"accepted", metrics.logins_accepted}, {"refused", metrics.logins_refused}});
   counter("key_hashes_total", "Hashes computed of keys.", metrics.key_hashes);
   counter("key_hash_microseconds_total", "Time spent hashing keys.", metrics.key_hash_us);
   gauge("key_queue_depth", "Waves of requests whose keys wait to be hashed.", metrics.key_queue_depth);
@@ -179,9 +179,8 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
   gauge("store_available", "1 while the store is reachable.", metrics.store_available ? 1 : 0);
 
   counter("http_requests_total", "HTTP requests.", metrics.http_requests);
-  text.family("exchange_http_refused_total", "counter", "HTTP connections and responses refused, by limit.");
-  text.sample("exchange_http_refused_total", "reason=\"peer\"", double(metrics.http_refused_peer));
-  text.sample("exchange_http_refused_total", "reason=\"memory\"", double(metrics.http_refused_memory));
+  counters("http_refused_total", "HTTP connections and responses refused, by limit.", "reason",
+           {{"peer", metrics.http_refused_peer}, {"memory", metrics.http_refused_memory}});
   gauge("websockets", "Open WebSocket connections.", metrics.websockets);
   counter("websockets_dropped_total", "WebSocket connections cut off for reading too slowly.", metrics.websockets_dropped);
   add_process(text, info);
