@@ -7,32 +7,12 @@
 #include <utility>
 
 #include "history/versioned_exchange.hpp"
+#include "model/reply_element.hpp"
 
 namespace exchange::history {
 namespace {
 
 std::string error_of(const Leaf& leaf, std::string_view sentence) { return "<error" + leaf.echo + ">" + std::string(sentence) + "</error>"; }
-
-std::string status_element(const char* name, const Leaf& leaf, const Status& status) {
-  std::string text = std::string("<") + name + leaf.echo + ">";
-  if (status.open > Shares()) text += "<open shares=\"" + to_string(status.open) + "\"/>";
-  if (status.canceled > Shares())
-    text += "<canceled shares=\"" + to_string(status.canceled) + "\" time=\"" + std::to_string(status.canceled_at.seconds()) + "\"/>";
-  for (const Execution& execution : status.executions)
-    text += "<executed shares=\"" + to_string(execution.shares) + "\" price=\"" + to_string(execution.price) + "\" time=\"" +
-            std::to_string(execution.time.seconds()) + "\"/>";
-  return text + "</" + name + ">";
-}
-
-// The reply element that this outcome gives.
-std::string reply_to(const Leaf& leaf, const Outcome& outcome) {
-  if (const auto* rejected = std::get_if<Rejected>(&outcome)) return error_of(leaf, describe(rejected->reason));
-  if (std::holds_alternative<Created>(outcome)) return "<created" + leaf.echo + "/>";
-  if (const auto* opened = std::get_if<Opened>(&outcome))
-    return "<opened" + leaf.echo + (opened->order ? " id=\"" + std::to_string(opened->order) + "\"" : "") + "/>";
-  if (const auto* status = std::get_if<Status>(&outcome)) return status_element("status", leaf, *status);
-  return status_element("canceled", leaf, std::get<Canceled>(outcome).status);
-}
 
 // Where in the commit order a request is: after so many commits it began, after so many it had ended.
 struct Place {
@@ -130,10 +110,10 @@ class Checker {
   std::string wanted_reply(const Request& request, std::size_t leaf, const Outcome* committed, Version version) {
     const Leaf& asked = request.leaves[leaf];
     const std::string& told = request.replies[leaf];
-    if (committed) return reply_to(asked, *committed);
+    if (committed) return reply_element(*committed, asked.echo);
     if (!asked.command) return told.starts_with("<error" + asked.echo + ">") ? told : error_of(asked, "…");
     if (std::holds_alternative<QueryOrder>(*asked.command) && told == error_of(asked, exchange::describe(Reason::reply_too_long))) return told;
-    return reply_to(asked, model_.outcome(*asked.command, version));
+    return reply_element(model_.outcome(*asked.command, version), asked.echo);
   }
 
   // "the journal up to batch 3, command 5 (…)"

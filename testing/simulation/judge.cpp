@@ -4,6 +4,7 @@
 #include <span>
 
 #include "model/naive_exchange.hpp"
+#include "model/reply_element.hpp"
 #include "simulation/world.hpp"
 #include "store/journal_record.hpp"
 
@@ -11,26 +12,6 @@ namespace exchange::simulation {
 namespace {
 
 [[noreturn]] void violated(const std::string& what) { throw Violation(what); }
-
-std::string status_text(const char* element, const Status& status) {
-  std::string text = "<" + std::string(element) + " id=\"" + std::to_string(status.order) + "\">";
-  if (status.open > Shares()) text += "<open shares=\"" + to_string(status.open) + "\"/>";
-  if (status.canceled > Shares())
-    text += "<canceled shares=\"" + to_string(status.canceled) + "\" time=\"" + std::to_string(status.canceled_at.seconds()) + "\"/>";
-  for (const Execution& execution : status.executions)
-    text += "<executed shares=\"" + to_string(execution.shares) + "\" price=\"" + to_string(execution.price) + "\" time=\"" +
-            std::to_string(execution.time.seconds()) + "\"/>";
-  return text + "</" + element + ">";
-}
-
-// PROTOCOL's reply element for a command whose replies repeat `echo`.
-std::string element_text(const Outcome& outcome, const std::string& echo) {
-  if (const auto* rejected = std::get_if<Rejected>(&outcome)) return "<error" + echo + ">" + std::string(describe(rejected->reason)) + "</error>";
-  if (const auto* opened = std::get_if<Opened>(&outcome)) return "<opened" + echo + " id=\"" + std::to_string(opened->order) + "\"/>";
-  if (const auto* status = std::get_if<Status>(&outcome)) return status_text("status", *status);
-  if (const auto* canceled = std::get_if<Canceled>(&outcome)) return status_text("canceled", canceled->status);
-  return "<created" + echo + "/>";
-}
 
 // The journal as it was written, command by command.
 struct Step {
@@ -133,7 +114,7 @@ class Judge {
       if (connection.cut && received.empty() && reply == "<results><error>bad framing: the stream ended inside a request</error></results>\n") continue;
       if (told.size() < request.commands.size()) violated("acknowledged, but not committed: " + std::string(reply));
       std::string expected = "<results>";
-      for (std::size_t i = 0; i < request.commands.size(); ++i) expected += element_text(told[i], request.echoes[i]);
+      for (std::size_t i = 0; i < request.commands.size(); ++i) expected += reply_element(told[i], request.echoes[i]);
       expected += end;
       if (reply != expected) violated("reply " + std::string(reply) + " should be " + expected + " to " + request.bytes);
       told = told.subspan(request.commands.size());
