@@ -145,12 +145,14 @@ int run(Options options) {
   if (with_http)
     view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, store->newest_executions(options.http.trades_loaded_max));
   recovered.tables = {};
-  const auto recovered_keys = std::exchange(recovered.keys, {});
+  KeyRing keys;
+  if (options.auth.required)
+    for (const auto& [account, key] : recovered.keys) keys.add(account, key);
+  recovered.keys = {};
   MarketFeed feed(options.http.unread_rows_max);
   const auto on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
   auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die,
                                      with_http ? OnProjected(on_projected) : OnProjected());
-  KeyRing keys;
   std::unique_ptr<Gate> gate;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Transport> transport;
@@ -161,10 +163,7 @@ int run(Options options) {
     core.reset();  // all outlive it: it may be inside of one of their sinks
     spdlog::info("stopped");
   });
-  if (options.auth.required) {
-    for (const auto& [account, key] : recovered_keys) keys.add(account, key);
-    gate = std::make_unique<Gate>(options.auth, keys, *core, metrics);
-  }
+  if (options.auth.required) gate = std::make_unique<Gate>(options.auth, keys, *core, metrics);
   Service& service = gate ? static_cast<Service&>(*gate) : *core;
   if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics, gate.get(), certificate.get());
   transport = make_transport(options, service, metrics, certificate.get());

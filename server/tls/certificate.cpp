@@ -19,7 +19,13 @@ std::shared_ptr<ssl::context> read(const TlsFiles& files) {
   boost::system::error_code error;
   context->use_certificate_chain_file(files.certificate, error);
   if (error) throw std::runtime_error("--tls-cert " + files.certificate + ": " + error.message());
+  const auto locked = std::make_shared<bool>(false);  // OpenSSL would ask the terminal
+  context->set_password_callback([locked](std::size_t, auto) {
+    *locked = true;
+    return std::string();
+  });
   context->use_private_key_file(files.key, ssl::context::pem, error);
+  if (error && *locked) throw std::runtime_error("--tls-key " + files.key + " has a password: give one without (openssl pkey -in KEY -out NEW)");
   if (error) throw std::runtime_error("--tls-key " + files.key + ": " + error.message());
   if (SSL_CTX_check_private_key(handle) != 1) throw std::runtime_error("--tls-key " + files.key + " is not the key of " + files.certificate);
   return context;

@@ -242,10 +242,12 @@ class Tls(unittest.TestCase):
 
     def test_files_that_cannot_be_used_stop_the_start(self):
         with certificate() as (cert, key):
-            for arguments, words in (((["--tls-cert", cert]), "--tls-key"), ((["--tls-cert", "/nowhere", "--tls-key", key]), "/nowhere"),
-                                     ((["--tls-cert", cert, "--tls-key", cert]), "--tls-key")):
+            locked = key + ".locked"
+            subprocess.run([OPENSSL, "pkey", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked], check=True, capture_output=True)
+            for arguments, words in ((["--tls-cert", cert], "--tls-key"), (["--tls-cert", "/nowhere", "--tls-key", key], "/nowhere"),
+                                     (["--tls-cert", cert, "--tls-key", cert], "--tls-key"), (["--tls-cert", cert, "--tls-key", locked], "has a password")):
                 result = subprocess.run([str(ExchangeServer().binary), "--port", "0", "--http-port", "off", "--store", "memory:", *arguments],
-                                        capture_output=True, text=True, timeout=30)
+                                        capture_output=True, text=True, timeout=30, start_new_session=True)
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(words, result.stderr + result.stdout)
 
