@@ -12,6 +12,7 @@
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
 #include "store/sqlite_store.hpp"
+#include "system/folder.hpp"
 #include "system/postgres_cluster.hpp"
 
 using namespace exchange;

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 #include "store/sqlite_store.hpp"
-#include "system/postgres_cluster.hpp"
+#include "system/folder.hpp"
 
 using namespace exchange;
 using exchange::testing::TemporaryFolder;

@@ -15,6 +15,7 @@
 #include "store/pqxx_shim.hpp"
 #include "store/sqlite.hpp"
 #include "store/sqlite_store.hpp"
+#include "system/folder.hpp"
 #include "system/postgres_cluster.hpp"
 
 using namespace exchange;

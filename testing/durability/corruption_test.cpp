@@ -20,7 +20,7 @@
 using namespace exchange;
 using exchange::testing::contents;
 using exchange::testing::fields;
-using exchange::testing::Folder;
+using exchange::testing::TemporaryFolder;
 using exchange::testing::same_rows;
 using exchange::testing::SimulatedDisk;
 
@@ -124,7 +124,7 @@ class Specimen {
 
  private:
   const BatchNumber batches_;
-  Folder folder_;
+  TemporaryFolder folder_;
   SimulatedDisk disk_;
   Files files_;
   std::vector<Files> backups_;
@@ -281,7 +281,7 @@ TEST_CASE("a backup that is put under logs which were left behind is refused, or
 }
 
 TEST_CASE("a page that goes bad while the server runs is refused when it is read, from the file and from the log") {
-  Folder folder;
+  TemporaryFolder folder;
   SimulatedDisk disk(1);
   const std::string path = folder / "x.db";
   const bool in_log = GENERATE(false, true);

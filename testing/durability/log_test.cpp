@@ -11,7 +11,7 @@
 
 using namespace exchange;
 using exchange::testing::contents;
-using exchange::testing::Folder;
+using exchange::testing::TemporaryFolder;
 using exchange::testing::Place;
 using exchange::testing::SimulatedDisk;
 namespace fs = std::filesystem;
@@ -45,7 +45,7 @@ struct LoggedDatabase {
       return error.what();
     }
   }
-  Folder folder;
+  TemporaryFolder folder;
   SimulatedDisk disk{5};
   const std::string path = folder / "x.db";
 };
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {
 }
 
 TEST_CASE("a checkpoint that fails is no failed projection: the log keeps it, and one line tells") {
-  Folder folder;
+  TemporaryFolder folder;
   SimulatedDisk disk(7);
   const std::string path = folder / "x.db";
   SqliteStore store(path);

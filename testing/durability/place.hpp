@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "catch.hpp"
 #include "core/recovery.hpp"
 #include "store/journal_record.hpp"
 #include "store/sqlite_store.hpp"
@@ -83,7 +84,7 @@ struct Place {
   void run_shell(const std::string& sql, const std::string& file) const {
     REQUIRE(std::system(("sqlite3 '" + file + "' \"" + sql + "\" > /dev/null").c_str()) == 0);
   }
-  Folder folder;
+  TemporaryFolder folder;
 };
 
 }  // namespace exchange::testing

@@ -10,7 +10,8 @@
 
 using namespace exchange;
 using exchange::testing::ServerOnDisk;
-using Fault = exchange::testing::SimulatedDisk::Fault;
+using exchange::testing::SimulatedDisk;
+using Fault = SimulatedDisk::Fault;
 
 namespace {
 
@@ -36,13 +37,24 @@ struct Counts {
   }
 };
 
-// Runs `life(seed, counts)` for many seeds.
-template <class Life>
-Counts many(const char* name, std::uint64_t runs, Life life) {
+// For many seeds: a server of several lives, into each of which `plan(disk, random)` brings trouble.
+template <class Plan>
+Counts many(const char* name, std::uint64_t runs, int lives, Plan plan) {
   Counts counts;
   for (std::uint64_t seed = test_seed(); seed != test_seed() + runs; ++seed) {
     INFO("again: EXCHANGE_SEEDS=1 build/bin/durability_tests --seed " << seed << " \"" << name << "\"");
-    life(seed, counts);
+    std::mt19937_64 random(seed);
+    ServerOnDisk server(seed);
+    for (int life = 0; life < lives; ++life) {
+      plan(server.disk, random);
+      server.run(int(random() % 60));
+      counts.faults += server.disk.faults_met();
+      counts.cuts += server.disk.stopped();
+      server.restart();
+      ++counts.starts;
+    }
+    server.run(1);
+    counts.add(server);
   }
   counts.print(name, runs);
   return counts;
@@ -51,23 +63,12 @@ Counts many(const char* name, std::uint64_t runs, Life life) {
 }  // namespace
 
 TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and invents nothing") {
-  const auto counts = many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing", seeds(150, 10'000),
-                           [](std::uint64_t seed, Counts& so_far) {
-                             std::mt19937_64 random(seed);
-                             ServerOnDisk server(seed);
-                             constexpr int lives = 5;
-                             for (int life = 0; life < lives; ++life) {
-                               // Often early: the files are made, recovered and brought up within the first operations.
-                               const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
-                               server.disk.plan(server.disk.operations() + 1 + random() % within, random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
-                               server.run(int(random() % 60));
-                               so_far.cuts += server.disk.stopped();
-                               server.restart();
-                               ++so_far.starts;
-                             }
-                             server.run(1);
-                             so_far.add(server);
-                           });
+  const auto counts =
+      many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing", seeds(150, 10'000), 5, [](SimulatedDisk& disk, auto& random) {
+        // Often early: the files are made, recovered and brought up within the first operations.
+        const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
+        disk.plan(disk.operations() + 1 + random() % within, random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
+      });
   if (counts.starts < 500) return;  // a replay
   CHECK(counts.cuts > counts.starts / 3);
   CHECK(counts.kept_in_flight > 0);
@@ -75,23 +76,10 @@ TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and
 }
 
 TEST_CASE("a disk that is full or fails to write or to sync is never acknowledged on") {
-  const auto counts = many("a disk that is full or fails to write or to sync is never acknowledged on", seeds(100, 5'000),
-                           [](std::uint64_t seed, Counts& so_far) {
-                             std::mt19937_64 random(seed);
-                             ServerOnDisk server(seed);
-                             constexpr int lives = 4;
-                             for (int life = 0; life < lives; ++life) {
-                               const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
-                               server.disk.plan(server.disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);
-                               server.run(int(random() % 60));
-                               so_far.faults += server.disk.faults_met();
-                               so_far.cuts += server.disk.stopped();
-                               server.restart();
-                               ++so_far.starts;
-                             }
-                             server.run(1);
-                             so_far.add(server);
-                           });
+  const auto counts = many("a disk that is full or fails to write or to sync is never acknowledged on", seeds(100, 5'000), 4, [](SimulatedDisk& disk, auto& random) {
+    const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
+    disk.plan(disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);
+  });
   if (counts.starts < 300) return;  // a replay
   CHECK(counts.faults > counts.starts / 3);
   CHECK(counts.sync_stops > 0);

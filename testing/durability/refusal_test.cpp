@@ -152,7 +152,7 @@ TEST_CASE_METHOD(Place, "a folder that is missing or out of reach, and files tha
     // Root may do everything: be somebody else for a moment.
     constexpr uid_t nobody = 65'534;
     if (::geteuid() == 0) {
-      fs::permissions(folder.path, fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+      fs::permissions(folder.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
       fs::permissions(db() + ".lock", fs::perms::all & ~(fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec));
       REQUIRE(::seteuid(nobody) == 0);
     }

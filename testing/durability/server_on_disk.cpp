@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "catch.hpp"
 #include "durability/same_rows.hpp"
 
 namespace exchange::testing {

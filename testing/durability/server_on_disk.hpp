@@ -48,7 +48,7 @@ class ServerOnDisk {
   std::string path() const { return folder_ / "x.db"; }
   std::string lock_file() const { return contents(path() + ".lock"); }
 
-  Folder folder_;  // of the lock file only, which is no file of SQLite
+  TemporaryFolder folder_;  // of the lock file only, which is no file of SQLite
   std::string lock_on_disk_;
   std::mt19937_64 random_;
   RandomCommands commands_;

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 class Bots {
  public:
-  Bots(const Folder& folder, std::vector<std::string> arguments) : output_(folder / "bots.out") {
+  Bots(const TemporaryFolder& folder, std::vector<std::string> arguments) : output_(folder / "bots.out") {
     arguments.insert(arguments.begin(), (fs::read_symlink("/proc/self/exe").parent_path() / "demo-bots").string());
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -92,7 +92,7 @@ std::string at(const ServerProcess& server) { return "127.0.0.1:" + std::to_stri
 }  // namespace
 
 TEST_CASE("bots trade, outlive their server, and clear the book when they are told to end") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string store = folder / "exchange.db";
   const std::vector<std::string> arguments{"--store", "sqlite:" + store};
   auto server = std::make_unique<ServerProcess>(arguments);
@@ -117,7 +117,7 @@ TEST_CASE("bots trade, outlive their server, and clear the book when they are to
 }
 
 TEST_CASE("bots that were killed start again at the same store, whatever is in it") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string store = folder / "exchange.db";
   ServerProcess server({"--store", "sqlite:" + store});
   const std::vector<std::string> arguments{"--connect", at(server), "--symbols", "SPY", "--rate", "2000", "--seed", "7", "--account-prefix", "900"};
@@ -132,7 +132,7 @@ TEST_CASE("bots that were killed start again at the same store, whatever is in i
 }
 
 TEST_CASE("bots wait for a server that is not there yet, and end when they are told or when their time is over") {
-  const Folder folder;
+  const TemporaryFolder folder;
   unsigned port = 0;
   {
     ServerProcess server({"--store", "memory:"});
@@ -157,7 +157,7 @@ TEST_CASE("bots wait for a server that is not there yet, and end when they are t
 }
 
 TEST_CASE("what bots cannot do they refuse, with status 2") {
-  const Folder folder;
+  const TemporaryFolder folder;
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--symbols", "S-Y"}, {"--symbols", "SPY=0"}, {"--rate", "0"}, {"--duration", "soon"},
                                                     {"--account-prefix", "x"}, {"more"}}) {
     Bots bots(folder, arguments);

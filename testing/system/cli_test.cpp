@@ -35,7 +35,7 @@ struct Ran {
 
 // `exchange-cli` with these words, as a shell would split them; `input` comes on its stdin.
 Ran cli(const std::string& words, const std::string& input = "", const std::string& before = "") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder / "in") << input;
   const std::string command = before + " '" + binary() + "' " + words + " <'" + (folder / "in") + "' >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
   const int status = std::system(command.c_str());
@@ -327,10 +327,10 @@ TEST_CASE("Ctrl-C ends a command that waits with 130") {
 
 TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
   const Market market;
-  const Folder state;
+  const TemporaryFolder state;
   const std::string connect = "127.0.0.1:" + std::to_string(market.server.port());
   const std::vector<std::pair<std::string, std::string>> environment{
-      {"EXCHANGE_CONNECT", connect}, {"EXCHANGE_HTTP", market.http().substr(7, market.http().size() - 8)}, {"XDG_STATE_HOME", state.path.string()}, {"NO_COLOR", "1"}};
+      {"EXCHANGE_CONNECT", connect}, {"EXCHANGE_HTTP", market.http().substr(7, market.http().size() - 8)}, {"XDG_STATE_HOME", state.path()}, {"NO_COLOR", "1"}};
   {
     Terminal terminal({}, environment);
     terminal.await("The exchange at " + connect);
@@ -383,8 +383,8 @@ TEST_CASE("a shell whose history cannot be kept works all the same") {
 TEST_CASE("a shell outlives its server and finds the next one") {
   auto server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"});
   const unsigned port = server->port();
-  const Folder state;
-  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(port)}, {{"XDG_STATE_HOME", state.path.string()}});
+  const TemporaryFolder state;
+  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(port)}, {{"XDG_STATE_HOME", state.path()}});
   terminal.await("> ");
   terminal.type("create account 1 1\r");
   terminal.await("account 1: created");
@@ -401,9 +401,9 @@ TEST_CASE("a shell outlives its server and finds the next one") {
 TEST_CASE("colour is for terminals, and not where NO_COLOR is set") {
   const Market market;
   const std::vector<std::string> words{"--connect", "127.0.0.1:" + std::to_string(market.server.port()), "--account", "1"};
-  const Folder state;
+  const TemporaryFolder state;
   const auto prompt = [&](std::vector<std::pair<std::string, std::string>> environment) {
-    environment.emplace_back("XDG_STATE_HOME", state.path.string());
+    environment.emplace_back("XDG_STATE_HOME", state.path());
     Terminal terminal(words, environment);
     std::string shown = terminal.await("account 1");
     shown += terminal.await("> ");

@@ -33,7 +33,7 @@ struct Ran {
 
 // `loadgen` with these words, as a shell would split them.
 Ran loadgen(const std::string& words, const std::string& before = "") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string binary = (fs::read_symlink("/proc/self/exe").parent_path() / "loadgen").string();
   const std::string command = "{ " + before + "'" + binary + "' " + words + "; } >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
   const int status = std::system(command.c_str());
@@ -45,7 +45,7 @@ struct Reported : Ran {
   Json json;
 };
 Reported report_of(const std::string& words) {
-  const Folder folder;
+  const TemporaryFolder folder;
   Reported reported{loadgen(words + " --json '" + (folder / "report.json") + "'"), {}};
   INFO(reported.out << reported.err);
   const std::string text = contents(folder / "report.json");
@@ -114,7 +114,7 @@ TEST_CASE("workers, pipelines, ramp-up, warm-up and idle connections lose no req
 }
 
 TEST_CASE("the same seed sends the same orders, another seed others") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto run = [&](const char* seed, const char* name, const char* more) {
     const std::string path = folder / name;
     const Ran ran = loadgen(std::string("-c 7 -n 500 --account-prefix 55 --seed ") + seed + " --store 'sqlite:" + path + "' " + more);
@@ -265,7 +265,7 @@ TEST_CASE("--audit finds a server that tells of trades that were not") {
 }
 
 TEST_CASE("--csv has a row a second, --html is one well-formed page that fetches nothing, --json says what was asked for") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ran run = loadgen("-c 3 --rate 200 -d 2100ms --store memory: --seed 12 --csv '" + (folder / "run.csv") + "' --html '" + (folder / "run.html") +
                           "' --json '" + (folder / "run.json") + "'");
   INFO(run.out << run.err);
@@ -333,7 +333,7 @@ TEST_CASE("a search that is interrupted tells its tries") {
 
 TEST_CASE("a private server that dies fails the run, with its end and what was measured, audit or not") {
   for (const char* audit : {"", " --audit"}) {
-    const Folder folder;
+    const TemporaryFolder folder;
     const Ran run = loadgen("-c 2 -d 30s --store memory: --progress --json '" + (folder / "r.json") + "'" + audit +
                             " & pid=$!; sleep 3; kill -9 $(cat /proc/$pid/task/$pid/children); wait $pid");
     INFO(run.out << run.err);
@@ -353,7 +353,7 @@ TEST_CASE("replies that are no text end up in the reports as far as they can") {
 }
 
 TEST_CASE("a report that cannot be written does not keep the others from being") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Ran run = loadgen(small + "--json /dev/full --csv '" + (folder / "run.csv") + "'");
   CHECK(run.status == 2);
   CHECK(contains_text("cannot write /dev/full").match(run.err));
@@ -361,7 +361,7 @@ TEST_CASE("a report that cannot be written does not keep the others from being")
 }
 
 TEST_CASE("compare takes what --json wrote") {
-  const Folder folder;
+  const TemporaryFolder folder;
   REQUIRE(loadgen(small + "-d 1200ms --json '" + (folder / "a.json") + "'").status == 2);  // -n and -d
   REQUIRE(loadgen("-c 5 -d 2200ms --store memory: --json '" + (folder / "a.json") + "'").status == 0);
   const Ran same = loadgen("compare '" + (folder / "a.json") + "' '" + (folder / "a.json") + "'");

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "system/postgres_cluster.hpp"
+#include "system/folder.hpp"
 #include "system/server_process.hpp"
 
 using namespace exchange::testing;

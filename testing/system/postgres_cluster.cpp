@@ -37,17 +37,6 @@ std::string find_binaries() {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "exchange-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 PostgresCluster::PostgresCluster(const std::string& parent, bool small) : binaries_(find_binaries()) {
   std::string name = ((parent.empty() ? fs::temp_directory_path() : fs::path(parent)) / "exchange-pg-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");

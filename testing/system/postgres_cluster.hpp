@@ -46,17 +46,4 @@ class PostgresCluster {
 // The cluster that all test cases of this process share; started when first asked for.
 PostgresCluster& shared_cluster();
 
-// A temporary folder, removed with what is in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace exchange::testing

@@ -10,6 +10,7 @@
 
 #include "core/recovery.hpp"
 #include "store/store.hpp"
+#include "system/folder.hpp"
 #include "system/postgres_cluster.hpp"
 #include "system/server_process.hpp"
 

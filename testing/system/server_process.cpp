@@ -16,6 +16,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "system/folder.hpp"
+
 namespace exchange::testing {
 namespace {
 
@@ -34,12 +36,6 @@ pid_t spawn(const std::string& program, std::vector<std::string> arguments, int 
     ::_exit(127);
   }
   return pid;
-}
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
 }
 
 int exit_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "system/folder.hpp"
 #include "system/postgres_cluster.hpp"
 #include "system/server_process.hpp"
 

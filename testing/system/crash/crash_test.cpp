@@ -5,6 +5,7 @@
 
 #include "faults/fail_point.hpp"
 #include "system/crash/trial.hpp"
+#include "system/postgres_cluster.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -58,8 +58,7 @@ CutProxy::~CutProxy() {
 }
 
 void CutProxy::cut(When when, How how) {
-  when_ = when;
-  how_ = how;
+  plan_ = Plan{when, how};
   was_cut_ = false;
   armed_ = true;
 }
@@ -83,7 +82,7 @@ void CutProxy::accept() {
       return;
     }
     if (broken_) {
-      if (how_ == How::silent) wait_for_mending();
+      if (plan_.load().how == How::silent) wait_for_mending();
       reset(server);
       ::close(server);
       continue;
@@ -109,8 +108,10 @@ void CutProxy::forward(Pair& pair) {
   char bytes[65536];
   for (ssize_t size; (size = ::recv(pair.server, bytes, sizeof bytes, 0)) > 0;) {
     if (armed_ && std::string_view(bytes, std::size_t(size)).find(append_statement) != std::string_view::npos && armed_.exchange(false)) {
-      broken_ = how_ != How::reset;
-      if (when_ == When::before_commit) {
+      const Plan plan = plan_;
+      pair.how = plan.how;
+      broken_ = plan.how != How::reset;
+      if (plan.when == When::before_commit) {
         cut_here(pair);
         return;
       }
@@ -139,8 +140,8 @@ void CutProxy::backward(Pair& pair) {
 void CutProxy::cut_here(Pair& pair) {
   pair.closed = true;
   was_cut_ = true;
-  if (how_ == How::half_open) ::shutdown(pair.database, SHUT_RDWR);
-  if (how_ != How::reset) wait_for_mending();
+  if (pair.how == How::half_open) ::shutdown(pair.database, SHUT_RDWR);
+  if (pair.how != How::reset) wait_for_mending();
   reset(pair.server);
   ::shutdown(pair.server, SHUT_RDWR);
   ::shutdown(pair.database, SHUT_RDWR);

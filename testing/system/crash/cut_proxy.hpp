@@ -35,8 +35,13 @@ class CutProxy {
   void mend();
 
  private:
+  struct Plan {
+    When when;
+    How how;
+  };
   struct Pair {
     int server, database;
+    std::atomic<How> how{How::reset};  // it was cut
     std::atomic<bool> swallow{false};  // answers of the database
     std::atomic<bool> closed{false};
     std::thread forth, back;
@@ -56,8 +61,7 @@ class CutProxy {
   std::condition_variable mended_;
   std::list<Pair> pairs_;
   std::atomic<bool> armed_{false}, was_cut_{false}, broken_{false}, stopping_{false};
-  When when_ = When::before_commit;
-  How how_ = How::reset;
+  std::atomic<Plan> plan_{};  // of the newest cut
   std::thread thread_;
 };
 

@@ -7,6 +7,7 @@
 #include "system/crash/cut_proxy.hpp"
 #include "system/crash/small_disk.hpp"
 #include "system/crash/trial.hpp"
+#include "system/postgres_cluster.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "system/postgres_cluster.hpp"
+#include "system/folder.hpp"
 
 namespace exchange::testing {
 

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "system/crash/load.hpp"
-#include "system/postgres_cluster.hpp"
+#include "system/folder.hpp"
 #include "system/server_process.hpp"
 
 namespace exchange::testing {

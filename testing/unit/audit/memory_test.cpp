@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 
+#include "system/folder.hpp"
 #include "system/server_process.hpp"
 #include "unit/audit/built_store.hpp"
 

@@ -1,19 +1,17 @@
 // What `loadgen compare` finds between reports, and its exit codes.
 #include "client/compare.hpp"
 
-#include <filesystem>
 #include <fstream>
-#include <random>
 #include <sstream>
 
 #include "catch.hpp"
 #include "sample_report.hpp"
+#include "system/folder.hpp"
 
 using namespace exchange::loadgen;
 
 namespace {
 
-namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 // A run whose response p99 is `factor` times the sample's, in the whole and in each second.
@@ -30,19 +28,12 @@ const MetricComparison& metric(const Comparison& comparison, const std::string& 
   throw std::logic_error("no metric " + name);
 }
 
-class Folder {
- public:
-  Folder() : root_(fs::temp_directory_path() / ("compare_test." + std::to_string(std::random_device()()))) { fs::create_directories(root_); }
-  ~Folder() { fs::remove_all(root_); }
-  std::string path(const std::string& name) const { return root_ / name; }
+struct Folder : exchange::testing::TemporaryFolder {
   std::string file(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name)) << content;
-    return path(name);
+    std::ofstream(*this / name) << content;
+    return *this / name;
   }
   std::string file(const std::string& name, const Json& report) const { return file(name, report.dump()); }
-
- private:
-  const fs::path root_;
 };
 
 struct Outcome {
@@ -244,7 +235,7 @@ TEST_CASE("compare exits with 0, 1 for a regression, 2 for its usage") {
   CHECK(run({a}).code == 2);
   CHECK(run({a, ","}).code == 2);
   CHECK(run({a, b, "--tolerance", "much"}).code == 2);
-  CHECK(run({a, b, "--json", folder.path("no/where.json")}).code == 2);
+  CHECK(run({a, b, "--json", folder / "no/where.json"}).code == 2);
 }
 
 TEST_CASE("runs that are too short to tell are not said to be without regression") {
@@ -273,7 +264,7 @@ TEST_CASE("compare prints a table, the doubts and the regression") {
 
 TEST_CASE("compare writes the same as JSON") {
   const Folder folder;
-  const std::string a = folder.file("a.json", sample_report()), b = folder.file("b.json", slower(1.2)), out = folder.path("out.json");
+  const std::string a = folder.file("a.json", sample_report()), b = folder.file("b.json", slower(1.2)), out = folder / "out.json";
   CHECK(run({a, b, "--json", out}).code == 1);
   std::ifstream file(out);
   const Json written = Json::parse(file);
@@ -297,7 +288,7 @@ TEST_CASE("a file that cannot be used is named, with what is wrong with it") {
   const struct {
     std::string path, wrong;
   } files[] = {
-      {folder.path("absent.json"), "cannot be read: No such file or directory"},
+      {folder / "absent.json", "cannot be read: No such file or directory"},
       {folder.file("cut.json", sample_report().dump().substr(0, 50)), "is not JSON: parse error at line 1, column 51"},
       {folder.file("empty.json", std::string()), "is not JSON: parse error at line 1, column 1"},
       {folder.file("list.json", std::string("[]")), "is not a report of loadgen: its format is not given"},
