@@ -82,7 +82,7 @@ struct TransportLimits {
   std::uint64_t idle_ms = 600'000;           // without a complete request, then the connection is ended; 0: never
   std::uint32_t room_idle_ms = 1'000;        // idle so long a connection may be ended for a newcomer although no peer has more than his
   std::size_t ending_max = 64;               // ended to make room and not closed yet; more newcomers are refused meanwhile
-  std::uint32_t sweep_ms = 250;              // between two looks at deadlines; idle times are exact to this
+  std::uint32_t sweep_ms = 250;              // between two looks at deadlines; idle times are exact to this, but where thousands end at once
   std::uint32_t drain_ms = 1'500;            // at stop: time for clients to take their replies
   std::uint32_t stall_ms = 60'000;           // time to finish sending a request, or to take a reply
   std::uint32_t linger_ms = 1'000;           // after a refusal: time to discard what the client still sends

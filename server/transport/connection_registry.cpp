@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t candidates_max = 64;
 constexpr std::size_t spare_descriptors = 8;
+// Each end takes time of those who serve: where thousands are due at once, others should not wait for them all.
+constexpr std::size_t ended_at_once = 16;
+constexpr std::chrono::milliseconds between_ends{4};
 
 // Half is for waves, half for what is held meanwhile, so that neither displaces the other.
 std::size_t half_of_limit(const Options& options) {
@@ -388,27 +391,46 @@ void ConnectionRegistry::shut_down_all(int how) {
 }
 
 void ConnectionRegistry::sweep() {
-  const auto interval = std::chrono::milliseconds(limits_.sweep_ms);
-  while (!connections_.wait_for(interval, [](const Connections& connections) { return !connections.sweeping; })) sweep_once();
+  std::vector<Due> due;
+  const auto pause = [&] { return due.empty() ? std::chrono::milliseconds(limits_.sweep_ms) : between_ends; };
+  while (!connections_.wait_for(pause(), [](const Connections& connections) { return !connections.sweeping; })) {
+    now_ms_.store(std::uint64_t(std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_).count()), std::memory_order_relaxed);
+    if (due.empty()) due = find_due();
+    end_some(due);
+  }
 }
 
-void ConnectionRegistry::sweep_once() {
+std::vector<ConnectionRegistry::Due> ConnectionRegistry::find_due() {
   const Time now = Clock::now();
-  now_ms_.store(std::uint64_t(std::chrono::duration_cast<std::chrono::milliseconds>(now - start_).count()), std::memory_order_relaxed);
-  const std::uint64_t idle_ms_max = limits_.idle_ms == 0 ? std::numeric_limits<std::uint64_t>::max() : limits_.idle_ms;
+  std::vector<Due> due;
   connections_.with([&](Connections& connections) {
     const bool short_of_descriptors = connections.possible_max < limits_.connections_max;
     if (take_spare(connections) && short_of_descriptors) connections.possible_max += 1 + connections.possible_max / 8;
-    for (auto& [descriptor, entry] : connections.entries) {
-      const bool is_executing = entry.activity->at_ms_.load(std::memory_order_relaxed) == Activity::executing;
-      if (is_executing) continue;
-      if (entry.ending) {
-        if (entry.deadline <= now) ::shutdown(descriptor, SHUT_RDWR);
-      } else if (entry.deadline <= now) {
-        end(connections, entry, metrics_.ended_stalled);
-      } else if (entry.deadline == Time::max() && idle_ms(entry) >= idle_ms_max) {
-        end(connections, entry, metrics_.ended_idle);
-      }
+    for (const auto& [descriptor, entry] : connections.entries)
+      if (is_due(entry, now)) due.push_back({descriptor, entry.serial});
+  });
+  return due;
+}
+
+bool ConnectionRegistry::is_due(const Entry& entry, Time now) const {
+  if (entry.activity->at_ms_.load(std::memory_order_relaxed) == Activity::executing) return false;
+  if (entry.deadline != Time::max()) return entry.deadline <= now;
+  return limits_.idle_ms != 0 && idle_ms(entry) >= limits_.idle_ms;
+}
+
+void ConnectionRegistry::end_some(std::vector<Due>& due) {
+  const Time now = Clock::now();
+  connections_.with([&](Connections& connections) {
+    for (std::size_t i = 0; i < ended_at_once && !due.empty(); ++i) {
+      const auto found = connections.entries.find(due.back().descriptor);
+      const bool same = found != connections.entries.end() && found->second.serial == due.back().serial;
+      due.pop_back();
+      if (!same || !is_due(found->second, now)) continue;
+      Entry& entry = found->second;
+      if (entry.ending)
+        ::shutdown(entry.descriptor, SHUT_RDWR);
+      else
+        end(connections, entry, entry.deadline == Time::max() ? metrics_.ended_idle : metrics_.ended_stalled);
     }
   });
 }

@@ -107,6 +107,10 @@ class ConnectionRegistry {
     int descriptor;
     std::uint64_t serial, answered_ms;
   };
+  struct Due {
+    int descriptor;
+    std::uint64_t serial;
+  };
   struct Connections {
     std::unordered_map<int, Entry> entries;  // by descriptor
     std::unordered_map<PeerAddress, Peer> peers;
@@ -138,7 +142,9 @@ class ConnectionRegistry {
   std::uint64_t idle_ms(const Entry& entry) const;
   void shut_down_all(int how);
   void sweep();
-  void sweep_once();
+  std::vector<Due> find_due();
+  void end_some(std::vector<Due>& due);
+  bool is_due(const Entry& entry, Time now) const;
 
   const TransportLimits& limits_;
   const bool secure_, length_before_reply_;
