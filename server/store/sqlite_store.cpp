@@ -203,11 +203,12 @@ TablesImage SqliteStore::load() {
     rows.positions.push_back({account_number(s, 0), SymbolNumber(s.integer(1)), shares(s, 2)});
   for (SqliteStatement s(tables_, std::string("SELECT ") + order_columns + " FROM orders WHERE open_e8 > 0 ORDER BY id"); s.step();)
     rows.orders.push_back(order_row(s));
+  // The other way round, which the planner prefers, it looks at each execution there ever was.
   for (SqliteStatement s(tables_,
                          "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
-                         "JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION "
+                         "CROSS JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION "
                          "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
-                         "JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
+                         "CROSS JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
        s.step();)
     rows.executions.push_back(execution_row(s));
   SqliteStatement s(tables_, "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
