@@ -84,7 +84,7 @@ ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, 
     if (peer.entries.size() >= per_peer_max_) return Refusal::peer;
     if (open >= limits_.connections_max + limits_.ending_max) return Refusal::full;
     const std::size_t places = std::min(limits_.connections_max, connections.possible_max);
-    if (open - connections.ending < places || make_room(connections, peer)) return Refusal::none;
+    if (open - connections.ending < places || make_room(connections, peer.live() + 1)) return Refusal::none;
     return Refusal::full;
   };
   if (const Refusal refusal = room(); refusal != Refusal::none) {
@@ -152,8 +152,8 @@ std::uint64_t ConnectionRegistry::idle_ms(const Entry& entry) const {
   return answered_ms == Activity::executing || answered_ms > now ? 0 : now - answered_ms;
 }
 
-bool ConnectionRegistry::make_room(Connections& connections, const Peer& newcomer) {
-  const std::size_t others = newcomer.live() + 1;
+// `others`: what the newcomer's address would have with him.
+bool ConnectionRegistry::make_room(Connections& connections, std::size_t others) {
   Entry* victim = take_candidate(connections, others);
   // In vain a moment ago, for a newcomer with no more than this one: a storm need not look at all each time.
   const bool in_vain = now_ms() < connections.none_until_ms && others >= connections.none_for;
@@ -217,8 +217,9 @@ void ConnectionRegistry::find_candidates(Connections& connections, std::size_t o
 }
 
 void ConnectionRegistry::relieve_shortage() {
-  connections_.with([](Connections& connections) {
+  connections_.with([this](Connections& connections) {
     connections.possible_max = std::max<std::size_t>(connections.entries.size() - connections.ending, 1);
+    if (connections.spare.empty()) make_room(connections, 1);  // nobody comes as far as add() otherwise
     for (const int descriptor : connections.spare) ::close(descriptor);
     connections.spare.clear();
   });

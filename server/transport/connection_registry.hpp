@@ -47,7 +47,8 @@ class ConnectionRegistry {
   void remove(tcp::socket& socket);
   bool stopping();
   // Accepting failed for want of descriptors or memory: from now on what is open counts as all that can be, so that add() makes room or
-  // refuses, and the descriptors kept for this are free to go on with. Descriptors that come back are noticed by and by.
+  // refuses, and the descriptors kept for this are free to go on with; where none is left, somebody is ended. Descriptors that come
+  // back are noticed by and by.
   void relieve_shortage();
 
   // The session has a wave: from here to end_wave(), whatever time passes is not the client's fault. `watched`: there was an
@@ -132,7 +133,7 @@ class ConnectionRegistry {
   void refuse(tcp::socket& socket, Refusal refusal);
   bool admit_wave(tcp::socket& socket, std::size_t bytes);
   void expect(tcp::socket& socket, std::size_t held_bytes, bool taking);
-  bool make_room(Connections& connections, const Peer& newcomer);
+  bool make_room(Connections& connections, std::size_t others);
   void find_candidates(Connections& connections, std::size_t others);
   Entry* take_candidate(Connections& connections, std::size_t others);
   void end(Connections& connections, Entry& entry, Metrics::Counter& reason);

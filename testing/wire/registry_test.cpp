@@ -260,6 +260,20 @@ TEST_CASE("where descriptors run out, what is open is all that there is room for
   CHECK(told == "<results><error>the server takes no more connections now</error></results>\n");
 }
 
+TEST_CASE("where descriptors run out and none is kept, one of the peer that has most is ended, or accepting would fail for ever") {
+  Door door([](Options& options) { options.transport.sweep_ms = 1'000'000; });
+  for (int i = 0; i < 3; ++i) REQUIRE(door.enter(two));
+  Guest* const good = door.enter(one);
+  door.registry.relieve_shortage();
+  CHECK(door.metrics.ended_for_room.load() == 0);
+  door.registry.relieve_shortage();  // what was kept is used up
+  CHECK(door.metrics.ended_for_room.load() == 1);
+  CHECK(door.guests.front()->ended());
+  door.registry.relieve_shortage();
+  CHECK(door.guests[1]->ended());
+  CHECK_FALSE(good->ended());
+}
+
 TEST_CASE("descriptors that come back are used again") {
   Door door([](Options&) {});
   for (int i = 0; i < 4; ++i) REQUIRE(door.enter(one));
