@@ -175,12 +175,17 @@ ConnectionRegistry::Entry* ConnectionRegistry::take_candidate(Connections& conne
   while (!connections.candidates.empty()) {
     const Candidate candidate = connections.candidates.back();
     connections.candidates.pop_back();
-    const auto found = connections.entries.find(candidate.descriptor);
-    if (found == connections.entries.end() || found->second.serial != candidate.serial || found->second.ending) continue;
-    if (found->second.peer->live() + 1 < others) continue;
-    if (found->second.activity->at_ms_.load(std::memory_order_relaxed) == candidate.answered_ms) return &found->second;
+    Entry* const entry = find(connections, candidate.handle);
+    if (entry == nullptr || entry->ending) continue;
+    if (entry->peer->live() + 1 < others) continue;
+    if (entry->activity->at_ms_.load(std::memory_order_relaxed) == candidate.answered_ms) return entry;
   }
   return nullptr;
+}
+
+ConnectionRegistry::Entry* ConnectionRegistry::find(Connections& connections, const Handle& handle) {
+  const auto found = connections.entries.find(handle.descriptor);
+  return found != connections.entries.end() && found->second.serial == handle.serial ? &found->second : nullptr;
 }
 
 // From the peer that has most, where that is more than `others`, what the newcomer's would have; else from any that has as many
@@ -195,7 +200,7 @@ void ConnectionRegistry::find_candidates(Connections& connections, std::size_t o
   const auto consider = [&](const Entry& entry, std::uint64_t idle_ms_min) {
     const std::uint64_t answered_ms = entry.activity->at_ms_.load(std::memory_order_relaxed);
     if (!entry.ending && answered_ms != Activity::executing && idle_ms(entry) >= idle_ms_min)
-      candidates.push_back({entry.descriptor, entry.serial, answered_ms});
+      candidates.push_back({{entry.descriptor, entry.serial}, answered_ms});
   };
   candidates.clear();
   if (most->live() > others) {
@@ -208,7 +213,7 @@ void ConnectionRegistry::find_candidates(Connections& connections, std::size_t o
       if (entry.peer->live() + 1 >= others) consider(entry, limits_.room_idle_ms);
   }
   const auto idle_longer = [](const Candidate& a, const Candidate& b) {
-    return a.answered_ms != b.answered_ms ? a.answered_ms < b.answered_ms : a.serial < b.serial;
+    return a.answered_ms != b.answered_ms ? a.answered_ms < b.answered_ms : a.handle.serial < b.handle.serial;
   };
   const std::size_t kept = std::min(candidates.size(), candidates_max);
   std::partial_sort(candidates.begin(), candidates.begin() + std::ptrdiff_t(kept), candidates.end(), idle_longer);
@@ -392,7 +397,7 @@ void ConnectionRegistry::shut_down_all(int how) {
 }
 
 void ConnectionRegistry::sweep() {
-  std::vector<Due> due;
+  std::vector<Handle> due;
   const auto pause = [&] { return due.empty() ? std::chrono::milliseconds(limits_.sweep_ms) : between_ends; };
   while (!connections_.wait_for(pause(), [](const Connections& connections) { return !connections.sweeping; })) {
     now_ms_.store(std::uint64_t(std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_).count()), std::memory_order_relaxed);
@@ -401,9 +406,9 @@ void ConnectionRegistry::sweep() {
   }
 }
 
-std::vector<ConnectionRegistry::Due> ConnectionRegistry::find_due() {
+std::vector<ConnectionRegistry::Handle> ConnectionRegistry::find_due() {
   const Time now = Clock::now();
-  std::vector<Due> due;
+  std::vector<Handle> due;
   connections_.with([&](Connections& connections) {
     const bool short_of_descriptors = connections.possible_max < limits_.connections_max;
     if (take_spare(connections) && short_of_descriptors) connections.possible_max += 1 + connections.possible_max / 8;
@@ -419,19 +424,17 @@ bool ConnectionRegistry::is_due(const Entry& entry, Time now) const {
   return limits_.idle_ms != 0 && idle_ms(entry) >= limits_.idle_ms;
 }
 
-void ConnectionRegistry::end_some(std::vector<Due>& due) {
+void ConnectionRegistry::end_some(std::vector<Handle>& due) {
   const Time now = Clock::now();
   connections_.with([&](Connections& connections) {
     for (std::size_t i = 0; i < ended_at_once && !due.empty(); ++i) {
-      const auto found = connections.entries.find(due.back().descriptor);
-      const bool same = found != connections.entries.end() && found->second.serial == due.back().serial;
+      Entry* const entry = find(connections, due.back());
       due.pop_back();
-      if (!same || !is_due(found->second, now)) continue;
-      Entry& entry = found->second;
-      if (entry.ending)
-        ::shutdown(entry.descriptor, SHUT_RDWR);
+      if (entry == nullptr || !is_due(*entry, now)) continue;
+      if (entry->ending)
+        ::shutdown(entry->descriptor, SHUT_RDWR);
       else
-        end(connections, entry, entry.deadline == Time::max() ? metrics_.ended_idle : metrics_.ended_stalled);
+        end(connections, *entry, entry->deadline == Time::max() ? metrics_.ended_idle : metrics_.ended_stalled);
     }
   });
 }

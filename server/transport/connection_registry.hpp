@@ -103,14 +103,15 @@ class ConnectionRegistry {
     std::size_t wave_bytes = 0;
     std::size_t live() const { return entries.size() - ending; }
   };
-  // Who may go for a newcomer, idle longest last. Found by looking at all, so kept for the newcomers after this one.
-  struct Candidate {
-    int descriptor;
-    std::uint64_t serial, answered_ms;
-  };
-  struct Due {
+  // An entry to come back to, which may be gone by then, and its descriptor somebody else's.
+  struct Handle {
     int descriptor;
     std::uint64_t serial;
+  };
+  // Who may go for a newcomer, idle longest last. Found by looking at all, so kept for the newcomers after this one.
+  struct Candidate {
+    Handle handle;
+    std::uint64_t answered_ms;
   };
   struct Connections {
     std::unordered_map<int, Entry> entries;  // by descriptor
@@ -136,6 +137,7 @@ class ConnectionRegistry {
   bool make_room(Connections& connections, std::size_t others);
   void find_candidates(Connections& connections, std::size_t others);
   Entry* take_candidate(Connections& connections, std::size_t others);
+  static Entry* find(Connections& connections, const Handle& handle);
   void end(Connections& connections, Entry& entry, Metrics::Counter& reason);
   void end_worst_holders(Connections& connections);
   void release(Connections& connections, Entry& entry);
@@ -143,8 +145,8 @@ class ConnectionRegistry {
   std::uint64_t idle_ms(const Entry& entry) const;
   void shut_down_all(int how);
   void sweep();
-  std::vector<Due> find_due();
-  void end_some(std::vector<Due>& due);
+  std::vector<Handle> find_due();
+  void end_some(std::vector<Handle>& due);
   bool is_due(const Entry& entry, Time now) const;
 
   const TransportLimits& limits_;

@@ -20,9 +20,9 @@
 using namespace exchange;
 using exchange::testing::contents;
 using exchange::testing::fields;
-using exchange::testing::TemporaryFolder;
 using exchange::testing::same_rows;
 using exchange::testing::SimulatedDisk;
+using exchange::testing::TemporaryFolder;
 
 namespace {
 

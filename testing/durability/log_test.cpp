@@ -11,9 +11,9 @@
 
 using namespace exchange;
 using exchange::testing::contents;
-using exchange::testing::TemporaryFolder;
 using exchange::testing::Place;
 using exchange::testing::SimulatedDisk;
+using exchange::testing::TemporaryFolder;
 namespace fs = std::filesystem;
 
 namespace {
