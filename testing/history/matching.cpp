@@ -47,11 +47,14 @@ class Matcher {
   void run() {
     std::vector<std::size_t> answered, unanswered;
     for (std::size_t i = 0; i < requests_.size(); ++i) (requests_[i].replies.empty() ? unanswered : answered).push_back(i);
-    // Requests that name nothing but what others may have asked for too come last, and take what is left in the order of their replies.
+    // Requests that name nothing but what others may have asked for too come last, and take what is left in the order of their replies:
+    // the first commit that real time allows, by those before them, so that an equal request that was never answered keeps its own.
     const auto anchored = [&](std::size_t i) { return anchor(i, accepted(i)).has_value(); };
     const auto rest = std::stable_partition(answered.begin(), answered.end(), anchored);
     std::stable_sort(rest, answered.end(), [&](std::size_t a, std::size_t b) { return requests_[a].answered < requests_[b].answered; });
-    for (const std::size_t i : answered) take_answered(i);
+    std::for_each(answered.begin(), rest, [&](std::size_t i) { take_answered(i); });
+    note_times();
+    std::for_each(rest, answered.end(), [&](std::size_t i) { take_answered(i); });
     std::stable_sort(unanswered.begin(), unanswered.end(), [&](std::size_t a, std::size_t b) { return requests_[a].call < requests_[b].call; });
     take_unanswered(unanswered);
   }
@@ -111,14 +114,47 @@ class Matcher {
     if (leaves.empty()) return;
     std::size_t first = anchor(request, leaves).value_or(nobody);
     if (first == nobody || !fits_together(request, leaves, first)) {
-      first = nobody;
-      if (const auto same = by_key_.find(key_of(*requests_[request].leaves[leaves.front()].command)); same != by_key_.end())
-        for (const std::size_t commit : same->second)
-          if (first == nobody && fits_together(request, leaves, commit)) first = commit;
+      first = first_fit(request, leaves, earliest(request), latest(request));
+      if (first == nobody) first = first_fit(request, leaves, 0, commits_.size());  // against real time, which the check will say
     }
     if (first == nobody) return take_one_by_one(request, leaves);
     for (std::size_t i = 0; i < leaves.size(); ++i) own(request, leaves[i], first + i);
     if (commits_[first].batch != commits_[first + leaves.size() - 1].batch) report(request, "its commands were committed in more than one batch");
+  }
+
+  // Of the commits from `begin` on, before `end`.
+  std::size_t first_fit(std::size_t request, const Leaves& leaves, std::size_t begin, std::size_t end) const {
+    const auto same = by_key_.find(key_of(*requests_[request].leaves[leaves.front()].command));
+    if (same == by_key_.end()) return nobody;
+    for (auto commit = std::lower_bound(same->second.begin(), same->second.end(), begin); commit != same->second.end() && *commit < end; ++commit)
+      if (fits_together(request, leaves, *commit)) return *commit;
+    return nobody;
+  }
+
+  // When those whose commits are known were sent and answered.
+  void note_times() {
+    for (std::size_t commit = 0; commit < commits_.size(); ++commit)
+      if (commits_[commit].request != nobody) {
+        const Request& request = requests_[commits_[commit].request];
+        returned_.push_back({*request.answered, commit + 1});
+        sent_.push_back({request.call, commit});
+      }
+    std::sort(returned_.begin(), returned_.end());
+    for (std::size_t i = 1; i < returned_.size(); ++i) returned_[i].second = std::max(returned_[i].second, returned_[i - 1].second);
+    std::sort(sent_.begin(), sent_.end());
+    for (std::size_t i = sent_.size(); i-- > 1;) sent_[i - 1].second = std::min(sent_[i - 1].second, sent_[i].second);
+  }
+
+  // Behind all that was answered before this was sent.
+  std::size_t earliest(std::size_t request) const {
+    const auto after = std::lower_bound(returned_.begin(), returned_.end(), std::pair(requests_[request].call, std::size_t(0)));
+    return after == returned_.begin() ? 0 : std::prev(after)->second;
+  }
+
+  // Before all that was sent after this was answered.
+  std::size_t latest(std::size_t request) const {
+    const auto after = std::upper_bound(sent_.begin(), sent_.end(), std::pair(*requests_[request].answered, nobody));
+    return after == sent_.end() ? commits_.size() : after->second;
   }
 
   void take_one_by_one(std::size_t request, const Leaves& leaves) {
@@ -197,6 +233,8 @@ class Matcher {
   std::vector<std::string> keys_;                                          // of each commit
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
   std::vector<std::size_t> by_order_;                                      // commit of order n at n - 1
+  // By time of those whose commits are known: the commit behind which what was sent later stands, and before which what was answered earlier does.
+  std::vector<std::pair<std::int64_t, std::size_t>> returned_, sent_;
 };
 
 }  // namespace

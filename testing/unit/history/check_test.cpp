@@ -188,6 +188,31 @@ TEST_CASE("a request without a reply may have been executed or not, at any later
   CHECK(contains_text("batch 5, command 1 (order 4: sell 2 SPY 1 31): nobody asked for this").match(half.findings()));
 }
 
+TEST_CASE("a request without a reply keeps its commit from an equal one that was sent later") {
+  Trade trade;
+  const std::string create = "<create><symbol sym=\"NEW\"/></create>";
+  const std::size_t lost = trade.ask(3, create);
+  trade.lose_reply(lost);
+  trade.order(1, "1", "1");
+  trade.ask(4, create);
+  trade.order(1, "1", "1");
+  CHECK(trade.findings() == "");
+  CHECK(check(trade.requests, trade.journal).unanswered_but_committed == 1);
+}
+
+TEST_CASE("equal requests share their commits as real time allows") {
+  Trade trade;
+  const std::string create = "<create><symbol sym=\"NEW\"/></create>";
+  const std::size_t first = trade.ask(3, create);
+  trade.order(1, "1", "1");
+  const std::size_t second = trade.ask(4, create);
+  trade.order(1, "1", "1");
+  trade.requests[first].answered = *trade.requests[second].answered + 1;  // the first in time, the last to be answered
+  CHECK(trade.findings() == "");
+  trade.requests[first].call = trade.requests[second].call - 1;  // now both were sent after the order between them was answered
+  CHECK(contains_text("was committed as batch 4, command 1 (symbol NEW), before that of h:7").match(trade.findings()));
+}
+
 TEST_CASE("the commands of a request stand together") {
   Trade trade;
   const std::size_t both = trade.ask(3, Story::transactions(2, Story::order_element("-1", "30") + Story::order_element("-1", "31")));
