@@ -242,7 +242,7 @@ class PostgresStore::Connection {
     // The keepalives let the server notice soon that we are gone, and give our advisory lock back.
     pqxx::nontransaction(*connection_)
         .exec("SET lock_timeout = '5s'; SET client_min_messages = warning; SET bytea_output = hex; SET tcp_keepalives_idle = 5;"
-              " SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET synchronous_commit = on");
+              " SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET synchronous_commit = on; SET jit = off");
     set_up_(*connection_);
   }
 
@@ -342,9 +342,10 @@ TablesImage PostgresStore::load() {
       rows.positions.push_back({row[0].as<AccountNumber>(), row[1].as<SymbolNumber>(), shares(row[2])});
     for (const auto& row : work.exec(std::string("SELECT ") + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY id"))
       rows.orders.push_back(order_row(row));
-    const std::string columns = "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o ";
-    for (const auto& row : work.exec(columns + "JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION " + columns +
-                                     "JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1"))
+    // LATERAL, as these are to be looked up for each open order, whatever the planner knows: a start follows what is open, not history.
+    const std::string executions = "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ";
+    for (const auto& row : work.exec("SELECT DISTINCT e.* FROM orders o CROSS JOIN LATERAL (" + executions + "WHERE buy_order = o.id UNION ALL " +
+                                     executions + "WHERE sell_order = o.id) e WHERE o.open_e8 > 0 ORDER BY 1"))
       rows.executions.push_back(execution_row(row));
     const pqxx::result found = work.exec("SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
     if (found.size() != 1) throw StoreCorrupt(describe() + ": table projection must have one row; restore the database from a backup (docs/recovery.md)");

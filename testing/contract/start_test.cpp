@@ -1,15 +1,21 @@
-// What a start on SQLite looks at: what is open, not what there ever was.
+// What a start looks at: what is open, not what there ever was.
 
 #include <sqlite3.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "catch.hpp"
 #include "engine/exchange.hpp"
+#include "store/postgres_store.hpp"
+#include "store/pqxx_shim.hpp"
 #include "store/sqlite_store.hpp"
 #include "system/folder.hpp"
+#include "system/postgres_cluster.hpp"
 
 using namespace exchange;
+using exchange::testing::shared_cluster;
 using exchange::testing::TemporaryFolder;
 
 namespace {
@@ -34,9 +40,8 @@ class Steps {
   }
 };
 
-// For a start with ten open orders, each half filled, and so many that are filled.
-std::uint64_t steps_of_start(int filled) {
-  TemporaryFolder folder;
+// Ten open orders, each half filled, and so many that are filled.
+Rows market(int filled) {
   const AccountId buyer("1"), seller("2");
   const SymbolName spy("SPY");
   Exchange exchange;
@@ -48,27 +53,64 @@ std::uint64_t steps_of_start(int filled) {
   };
   for (int i = 0; i < filled / 2; ++i) trade(1, 1);
   for (int i = 0; i < 10; ++i) trade(2 + i, 2);  // above what is open
-  {
-    SqliteStore store(folder / "x.db");
-    store.open();
-    Rows rows;
-    exchange.take_changes(rows);
-    store.project(rows, 1);
-  }
-  const Steps steps;
-  SqliteStore store(folder / "x.db");
+  Rows rows;
+  exchange.take_changes(rows);
+  return rows;
+}
+
+void start(Store& store) {
   store.open();
   const TablesImage image = store.load();
   CHECK(image.rows.orders.size() == 10);
   CHECK(image.rows.executions.size() == 10);
   CHECK(store.newest_executions(5).size() == 5);
+}
+
+std::uint64_t steps_of_start(int filled) {
+  TemporaryFolder folder;
+  {
+    SqliteStore store(folder / "x.db");
+    store.open();
+    store.project(market(filled), 1);
+  }
+  const Steps steps;
+  SqliteStore store(folder / "x.db");
+  start(store);
   return Steps::count;
 }
 
 }  // namespace
 
-TEST_CASE("a start looks at what is open, however much has been filled") {
+TEST_CASE("a start on SQLite looks at what is open, however much has been filled") {
   const std::uint64_t few = steps_of_start(10), many = steps_of_start(10'000);
   CHECK(few > 100);
   CHECK(many < few + few / 2);
+}
+
+TEST_CASE("a start on PostgreSQL looks at what is open, though nothing has been analyzed") {
+  const std::string url = shared_cluster().create_database();
+  pqxx::connection admin(url);
+  const auto ask = [&](const std::string& sql) { return pqxx::nontransaction(admin).exec(sql); };
+  const auto count = [&](const std::string& sql) { return ask(sql)[0][0].as<std::int64_t>(); };
+  // What a connection has read is counted as it ends.
+  const auto rows_read = [&](const std::string& how) {
+    while (count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()") > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return count("SELECT " + how + " FROM pg_stat_user_tables WHERE relname = 'executions'");
+  };
+  {
+    PostgresStore store(url);
+    store.open();
+    ask("ALTER TABLE orders SET (autovacuum_enabled = off)");
+    ask("ALTER TABLE executions SET (autovacuum_enabled = off)");
+    store.project(market(10'000), 1);
+  }
+  const std::int64_t by_scan = rows_read("seq_tup_read"), by_index = rows_read("idx_tup_fetch");
+  {
+    PostgresStore store(url);
+    start(store);
+  }
+  CHECK(rows_read("seq_tup_read") == by_scan);
+  CHECK(rows_read("idx_tup_fetch") - by_index >= 10);
+  CHECK(rows_read("idx_tup_fetch") - by_index < 100);
 }
