@@ -45,8 +45,9 @@ class Attempt:
 
 def files_of(root):
     """Paths of what belongs to the tree: what git would commit, or all but builds where this is no repository."""
-    done = subprocess.run(["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, check=False)
-    if done.returncode == 0:
+    git = shutil.which("git")
+    done = git and subprocess.run([git, "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, check=False)
+    if done and done.returncode == 0:
         return [name for name in done.stdout.decode().split("\0") if name and (root / name).is_file()]
     return [str(path.relative_to(root)) for path in root.rglob("*")
             if path.is_file() and not path.relative_to(root).parts[0].startswith(("build", ".git"))]
