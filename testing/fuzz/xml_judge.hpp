@@ -6,6 +6,7 @@
 #include <libxml/tree.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <map>
 #include <memory>
 #include <string>
@@ -100,6 +101,8 @@ class XmlJudge {
     const std::unique_ptr<xmlChar, decltype(xmlFree)> value(xmlNodeListGetString(attribute->doc, attribute->children, 1), xmlFree);
     return text_of(value.get());
   }
+  // libxml2 leaves each ampersand of a namespace as a reference.
+  static std::string value_of(const xmlNs* space) { return boost::algorithm::replace_all_copy(text_of(space->href), "&#38;", "&"); }
   static std::string qualified(const xmlNs* space, const xmlChar* name) {
     return (space != nullptr && space->prefix != nullptr ? text_of(space->prefix) + ":" : "") + text_of(name);
   }
@@ -114,7 +117,7 @@ class XmlJudge {
       for (const xmlAttr* attribute = element->properties; attribute != nullptr; attribute = attribute->next, ++attributes)
         judgement.attribute_bytes_max = std::max(judgement.attribute_bytes_max, value_of(attribute).size());
       for (const xmlNs* space = element->nsDef; space != nullptr; space = space->next, ++attributes)
-        judgement.attribute_bytes_max = std::max(judgement.attribute_bytes_max, text_of(space->href).size());
+        judgement.attribute_bytes_max = std::max(judgement.attribute_bytes_max, value_of(space).size());
       judgement.attributes_max = std::max(judgement.attributes_max, attributes);
       for (const xmlNode* child = element->children; child != nullptr; child = child->next)
         if (child->type == XML_ELEMENT_NODE) left.push_back({child, at + 1});
@@ -126,7 +129,7 @@ class XmlJudge {
     for (const xmlAttr* attribute = node->properties; attribute != nullptr; attribute = attribute->next)
       element.attributes[qualified(attribute->ns, attribute->name)] = plain_space(value_of(attribute));
     for (const xmlNs* space = node->nsDef; space != nullptr; space = space->next)
-      element.attributes[space->prefix == nullptr ? "xmlns" : "xmlns:" + text_of(space->prefix)] = plain_space(text_of(space->href));
+      element.attributes[space->prefix == nullptr ? "xmlns" : "xmlns:" + text_of(space->prefix)] = plain_space(value_of(space));
     std::string text;
     for (const xmlNode* child = node->children; child != nullptr; child = child->next) {
       if (child->type == XML_ELEMENT_NODE) element.children.push_back(read(child));
