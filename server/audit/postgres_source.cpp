@@ -15,6 +15,7 @@ namespace {
 
 constexpr int schema_version = 1;
 constexpr int rows_at_once = 5'000;
+constexpr int journal_rows_at_once = 100;  // a row can have hundreds of kilobytes
 
 // Runs `work`; what libpqxx throws becomes CannotRead.
 template <class Work>
@@ -92,11 +93,11 @@ class PostgresSource final : public Source {
   std::optional<Epoch> tables_epoch() const override { return {}; }
   std::optional<BatchNumber> acknowledged() const override { return {}; }
 
-  std::vector<JournalRow> journal(BatchNumber after, std::size_t count) override {
+  std::vector<JournalRow> journal(BatchNumber after) override {
     return translated([&] {
       std::vector<JournalRow> rows;
       for (const auto& row : work_->exec("SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) +
-                                         " ORDER BY batch LIMIT " + std::to_string(count))) {
+                                         " ORDER BY batch LIMIT " + std::to_string(journal_rows_at_once))) {
         const std::string_view hex = row[2].c_str();
         std::string payload;
         boost::algorithm::unhex(hex.begin() + 2, hex.end(), std::back_inserter(payload));

@@ -47,8 +47,9 @@ class Source {
 
   // Why the journal cannot be read; empty where it can.
   virtual std::string journal_hidden() const = 0;
-  // `count` rows after `after` at most, in order. Throws CannotRead, also where a server has opened the store meanwhile.
-  virtual std::vector<JournalRow> journal(BatchNumber after, std::size_t count) = 0;
+  // The next rows after `after`, in order, as many as fit in some megabytes; none: there are no more. Throws CannotRead, also where a
+  // server has opened the store meanwhile.
+  virtual std::vector<JournalRow> journal(BatchNumber after) = 0;
   // Of the server that opened the store last; 0 where the journal is hidden.
   virtual Epoch epoch() const = 0;
   // Of the server that may change the tables, where the store keeps one apart.

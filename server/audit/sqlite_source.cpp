@@ -19,6 +19,7 @@ namespace exchange::audit {
 namespace {
 
 constexpr int busy_ms = 1'000;
+constexpr std::size_t journal_bytes_at_once = 4 << 20, journal_rows_at_once = 1'000;  // of a short transaction
 constexpr int problems_told_max = 10;
 
 class Database {
@@ -143,15 +144,14 @@ class SqliteSource final : public Source {
     return Epoch(statement.integer(0));
   }
 
-  std::vector<JournalRow> journal(BatchNumber after, std::size_t count) override {
+  std::vector<JournalRow> journal(BatchNumber after) override {
     try {
       const Database journal(journal_path_);
       Statement(journal, "BEGIN").next();
       if (read_epoch(journal) != epoch_) throw Busy("");
       std::vector<JournalRow> rows;
-      Statement statement(journal, "SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) + " ORDER BY batch LIMIT " +
-                                       std::to_string(count));
-      while (statement.next())
+      Statement statement(journal, "SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) + " ORDER BY batch");
+      for (std::size_t bytes = 0; bytes < journal_bytes_at_once && rows.size() < journal_rows_at_once && statement.next(); bytes += rows.back().payload.size())
         rows.push_back({BatchNumber(statement.integer(0)), Epoch(statement.integer(1)), std::string(statement.bytes(2))});
       return rows;
     } catch (const Busy&) {

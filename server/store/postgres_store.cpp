@@ -371,7 +371,7 @@ std::vector<ExecutionRow> PostgresStore::newest_executions(std::size_t count) {
 
 void PostgresStore::read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) {
   core_->with([&](pqxx::connection& connection) {
-    constexpr int rows_at_once = 1'000;
+    constexpr int rows_at_once = 100;  // a row can have hundreds of kilobytes
     pqxx::work work(connection);
     while (true) {
       const pqxx::result rows = work.exec("SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) +

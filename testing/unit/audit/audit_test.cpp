@@ -65,7 +65,7 @@ struct SqliteFixture {
   void journal(const std::string& sql) const { run(path + ".journal", sql); }
   void payload(BatchNumber batch, const std::function<std::string(std::string)>& edit) const {
     std::string bytes;
-    open_source(url)->journal(batch - 1, 1).front().payload.swap(bytes);
+    open_source(url)->journal(batch - 1).front().payload.swap(bytes);
     run(path + ".journal", "UPDATE journal SET payload = ? WHERE batch = " + std::to_string(batch), edit(bytes));
   }
   std::string text(AuditOptions options = {}) const {
@@ -188,6 +188,24 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
       {"UPDATE store SET id = 'another'", "[files] store: "},
       {"UPDATE projection SET epoch = 99", "[journal] projection: its epoch 99 is above that of the journal's fence, 1"},
   });
+}
+
+TEST_CASE_METHOD(SqliteFixture, "a journal of large records is read in pieces of some megabytes") {
+  journal("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30) "
+          "INSERT INTO journal SELECT 1000000 + i, 1, zeroblob(1000000) FROM n");
+  const auto source = open_source(url);
+  std::size_t large = 0, most = 0;
+  BatchNumber last = 0;
+  for (std::vector<JournalRow> rows; !(rows = source->journal(last)).empty(); last = rows.back().batch) {
+    std::size_t bytes = 0;
+    for (const JournalRow& row : rows) {
+      bytes += row.payload.size();
+      large += row.payload.size() == 1'000'000;
+    }
+    most = std::max(most, bytes);
+  }
+  CHECK(large == 30);
+  CHECK(most < 8'000'000);
 }
 
 TEST_CASE_METHOD(SqliteFixture, "a file that is damaged beyond its rows is told from one that cannot be read") {
