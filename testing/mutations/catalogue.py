@@ -94,8 +94,9 @@ def _mutation(file, entry):
     if any(edit.old == edit.new for edit in edits):
         raise Mistake(f"{where}: old and new are the same")
     tests = tuple(Test.parse(text) for text in entry["tests"])
-    targets = tuple(entry.get("targets") or dict.fromkeys(test.program for test in tests))
-    if "ctest" in targets:
+    programs = [test.program for test in tests if test.program != "ctest"]
+    targets = tuple(dict.fromkeys([*programs, *entry.get("targets", [])]))
+    if len(programs) < len(tests) and "targets" not in entry:
         raise Mistake(f"{where}: a test of ctest needs 'targets': what is to be built for it")
     return Mutation(entry["name"], file.stem, entry["promise"], tuple(edits), tests, targets, entry.get("says", ""))
 
