@@ -43,12 +43,20 @@ class Attempt:
         return match[1].strip() if match else ""
 
 
+def git(root, *arguments):
+    """What git says of this tree; None where it is no repository, or there is no git."""
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
 def files_of(root):
     """Paths of what belongs to the tree: what git would commit, or all but builds where this is no repository."""
-    git = shutil.which("git")
-    done = git and subprocess.run([git, "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, check=False)
-    if done and done.returncode == 0:
-        return [name for name in done.stdout.decode().split("\0") if name and (root / name).is_file()]
+    listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    if listed is not None:
+        return [name for name in listed.split("\0") if name and (root / name).is_file()]
     return [str(path.relative_to(root)) for path in root.rglob("*")
             if path.is_file() and not path.relative_to(root).parts[0].startswith(("build", ".git"))]
 
