@@ -3,6 +3,7 @@
 import re
 import subprocess
 import threading
+import time
 import unittest
 
 import support
@@ -68,14 +69,11 @@ class LoadGenerator(support.HistoryTest):
     def test_kill_9_and_a_restart_in_the_middle(self):
         port = free_port()
         with Server(self.store, port=port) as server:
-            load = subprocess.Popen([str(BINARIES / "loadgen"), "-c", "20", "-d", "3", "--workload", "mix", "--connect", f"127.0.0.1:{port}", "--expect",
+            load = subprocess.Popen([str(BINARIES / "loadgen"), "-c", "20", "-n", "4000", "--workload", "mix", "--connect", f"127.0.0.1:{port}", "--expect",
                                      "errors<100%", "--history", str(self.file())], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             journal = self.folder / "x.db.journal-wal"
-            while load.poll() is None and (not journal.exists() or journal.stat().st_size < 200_000):  # until it is well under way
-                try:
-                    load.wait(0.02)
-                except subprocess.TimeoutExpired:
-                    pass
+            while load.poll() is None and (not journal.exists() or journal.stat().st_size < 100_000):  # until it is well under way
+                time.sleep(0.002)
             server.kill()
         with Server(self.store, port=port):
             said = load.communicate()[0]
