@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math/big"
 	"regexp"
 	"sort"
@@ -27,6 +26,7 @@ type order struct {
 	canceledTime    int
 	executions      []execution
 	id              string // empty: of a request whose reply never came
+	words           string // of canonical(), once asked for; never of the times, which become known later
 }
 
 type state struct {
@@ -35,8 +35,8 @@ type state struct {
 	symbols   map[string]bool
 	orders    []*order // by arrival
 	times     []string // empty: not told yet
-	growing   bool     // ids grow in the order of arrival
-	lastID    uint64   // of the orders so far, where they grow
+	counted   bool     // ids are the numbers of arrival
+	lastID    uint64   // where they are: of the orders so far, also of those whose reply never came
 	key       string   // of canonical(), once asked for
 }
 
@@ -57,13 +57,14 @@ func (s *state) clone() *state {
 	}
 	copied.orders = append([]*order(nil), s.orders...)
 	copied.times = append([]string(nil), s.times...)
-	copied.growing, copied.lastID = s.growing, s.lastID
+	copied.counted, copied.lastID = s.counted, s.lastID
 	return copied
 }
 
 // change gives an order of this state that may be changed.
 func (s *state) change(at int) *order {
 	copied := *s.orders[at]
+	copied.words = ""
 	copied.executions = append([]execution(nil), copied.executions...)
 	s.orders[at] = &copied
 	return &copied
@@ -228,14 +229,14 @@ func (s *state) placeOrder(l leaf, told *element) bool {
 		if told.name() != "opened" || placed.id == "" || s.find(placed.id) >= 0 {
 			return false
 		}
-		if s.growing {
+		if s.counted {
 			id, err := strconv.ParseUint(placed.id, 10, 64)
-			if err != nil || id <= s.lastID {
+			if err != nil || id != s.lastID+1 {
 				return false
 			}
-			s.lastID = id
 		}
 	}
+	s.lastID++
 	s.orders = append(s.orders, placed)
 	for s.executeBest(len(s.orders) - 1) {
 	}
@@ -355,49 +356,84 @@ func (s *state) tells(at int, told *element) bool {
 	return true
 }
 
+// same says that no future reply can tell the states apart.
+func same(a, b *state) bool {
+	if a == b {
+		return true
+	}
+	for account, cash := range a.accounts { // most that differ do so here, which is quicker to see
+		if others := b.accounts[account]; others == nil || others.Cmp(cash) != 0 {
+			return false
+		}
+	}
+	return a.canonical() == b.canonical()
+}
+
 // canonical is the same for states that no future reply can tell apart. Of closed orders the time of arrival does not matter.
 func (s *state) canonical() string {
 	if s.key != "" {
 		return s.key
 	}
-	name := func(at int) string {
-		if s.orders[at].id != "" {
-			return s.orders[at].id
-		}
-		return fmt.Sprintf("?%d", at)
-	}
 	var lines []string
+	says := func(words ...string) { lines = append(lines, strings.Join(words, " ")) }
 	queue := map[string]int{} // open orders so far at a price
 	for at, order := range s.orders {
-		line := fmt.Sprintf("o %s %s %s", name(at), order.open, order.canceled)
-		if order.id == "" { // else its reply says which request placed it
-			line += fmt.Sprintf(" of %s %s %t %s", order.account, order.symbol, order.buy, order.limit)
+		if order.words == "" {
+			order.words = s.wordsOf(at)
 		}
-		if order.canceled != nil {
-			line += " " + s.times[order.canceledTime]
-		}
+		words := []string{order.words}
 		if order.open.Sign() > 0 {
-			place := fmt.Sprintf("%s %t %s", order.symbol, order.buy, order.limit)
-			line += fmt.Sprintf(" %d", queue[place])
+			place := order.place()
+			words = append(words, strconv.Itoa(queue[place]))
 			queue[place]++
 		}
-		for _, e := range order.executions {
-			line += fmt.Sprintf(" %s@%s %s/%s", e.shares, e.price, s.times[e.time], name(e.other))
+		if order.canceled != nil {
+			words = append(words, s.times[order.canceledTime])
 		}
-		lines = append(lines, line)
+		for _, e := range order.executions {
+			words = append(words, s.times[e.time])
+		}
+		says(words...)
 	}
 	for account, cash := range s.accounts {
-		lines = append(lines, fmt.Sprintf("a %s %s", account, cash))
+		says("a", account, cash.String())
 	}
 	for position, shares := range s.positions {
 		if shares.Sign() > 0 {
-			lines = append(lines, fmt.Sprintf("p %s %s %s", position[0], position[1], shares))
+			says("p", position[0], position[1], shares.String())
 		}
 	}
 	for symbol := range s.symbols {
-		lines = append(lines, "s "+symbol)
+		says("s", symbol)
+	}
+	if s.counted {
+		says("n", strconv.FormatUint(s.lastID, 10))
 	}
 	sort.Strings(lines)
 	s.key = strings.Join(lines, "\n")
 	return s.key
+}
+
+// wordsOf says what canonical() has of an order, but for times and its place in the queue.
+func (s *state) wordsOf(at int) string {
+	name := func(at int) string {
+		if s.orders[at].id != "" {
+			return s.orders[at].id
+		}
+		return "?" + strconv.Itoa(at)
+	}
+	order := s.orders[at]
+	words := []string{"o", name(at), order.open.String(), order.canceled.String()}
+	if order.id == "" { // else its reply says which request placed it
+		words = append(words, "of", order.account, order.place())
+	}
+	for _, e := range order.executions {
+		words = append(words, e.shares.String(), "at", e.price.String(), "against", name(e.other))
+	}
+	return strings.Join(words, " ")
+}
+
+// place is where an open order queues.
+func (o *order) place() string {
+	return strings.Join([]string{o.symbol, strconv.FormatBool(o.buy), o.limit.String()}, " ")
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// newModel: the protocol says of transaction ids no more than that they are unique. This exchange gives them in the order of arrival; a search that
-// expects that (`growing`) has far fewer orders to try.
-func newModel(growing bool) porcupine.Model {
+// newModel: the protocol says of transaction ids no more than that they are unique. This exchange counts orders as they arrive, from 1; a search
+// that expects that (`counted`) has far fewer orders to try, above all for requests whose reply never came.
+func newModel(counted bool) porcupine.Model {
 	return porcupine.Model{
 		Init: func() interface{} {
 			s := newState()
-			s.growing = growing
+			s.counted = counted
 			return s
 		},
 		Step: func(s, in, out interface{}) (bool, interface{}) {
 			o := out.(*operation)
 			return s.(*state).step(o.request, o.reply)
 		},
-		Equal: func(a, b interface{}) bool { return a == b || a.(*state).canonical() == b.(*state).canonical() },
+		Equal: func(a, b interface{}) bool { return same(a.(*state), b.(*state)) },
 		DescribeOperation: func(in, out interface{}) string {
 			o := out.(*operation)
 			return o.line + " " + o.text + " -> " + o.answer
@@ -39,11 +39,11 @@ func newModel(growing bool) porcupine.Model {
 type verdict struct {
 	result porcupine.CheckResult
 	info   porcupine.LinearizationInfo
-	byIDs  bool     // illegal only if ids grow in the order of arrival: whether without that, there was no time to find out
+	byIDs  bool     // illegal only if ids are the numbers of arrival: whether without that, there was no time to find out
 	stuck  []string // illegal: lines that could not follow the longest order found
 }
 
-// judge tries with growing ids first: an order found so is an order. Where there is none it tries without.
+// judge tries with counted ids first: an order found so is an order. Where there is none it tries without.
 func judge(operations []operation, timeout time.Duration) verdict {
 	var v verdict
 	v.result, v.info = porcupine.CheckEventsVerbose(newModel(true), events(operations), timeout)
@@ -122,7 +122,7 @@ func main() {
 			fmt.Println(" ", line)
 		}
 		if v.byIDs {
-			fmt.Println("(if transaction ids are given in the order of arrival; without that the search took too long)")
+			fmt.Println("(if transaction ids are the numbers of arrival; without that the search took too long)")
 		}
 		if *html != "" {
 			if err := porcupine.VisualizePath(newModel(false), v.info, *html); err != nil {
