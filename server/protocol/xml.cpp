@@ -258,6 +258,7 @@ std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimit
   }
   // pugixml would skip it.
   if (std::string_view(text, std::size_t(end - text)).starts_with(byte_order_mark)) return malformed("a byte order mark not at the start");
+  if (all.ends_with('<')) return malformed("ends with '<'");  // pugixml would not see it, behind the root element and white space
 
   // References stay as written: unresolved, "&foo;" and "&amp;foo;" can still be told apart, and values
   // can be repeated to the client as it wrote them. White space alone is kept: "1<!-- --> <!-- -->0" is not 10.
