@@ -64,10 +64,10 @@ std::string PostgresCluster::run_as_owner(const std::string& command) const {
 }
 
 void PostgresCluster::start() {
-  run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -l " + folder_ + "/log -w start");
+  run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -l " + folder_ + "/log -w -t 300 start");
 }
 
-void PostgresCluster::stop() { run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -m fast -w stop"); }
+void PostgresCluster::stop() { run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -m fast -w -t 300 stop"); }
 
 void PostgresCluster::kill() { run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -m immediate -w stop"); }
 
