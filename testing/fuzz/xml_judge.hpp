@@ -37,6 +37,13 @@ inline bool looks_wide(std::string_view text) {
   return first.starts_with("\xFE\xFF") || first.starts_with("\xFF\xFE") || first.find('\0') != first.npos || first.starts_with('\x4C');
 }
 
+// libxml2 refuses a letter as the eleventh digit of a hexadecimal reference in text, and as some later ones.
+inline bool has_long_reference(std::string_view text) {
+  for (std::size_t at = text.find("&#x"); at != text.npos; at = text.find("&#x", at + 3))
+    if (const std::string_view digits = text.substr(at + 3, 11); digits.find_first_not_of("0123456789abcdefABCDEF") == text.npos && digits.size() == 11) return true;
+  return false;
+}
+
 struct Element {
   std::string name;
   std::map<std::string, std::string> attributes;
