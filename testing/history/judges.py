@@ -41,7 +41,7 @@ def porcupine_binary():
 def porcupine(*histories, html=None):
     """(exit code, output)"""
     page = ["-html", str(html)] if html else []
-    done = subprocess.run([porcupine_binary().name + "/porcupine", *page, *map(str, histories)], capture_output=True, text=True)
+    done = subprocess.run([porcupine_binary().name + "/porcupine", "-timeout", "5m", *page, *map(str, histories)], capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 

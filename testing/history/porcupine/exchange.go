@@ -36,7 +36,6 @@ type state struct {
 	orders    []*order // by arrival
 	times     []string // empty: not told yet
 	counted   bool     // ids are the numbers of arrival
-	lastID    uint64   // where they are: of the orders so far, also of those whose reply never came
 	key       string   // of canonical(), once asked for
 }
 
@@ -57,7 +56,7 @@ func (s *state) clone() *state {
 	}
 	copied.orders = append([]*order(nil), s.orders...)
 	copied.times = append([]string(nil), s.times...)
-	copied.counted, copied.lastID = s.counted, s.lastID
+	copied.counted = s.counted
 	return copied
 }
 
@@ -231,12 +230,11 @@ func (s *state) placeOrder(l leaf, told *element) bool {
 		}
 		if s.counted {
 			id, err := strconv.ParseUint(placed.id, 10, 64)
-			if err != nil || id != s.lastID+1 {
+			if err != nil || id != uint64(len(s.orders))+1 { // also those count whose reply never came
 				return false
 			}
 		}
 	}
-	s.lastID++
 	s.orders = append(s.orders, placed)
 	for s.executeBest(len(s.orders) - 1) {
 	}
@@ -405,9 +403,6 @@ func (s *state) canonical() string {
 	}
 	for symbol := range s.symbols {
 		says("s", symbol)
-	}
-	if s.counted {
-		says("n", strconv.FormatUint(s.lastID, 10))
 	}
 	sort.Strings(lines)
 	s.key = strings.Join(lines, "\n")

@@ -324,7 +324,7 @@ func TestIDsAreTakenForNumbersOfArrivalFirst(t *testing.T) {
 			t.Errorf("next id %d: %v, not %v", c.next, got, c.counted)
 		}
 		s.expect(porcupine.Ok)
-		s.ask(place(2, "-6", "9"), opened(c.next+1, "-6", "9")) // 5 of it at 10, whether order 2 was placed or not
+		s.ask(place(2, "-6", "9"), opened(c.next+1, "-6", "9")) // all of it at 10, whether the unanswered order was placed or not
 		s.ask(query(2, c.next+1), status(c.next+1, executed("5", "10", "9")+executed("1", "10", "9")))
 		s.expect(porcupine.Ok)
 	}
@@ -359,7 +359,6 @@ func TestStatesThatARequestCanTellApartAreNotTheSame(t *testing.T) {
 		"who traded": func(s *state) { s.orders[0].executions[0].other = 0 },
 		"arrival":    func(s *state) { s.orders[0], s.orders[1] = s.orders[1], s.orders[0] },
 		"id":         func(s *state) { s.orders[1].id = "3" },
-		"last id":    func(s *state) { s.counted, s.lastID = true, 9 },
 	} {
 		s := base()
 		change(s)

@@ -2,7 +2,8 @@
 // allows, in which each reply is what PROTOCOL.md says? Knows no journal and no server code. The history must begin with an empty
 // exchange, and be small: some hundreds of requests of a few clients.
 //
-// Exit code: 0 ok, 1 illegal (and a page that shows it), 2 usage, unreadable, or undecided in time.
+// Exit code: 0 ok, 1 illegal (and a page that shows it), 2 usage, unreadable, or undecided in time. Where there was only time to find out
+// that no order fits whose ids are the numbers of arrival, as this exchange gives them, that is 1 too, and said.
 package main
 
 import (
