@@ -37,11 +37,12 @@ inline bool looks_wide(std::string_view text) {
   return first.starts_with("\xFE\xFF") || first.starts_with("\xFF\xFE") || first.find('\0') != first.npos || first.starts_with('\x4C');
 }
 
-// libxml2 refuses a letter as the eleventh digit of a hexadecimal reference in text, and as some later ones.
-inline bool has_long_reference(std::string_view text) {
+// As well-formed as the document, with hexadecimal references as short as can be: libxml2 refuses a letter as the eleventh digit of one in text.
+inline std::string with_short_references(std::string_view document) {
+  std::string text(document);
   for (std::size_t at = text.find("&#x"); at != text.npos; at = text.find("&#x", at + 3))
-    if (const std::string_view digits = text.substr(at + 3, 11); digits.find_first_not_of("0123456789abcdefABCDEF") == text.npos && digits.size() == 11) return true;
-  return false;
+    while (text.compare(at + 3, 1, "0") == 0 && text.find_first_of("0123456789abcdefABCDEF", at + 4) == at + 4) text.erase(at + 3, 1);
+  return text;
 }
 
 struct Element {
