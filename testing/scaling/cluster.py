@@ -32,7 +32,7 @@ class Cluster:
             self._run("initdb", "-D", self.folder / "data", "-U", "exchange", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
             with open(self.folder / "data/postgresql.conf", "a") as file:
                 file.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 50\nlog_min_messages = panic\n")
-            self._run("pg_ctl", "-D", self.folder / "data", "-l", self.folder / "log", "-w", "start")
+            self._run("pg_ctl", "-D", self.folder / "data", "-l", self.folder / "log", "-w", "-t", "300", "start")
             self.pid = int((self.folder / "data/postmaster.pid").read_text().split()[0])
             self.version = self.query("postgres", "SHOW server_version").strip()
         except BaseException:

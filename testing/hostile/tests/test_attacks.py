@@ -61,7 +61,8 @@ class Attacks:
             attacks.enter_context(Attack("slow-http", self.server.http_port, 450, "20"))
             self.good_clients()
             self.server.wait_until(lambda: self.ended("idle") >= 110 and self.ended("stalled") >= 80, "idle and slow ones to be ended", PATIENCE_S)
-        self.assertEqual((self.ended("idle"), self.ended("stalled"), self.ended("memory"), self.ended("room")), (60 + 30 + 20, 60 + 20, 0, 0))
+        self.assertEqual((self.ended("stalled"), self.ended("memory"), self.ended("room")), (60 + 20, 0, 0))
+        self.assertIn(self.ended("idle") - (60 + 30 + 20), range(20 + 1), "and some of the good ones, who wait for others of them to be done")
         for kind in ("idle", "blanks"):
             self.assertEqual(kinds[kind].result["fates"], {"closed": counts[kind], "open": 0}, kind)
         self.assertEqual(kinds["slow-senders"].result["told"], {MISSING: 60})
