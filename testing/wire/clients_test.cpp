@@ -372,6 +372,22 @@ TEST_CASE("who does not take a reply is ended in time, though its request came a
   }
 }
 
+TEST_CASE("who took a large reply in time is not ended for it later") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 500; });
+    make_large_order(server.port());
+    TcpClient silent(server.port());
+    REQUIRE(silent.send(large_query()));
+    REQUIRE((silent.reply() == large_reply()));
+    TcpClient stalled(server.port());  // as long after as another takes to be ended
+    REQUIRE(stalled.send("100\n<create>"));
+    REQUIRE(stalled.rest() == "<results><error>bad framing: the stream ended inside a request</error></results>\n");
+    REQUIRE(silent.send(account(7)));
+    CHECK(silent.reply() == account_reply(7));
+  }
+}
+
 TEST_CASE("who sends a request byte by byte is ended all the same") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
