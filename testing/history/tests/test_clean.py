@@ -1,5 +1,6 @@
 """Real servers under each policy and store: their histories are possible, by both judges."""
 
+import json
 import re
 import signal
 import subprocess
@@ -79,13 +80,19 @@ class LoadGenerator(support.HistoryTest):
                                      f"127.0.0.1:{server.port}", "--history", str(self.file())], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             self.addCleanup(load.kill)
             wait_for(lambda: journal.exists() and journal.stat().st_size > 100_000)  # it is well under way
+            killed = time.monotonic_ns()
             server.kill()
         with Server(self.store, port=server.port):
-            written = journal.stat().st_mtime_ns
-            wait_for(lambda: journal.stat().st_mtime_ns != written)
+            restarted = time.monotonic_ns()
+            for _ in range(20 + 1):  # a commit more than clients, each of whom waits for its reply: one was told
+                written = journal.stat().st_mtime_ns
+                wait_for(lambda: journal.stat().st_mtime_ns != written)
             load.send_signal(signal.SIGINT)
             said = load.communicate()[0]
             self.assertEqual(load.returncode, 130, said)
+        requests = [line for line in map(json.loads, self.file().read_text().splitlines()) if "request" in line]
+        self.assertTrue(any(line["return"] is None and line["call"] < killed for line in requests))
+        self.assertTrue(any(line["return"] is not None and line["call"] > restarted for line in requests))
         said = self.replay()
         self.assertGreater(int(re.search(r"(\d+) of them unanswered", said)[1]), 0, said)
 
