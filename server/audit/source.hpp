@@ -47,7 +47,7 @@ class Source {
 
   // Why the journal cannot be read; empty where it can.
   virtual std::string journal_hidden() const = 0;
-  // The next rows after `after`, in order, as many as fit in some megabytes; none: there are no more. Throws CannotRead, also where a
+  // The next rows after `after`, in order, some megabytes or tens of them; none: there are no more. Throws CannotRead, also where a
   // server has opened the store meanwhile.
   virtual std::vector<JournalRow> journal(BatchNumber after) = 0;
   // Of the server that opened the store last; 0 where the journal is hidden.

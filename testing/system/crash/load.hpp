@@ -64,8 +64,8 @@ class CrashLoad {
 
 // Polls `condition` until it holds, for two minutes at most (a disk may take 30 ms for each of a thousand commits); whether it did.
 template <class Condition>
-bool await(Condition condition, int seconds_max = 120) {
-  for (int step = 0; step < seconds_max * 200; ++step) {
+bool await(Condition condition) {
+  for (int step = 0; step < 120 * 200; ++step) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
