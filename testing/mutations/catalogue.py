@@ -39,9 +39,24 @@ class Test:
 
 @dataclass(frozen=True)
 class Edit:
+    """One replacement. `old` is found whatever the white space and line breaks in the file are, so
+    that formatting the sources leaves the list valid."""
+
     file: str
     old: str
     new: str
+
+    def spans(self, text):
+        """Where `old` occurs in this text, as (begin, end)."""
+        places = [place for place, character in enumerate(text) if not character.isspace()]
+        dense, wanted = "".join(text.split()), "".join(self.old.split())
+        begins = [match.start() for match in re.finditer(f"(?={re.escape(wanted)})", dense)]
+        return [(places[begin], places[begin + len(wanted) - 1] + 1) for begin in begins]
+
+    def apply(self, text):
+        """The text with `new` in place of `old`, which must occur once."""
+        [(begin, end)] = self.spans(text)
+        return text[:begin] + self.new.strip() + text[end:]
 
 
 @dataclass(frozen=True)
@@ -89,7 +104,7 @@ def _mutation(file, entry):
             raise Mistake(f"{where}: {key!r} is unknown or of the wrong type")
     edits = [Edit(entry["file"], entry["old"], entry["new"])]
     for further in entry.get("also", []):
-        if sorted(further) != ["file", "new", "old"] or not further["old"]:
+        if sorted(further) != ["file", "new", "old"] or not further["old"].strip():
             raise Mistake(f"{where}: each of 'also' has file, old and new")
         edits.append(Edit(**further))
     if any(edit.old == edit.new for edit in edits):
@@ -123,7 +138,7 @@ def problem(mutation, root):
     """Why it does not fit the tree; empty where it does."""
     for edit in mutation.edits:
         try:
-            count = (Path(root) / edit.file).read_text().count(edit.old)
+            count = len(edit.spans((Path(root) / edit.file).read_text()))
         except OSError:
             return f"stale: {edit.file} cannot be read"
         if count != 1:

@@ -116,7 +116,7 @@ class Workshop:
         before = {edit.file: (self.tree / edit.file).read_text() for edit in mutation.edits}
         for edit in mutation.edits:
             file = self.tree / edit.file
-            file.write_text(file.read_text().replace(edit.old, edit.new))
+            file.write_text(edit.apply(file.read_text()))
         return before
 
     def undo(self, before):

@@ -122,6 +122,11 @@ class TestRun(unittest.TestCase):
             self.assertEqual((code, state), (1, "stale"))
             self.assertIn("sums: subtracts: stale: its old text occurs", output)
 
+    def test_white_space_and_line_breaks_do_not_matter(self):
+        for old in ("a+b", "int sum( int a,\n  int b ) {\n  return a + b;\n}"):
+            code, state, _, _ = self.verdict(dict(SUBTRACTS, old=old, new=old.replace("+", "-")))
+            self.assertEqual((code, state), (0, "caught"))
+
     def test_what_does_not_compile_fails_the_run(self):
         code, state, why, _ = self.verdict(dict(SUBTRACTS, new="a +"))
         self.assertEqual((code, state), (1, "does not compile"))
