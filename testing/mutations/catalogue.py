@@ -149,6 +149,6 @@ def problem(mutation, root):
 def unknown_cases(mutations, sources):
     """Tests of Catch2 that no source has, as sentences."""
     text = "\n".join(file.read_text() for file in sorted(Path(sources).rglob("*.cpp")))
-    found = set(re.findall(r'TEST_CASE(?:_METHOD)?\((?:\w+, )?"((?:[^"\\]|\\.)*)"', text))
+    found = set(re.findall(r'TEST_CASE(?:_METHOD)?\(\s*(?:\w+,\s*)?"((?:[^"\\]|\\.)*)"', text))
     return [f"{mutation.name}: no test case is called {test.case!r}" for mutation in mutations for test in mutation.tests
             if test.case and not test.of_ctest and not fnmatch.filter(found, test.case)]
