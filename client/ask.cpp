@@ -16,13 +16,15 @@ std::string ask(std::string_view document, const Converse& send) {
   return reply.substr(end.begin, end.end - end.begin);
 }
 
-std::string ask(int socket, const std::string& peer, std::string_view document, double timeout_s, const StopFlag& stop) {
+std::string ask(int socket, const std::string& peer, std::string_view document, double timeout_s,
+                const StopFlag& stop) {
   return ask(document, [&](std::string_view request, const auto& is_complete) {
     return converse(socket, peer, request, timeout_s, stop, is_complete);
   });
 }
 
-std::string ask(const Address& address, std::string_view document, double timeout_s, const StopFlag& stop) {
+std::string ask(const Address& address, std::string_view document, double timeout_s,
+                const StopFlag& stop) {
   return ask(document, [&](std::string_view request, const auto& is_complete) {
     return round_trip(address, request, timeout_s, stop, is_complete);
   });

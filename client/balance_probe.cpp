@@ -13,14 +13,20 @@ Cash total_cash(const Holdings& holdings) { return holdings.cash + holdings.cash
 
 }  // namespace
 
-BalanceProbe::BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask, Findings& findings)
-    : input_(input), evidence_(evidence), ask_(ask), findings_(findings), holdings_(expected_holdings()) {}
+BalanceProbe::BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask,
+                           Findings& findings)
+    : input_(input),
+      evidence_(evidence),
+      ask_(ask),
+      findings_(findings),
+      holdings_(expected_holdings()) {}
 
 std::vector<Holdings> BalanceProbe::expected_holdings() const {
   std::vector<Holdings> all(input_.accounts.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].cash = Cash::whole(input_.accounts[i].cash);
-    for (const AuditAccount::Placed& placed : input_.accounts[i].shares) all[i].positions[placed.symbol].free += Shares::whole(placed.shares);
+    for (const AuditAccount::Placed& placed : input_.accounts[i].shares)
+      all[i].positions[placed.symbol].free += Shares::whole(placed.shares);
   }
   for (std::size_t i = 0; i < evidence_.orders.size(); ++i) {
     const OrderRecord& order = evidence_.orders[i];
@@ -29,7 +35,8 @@ std::vector<Holdings> BalanceProbe::expected_holdings() const {
     Holdings::Position& position = holdings.positions[order.symbol];
     const Shares open = Shares::whole(state.open), executed = Shares::whole(state.executed);
     Cash moved;
-    for (const Fill& fill : evidence_.fills_of(i)) moved += cost(Shares::whole(fill.shares), price_of(fill.price_cents));
+    for (const Fill& fill : evidence_.fills_of(i))
+      moved += cost(Shares::whole(fill.shares), price_of(fill.price_cents));
     if (order.amount > 0) {
       const Cash set_aside = cost(open, price_of(order.limit_cents));
       holdings.cash -= moved + set_aside;
@@ -50,26 +57,33 @@ void BalanceProbe::check_conservation() {
   for (std::size_t i = 0; i < holdings_.size(); ++i) {
     created += Cash::whole(input_.accounts[i].cash);
     found += total_cash(holdings_[i]);
-    for (const AuditAccount::Placed& placed : input_.accounts[i].shares) shares[placed.symbol] -= Shares::whole(placed.shares).units();
+    for (const AuditAccount::Placed& placed : input_.accounts[i].shares)
+      shares[placed.symbol] -= Shares::whole(placed.shares).units();
     for (const auto& [symbol, position] : holdings_[i].positions)
       shares[symbol] += Int128(position.free.units()) + position.set_aside.units();
   }
   if (found != created)
-    findings_.add(Check::conservation, "By their executions all accounts together have " + to_string(found) + " in cash, where " +
+    findings_.add(Check::conservation, "By their executions all accounts together have " +
+                                           to_string(found) + " in cash, where " +
                                            to_string(created) + " was created.");
   for (const auto& [symbol, difference] : shares)
     if (difference != 0)
-      findings_.add(Check::conservation, "By their executions all accounts together have " +
-                                             to_string(Shares::from_units(std::int64_t(difference > 0 ? difference : -difference))) + " shares of " +
-                                             input_.symbol_name(symbol) + (difference > 0 ? " more" : " less") + " than were created.");
+      findings_.add(Check::conservation,
+                    "By their executions all accounts together have " +
+                        to_string(Shares::from_units(
+                            std::int64_t(difference > 0 ? difference : -difference))) +
+                        " shares of " + input_.symbol_name(symbol) +
+                        (difference > 0 ? " more" : " less") + " than were created.");
 }
 
 void BalanceProbe::run() {
-  const std::string create = "<create><symbol sym=\"" + input_.probe_symbol + "\"/></create>\n", reply = ask_(create);
+  const std::string create = "<create><symbol sym=\"" + input_.probe_symbol + "\"/></create>\n",
+                    reply = ask_(create);
   ReplyElements elements(reply);
   ReplyElement element;
   if (!elements.next(element) || element.name != "created")
-    return findings_.add(Check::balances, "The server did not create the symbol " + input_.probe_symbol +
+    return findings_.add(Check::balances, "The server did not create the symbol " +
+                                              input_.probe_symbol +
                                               ", so that no balance could be looked at: " + reply);
   for (std::size_t i = 0; i < holdings_.size(); ++i) probe(input_.accounts[i], holdings_[i]);
 }
@@ -77,14 +91,16 @@ void BalanceProbe::run() {
 // Orders for all that is free, and for the smallest unit more; then takes back those that opened.
 void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) {
   probes_.clear();
-  claim_ = "By its orders and executions account " + account.id + " has " + to_string(holdings.cash) + " in cash free";
+  claim_ = "By its orders and executions account " + account.id + " has " +
+           to_string(holdings.cash) + " in cash free";
   if (holdings.cash < Cash())
     findings_.add(Check::balances, claim_ + ": less than nothing.");
   else
     add_cash_probes(holdings.cash);
   for (const auto& [symbol, position] : holdings.positions) {
     const std::string name = input_.symbol_name(symbol);
-    claim_ = "By its orders and executions account " + account.id + " has " + to_string(position.free) + " shares of " + name + " free";
+    claim_ = "By its orders and executions account " + account.id + " has " +
+             to_string(position.free) + " shares of " + name + " free";
     if (position.free < Shares())
       findings_.add(Check::balances, claim_ + ": less than nothing.");
     else
@@ -104,11 +120,15 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
       const bool is_open = element.name == "opened";
       if (is_open) opened.emplace_back(element.attribute("id"));
       if (is_open != probes_[i].must_open)
-        findings_.add(Check::balances, probes_[i].claim + "; but the server " + (is_open ? "opened" : "refused") + " " + probes_[i].order +
-                      (is_open ? ", which takes more." : ", which takes no more: " + std::string(element.content)));
+        findings_.add(Check::balances,
+                      probes_[i].claim + "; but the server " + (is_open ? "opened" : "refused") +
+                          " " + probes_[i].order +
+                          (is_open ? ", which takes more."
+                                   : ", which takes no more: " + std::string(element.content)));
     }
     if (i < end)
-      findings_.add(Check::balances, "Of " + std::to_string(end - first) + " orders of account " + account.id + " the server answered " +
+      findings_.add(Check::balances, "Of " + std::to_string(end - first) + " orders of account " +
+                                         account.id + " the server answered " +
                                          std::to_string(i - first) + ".");
   }
   cancel(account, opened);
@@ -134,8 +154,10 @@ void BalanceProbe::add_share_probes(const std::string& symbol, Shares free) {
   if (free > Shares()) add(symbol, false, free.units(), units_max, true);
 }
 
-void BalanceProbe::add(const std::string& symbol, bool buy, std::int64_t shares_units, std::int64_t price_units, bool must_open) {
-  probes_.push_back({"<order sym=\"" + symbol + "\" amount=\"" + (buy ? "" : "-") + to_string(Shares::from_units(shares_units)) + "\" limit=\"" +
+void BalanceProbe::add(const std::string& symbol, bool buy, std::int64_t shares_units,
+                       std::int64_t price_units, bool must_open) {
+  probes_.push_back({"<order sym=\"" + symbol + "\" amount=\"" + (buy ? "" : "-") +
+                         to_string(Shares::from_units(shares_units)) + "\" limit=\"" +
                          to_string(Price::from_units(price_units)) + "\"/>",
                      must_open, claim_});
 }
@@ -150,9 +172,12 @@ void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::st
     ReplyElement element;
     OrderState state;
     for (std::size_t i = first; i < end; ++i)
-      if (!elements.next(element) || element.name != "canceled" || !parse_order_state(element, state).empty() || !state.executions.empty())
-        findings_.add(Check::balances, "Order " + ids[i] + " of account " + account.id + ", which nobody could match, was not canceled as a whole: " +
-                                           std::string(element.content));
+      if (!elements.next(element) || element.name != "canceled" ||
+          !parse_order_state(element, state).empty() || !state.executions.empty())
+        findings_.add(Check::balances,
+                      "Order " + ids[i] + " of account " + account.id +
+                          ", which nobody could match, was not canceled as a whole: " +
+                          std::string(element.content));
   }
 }
 

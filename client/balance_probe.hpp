@@ -1,8 +1,8 @@
 #pragma once
-// What every account must have by its orders and executions, and whether it does. The protocol shows no
-// balance, but an order that takes all of it opens, and one that takes the smallest unit more is refused. Buys
-// are of a symbol that nobody holds, sells at the highest price there is: all of them rest, and are canceled
-// again. Costs two requests for each account.
+// What every account must have by its orders and executions, and whether it does. The protocol
+// shows no balance, but an order that takes all of it opens, and one that takes the smallest unit
+// more is refused. Buys are of a symbol that nobody holds, sells at the highest price there is: all
+// of them rest, and are canceled again. Costs two requests for each account.
 
 #include <map>
 
@@ -22,7 +22,8 @@ struct Holdings {
 
 class BalanceProbe {
  public:
-  BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask, Findings& findings);
+  BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask,
+               Findings& findings);
   // That cash and shares are as many as were created. Asks nothing.
   void check_conservation();
   void run();
@@ -37,7 +38,8 @@ class BalanceProbe {
   void probe(const AuditAccount& account, const Holdings& holdings);
   void add_cash_probes(Cash free);
   void add_share_probes(const std::string& symbol, Shares free);
-  void add(const std::string& symbol, bool buy, std::int64_t shares_units, std::int64_t price_units, bool must_open);
+  void add(const std::string& symbol, bool buy, std::int64_t shares_units, std::int64_t price_units,
+           bool must_open);
   void cancel(const AuditAccount& account, const std::vector<std::string>& ids);
   std::string request(const AuditAccount& account, const std::string& elements) const;
 

@@ -8,17 +8,20 @@ namespace exchange::loadgen {
 std::string Capacity::client_bottleneck() const {
   const CapacityTry* lowest = nullptr;
   for (const CapacityTry& one : tries)
-    if (!one.held && (lowest == nullptr || one.planned_per_s < lowest->planned_per_s)) lowest = &one;
+    if (!one.held && (lowest == nullptr || one.planned_per_s < lowest->planned_per_s))
+      lowest = &one;
   return lowest == nullptr ? "" : lowest->client_bottleneck;
 }
 
-void find_capacity(double guess, const std::function<CapacityTry(double)>& attempt, Capacity& capacity) {
+void find_capacity(double guess, const std::function<CapacityTry(double)>& attempt,
+                   Capacity& capacity) {
   const auto holds = [&](double rate) {
     capacity.tries.push_back(attempt(rate));
     return capacity.tries.back().held;
   };
   double held = 0, failed = 0;
-  for (double rate = std::clamp(guess, capacity_lowest_per_s, capacity_highest_per_s); held == 0 || failed == 0;) {
+  for (double rate = std::clamp(guess, capacity_lowest_per_s, capacity_highest_per_s);
+       held == 0 || failed == 0;) {
     if (holds(rate)) {
       held = rate;
       if (rate >= capacity_highest_per_s) break;

@@ -1,6 +1,6 @@
 #pragma once
-// The search for the highest rate that a server holds: doubles until it does not, then narrows down, then tries the
-// answer again. Pure; what a try is, the caller says.
+// The search for the highest rate that a server holds: doubles until it does not, then narrows
+// down, then tries the answer again. Pure; what a try is, the caller says.
 
 #include <functional>
 #include <string>
@@ -13,21 +13,27 @@ struct CapacityTry {
   double response_p99_ms = 0;
   double measured = 0;  // what the first condition is about, in the unit of its bound
   bool held = false;
-  std::string client_bottleneck;  // why the client rather than the server may have failed it; empty: it did not
+  // why the client rather than the server may have failed it; empty: it did not
+  std::string client_bottleneck;
 };
 
 struct Capacity {
-  double requests_per_s = 0;       // held twice; 0: not even the lowest rate was held, or the search was cut short
+  // held twice; 0: not even the lowest rate was held, or the search was cut short
+  double requests_per_s = 0;
   std::vector<CapacityTry> tries;  // in order
 
-  // Why the client may be what set the limit: the lowest rate that failed did so with the client at its own.
+  // Why the client may be what set the limit: the lowest rate that failed did so with the client at
+  // its own.
   std::string client_bottleneck() const;
 };
 
-inline constexpr double capacity_precision = 1.03;  // the rate found and the lowest that failed differ by no more than this
+// the rate found and the lowest that failed differ by no more than this
+inline constexpr double capacity_precision = 1.03;
 inline constexpr double capacity_lowest_per_s = 1, capacity_highest_per_s = 1e7;
 
-// `attempt` runs one rate. `guess`: where to begin. What attempt() throws passes through; `capacity` holds the tries until then.
-void find_capacity(double guess, const std::function<CapacityTry(double requests_per_s)>& attempt, Capacity& capacity);
+// `attempt` runs one rate. `guess`: where to begin. What attempt() throws passes through;
+// `capacity` holds the tries until then.
+void find_capacity(double guess, const std::function<CapacityTry(double requests_per_s)>& attempt,
+                   Capacity& capacity);
 
 }  // namespace exchange::loadgen

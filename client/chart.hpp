@@ -1,6 +1,7 @@
 #pragma once
-// Charts as HTML figures around inline SVG: caption, legend, drawing. Nothing is fetched or scripted; colours are CSS
-// variables (chart_style()), so that one drawing serves light, dark and paper. Pure functions, any thread.
+// Charts as HTML figures around inline SVG: caption, legend, drawing. Nothing is fetched or
+// scripted; colours are CSS variables (chart_style()), so that one drawing serves light, dark and
+// paper. Pure functions, any thread.
 
 #include <cstdint>
 #include <optional>
@@ -34,12 +35,12 @@ struct ChartLine {
 
 struct Chart {
   std::string title;
-  std::string note = {};          // a sentence under the title
+  std::string note = {};  // a sentence under the title
   Axis x, y;
   std::vector<double> positions;  // on x, ascending
   std::vector<ChartLine> lines;
-  std::optional<double> warm_up_end = {};                       // on x: shaded up to here
-  std::optional<std::pair<double, std::string>> limit = {};     // on y: a level and its name
+  std::optional<double> warm_up_end = {};                    // on x: shaded up to here
+  std::optional<std::pair<double, std::string>> limit = {};  // on y: a level and its name
 };
 
 std::string figure(const Chart& chart);
@@ -47,8 +48,9 @@ std::string figure(const Chart& chart);
 // The style of all figures of a page.
 const char* chart_style();
 
-// How a latency is distributed: one curve for each of these, at the percentiles 50 to 99.999. Bucket: upper bound in
-// microseconds, count; ascending. A curve ends where fewer than one value is left above it.
+// How a latency is distributed: one curve for each of these, at the percentiles 50 to 99.999.
+// Bucket: upper bound in microseconds, count; ascending. A curve ends where fewer than one value is
+// left above it.
 struct Distribution {
   std::string name;
   std::vector<std::pair<double, std::uint64_t>> buckets;
@@ -58,8 +60,8 @@ Chart percentile_chart(std::string title, const std::vector<Distribution>& distr
 
 // Multiples of 1, 2 or 5 times a power of ten from `low` to `high`, about `count` of them.
 std::vector<double> linear_ticks(double low, double high, unsigned count);
-// Powers of ten around the values, with their multiples by 2 and 5 where these are few; the first is not above `low`,
-// the last not below `high`.
+// Powers of ten around the values, with their multiples by 2 and 5 where these are few; the first
+// is not above `low`, the last not below `high`.
 std::vector<double> log_ticks(double low, double high);
 
 }  // namespace exchange::loadgen

@@ -1,5 +1,6 @@
 #pragma once
-// What the programs that trade have in common on the command line and as processes. Thread: main, at the start.
+// What the programs that trade have in common on the command line and as processes. Thread: main,
+// at the start.
 
 #include <CLI/CLI.hpp>
 #include <stdexcept>

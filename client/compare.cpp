@@ -39,12 +39,14 @@ double sum(const Json& counts) {
 double errors_of(const Json& run) { return sum(at(run, {"result", "errors"})); }
 double answered_of(const Json& run) { return number_at(run, {"result", "answered"}); }
 double wrong_answers_of(const Json& run) {
-  const double protocol = number_at(run, {"result", "errors", "protocol"}), wrong = number_at(run, {"result", "errors", "wrong answer"});
+  const double protocol = number_at(run, {"result", "errors", "protocol"}),
+               wrong = number_at(run, {"result", "errors", "wrong answer"});
   return (std::isfinite(protocol) ? protocol : 0) + (std::isfinite(wrong) ? wrong : 0);
 }
 
 double total(const Runs& runs, double (*of)(const Json&)) {
-  return std::accumulate(runs.begin(), runs.end(), 0.0, [&](double so_far, const Json& run) { return so_far + of(run); });
+  return std::accumulate(runs.begin(), runs.end(), 0.0,
+                         [&](double so_far, const Json& run) { return so_far + of(run); });
 }
 
 using Figure = std::function<double(const Json&)>;
@@ -57,7 +59,9 @@ Figure under(Key... keys) {
 
 // In proportion to the CPU time of a request.
 Figure share_per_request(const char* share) {
-  return [=](const Json& second) { return number_at(second, {share}) / number_at(second, {"requests_per_s"}); };
+  return [=](const Json& second) {
+    return number_at(second, {share}) / number_at(second, {"requests_per_s"});
+  };
 }
 
 // The median stands in where a second has no mean.
@@ -67,7 +71,9 @@ double mean_of_second(const Json& second) {
 }
 
 // Half an error more, so that a run without any has a logarithm.
-double error_share_of_run(const Json& run) { return 100 * (errors_of(run) + 0.5) / (answered_of(run) + errors_of(run) + 1); }
+double error_share_of_run(const Json& run) {
+  return 100 * (errors_of(run) + 0.5) / (answered_of(run) + errors_of(run) + 1);
+}
 
 double error_share_of_second(const Json& second) {
   const double errors = number_at(second, {"errors"});
@@ -78,7 +84,9 @@ struct Metric {
   const char *name, *unit;
   bool more_is_better;
   Figure of_run;
-  Figure of_second;  // only its relative spread counts; for p99.9 that of the maxima, which is rather too wide than too narrow
+  // only its relative spread counts; for p99.9 that of the maxima, which is rather too wide than
+  // too narrow
+  Figure of_second;
 };
 
 const Metric metrics[] = {
@@ -86,12 +94,16 @@ const Metric metrics[] = {
     {"response mean", "ms", false, under("result", "response_ms", "mean"), mean_of_second},
     {"response p50", "ms", false, under("result", "response_ms", "p50"), under("response_p50_ms")},
     {"response p99", "ms", false, under("result", "response_ms", "p99"), under("response_p99_ms")},
-    {"response p99.9", "ms", false, under("result", "response_ms", "p99_9"), under("response_max_ms")},
+    {"response p99.9", "ms", false, under("result", "response_ms", "p99_9"),
+     under("response_max_ms")},
     {"service p99", "ms", false, under("result", "service_ms", "p99"), under("service_p99_ms")},
-    {"server CPU", "us/request", false, under("server_process", "cpu_us_per_request"), share_per_request("server_cpu_share")},
-    {"client CPU", "us/request", false, under("client", "cpu_us_per_request"), share_per_request("client_cpu_share")},
+    {"server CPU", "us/request", false, under("server_process", "cpu_us_per_request"),
+     share_per_request("server_cpu_share")},
+    {"client CPU", "us/request", false, under("client", "cpu_us_per_request"),
+     share_per_request("client_cpu_share")},
 };
-const Metric error_share{"errors", "% of requests", false, error_share_of_run, error_share_of_second};
+const Metric error_share{"errors", "% of requests", false, error_share_of_run,
+                         error_share_of_second};
 
 // The mean of a side on the scale of logarithms, how sure it is, and from how many values.
 struct Estimate {
@@ -99,7 +111,8 @@ struct Estimate {
 };
 
 std::pair<double, double> mean_and_variance(const Values& values) {
-  const double count = double(values.size()), mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  const double count = double(values.size()),
+               mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   return {mean, count > 1 ? squares / (count - 1) : 0};
@@ -109,7 +122,8 @@ std::pair<double, double> mean_and_variance(const Values& values) {
 Values values_of(const Runs& runs, const Metric& metric) {
   Values values;
   for (const Json& run : runs)
-    if (const double value = metric.of_run(run); std::isfinite(value) && value > 0) values.push_back(value);
+    if (const double value = metric.of_run(run); std::isfinite(value) && value > 0)
+      values.push_back(value);
   return values;
 }
 
@@ -129,10 +143,15 @@ void add_batches(const Json& series, const Metric& metric, Values& batches) {
   if (!series.is_array() || series.empty()) return;
   Values seconds;
   const double whole = 0.9;  // the last second may be a part of one
-  const auto end_of = [&](std::size_t i) { return i < series.size() ? number_at(series[i], {"second"}) : 0; };
-  const bool last_is_whole = series.size() > 1 && end_of(series.size() - 1) - end_of(series.size() - 2) >= whole;
+  const auto end_of = [&](std::size_t i) {
+    return i < series.size() ? number_at(series[i], {"second"}) : 0;
+  };
+  const bool last_is_whole =
+      series.size() > 1 && end_of(series.size() - 1) - end_of(series.size() - 2) >= whole;
   for (std::size_t i = 0; i + (last_is_whole ? 0 : 1) < series.size(); ++i)
-    if (const double value = metric.of_second(series[i]); !true_at(series[i], {"warmup"}) && std::isfinite(value)) seconds.push_back(value);
+    if (const double value = metric.of_second(series[i]);
+        !true_at(series[i], {"warmup"}) && std::isfinite(value))
+      seconds.push_back(value);
   const std::size_t count = std::min(seconds.size(), batches_max);
   for (std::size_t batch = 0; batch < count; ++batch) {
     const auto first = seconds.begin() + std::ptrdiff_t(batch * seconds.size() / count),
@@ -149,22 +168,30 @@ std::optional<Estimate> estimate_from_seconds(const Runs& runs, const Metric& me
   if (logs.empty() || batches.size() < batches_min) return std::nullopt;
   const auto [mean, variance] = mean_and_variance(batches);
   if (mean <= 0) return std::nullopt;
-  return Estimate{mean_and_variance(logs).first, variance / (mean * mean) / double(batches.size()), double(batches.size())};
+  return Estimate{mean_and_variance(logs).first, variance / (mean * mean) / double(batches.size()),
+                  double(batches.size())};
 }
 
 std::pair<double, double> interval_of_ratio(const Estimate& a, const Estimate& b) {
-  const double difference = b.log_mean - a.log_mean, variance = a.variance_of_mean + b.variance_of_mean;
+  const double difference = b.log_mean - a.log_mean,
+               variance = a.variance_of_mean + b.variance_of_mean;
   if (variance <= 0) return {std::exp(difference), std::exp(difference)};
-  const auto share = [](const Estimate& side) { return side.variance_of_mean * side.variance_of_mean / (side.values - 1); };
+  const auto share = [](const Estimate& side) {
+    return side.variance_of_mean * side.variance_of_mean / (side.values - 1);
+  };
   const double degrees_of_freedom = variance * variance / (share(a) + share(b));
-  const double factor = boost::math::quantile(boost::math::students_t(degrees_of_freedom), 0.5 + confidence / 2);
+  const double factor =
+      boost::math::quantile(boost::math::students_t(degrees_of_freedom), 0.5 + confidence / 2);
   const double margin = factor * std::sqrt(variance);
   return {std::exp(difference - margin), std::exp(difference + margin)};
 }
 
-MetricComparison compare_metric(const Runs& a, const Runs& b, const Metric& metric, bool from_runs, double tolerance_percent) {
+MetricComparison compare_metric(const Runs& a, const Runs& b, const Metric& metric, bool from_runs,
+                                double tolerance_percent) {
   MetricComparison result{.name = metric.name, .unit = metric.unit};
-  const auto mean = [&](const Runs& runs) { return std::exp(mean_and_variance(logarithms(values_of(runs, metric))).first); };
+  const auto mean = [&](const Runs& runs) {
+    return std::exp(mean_and_variance(logarithms(values_of(runs, metric))).first);
+  };
   result.a = mean(a);
   result.b = mean(b);
   result.ratio = result.b / result.a;
@@ -176,27 +203,35 @@ MetricComparison compare_metric(const Runs& a, const Runs& b, const Metric& metr
   result.interval = interval_of_ratio(*of_a, *of_b);
   const bool changed = result.interval->first > 1 || result.interval->second < 1;
   const bool better = metric.more_is_better == (result.ratio > 1);
-  result.verdict = !changed ? Verdict::no_difference_seen : better ? Verdict::better : Verdict::worse;
+  result.verdict = !changed ? Verdict::no_difference_seen
+                   : better ? Verdict::better
+                            : Verdict::worse;
   result.beyond_tolerance = changed && std::abs(result.ratio - 1) > tolerance_percent / 100;
   return result;
 }
 
 // Where a side has no errors there is no ratio, and nothing to be unsure of.
-MetricComparison compare_errors(const Runs& a, const Runs& b, bool from_runs, double tolerance_percent) {
+MetricComparison compare_errors(const Runs& a, const Runs& b, bool from_runs,
+                                double tolerance_percent) {
   const double in_a = total(a, errors_of), in_b = total(b, errors_of);
   MetricComparison result{.name = error_share.name, .unit = error_share.unit};
-  if (in_a > 0 && in_b > 0) result = compare_metric(a, b, error_share, from_runs, tolerance_percent);
+  if (in_a > 0 && in_b > 0)
+    result = compare_metric(a, b, error_share, from_runs, tolerance_percent);
   result.a = in_a > 0 ? 100 * in_a / (in_a + total(a, answered_of)) : 0;
   result.b = in_b > 0 ? 100 * in_b / (in_b + total(b, answered_of)) : 0;
   if (in_a > 0 && in_b > 0) return result;
   result.ratio = std::nan("");
-  result.verdict = in_a > 0 ? Verdict::better : in_b > 0 ? Verdict::worse : Verdict::no_difference_seen;
+  result.verdict = in_a > 0   ? Verdict::better
+                   : in_b > 0 ? Verdict::worse
+                              : Verdict::no_difference_seen;
   result.beyond_tolerance = in_a != in_b;
   return result;
 }
 
 std::string plain(const Json& value) {
-  return value.is_null() ? "none" : value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_null()     ? "none"
+         : value.is_string() ? value.get<std::string>()
+                             : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string joined(const std::vector<std::string>& parts, const char* separator) {
@@ -213,8 +248,10 @@ std::set<std::string> values_at(const Runs& runs, const char* group, const char*
 }
 
 std::vector<std::string> differences(const Runs& a, const Runs& b) {
-  // A description may name a port, and accounts, and symbols where a run is audited, are new in each run.
-  static const std::set<std::string> may_differ = {"server.description", "workload.account_prefix", "workload.symbol_prefix"};
+  // A description may name a port, and accounts, and symbols where a run is audited, are new in
+  // each run.
+  static const std::set<std::string> may_differ = {"server.description", "workload.account_prefix",
+                                                   "workload.symbol_prefix"};
   std::vector<std::string> found;
   for (const char* group : {"load", "workload", "server", "machine"}) {
     std::vector<std::string> keys;
@@ -226,27 +263,33 @@ std::vector<std::string> differences(const Runs& a, const Runs& b) {
     for (const std::string& key : keys) {
       const std::string name = group + ("." + key);
       const auto in_a = values_at(a, group, key.c_str()), in_b = values_at(b, group, key.c_str());
-      const auto text = [](const std::set<std::string>& values) { return joined({values.begin(), values.end()}, " and "); };
-      if (in_a != in_b && !may_differ.contains(name)) found.push_back(name + ": A " + text(in_a) + ", B " + text(in_b));
+      const auto text = [](const std::set<std::string>& values) {
+        return joined({values.begin(), values.end()}, " and ");
+      };
+      if (in_a != in_b && !may_differ.contains(name))
+        found.push_back(name + ": A " + text(in_a) + ", B " + text(in_b));
     }
   }
   return found;
 }
 
 bool any(const Runs& runs, Keys keys, bool value) {
-  return std::any_of(runs.begin(), runs.end(), [&](const Json& run) { return at(run, keys) == Json(value); });
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const Json& run) { return at(run, keys) == Json(value); });
 }
 
 std::vector<std::string> warnings_of(const Runs& a, const Runs& b) {
   std::vector<std::string> warnings;
   for (const auto& [name, runs] : {std::pair<std::string, const Runs&>{"A", a}, {"B", b}}) {
     if (any(runs, {"client_was_the_bottleneck"}, true))
-      warnings.push_back(name + ": the client was the bottleneck, so that its figures are not the server's");
+      warnings.push_back(
+          name + ": the client was the bottleneck, so that its figures are not the server's");
     if (any(runs, {"result", "stopped_early"}, true)) warnings.push_back(name + ": stopped early");
     for (const Json& run : runs)
       if (const Json& expectations = at(run, {"expectations"}); expectations.is_array())
         for (const auto& expectation : expectations)
-          if (at(expectation, {"met"}) == Json(false)) warnings.push_back(name + ": did not meet " + text_at(expectation, {"text"}));
+          if (at(expectation, {"met"}) == Json(false))
+            warnings.push_back(name + ": did not meet " + text_at(expectation, {"text"}));
   }
   if (any(a, {"audit", "passed"}, false)) warnings.push_back("A: the audit failed");
   return warnings;
@@ -257,7 +300,8 @@ std::string change_text(const MetricComparison& metric) {
   return " (" + number_text(metric.a) + " to " + number_text(metric.b) + " " + metric.unit + ")";
 }
 
-std::vector<std::string> regressions_of(const Runs& a, const Runs& b, const std::vector<MetricComparison>& compared) {
+std::vector<std::string> regressions_of(const Runs& a, const Runs& b,
+                                        const std::vector<MetricComparison>& compared) {
   std::vector<std::string> found;
   if (total(b, wrong_answers_of) > 0 && total(a, wrong_answers_of) == 0)
     found.push_back("B has " + exact_text(total(b, wrong_answers_of)) + " wrong answers, A none");
@@ -265,7 +309,8 @@ std::vector<std::string> regressions_of(const Runs& a, const Runs& b, const std:
     found.push_back("B has " + exact_text(total(b, errors_of)) + " errors, A none");
   if (any(b, {"audit", "passed"}, false)) found.push_back("B: the audit failed");
   const auto answered_nothing = [](const Json& run) { return answered_of(run) == 0; };
-  if (std::any_of(b.begin(), b.end(), answered_nothing) && std::none_of(a.begin(), a.end(), answered_nothing))
+  if (std::any_of(b.begin(), b.end(), answered_nothing) &&
+      std::none_of(a.begin(), a.end(), answered_nothing))
     found.push_back("B: a run was not answered at all");
   for (const MetricComparison& metric : compared)
     if (metric.verdict == Verdict::worse && metric.beyond_tolerance && std::isfinite(metric.ratio))
@@ -276,7 +321,9 @@ std::vector<std::string> regressions_of(const Runs& a, const Runs& b, const std:
 // Text and JSON of a comparison.
 
 std::size_t characters(const std::string& text) {  // in UTF-8
-  return std::size_t(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return std::size_t(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
 }
 std::string padded(const std::string& text, std::size_t width, bool to_the_right = true) {
   const std::string space(width > characters(text) ? width - characters(text) : 0, ' ');
@@ -292,19 +339,25 @@ std::string ratio_text(double ratio) {
 
 std::string verdict_text(const MetricComparison& metric, double tolerance_percent) {
   std::string text = name_of(metric.verdict);
-  const bool within = (metric.verdict == Verdict::better || metric.verdict == Verdict::worse) && !metric.beyond_tolerance;
+  const bool within = (metric.verdict == Verdict::better || metric.verdict == Verdict::worse) &&
+                      !metric.beyond_tolerance;
   return within ? text + ", within " + exact_text(tolerance_percent) + " %" : text;
 }
 
 void print(std::ostream& out, const Comparison& comparison) {
-  const auto row = [&](const std::string& name, const std::string& a, const std::string& b, const std::string& ratio, const std::string& interval,
+  const auto row = [&](const std::string& name, const std::string& a, const std::string& b,
+                       const std::string& ratio, const std::string& interval,
                        const std::string& verdict) {
-    out << padded(name, 26, false) << padded(a, 12) << padded(b, 12) << padded(ratio, 9) << padded(interval, 18) << "   " << verdict << "\n";
+    out << padded(name, 26, false) << padded(a, 12) << padded(b, 12) << padded(ratio, 9)
+        << padded(interval, 18) << "   " << verdict << "\n";
   };
   row("", "A", "B", "B/A", "95 % interval", "B is");
   for (const MetricComparison& metric : comparison.metrics)
-    row(metric.name + ", " + metric.unit, number_text(metric.a), number_text(metric.b), ratio_text(metric.ratio),
-        metric.interval ? ratio_text(metric.interval->first) + " to " + ratio_text(metric.interval->second) : "–",
+    row(metric.name + ", " + metric.unit, number_text(metric.a), number_text(metric.b),
+        ratio_text(metric.ratio),
+        metric.interval
+            ? ratio_text(metric.interval->first) + " to " + ratio_text(metric.interval->second)
+            : "–",
         verdict_text(metric, comparison.tolerance_percent));
   if (!comparison.intervals_from_runs)
     out << "\nThe intervals come from the seconds of single runs and understate how much runs differ from each other.\n"
@@ -316,19 +369,22 @@ void print(std::ostream& out, const Comparison& comparison) {
   if (!comparison.warnings.empty()) out << "\n";
   for (const std::string& warning : comparison.warnings) out << "WARNING: " << warning << "\n";
   out << "\n";
-  const bool can_tell = std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [](const MetricComparison& metric) { return metric.interval; });
+  const bool can_tell = std::any_of(comparison.metrics.begin(), comparison.metrics.end(),
+                                    [](const MetricComparison& metric) { return metric.interval; });
   if (!can_tell)
     out << "Too short to tell: runs of five seconds or more, or several runs a side, have intervals.\n";
   else if (comparison.regressions.empty())
     out << "No regression beyond " << exact_text(comparison.tolerance_percent) << " %.\n";
-  for (const std::string& regression : comparison.regressions) out << "REGRESSION: " << regression << "\n";
+  for (const std::string& regression : comparison.regressions)
+    out << "REGRESSION: " << regression << "\n";
 }
 
 // "A  a1.json, a2.json  (commit 1436c54)".
 std::string heading(const char* side, const std::vector<std::string>& files, const Runs& runs) {
   std::set<std::string> commits;
   for (const Json& run : runs) commits.insert(text_at(run, {"commit"}));
-  return std::string(side) + "  " + joined(files, ", ") + "  (commit " + joined({commits.begin(), commits.end()}, ", ") + ")\n";
+  return std::string(side) + "  " + joined(files, ", ") + "  (commit " +
+         joined({commits.begin(), commits.end()}, ", ") + ")\n";
 }
 
 Json side_json(const std::vector<std::string>& files, const Runs& runs) {
@@ -339,14 +395,16 @@ Json side_json(const std::vector<std::string>& files, const Runs& runs) {
 
 Json metric_json(const MetricComparison& metric) {
   const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  return {{"name", metric.name},
-          {"unit", metric.unit},
-          {"a", number(metric.a)},
-          {"b", number(metric.b)},
-          {"ratio", number(metric.ratio)},
-          {"interval", metric.interval ? Json::array({metric.interval->first, metric.interval->second}) : Json()},
-          {"verdict", name_of(metric.verdict)},
-          {"beyond_tolerance", metric.beyond_tolerance}};
+  return {
+      {"name", metric.name},
+      {"unit", metric.unit},
+      {"a", number(metric.a)},
+      {"b", number(metric.b)},
+      {"ratio", number(metric.ratio)},
+      {"interval",
+       metric.interval ? Json::array({metric.interval->first, metric.interval->second}) : Json()},
+      {"verdict", name_of(metric.verdict)},
+      {"beyond_tolerance", metric.beyond_tolerance}};
 }
 
 void write_json(const std::string& path, const Comparison& comparison, Json a, Json b) {
@@ -359,10 +417,12 @@ void write_json(const std::string& path, const Comparison& comparison, Json a, J
                 {"unlike", comparison.unlike},
                 {"warnings", comparison.warnings},
                 {"regressions", comparison.regressions}};
-  for (const MetricComparison& metric : comparison.metrics) document["metrics"].push_back(metric_json(metric));
+  for (const MetricComparison& metric : comparison.metrics)
+    document["metrics"].push_back(metric_json(metric));
   std::ofstream file(path);
   file << document.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  if (!file.flush()) throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
+  if (!file.flush())
+    throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
 }
 
 // Throws std::runtime_error, which says what is wrong with which file.
@@ -373,16 +433,22 @@ Json read_report(const std::string& path) {
   try {
     report = Json::parse(file);
   } catch (const Json::exception& error) {
-    const std::string_view reason = error.what();  // after the library's name of the error, in brackets
-    throw std::runtime_error(path + ": is not JSON: " + std::string(reason.substr(std::min(reason.size(), reason.find("] ") + 2))));
+    // after the library's name of the error, in brackets
+    const std::string_view reason = error.what();
+    throw std::runtime_error(
+        path + ": is not JSON: " +
+        std::string(reason.substr(std::min(reason.size(), reason.find("] ") + 2))));
   }
   const std::string format = text_at(report, {"format"});
   if (format != report_format)
-    throw std::runtime_error(path + ": is not a report of loadgen: its format is " + (format.empty() ? "not given" : "\"" + format + "\"") +
-                             ", not \"" + report_format + "\"");
-  if (!std::isfinite(answered_of(report))) throw std::runtime_error(path + ": result.answered is missing");
+    throw std::runtime_error(path + ": is not a report of loadgen: its format is " +
+                             (format.empty() ? "not given" : "\"" + format + "\"") + ", not \"" +
+                             report_format + "\"");
+  if (!std::isfinite(answered_of(report)))
+    throw std::runtime_error(path + ": result.answered is missing");
   for (const Metric& metric : {metrics[0], metrics[3]})
-    if (!std::isfinite(metric.of_run(report))) throw std::runtime_error(path + ": the result has no " + metric.name);
+    if (!std::isfinite(metric.of_run(report)))
+      throw std::runtime_error(path + ": the result has no " + metric.name);
   return report;
 }
 
@@ -414,9 +480,13 @@ const char* name_of(Verdict verdict) {
 }
 
 Comparison compare(const Runs& a, const Runs& b, double tolerance_percent) {
-  Comparison comparison{.tolerance_percent = tolerance_percent, .intervals_from_runs = a.size() > 1 && b.size() > 1};
-  for (const Metric& metric : metrics) comparison.metrics.push_back(compare_metric(a, b, metric, comparison.intervals_from_runs, tolerance_percent));
-  comparison.metrics.push_back(compare_errors(a, b, comparison.intervals_from_runs, tolerance_percent));
+  Comparison comparison{.tolerance_percent = tolerance_percent,
+                        .intervals_from_runs = a.size() > 1 && b.size() > 1};
+  for (const Metric& metric : metrics)
+    comparison.metrics.push_back(
+        compare_metric(a, b, metric, comparison.intervals_from_runs, tolerance_percent));
+  comparison.metrics.push_back(
+      compare_errors(a, b, comparison.intervals_from_runs, tolerance_percent));
   comparison.unlike = differences(a, b);
   comparison.warnings = warnings_of(a, b);
   comparison.regressions = regressions_of(a, b, comparison.metrics);
@@ -431,9 +501,12 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
       "loadgen compare");
   std::string a, b, json_file;
   double tolerance_percent = 5;
-  app.add_option("A", a, "report of the run to compare with; several as A1.json,A2.json")->required();
+  app.add_option("A", a, "report of the run to compare with; several as A1.json,A2.json")
+      ->required();
   app.add_option("B", b, "report of the run in question; likewise")->required();
-  app.add_option("--tolerance", tolerance_percent, "per cent that a figure may be worse")->check(CLI::Range(0.0, 1'000.0))->capture_default_str();
+  app.add_option("--tolerance", tolerance_percent, "per cent that a figure may be worse")
+      ->check(CLI::Range(0.0, 1'000.0))
+      ->capture_default_str();
   app.add_option("--json", json_file, "file for the comparison as JSON (default: none)");
   try {
     app.parse(argc, argv);
@@ -447,7 +520,8 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
     const Comparison comparison = compare(runs_a, runs_b, tolerance_percent);
     out << heading("A", files_a, runs_a) << heading("B", files_b, runs_b) << "\n";
     print(out, comparison);
-    if (!json_file.empty()) write_json(json_file, comparison, side_json(files_a, runs_a), side_json(files_b, runs_b));
+    if (!json_file.empty())
+      write_json(json_file, comparison, side_json(files_a, runs_a), side_json(files_b, runs_b));
     return comparison.regressions.empty() ? exit_ok : exit_wrong;
   } catch (const std::exception& error) {
     errors << "loadgen compare: " << error.what() << "\n";
@@ -455,6 +529,8 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
   }
 }
 
-int compare_main(int argc, const char* const* argv) { return compare_main(argc, argv, std::cout, std::cerr); }
+int compare_main(int argc, const char* const* argv) {
+  return compare_main(argc, argv, std::cout, std::cerr);
+}
 
 }  // namespace exchange::loadgen

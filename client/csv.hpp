@@ -1,5 +1,6 @@
 #pragma once
-// The seconds of a run (`series` of the report) as CSV after RFC 4180: comma separated, CRLF at the end of each line.
+// The seconds of a run (`series` of the report) as CSV after RFC 4180: comma separated, CRLF at the
+// end of each line.
 
 #include <string>
 

@@ -17,11 +17,13 @@ constexpr std::int64_t millisecond = 1'000'000;
 constexpr std::int64_t retry_interval = reconnect_pause_ms * millisecond;
 constexpr std::int64_t sweep_interval = 100 * millisecond;  // for timeouts, and to look at `stop`
 constexpr int events_max = 256;                             // taken from epoll at once
-constexpr std::size_t reply_shown_max = 300;                // bytes of the first wrong answer in the report
+// bytes of the first wrong answer in the report
+constexpr std::size_t reply_shown_max = 300;
 
 std::vector<Stage> with_warmup(const LoadOptions& load) {
   std::vector<Stage> stages = load.stages;
-  if (!stages.empty() && load.warmup_s > 0) stages.insert(stages.begin(), {load.warmup_s, stages.front().requests_per_s});
+  if (!stages.empty() && load.warmup_s > 0)
+    stages.insert(stages.begin(), {load.warmup_s, stages.front().requests_per_s});
   return stages;
 }
 
@@ -36,11 +38,16 @@ unsigned begun_at(const LoadOptions& load, std::int64_t time) {
   return unsigned(std::min<double>(load.clients, double(time) / 1e9 * *load.ramp_up_per_s + 1));
 }
 
-bool is_blank(std::string_view bytes) { return bytes.find_first_not_of(" \r\n") == std::string_view::npos; }
+bool is_blank(std::string_view bytes) {
+  return bytes.find_first_not_of(" \r\n") == std::string_view::npos;
+}
 
 // Opens a connection and waits for it. Throws Unreachable, Interrupted.
-std::vector<Descriptor> open_and_wait(const Address& address, std::size_t count, double timeout_s, const StopFlag& stop) {
-  const auto unreachable = [&](const std::string& why) { throw Unreachable("cannot connect to " + address.text + ": " + why); };
+std::vector<Descriptor> open_and_wait(const Address& address, std::size_t count, double timeout_s,
+                                      const StopFlag& stop) {
+  const auto unreachable = [&](const std::string& why) {
+    throw Unreachable("cannot connect to " + address.text + ": " + why);
+  };
   std::vector<Descriptor> sockets;
   for (std::size_t i = 0; i < count; ++i) {
     Connecting connecting = start_connect(address);
@@ -63,7 +70,8 @@ Driver::Client::Client(const Workload& workload, unsigned number_, const LoadOpt
       in_flight(load.pipeline),
       leaves(std::size_t(load.pipeline) * workload.leaves_max()) {}
 
-Driver::Driver(const LoadOptions& load, const Workload& workload, const Address& address, unsigned worker)
+Driver::Driver(const LoadOptions& load, const Workload& workload, const Address& address,
+               unsigned worker)
     : load_(load),
       workload_(workload),
       address_(address),
@@ -74,16 +82,21 @@ Driver::Driver(const LoadOptions& load, const Workload& workload, const Address&
       read_buffer_(read_bytes_max) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
   clients_.reserve(load.clients / load.workers + 1);
-  for (unsigned number = worker; number < load.clients; number += load.workers) clients_.emplace_back(workload, number, load);
-  idle_.resize(load.idle_connections / load.workers + (worker < load.idle_connections % load.workers ? 1 : 0));
+  for (unsigned number = worker; number < load.clients; number += load.workers)
+    clients_.emplace_back(workload, number, load);
+  idle_.resize(load.idle_connections / load.workers +
+               (worker < load.idle_connections % load.workers ? 1 : 0));
 }
 
 void Driver::open_connections(const StopFlag& stop) {
   for (std::size_t first = 0; first < idle_.size(); first += connecting_max) {
-    std::vector<Descriptor> sockets = open_and_wait(address_, std::min<std::size_t>(connecting_max, idle_.size() - first), load_.timeout_s, stop);
+    std::vector<Descriptor> sockets =
+        open_and_wait(address_, std::min<std::size_t>(connecting_max, idle_.size() - first),
+                      load_.timeout_s, stop);
     for (std::size_t i = 0; i < sockets.size(); ++i) {
       idle_[first + i] = std::move(sockets[i]);
-      watch(EPOLL_CTL_ADD, idle_[first + i].number(), std::uint32_t(clients_.size() + first + i), EPOLLIN);
+      watch(EPOLL_CTL_ADD, idle_[first + i].number(), std::uint32_t(clients_.size() + first + i),
+            EPOLLIN);
     }
   }
   if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) {
@@ -91,7 +104,9 @@ void Driver::open_connections(const StopFlag& stop) {
     return;
   }
   for (std::size_t first = 0; first < clients_.size(); first += connecting_max) {
-    std::vector<Descriptor> sockets = open_and_wait(address_, std::min<std::size_t>(connecting_max, clients_.size() - first), load_.timeout_s, stop);
+    std::vector<Descriptor> sockets =
+        open_and_wait(address_, std::min<std::size_t>(connecting_max, clients_.size() - first),
+                      load_.timeout_s, stop);
     for (std::size_t i = 0; i < sockets.size(); ++i) {
       Client& client = clients_[first + i];
       client.socket = std::move(sockets[i]);
@@ -106,7 +121,8 @@ void Driver::run(const Ticks& ticks, const StopFlag& stop, const Publish& publis
   ticks_ = &ticks;
   interval_ = std::make_unique<Interval>();
   measuring_ = !ticks.is_warmup(0);
-  unfinished_ = std::size_t(std::count_if(clients_.begin(), clients_.end(), [](const Client& client) { return client.quota > 0; }));
+  unfinished_ = std::size_t(std::count_if(clients_.begin(), clients_.end(),
+                                          [](const Client& client) { return client.quota > 0; }));
   if (load_.open_loop()) next_arrival_ = pacer_.next();
 
   epoll_event events[events_max];
@@ -120,12 +136,14 @@ void Driver::run(const Ticks& ticks, const StopFlag& stop, const Publish& publis
       sweep_timeouts(now);
       if (gave_up_) break;
     }
-    const int count = wait(events, std::clamp<std::int64_t>(next_event(now) - ticks.now(), 0, sweep_interval));
+    const int count =
+        wait(events, std::clamp<std::int64_t>(next_event(now) - ticks.now(), 0, sweep_interval));
     for (int i = 0; i < count; ++i) handle(events[i].data.u32, events[i].events);
     now = ticks.now();
   }
   tick(now, publish);
-  release_arrivals(std::min(now, ticks.end()), false);  // what came due while we slept through the end was planned too
+  // what came due while we slept through the end was planned too
+  release_arrivals(std::min(now, ticks.end()), false);
   give_up_backlog(std::min(now, ticks.end()));
   interval_->in_flight = in_flight_;
   history_.unknown += in_flight_;
@@ -137,10 +155,14 @@ int Driver::wait(epoll_event* events, std::int64_t nanoseconds) {
   if (precise_waits_) {
     const timespec timeout{.tv_sec = 0, .tv_nsec = nanoseconds};
     count = ::epoll_pwait2(epoll_.number(), events, events_max, &timeout, nullptr);
-    precise_waits_ = count >= 0 || (errno != ENOSYS && errno != EPERM);  // older kernels, and containers that know it not
+    // older kernels, and containers that know it not
+    precise_waits_ = count >= 0 || (errno != ENOSYS && errno != EPERM);
   }
-  if (!precise_waits_) count = ::epoll_wait(epoll_.number(), events, events_max, int((nanoseconds + millisecond - 1) / millisecond));
-  if (count < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "epoll_wait");
+  if (!precise_waits_)
+    count = ::epoll_wait(epoll_.number(), events, events_max,
+                         int((nanoseconds + millisecond - 1) / millisecond));
+  if (count < 0 && errno != EINTR)
+    throw std::system_error(errno, std::generic_category(), "epoll_wait");
   return count;
 }
 
@@ -164,7 +186,8 @@ void Driver::begin_clients(std::int64_t now) {
   }
 }
 
-// Hands each planned request whose time has come to its client. All workers go through the whole plan and take their share.
+// Hands each planned request whose time has come to its client. All workers go through the whole
+// plan and take their share.
 void Driver::release_arrivals(std::int64_t now, bool send) {
   for (; next_arrival_ && *next_arrival_ <= now; ++arrivals_, next_arrival_ = pacer_.next()) {
     const auto number = unsigned(arrivals_ % begun_at(load_, *next_arrival_));
@@ -184,7 +207,9 @@ std::int64_t Driver::next_event(std::int64_t now) const {
   if (now < ticks_->end()) next = std::min(next, ticks_->end());
   if (refused_connections_ > 0) next = std::min(next, next_retry_);
   if (load_.open_loop() && next_arrival_) next = std::min(next, *next_arrival_);
-  if (begun_ < clients_.size()) next = std::min(next, std::int64_t(double(clients_[begun_].number) / *load_.ramp_up_per_s * 1e9));
+  if (begun_ < clients_.size())
+    next =
+        std::min(next, std::int64_t(double(clients_[begun_].number) / *load_.ramp_up_per_s * 1e9));
   return next;
 }
 
@@ -218,8 +243,10 @@ void Driver::fill(Client& client, std::int64_t now) {
   if (frames_.empty()) return;
   const ssize_t sent = ::send(client.socket.number(), frames_.data(), frames_.size(), MSG_NOSIGNAL);
   if (sent == ssize_t(frames_.size())) return;
-  client.unsent = frames_.substr(sent < 0 ? 0 : std::size_t(sent));  // a broken connection shows when reading
-  watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()), EPOLLIN | EPOLLOUT);
+  // a broken connection shows when reading
+  client.unsent = frames_.substr(sent < 0 ? 0 : std::size_t(sent));
+  watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()),
+        EPOLLIN | EPOLLOUT);
 }
 
 void Driver::write_request(Client& client, std::int64_t now) {
@@ -241,20 +268,26 @@ void Driver::write_request(Client& client, std::int64_t now) {
     if (client.quota != UINT64_MAX) --client.quota;
   }
   Transcript::Entry entry = 0;
-  if (load_.transcript) entry = transcript_.asked(client.number, client.connection, monotonic(now), std::string_view(frames_).substr(frames_.find('\n', frame) + 1));
-  client.in_flight[place] = {planned, now, request.account, std::uint32_t(request.leaves.size()), measured, entry};
-  std::copy(request.leaves.begin(), request.leaves.end(), client.leaves.begin() + std::ptrdiff_t(place * workload_.leaves_max()));
+  if (load_.transcript)
+    entry = transcript_.asked(client.number, client.connection, monotonic(now),
+                              std::string_view(frames_).substr(frames_.find('\n', frame) + 1));
+  client.in_flight[place] = {planned,  now,  request.account, std::uint32_t(request.leaves.size()),
+                             measured, entry};
+  std::copy(request.leaves.begin(), request.leaves.end(),
+            client.leaves.begin() + std::ptrdiff_t(place * workload_.leaves_max()));
   ++client.count;
   ++in_flight_;
 }
 
 void Driver::watch(int operation, int socket, std::uint32_t index, std::uint32_t events) {
   epoll_event event{.events = events, .data = {.u32 = index}};
-  if (::epoll_ctl(epoll_.number(), operation, socket, &event) != 0) throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+  if (::epoll_ctl(epoll_.number(), operation, socket, &event) != 0)
+    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
 }
 
 void Driver::send_rest(Client& client) {
-  const ssize_t sent = ::send(client.socket.number(), client.unsent.data(), client.unsent.size(), MSG_NOSIGNAL);
+  const ssize_t sent =
+      ::send(client.socket.number(), client.unsent.data(), client.unsent.size(), MSG_NOSIGNAL);
   if (sent > 0) client.unsent.erase(0, std::size_t(sent));
   if (!client.unsent.empty()) return;
   watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()), EPOLLIN);
@@ -290,7 +323,8 @@ void Driver::connected(Client& client) {
 }
 
 void Driver::receive(Client& client) {
-  const ssize_t received = ::recv(client.socket.number(), read_buffer_.data(), read_buffer_.size(), 0);
+  const ssize_t received =
+      ::recv(client.socket.number(), read_buffer_.data(), read_buffer_.size(), 0);
   if (received < 0 && (errno == EAGAIN || errno == EINTR)) return;
   const std::int64_t now = ticks_->now();
   std::string_view bytes(read_buffer_.data(), received > 0 ? std::size_t(received) : 0);
@@ -312,8 +346,9 @@ void Driver::receive(Client& client) {
   go_on(client, now);
 }
 
-// All replies that are complete in `bytes`, which hold what came so far: in the read buffer nearly always, else in
-// client.received. Returns how many bytes those are; nothing once the connection is closed, be it opened anew already.
+// All replies that are complete in `bytes`, which hold what came so far: in the read buffer nearly
+// always, else in client.received. Returns how many bytes those are; nothing once the connection is
+// closed, be it opened anew already.
 std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, std::int64_t now) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
@@ -331,7 +366,8 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
     }
     client.scanned = 0;
     taken += reply.end;
-    if (!take_reply(client, rest.substr(0, reply.end).substr(reply.begin), now)) return std::nullopt;
+    if (!take_reply(client, rest.substr(0, reply.end).substr(reply.begin), now))
+      return std::nullopt;
     if (load_.connection == ConnectionUse::per_request && is_blank(bytes.substr(taken))) {
       close(client);
       go_on(client, now);
@@ -344,12 +380,14 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
 // False where it was no right answer and the connection was closed.
 bool Driver::take_reply(Client& client, std::string_view document, std::int64_t now) {
   const InFlight request = client.in_flight[client.oldest];
-  const std::span<const Leaf> leaves(client.leaves.data() + client.oldest * workload_.leaves_max(), request.leaves);
+  const std::span<const Leaf> leaves(client.leaves.data() + client.oldest * workload_.leaves_max(),
+                                     request.leaves);
   if (load_.transcript) transcript_.answered(request.entry, monotonic(now), document);
   if (load_.check_replies) {
     const std::string_view problem = check(client, request, leaves, document, now);
     if (!problem.empty()) {
-      wrong_answer(client, answer_.malformed ? ErrorClass::protocol : ErrorClass::wrong_answer, problem, document, now);
+      wrong_answer(client, answer_.malformed ? ErrorClass::protocol : ErrorClass::wrong_answer,
+                   problem, document, now);
       return false;
     }
   }
@@ -363,7 +401,8 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
     ++interval_->answered;
     interval_->elements += request.leaves;
     if (load_.check_replies)
-      for (std::size_t i = 0; i < leaves.size(); ++i) interval_->rejected[std::size_t(asked_of(leaves[i].kind))] += answer_.leaves[i].rejected;
+      for (std::size_t i = 0; i < leaves.size(); ++i)
+        interval_->rejected[std::size_t(asked_of(leaves[i].kind))] += answer_.leaves[i].rejected;
     interval_->response_ns.record(std::uint64_t(now - request.planned));
     interval_->service_ns.record(std::uint64_t(now - request.sent));
   }
@@ -371,7 +410,9 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
 }
 
 // Returns the problem of a wrong answer.
-std::string_view Driver::check(Client& client, const InFlight& request, std::span<const Leaf> leaves, std::string_view document, std::int64_t now) {
+std::string_view Driver::check(Client& client, const InFlight& request,
+                               std::span<const Leaf> leaves, std::string_view document,
+                               std::int64_t now) {
   check_reply(workload_, client.number, {request.account, leaves}, document, answer_);
   if (!answer_.problem.empty()) return answer_.problem;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -390,25 +431,33 @@ std::string_view Driver::check(Client& client, const InFlight& request, std::spa
 }
 
 // Keeps what the audit needs. Returns the problem of an answer that it cannot read.
-std::string_view Driver::record(const Client& client, const InFlight& request, const Leaf& leaf, const LeafAnswer& answer, std::int64_t now) {
+std::string_view Driver::record(const Client& client, const InFlight& request, const Leaf& leaf,
+                                const LeafAnswer& answer, std::int64_t now) {
   switch (leaf.kind) {
     case Leaf::Kind::account:
-      if (!answer.rejected) history_.new_accounts.push_back({.number = leaf.id, .client = client.number});
+      if (!answer.rejected)
+        history_.new_accounts.push_back({.number = leaf.id, .client = client.number});
       return {};
     case Leaf::Kind::placement:  // comes after its account
-      if (!answer.rejected && !history_.new_accounts.empty() && history_.new_accounts.back().number == leaf.id)
-        history_.new_accounts.back() = {.number = leaf.id, .client = client.number, .symbol = leaf.symbol, .shares = leaf.amount};
+      if (!answer.rejected && !history_.new_accounts.empty() &&
+          history_.new_accounts.back().number == leaf.id)
+        history_.new_accounts.back() = {.number = leaf.id,
+                                        .client = client.number,
+                                        .symbol = leaf.symbol,
+                                        .shares = leaf.amount};
       return {};
     case Leaf::Kind::order:
       if (!answer.rejected)
-        history_.orders.push_back({answer.opened, request.account, leaf.symbol, leaf.amount, leaf.limit_cents, request.sent, now});
+        history_.orders.push_back({answer.opened, request.account, leaf.symbol, leaf.amount,
+                                   leaf.limit_cents, request.sent, now});
       return {};
     case Leaf::Kind::query:
     case Leaf::Kind::cancel: break;
   }
   if (answer.rejected) {
     if (leaf.kind == Leaf::Kind::cancel)
-      history_.observations.push_back({Observation::Kind::cancel_refused, leaf.id, request.sent, now, {}});
+      history_.observations.push_back(
+          {Observation::Kind::cancel_refused, leaf.id, request.sent, now, {}});
     return {};
   }
   const std::string_view problem = parse_order_state(answer.element, order_state_);
@@ -416,11 +465,13 @@ std::string_view Driver::record(const Client& client, const InFlight& request, c
   const std::optional<OrderDigest> digest = digest_of(order_state_);
   if (!digest) return "parts of a share, of an order for whole ones";
   history_.observations.push_back(
-      {leaf.kind == Leaf::Kind::query ? Observation::Kind::status : Observation::Kind::canceled, leaf.id, request.sent, now, *digest});
+      {leaf.kind == Leaf::Kind::query ? Observation::Kind::status : Observation::Kind::canceled,
+       leaf.id, request.sent, now, *digest});
   return {};
 }
 
-void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view problem, std::string_view reply, std::int64_t now) {
+void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view problem,
+                          std::string_view reply, std::int64_t now) {
   if (examples_.wrong_answer.empty()) {
     reply = reply.substr(0, std::min(reply_shown_max, reply.find_last_not_of(" \r\n") + 1));
     examples_.wrong_answer = std::string(problem);
@@ -436,8 +487,10 @@ void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view pro
 // The connection is of no more use: all that is in flight on it is lost.
 void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   const bool only_the_first = error == ErrorClass::wrong_answer || error == ErrorClass::protocol;
-  interval_->errors[std::size_t(error)] += only_the_first ? 1 : std::max<std::size_t>(client.count, 1);
-  if (only_the_first && client.count > 1) interval_->errors[std::size_t(ErrorClass::reset)] += client.count - 1;
+  interval_->errors[std::size_t(error)] +=
+      only_the_first ? 1 : std::max<std::size_t>(client.count, 1);
+  if (only_the_first && client.count > 1)
+    interval_->errors[std::size_t(ErrorClass::reset)] += client.count - 1;
   in_flight_ -= client.count;
   history_.unknown += client.count;
   if (client.count > 0 && client.quota == 0) --unfinished_;
@@ -475,8 +528,10 @@ void Driver::sweep_timeouts(std::int64_t now) {
   bool asking = in_flight_ > 0 || refused_connections_ > 0;
   for (Client& client : clients_) {
     asking |= client.state == State::connecting;
-    const bool lost = client.state == State::connecting ? now - client.connecting_since > timeout_ns_
-                                                        : client.count > 0 && now - client.in_flight[client.oldest].sent > timeout_ns_;
+    const bool lost =
+        client.state == State::connecting
+            ? now - client.connecting_since > timeout_ns_
+            : client.count > 0 && now - client.in_flight[client.oldest].sent > timeout_ns_;
     if (lost) fail(client, ErrorClass::timeout, now);
   }
   // A server that has not answered anybody for so long will not.
@@ -484,8 +539,8 @@ void Driver::sweep_timeouts(std::int64_t now) {
   gave_up_ = now - answered_or_calm_ > timeout_ns_ + 2 * Ticks::second;
 }
 
-// Requests that were planned but not sent, for want of a free client, count in the response time with the age they
-// have: less than what they would have got.
+// Requests that were planned but not sent, for want of a free client, count in the response time
+// with the age they have: less than what they would have got.
 void Driver::give_up_backlog(std::int64_t now) {
   for (Client& client : clients_)
     for (; client.backlog_at < client.backlog.size(); ++client.backlog_at) {

@@ -1,5 +1,6 @@
 #pragma once
-// What the parts of the audit share: all that the server told of the orders of a run, and what was found wrong.
+// What the parts of the audit share: all that the server told of the orders of a run, and what was
+// found wrong.
 
 #include <array>
 #include <cstdlib>
@@ -13,15 +14,20 @@
 
 namespace exchange::loadgen {
 
-// An execution as one of its two orders tells it. Orders are of whole shares and cents, so these are too.
+// An execution as one of its two orders tells it. Orders are of whole shares and cents, so these
+// are too.
 struct Fill {
   std::int32_t shares, price_cents;
   std::uint32_t time;
   auto operator<=>(const Fill&) const = default;
 };
 
-inline Price price_of(std::int32_t cents) { return Price::from_units(std::int64_t(cents) * 1'000'000); }
-inline std::string text_of(const Fill& fill) { return std::to_string(fill.shares) + " at " + to_string(price_of(fill.price_cents)); }
+inline Price price_of(std::int32_t cents) {
+  return Price::from_units(std::int64_t(cents) * 1'000'000);
+}
+inline std::string text_of(const Fill& fill) {
+  return std::to_string(fill.shares) + " at " + to_string(price_of(fill.price_cents));
+}
 inline OrderState::Execution execution_of(const Fill& fill) {
   return {Shares::whole(fill.shares), price_of(fill.price_cents), fill.time};
 }
@@ -47,7 +53,8 @@ struct Evidence {
     return std::span(fills).subspan(states[order].first_fill, states[order].fills);
   }
   std::span<const Observation> observations_of(std::size_t order) const {
-    return std::span(observations).subspan(first_observation[order], first_observation[order + 1] - first_observation[order]);
+    return std::span(observations)
+        .subspan(first_observation[order], first_observation[order + 1] - first_observation[order]);
   }
   // The reply that canceled it; null where there was none.
   const Observation* cancel_of(std::size_t order) const {
@@ -58,12 +65,21 @@ struct Evidence {
   // "order 12 (buy 50 of SYM1 at 100.5)"
   std::string name(std::size_t order) const {
     const OrderRecord& record = orders[order];
-    return "order " + std::to_string(record.id) + " (" + (record.amount > 0 ? "buy " : "sell ") + std::to_string(std::abs(record.amount)) + " of " +
-           symbol_name(record.symbol) + " at " + to_string(price_of(record.limit_cents)) + ")";
+    return "order " + std::to_string(record.id) + " (" + (record.amount > 0 ? "buy " : "sell ") +
+           std::to_string(std::abs(record.amount)) + " of " + symbol_name(record.symbol) + " at " +
+           to_string(price_of(record.limit_cents)) + ")";
   }
 };
 
-enum class Check : std::uint8_t { states, replies, pairing, executions, time, conservation, balances };
+enum class Check : std::uint8_t {
+  states,
+  replies,
+  pairing,
+  executions,
+  time,
+  conservation,
+  balances
+};
 inline constexpr std::size_t checks = 7;
 
 // Sentences for people: of each check the first few, and how many more there were.
@@ -78,7 +94,8 @@ class Findings {
     std::vector<std::string> all;
     for (const Found& found : found_) {
       all.insert(all.end(), found.sentences.begin(), found.sentences.end());
-      if (found.count > sentences_max) all.back() += " (And " + std::to_string(found.count - sentences_max) + " more like these.)";
+      if (found.count > sentences_max)
+        all.back() += " (And " + std::to_string(found.count - sentences_max) + " more like these.)";
     }
     return all;
   }

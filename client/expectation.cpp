@@ -9,18 +9,19 @@
 namespace exchange::loadgen {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Measure>, 12> measures{{{"min", Measure::minimum},
-                                                                         {"mean", Measure::mean},
-                                                                         {"p50", Measure::p50},
-                                                                         {"p75", Measure::p75},
-                                                                         {"p90", Measure::p90},
-                                                                         {"p95", Measure::p95},
-                                                                         {"p99", Measure::p99},
-                                                                         {"p99.9", Measure::p99_9},
-                                                                         {"max", Measure::maximum},
-                                                                         {"errors", Measure::errors},
-                                                                         {"rejected", Measure::rejected},
-                                                                         {"rate", Measure::rate}}};
+constexpr std::array<std::pair<std::string_view, Measure>, 12> measures{
+    {{"min", Measure::minimum},
+     {"mean", Measure::mean},
+     {"p50", Measure::p50},
+     {"p75", Measure::p75},
+     {"p90", Measure::p90},
+     {"p95", Measure::p95},
+     {"p99", Measure::p99},
+     {"p99.9", Measure::p99_9},
+     {"max", Measure::maximum},
+     {"errors", Measure::errors},
+     {"rejected", Measure::rejected},
+     {"rate", Measure::rate}}};
 
 enum class Dimension { latency, share, rate };
 Dimension dimension_of(Measure measure) {
@@ -45,8 +46,10 @@ std::string_view trimmed(std::string_view text) {
 // A non-negative number, and what follows it.
 double leading_number(std::string_view text, std::string_view& rest) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc() || value < 0 || !std::isfinite(value)) mistake(text, "does not begin with a number");
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc() || value < 0 || !std::isfinite(value))
+    mistake(text, "does not begin with a number");
   rest = text.substr(std::size_t(end - text.data()));
   return value;
 }
@@ -55,7 +58,8 @@ double parse_share(std::string_view text) {
   std::string_view unit;
   const double value = leading_number(text, unit);
   const double share = unit == "%" ? value / 100 : value;
-  if ((unit != "%" && !unit.empty()) || share > 1) mistake(text, "is not a share of all requests such as 0.1%");
+  if ((unit != "%" && !unit.empty()) || share > 1)
+    mistake(text, "is not a share of all requests such as 0.1%");
   return share;
 }
 
@@ -73,7 +77,8 @@ Expectation parse_one(std::string_view text) {
   expectation.text = text;
   expectation.below = text[sign] == '<';
   expectation.or_equal = text.substr(sign + 1).starts_with("=");
-  const std::string_view name = trimmed(text.substr(0, sign)), bound = trimmed(text.substr(sign + (expectation.or_equal ? 2 : 1)));
+  const std::string_view name = trimmed(text.substr(0, sign)),
+                         bound = trimmed(text.substr(sign + (expectation.or_equal ? 2 : 1)));
   bool known = false;
   std::string names;
   for (const auto& [measure_name, measure] : measures) {
@@ -112,7 +117,8 @@ const char* Expectation::unit() const {
 double parse_seconds(std::string_view text) {
   std::string_view unit;
   const double value = leading_number(text, unit);
-  for (const auto& [name, factor] : {std::pair("us", 1e-6), {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}})
+  for (const auto& [name, factor] :
+       {std::pair("us", 1e-6), {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}})
     if (unit == name) return value * factor;
   mistake(text, "is not a time such as 20ms, 1.5s or 2m");
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a user expects of a run, such as "p99<20ms,errors<0.1%": text to conditions, and conditions to
-// verdicts over measured values. Pure.
+// What a user expects of a run, such as "p99<20ms,errors<0.1%": text to conditions, and conditions
+// to verdicts over measured values. Pure.
 
 #include <functional>
 #include <string>
@@ -10,25 +10,40 @@
 namespace exchange::loadgen {
 
 // Latencies are response times, in milliseconds inside; shares run from 0 to 1.
-enum class Measure : std::uint8_t { minimum, mean, p50, p75, p90, p95, p99, p99_9, maximum, errors, rejected, rate };
+enum class Measure : std::uint8_t {
+  minimum,
+  mean,
+  p50,
+  p75,
+  p90,
+  p95,
+  p99,
+  p99_9,
+  maximum,
+  errors,
+  rejected,
+  rate
+};
 
 struct Expectation {
   Measure measure = Measure::p99;
-  bool below = true;         // else above
-  bool or_equal = false;     // <=, >=
-  double bound = 0;          // ms, a share of all requests, or requests per second
-  std::string text;          // as written
+  bool below = true;      // else above
+  bool or_equal = false;  // <=, >=
+  double bound = 0;       // ms, a share of all requests, or requests per second
+  std::string text;       // as written
 
   // Whether `measured`, in the unit of `bound`, is what was expected.
   bool met(double measured) const;
   const char* unit() const;  // "ms", "share" or "requests/s"
 };
 
-// Conditions with a comma between, each MEASURE<BOUND, <=, > or >=. Bounds of latencies need a unit (us, ms, s), of errors and
-// rejected may have % , of rate none. Throws std::invalid_argument with a sentence for people.
+// Conditions with a comma between, each MEASURE<BOUND, <=, > or >=. Bounds of latencies need a unit
+// (us, ms, s), of errors and rejected may have % , of rate none. Throws std::invalid_argument with
+// a sentence for people.
 std::vector<Expectation> parse_expectations(const std::string& text);
 
-// A number and its unit's factor to seconds: "250ms", "1.5s", "2m", "1h", "100us". Throws std::invalid_argument.
+// A number and its unit's factor to seconds: "250ms", "1.5s", "2m", "1h", "100us". Throws
+// std::invalid_argument.
 double parse_seconds(std::string_view text);
 
 }  // namespace exchange::loadgen

@@ -20,30 +20,33 @@ struct Reading {
   std::optional<Usage> server, database;
 };
 
-std::optional<std::uint64_t> difference(std::optional<std::uint64_t> after, std::optional<std::uint64_t> before) {
+std::optional<std::uint64_t> difference(std::optional<std::uint64_t> after,
+                                        std::optional<std::uint64_t> before) {
   if (!after || !before) return std::nullopt;
   if (*after < *before) return std::nullopt;  // threads that ended took their switches with them
   return *after - *before;
 }
 
 Consumption between(const Usage& before, const Usage& after, double seconds) {
-  return {{.cpu_s = after.cpu_s - before.cpu_s,
-           .resident_bytes = after.resident_bytes,
-           .voluntary_switches = difference(after.voluntary_switches, before.voluntary_switches),
-           .involuntary_switches = difference(after.involuntary_switches, before.involuntary_switches)},
-          seconds};
+  return {
+      {.cpu_s = after.cpu_s - before.cpu_s,
+       .resident_bytes = after.resident_bytes,
+       .voluntary_switches = difference(after.voluntary_switches, before.voluntary_switches),
+       .involuntary_switches = difference(after.involuntary_switches, before.involuntary_switches)},
+      seconds};
 }
 
-std::optional<Consumption> between(const std::optional<Usage>& before, const std::optional<Usage>& after, double seconds) {
+std::optional<Consumption> between(const std::optional<Usage>& before,
+                                   const std::optional<Usage>& after, double seconds) {
   if (!before || !after) return std::nullopt;
   return between(*before, *after, seconds);
 }
 
 // What the workers hand over.
 struct Board {
-  std::deque<Interval> ticks;              // from tick `first`, merged over the workers
+  std::deque<Interval> ticks;  // from tick `first`, merged over the workers
   std::uint64_t first = 0;
-  std::vector<std::uint64_t> published;    // ticks, by worker
+  std::vector<std::uint64_t> published;  // ticks, by worker
   unsigned finished = 0;
   std::vector<bool> has_finished;
   std::exception_ptr error;
@@ -66,9 +69,11 @@ struct Board {
 
 class Fleet {
  public:
-  Fleet(const LoadOptions& load, const Workload& workload, const Address& address, const Watched& watched)
+  Fleet(const LoadOptions& load, const Workload& workload, const Address& address,
+        const Watched& watched)
       : load_(load), address_(address), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
-    for (unsigned worker = 0; worker < load.workers; ++worker) drivers_.push_back(std::make_unique<Driver>(load, workload, address, worker));
+    for (unsigned worker = 0; worker < load.workers; ++worker)
+      drivers_.push_back(std::make_unique<Driver>(load, workload, address, worker));
   }
 
   RunResult run(const StopFlag& stop, const Look& look) {
@@ -83,7 +88,8 @@ class Fleet {
     last_ = before_ = read_usage();
     {
       std::vector<std::jthread> threads;
-      for (unsigned worker = 0; worker < drivers_.size(); ++worker) threads.emplace_back([this, worker] { work(worker); });
+      for (unsigned worker = 0; worker < drivers_.size(); ++worker)
+        threads.emplace_back([this, worker] { work(worker); });
       try {
         watch(stop, look);
       } catch (...) {
@@ -95,11 +101,13 @@ class Fleet {
   }
 
  private:
-  // Connections are open as soon as the server's system says so. One more that is answered tells that the server has come to
-  // serve those before it: taking them in is no part of the measurement.
+  // Connections are open as soon as the server's system says so. One more that is answered tells
+  // that the server has come to serve those before it: taking them in is no part of the
+  // measurement.
   void await_service(const StopFlag& stop) const {
     try {
-      ask(address_, "<transactions id=\"0\"><query id=\"1\"/></transactions>", load_.timeout_s, stop);
+      ask(address_, "<transactions id=\"0\"><query id=\"1\"/></transactions>", load_.timeout_s,
+          stop);
     } catch (const NotAReply&) {  // somebody answers: what, the run itself will tell
     }
   }
@@ -122,10 +130,14 @@ class Fleet {
 
   // Until all workers have finished.
   void watch(const StopFlag& stop, const Look& look) {
-    const auto all_finished = [this](const Board& board) { return board.finished == drivers_.size(); };
+    const auto all_finished = [this](const Board& board) {
+      return board.finished == drivers_.size();
+    };
     for (bool done = false, warm = false; !done;) {
       auto wait = std::chrono::nanoseconds(look_interval);
-      if (!warm) wait = std::clamp(std::chrono::nanoseconds(ticks_->warmup_end() - ticks_->now()), std::chrono::nanoseconds(0), wait);
+      if (!warm)
+        wait = std::clamp(std::chrono::nanoseconds(ticks_->warmup_end() - ticks_->now()),
+                          std::chrono::nanoseconds(0), wait);
       done = board_.wait_for(wait, all_finished);
       if (!warm && ticks_->now() >= ticks_->warmup_end()) {
         if (watched_.at_begin) watched_.at_begin();
@@ -135,7 +147,8 @@ class Fleet {
       take_seconds(look);
       if (stop) end_ = stopped_early_ = true;
     }
-    if (std::exception_ptr error = board_.with([](Board& board) { return board.error; })) std::rethrow_exception(error);
+    if (std::exception_ptr error = board_.with([](Board& board) { return board.error; }))
+      std::rethrow_exception(error);
   }
 
   void take_seconds(const Look& look) {
@@ -157,7 +170,8 @@ class Fleet {
 
   void add_second(std::uint64_t tick, const Interval& interval, bool over, const Look& look) {
     const std::int64_t begin = tick == 0 ? 0 : ticks_->end_of(tick - 1);
-    const std::int64_t end = over ? std::clamp(ticks_->now(), begin + 1, ticks_->end_of(tick)) : ticks_->end_of(tick);
+    const std::int64_t end =
+        over ? std::clamp(ticks_->now(), begin + 1, ticks_->end_of(tick)) : ticks_->end_of(tick);
     const double length_s = double(end - begin) / 1e9;
     Second second{.end_s = double(end) / 1e9,
                   .warmup = ticks_->is_warmup(tick),
@@ -175,10 +189,12 @@ class Fleet {
                   .rejected = interval.rejected_in_all(),
                   .in_flight = interval.in_flight};
     const double warmup_s = double(ticks_->warmup_end()) / 1e9;
-    if (load_.open_loop() && begin < ticks_->end()) second.planned_per_s = pacer_.rate_at(std::max(0.0, double(begin) / 1e9 - warmup_s));
+    if (load_.open_loop() && begin < ticks_->end())
+      second.planned_per_s = pacer_.rate_at(std::max(0.0, double(begin) / 1e9 - warmup_s));
     read_shares(second);
     if (second.warmup) {  // its latencies and rates do not count, what went wrong does
-      for (std::size_t i = 0; i < error_classes; ++i) result_.counts.errors[i] += interval.errors[i];
+      for (std::size_t i = 0; i < error_classes; ++i)
+        result_.counts.errors[i] += interval.errors[i];
     } else {
       result_.counts.add(interval);
     }
@@ -191,7 +207,8 @@ class Fleet {
     }
     const double share = load_.duration_s || load_.open_loop()
                              ? std::min(1.0, double(end) / double(ticks_->end()))
-                             : double(result_.counts.answered + result_.counts.errors_in_all()) / double(load_.requests);
+                             : double(result_.counts.answered + result_.counts.errors_in_all()) /
+                                   double(load_.requests);
     if (!look(second, result_.counts, share)) end_ = stopped_early_ = true;
   }
 
@@ -204,8 +221,10 @@ class Fleet {
       second.server_cpu_share = result_.series.back().server_cpu_share;
       return;
     }
-    second.client_cpu_share = (client_cpu - last_.client.cpu_s) / std::max(seconds, 1e-9) / double(drivers_.size());
-    const std::optional<double> server_cpu = watched_.server_pid ? cpu_seconds(*watched_.server_pid) : std::nullopt;
+    second.client_cpu_share =
+        (client_cpu - last_.client.cpu_s) / std::max(seconds, 1e-9) / double(drivers_.size());
+    const std::optional<double> server_cpu =
+        watched_.server_pid ? cpu_seconds(*watched_.server_pid) : std::nullopt;
     if (server_cpu && last_.server) {
       second.server_cpu_share = (*server_cpu - last_.server->cpu_s) / std::max(seconds, 1e-9);
       last_.server->cpu_s = *server_cpu;
@@ -218,7 +237,8 @@ class Fleet {
     return {.time = ticks_->now(),
             .client = own_usage(),
             .server = watched_.server_pid ? usage_of(*watched_.server_pid) : std::nullopt,
-            .database = watched_.database_pid ? usage_with_children(*watched_.database_pid) : std::nullopt};
+            .database =
+                watched_.database_pid ? usage_with_children(*watched_.database_pid) : std::nullopt};
   }
 
   RunResult finish() {
@@ -240,7 +260,8 @@ class Fleet {
     }
     result_.stopped_early |= stopped_early_;
     const bool timed = load_.duration_s || load_.open_loop();
-    const std::int64_t end = timed && !result_.stopped_early ? std::max(last_answer, ticks_->end()) : last_answer;
+    const std::int64_t end =
+        timed && !result_.stopped_early ? std::max(last_answer, ticks_->end()) : last_answer;
     result_.seconds = double(end - ticks_->warmup_end()) / 1e9;
     return std::move(result_);
   }
@@ -249,7 +270,8 @@ class Fleet {
   void take_ids(IdSet& all, const IdSet& ids) {
     const std::uint64_t twice = all.insert(ids);
     result_.counts.errors[std::size_t(ErrorClass::wrong_answer)] += twice;
-    if (twice > 0) result_.examples.add({.wrong_answer = "a transaction id that another order has"});
+    if (twice > 0)
+      result_.examples.add({.wrong_answer = "a transaction id that another order has"});
   }
 
   const LoadOptions& load_;
@@ -276,8 +298,8 @@ double RunResult::rejected_share() const {
   return counts.elements > 0 ? double(counts.rejected_in_all()) / double(counts.elements) : 0;
 }
 
-RunResult run_load(const LoadOptions& load, const Workload& workload, const Address& address, const Watched& watched, const StopFlag& stop,
-                   const Look& look) {
+RunResult run_load(const LoadOptions& load, const Workload& workload, const Address& address,
+                   const Watched& watched, const StopFlag& stop, const Look& look) {
   return std::make_unique<Fleet>(load, workload, address, watched)->run(stop, look);
 }
 

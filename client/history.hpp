@@ -1,8 +1,8 @@
 #pragma once
-// What a run remembers for the audit: each order that was opened, and what replies told of orders while the
-// run went on. Records are small, for there are millions. Each worker fills a History of its own; they are
-// added up once the workers have ended. Times are of one steady clock: sent_ns no later than the first byte went
-// out, answered_ns no earlier than the whole reply was there.
+// What a run remembers for the audit: each order that was opened, and what replies told of orders
+// while the run went on. Records are small, for there are millions. Each worker fills a History of
+// its own; they are added up once the workers have ended. Times are of one steady clock: sent_ns no
+// later than the first byte went out, answered_ns no earlier than the whole reply was there.
 
 #include <cstdint>
 #include <utility>
@@ -12,9 +12,9 @@ namespace exchange::loadgen {
 
 struct OrderRecord {
   std::uint64_t id;
-  std::uint32_t account;      // AuditInput::accounts[account]
-  std::uint16_t symbol;       // from 1
-  std::int32_t amount;        // shares; negative sells
+  std::uint32_t account;  // AuditInput::accounts[account]
+  std::uint16_t symbol;   // from 1
+  std::int32_t amount;    // shares; negative sells
   std::int32_t limit_cents;
   std::int64_t sent_ns, answered_ns;
 };
@@ -33,14 +33,14 @@ struct Observation {
   Kind kind;
   std::uint64_t id;
   std::int64_t sent_ns, answered_ns;
-  OrderDigest digest;         // not of a refused cancel
+  OrderDigest digest;  // not of a refused cancel
 };
 
 // An account that the run created, with shares of one symbol or none.
 struct NewAccount {
-  std::uint64_t number = 0;   // among those of the client
+  std::uint64_t number = 0;  // among those of the client
   std::uint32_t client = 0;
-  std::uint16_t symbol = 0;   // 0: none
+  std::uint16_t symbol = 0;  // 0: none
   std::int32_t shares = 0;
 };
 

@@ -72,7 +72,8 @@ pre { margin: 0 0 1.6rem; padding: .8rem 1rem; background: var(--card); border-r
 }
 )";
 
-// Shows the tooltip of what is pointed at or touched at once, and beside the pointer. XML does without its less-than and ampersand.
+// Shows the tooltip of what is pointed at or touched at once, and beside the pointer. XML does
+// without its less-than and ampersand.
 inline constexpr const char* page_script = R"(
 (function () {
   var box = document.createElement("div");

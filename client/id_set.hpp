@@ -1,5 +1,6 @@
 #pragma once
-// A set of transaction ids, one bit each where they are dense: tells at once whether an id came twice.
+// A set of transaction ids, one bit each where they are dense: tells at once whether an id came
+// twice.
 
 #include <array>
 #include <bit>

@@ -1,5 +1,6 @@
 #pragma once
-// JSON of the reports, keys in the order of writing. Slow to compile: only for the files that read or make reports.
+// JSON of the reports, keys in the order of writing. Slow to compile: only for the files that read
+// or make reports.
 
 #include <cmath>
 #include <initializer_list>

@@ -22,13 +22,17 @@
 namespace exchange::loadgen {
 namespace {
 
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void fail(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
 
 // In the child, between fork and exec.
-[[noreturn]] void become_server(const std::vector<std::string>& arguments, const std::vector<int>& cpus, int output, int errors,
+[[noreturn]] void become_server(const std::vector<std::string>& arguments,
+                                const std::vector<int>& cpus, int output, int errors,
                                 pid_t parent) {
   std::vector<char*> pointers;
-  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : arguments)
+    pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   ::setpgid(0, 0);  // Ctrl-C is for us; we stop the server
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -79,27 +83,42 @@ std::string LocalServer::address() const { return "127.0.0.1:" + std::to_string(
 
 void LocalServer::start(const LocalServerOptions& options) {
   const auto binary = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "server";
-  const std::string store = options.store.empty() ? "sqlite:" + (folder_.path() / "exchange.db").string() : options.store;
-  std::vector<std::string> arguments{binary.string(), "--port", "0", "--bind", "127.0.0.1", "--policy", options.policy,
-                                           "--threads", std::to_string(options.threads), "--store", store, "--http-port", "0"};
+  const std::string store =
+      options.store.empty() ? "sqlite:" + (folder_.path() / "exchange.db").string() : options.store;
+  std::vector<std::string> arguments{binary.string(),
+                                     "--port",
+                                     "0",
+                                     "--bind",
+                                     "127.0.0.1",
+                                     "--policy",
+                                     options.policy,
+                                     "--threads",
+                                     std::to_string(options.threads),
+                                     "--store",
+                                     store,
+                                     "--http-port",
+                                     "0"};
   if (options.auth) arguments.push_back("--auth");
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) fail("cannot make a pipe");
   output_ = Descriptor(pipe[0]);
   const Descriptor its_output(pipe[1]);
-  const Descriptor its_errors(::open((folder_.path() / "stderr").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
+  const Descriptor its_errors(
+      ::open((folder_.path() / "stderr").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
   if (!its_errors) fail("cannot write to the temporary folder");
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) fail("cannot start a process");
-  if (pid_ == 0) become_server(arguments, options.cpus, its_output.number(), its_errors.number(), parent);
+  if (pid_ == 0)
+    become_server(arguments, options.cpus, its_output.number(), its_errors.number(), parent);
 }
 
 void LocalServer::await_ready(const StopFlag& stop_flag) {
   std::string line;
   while (line.find('\n') == std::string::npos) {
     if (!wait_for(output_.number(), POLLIN, server_start_s, stop_flag))
-      throw ServerFailed("the server is not ready after " + std::to_string(server_start_s) + " s\n" + words());
+      throw ServerFailed("the server is not ready after " + std::to_string(server_start_s) +
+                         " s\n" + words());
     char bytes[512];
     const ssize_t received = ::read(output_.number(), bytes, sizeof bytes);
     if (received < 0 && errno == EINTR) continue;
@@ -142,7 +161,8 @@ std::string LocalServer::stop() {
   } else {
     ::kill(pid_, SIGTERM);
     if (!reap(server_stop_s)) {
-      problem = "the server did not stop within " + std::to_string(server_stop_s) + " s and was killed";
+      problem =
+          "the server did not stop within " + std::to_string(server_stop_s) + " s and was killed";
       ::kill(pid_, SIGKILL);
       reap(server_stop_s);
     } else if (!WIFEXITED(status_) || WEXITSTATUS(status_) != 0) {

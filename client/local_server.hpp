@@ -1,7 +1,8 @@
 #pragma once
-// A private server for one run: the binary `server` beside our own, on a free port of 127.0.0.1, with a
-// store in a temporary folder unless another is given. The destructor stops it and removes the folder;
-// should we be killed, the kernel stops it. Thread: that which made it, for the kernel's watch is on it.
+// A private server for one run: the binary `server` beside our own, on a free port of 127.0.0.1,
+// with a store in a temporary folder unless another is given. The destructor stops it and removes
+// the folder; should we be killed, the kernel stops it. Thread: that which made it, for the
+// kernel's watch is on it.
 
 #include <sys/types.h>
 
@@ -45,8 +46,8 @@ class LocalServer {
   const std::string& description() const { return description_; }
   // False once it has ended without being asked to.
   bool running();
-  // SIGTERM, then waits; SIGKILL after server_stop_s. Returns what went wrong, if anything did, with
-  // what the server wrote to stderr.
+  // SIGTERM, then waits; SIGKILL after server_stop_s. Returns what went wrong, if anything did,
+  // with what the server wrote to stderr.
   std::string stop();
 
  private:

@@ -10,7 +10,12 @@ namespace {
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
-  const std::size_t bytes = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  const std::size_t bytes = first < 0x80   ? 1
+                            : first < 0xC2 ? 0
+                            : first < 0xE0 ? 2
+                            : first < 0xF0 ? 3
+                            : first < 0xF5 ? 4
+                                           : 0;
   if (bytes > text.size()) return 0;
   for (std::size_t i = 1; i < bytes; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -44,7 +49,8 @@ std::string escaped(std::string_view text) {
   while (!text.empty()) {
     const std::size_t bytes = character_bytes(text);
     const char c = text[0];
-    const bool control = bytes == 1 && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) && c != '\n' && c != '\t';
+    const bool control =
+        bytes == 1 && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) && c != '\n' && c != '\t';
     if (bytes == 0 || control)
       out += "\xEF\xBF\xBD";
     else if (c == '&')
@@ -68,7 +74,10 @@ std::string number_text(double value) {
   if (!std::isfinite(value)) return "–";
   const double size = std::abs(value);
   if (size == 0) return "0";
-  const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : std::min(9, 2 - int(std::floor(std::log10(size))));
+  const int decimals = size >= 99.95    ? 0
+                       : size >= 9.995  ? 1
+                       : size >= 0.9995 ? 2
+                                        : std::min(9, 2 - int(std::floor(std::log10(size))));
   return fixed(value, decimals);
 }
 

@@ -43,7 +43,8 @@ std::string_view parse_order_state(const ReplyElement& element, OrderState& stat
   for (bool first = true; parts.next(part); first = false) {
     if (part.name == "executed") {
       OrderState::Execution& execution = state.executions.emplace_back();
-      if (!read_shares(part, execution.shares)) return "<executed> without a positive number of shares";
+      if (!read_shares(part, execution.shares))
+        return "<executed> without a positive number of shares";
       if (!read_price(part, execution.price)) return "<executed> without a positive price";
       if (!read_time(part, execution.time)) return "<executed> without a time";
     } else if (!first) {
@@ -51,7 +52,8 @@ std::string_view parse_order_state(const ReplyElement& element, OrderState& stat
     } else if (part.name == "open") {
       if (!read_shares(part, state.open)) return "<open> without a positive number of shares";
     } else if (part.name == "canceled") {
-      if (!read_shares(part, state.canceled)) return "<canceled> without a positive number of shares";
+      if (!read_shares(part, state.canceled))
+        return "<canceled> without a positive number of shares";
       if (!read_time(part, state.canceled_time)) return "<canceled> without a time";
     } else {
       return "an element that is no state of an order";
@@ -60,8 +62,10 @@ std::string_view parse_order_state(const ReplyElement& element, OrderState& stat
   return parts.complete() ? "" : "content that cannot be read";
 }
 
-std::uint64_t add_to_fingerprint(std::uint64_t fingerprint, const OrderState::Execution& execution) {
-  for (const std::int64_t number : {execution.shares.units(), execution.price.units(), execution.time}) {
+std::uint64_t add_to_fingerprint(std::uint64_t fingerprint,
+                                 const OrderState::Execution& execution) {
+  for (const std::int64_t number :
+       {execution.shares.units(), execution.price.units(), execution.time}) {
     fingerprint = (fingerprint ^ std::uint64_t(number)) * 0x9e3779b97f4a7c15u;
     fingerprint ^= fingerprint >> 32;
   }
@@ -69,8 +73,10 @@ std::uint64_t add_to_fingerprint(std::uint64_t fingerprint, const OrderState::Ex
 }
 
 std::optional<OrderDigest> digest_of(const OrderState& state) {
-  OrderDigest digest{.executions = std::uint32_t(state.executions.size()), .canceled_time = state.canceled_time};
-  if (!whole_shares(state.open, digest.open) || !whole_shares(state.canceled, digest.canceled)) return std::nullopt;
+  OrderDigest digest{.executions = std::uint32_t(state.executions.size()),
+                     .canceled_time = state.canceled_time};
+  if (!whole_shares(state.open, digest.open) || !whole_shares(state.canceled, digest.canceled))
+    return std::nullopt;
   std::int64_t executed = 0;
   for (const OrderState::Execution& execution : state.executions) {
     std::int32_t shares = 0;

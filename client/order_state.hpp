@@ -25,8 +25,8 @@ struct OrderState {
   bool operator==(const OrderState&) const = default;
 };
 
-// Overwrites `state`, whose memory is used again. Returns what is wrong with the element's content: empty
-// where it is as PROTOCOL says.
+// Overwrites `state`, whose memory is used again. Returns what is wrong with the element's content:
+// empty where it is as PROTOCOL says.
 std::string_view parse_order_state(const ReplyElement& element, OrderState& state);
 
 // Of executions one after another, from 0: the same only for the same executions in the same order.

@@ -12,7 +12,8 @@ std::optional<std::int64_t> Pacer::next() {
     const Stage& stage = stages_[stage_];
     double at = in_stage_;
     if (arrivals_ == Arrivals::poisson) {
-      const double uniform = (double(random_.next() >> 11) + 0.5) / 9'007'199'254'740'992.0;  // in (0, 1)
+      // in (0, 1)
+      const double uniform = (double(random_.next() >> 11) + 0.5) / 9'007'199'254'740'992.0;
       at -= std::log(uniform);
     }
     // Half a millionth of a request: 0.1 s at 30 per second are 3, however that is rounded.

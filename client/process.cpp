@@ -20,7 +20,8 @@ std::optional<double> cpu_seconds(int pid) {
   // The same sum as utime + stime of /proc/PID/stat, in nanoseconds in place of ticks of 10 ms.
   clockid_t clock{};
   timespec time{};
-  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return std::nullopt;
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0)
+    return std::nullopt;
   return double(time.tv_sec) + double(time.tv_nsec) / 1e9;
 }
 
@@ -48,7 +49,8 @@ std::optional<Stat> stat_of(const std::filesystem::path& process) {
   std::ifstream file(process / "stat");
   std::string line;
   if (!std::getline(file, line) || line.rfind(')') == std::string::npos) return std::nullopt;
-  std::istringstream rest(line.substr(line.rfind(')') + 1));  // the name before it may hold anything
+  // the name before it may hold anything
+  std::istringstream rest(line.substr(line.rfind(')') + 1));
   std::string skipped;
   Stat stat;
   double user = 0, system = 0, children_user = 0, children_system = 0;
@@ -66,7 +68,8 @@ std::optional<Stat> stat_of(const std::filesystem::path& process) {
 Usage own_usage() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  return {.cpu_s = double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6,
+  return {.cpu_s = double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                   double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6,
           .resident_bytes = resident_bytes("self"),
           .voluntary_switches = std::uint64_t(usage.ru_nvcsw),
           .involuntary_switches = std::uint64_t(usage.ru_nivcsw)};
@@ -75,11 +78,17 @@ Usage own_usage() {
 std::optional<Usage> usage_of(int pid) {
   const std::optional<double> cpu = cpu_seconds(pid);
   if (!cpu) return std::nullopt;
-  Usage usage{.cpu_s = *cpu, .resident_bytes = resident_bytes(std::to_string(pid)), .voluntary_switches = 0, .involuntary_switches = 0};
+  Usage usage{.cpu_s = *cpu,
+              .resident_bytes = resident_bytes(std::to_string(pid)),
+              .voluntary_switches = 0,
+              .involuntary_switches = 0};
   std::error_code error;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
-    *usage.voluntary_switches += field(std::ifstream(thread.path() / "status"), "voluntary_ctxt_switches:").value_or(0);
-    *usage.involuntary_switches += field(std::ifstream(thread.path() / "status"), "nonvoluntary_ctxt_switches:").value_or(0);
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
+    *usage.voluntary_switches +=
+        field(std::ifstream(thread.path() / "status"), "voluntary_ctxt_switches:").value_or(0);
+    *usage.involuntary_switches +=
+        field(std::ifstream(thread.path() / "status"), "nonvoluntary_ctxt_switches:").value_or(0);
   }
   return usage;
 }
@@ -90,7 +99,8 @@ std::optional<Usage> usage_with_children(int pid) {
   Usage usage{.cpu_s = parent->cpu_s + parent->ended_children_cpu_s};
   std::error_code error;
   for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
-    if (process.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
+    if (process.path().filename().string().find_first_not_of("0123456789") != std::string::npos)
+      continue;
     const std::optional<Stat> child = stat_of(process.path());
     if (child && child->parent == pid) usage.cpu_s += child->cpu_s + child->ended_children_cpu_s;
   }
@@ -101,7 +111,8 @@ Machine this_machine() {
   Machine machine;
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; machine.cpu.empty() && std::getline(cpuinfo, line);)
-    if (line.starts_with("model name")) machine.cpu = line.substr(std::min(line.size(), line.find(':') + 2));
+    if (line.starts_with("model name"))
+      machine.cpu = line.substr(std::min(line.size(), line.find(':') + 2));
   machine.memory_bytes = field(std::ifstream("/proc/meminfo"), "MemTotal:").value_or(0) * 1024;
   utsname names{};
   if (::uname(&names) == 0) machine.kernel = names.release;
@@ -134,7 +145,8 @@ std::string raise_descriptor_limit(std::uint64_t wanted) {
     ::getrlimit(RLIMIT_NOFILE, &limit);
   }
   if (limit.rlim_cur >= wanted) return {};
-  return "needs " + std::to_string(wanted) + " file descriptors, but the hard limit is " + std::to_string(limit.rlim_max) +
+  return "needs " + std::to_string(wanted) + " file descriptors, but the hard limit is " +
+         std::to_string(limit.rlim_max) +
          ": fewer --clients or --idle, or a higher limit (ulimit -Hn, LimitNOFILE= of systemd, docker run --ulimit nofile=" +
          std::to_string(wanted) + ")";
 }

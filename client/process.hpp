@@ -1,5 +1,6 @@
 #pragma once
-// What the system says of a process and of the machine: CPU time, memory, CPUs it may use, descriptors it may open.
+// What the system says of a process and of the machine: CPU time, memory, CPUs it may use,
+// descriptors it may open.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +19,8 @@ struct Usage {
 Usage own_usage();
 // Nothing where the process is gone.
 std::optional<Usage> usage_of(int pid);
-// CPU time of a process and of all its children, ended ones included: a database with a process for each connection.
+// CPU time of a process and of all its children, ended ones included: a database with a process for
+// each connection.
 std::optional<Usage> usage_with_children(int pid);
 // CPU time alone, cheap enough for each second.
 std::optional<double> cpu_seconds(int pid);
@@ -34,7 +36,8 @@ bool may_run_on(int cpu);
 // Pins the calling thread, and what it starts later. Throws std::system_error.
 void pin_to(const std::vector<int>& cpus);
 
-// Raises the soft limit as far as may be needed. Returns advice where `wanted` descriptors are not to be had.
+// Raises the soft limit as far as may be needed. Returns advice where `wanted` descriptors are not
+// to be had.
 std::string raise_descriptor_limit(std::uint64_t wanted);
 
 }  // namespace exchange::loadgen

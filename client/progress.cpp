@@ -14,16 +14,22 @@ void Progress::show(const Second& second, const Counts& so_far, double share_don
   next_line_s_ = second.end_s + line_interval_s - 0.5;
 
   const int filled = std::clamp(int(share_done * bar_characters), 0, bar_characters);
-  const std::string bar = std::string(std::size_t(filled), '#') + std::string(std::size_t(bar_characters - filled), '.');
+  const std::string bar = std::string(std::size_t(filled), '#') +
+                          std::string(std::size_t(bar_characters - filled), '.');
   char planned[40] = "";
-  if (second.planned_per_s) std::snprintf(planned, sizeof planned, " of %.0f planned", *second.planned_per_s);
+  if (second.planned_per_s)
+    std::snprintf(planned, sizeof planned, " of %.0f planned", *second.planned_per_s);
   char text[256];
   char latency[64] = "no answer";
   if (second.any_response)
-    std::snprintf(latency, sizeof latency, "p50 %.2f ms  p99 %.2f ms", double(second.response_p50_ns) / 1e6, double(second.response_p99_ns) / 1e6);
-  std::snprintf(text, sizeof text, "[%s] %3.0f %%  %5.0f s  %8.0f requests/s%s  %s  %llu in flight  %llu errors%s", bar.c_str(), share_done * 100,
-                second.end_s, second.requests_per_s, planned, latency, static_cast<unsigned long long>(second.in_flight),
-                static_cast<unsigned long long>(so_far.errors_in_all()), second.warmup ? "  warming up" : "");
+    std::snprintf(latency, sizeof latency, "p50 %.2f ms  p99 %.2f ms",
+                  double(second.response_p50_ns) / 1e6, double(second.response_p99_ns) / 1e6);
+  std::snprintf(text, sizeof text,
+                "[%s] %3.0f %%  %5.0f s  %8.0f requests/s%s  %s  %llu in flight  %llu errors%s",
+                bar.c_str(), share_done * 100, second.end_s, second.requests_per_s, planned,
+                latency, static_cast<unsigned long long>(second.in_flight),
+                static_cast<unsigned long long>(so_far.errors_in_all()),
+                second.warmup ? "  warming up" : "");
   write(text);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The line on stderr that shows a run under way: rewritten each second on a terminal, else a new one
-// each five seconds.
+// The line on stderr that shows a run under way: rewritten each second on a terminal, else a new
+// one each five seconds.
 
 #include "client/fleet.hpp"
 

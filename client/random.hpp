@@ -7,7 +7,8 @@ namespace exchange::loadgen {
 
 class Random {
  public:
-  Random(std::uint64_t seed, std::uint64_t stream) : state_(mix(seed + 0x9e3779b97f4a7c15u) ^ mix(~stream)) {}
+  Random(std::uint64_t seed, std::uint64_t stream)
+      : state_(mix(seed + 0x9e3779b97f4a7c15u) ^ mix(~stream)) {}
   std::uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15u); }
   // From 0 to bound - 1.
   std::uint32_t below(std::uint32_t bound) { return std::uint32_t(((next() >> 32) * bound) >> 32); }

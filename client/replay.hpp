@@ -1,20 +1,22 @@
 #pragma once
-// Plays a run's orders again under the market rules, in the plainest form and with no code of the server's,
-// and compares each execution with what the server told of both its orders.
+// Plays a run's orders again under the market rules, in the plainest form and with no code of the
+// server's, and compares each execution with what the server told of both its orders.
 //
-// Ids rise in the order in which the exchange took the orders, so each order meets the book that those with
-// lower ids left. A cancel has no id; what its order executed in all tells where it belongs: as long as a
-// canceled order is to execute more it is in the book, and when an incoming order would match it beyond that
-// it must have left. So there is one right course of events for what the server told, and every execution is
-// judged. A cancel of an order that no later order reached could belong anywhere: that makes no difference
-// to anybody.
+// Ids rise in the order in which the exchange took the orders, so each order meets the book that
+// those with lower ids left. A cancel has no id; what its order executed in all tells where it
+// belongs: as long as a canceled order is to execute more it is in the book, and when an incoming
+// order would match it beyond that it must have left. So there is one right course of events for
+// what the server told, and every execution is judged. A cancel of an order that no later order
+// reached could belong anywhere: that makes no difference to anybody.
 //
-// Whether that course fits real time: going by id, each order was taken no earlier than it was sent, than any
-// with a lower id was sent, than a cancel that it felt, and than a query that did not tell its executions yet;
-// and it was taken before it was answered. Cancels and queries that tell an execution were answered after its
-// orders were sent. What the intervals between sending and answer leave open is not seen.
+// Whether that course fits real time: going by id, each order was taken no earlier than it was
+// sent, than any with a lower id was sent, than a cancel that it felt, and than a query that did
+// not tell its executions yet; and it was taken before it was answered. Cancels and queries that
+// tell an execution were answered after its orders were sent. What the intervals between sending
+// and answer leave open is not seen.
 //
-// After a wrong execution the book of its symbol is not known: the replay of that symbol ends there.
+// After a wrong execution the book of its symbol is not known: the replay of that symbol ends
+// there.
 
 #include <deque>
 #include <limits>
@@ -33,8 +35,8 @@ class Replay {
   void run();
 
  private:
-  using Line = std::deque<std::uint32_t>;    // of one price, first come first
-  using Side = std::map<std::int32_t, Line>; // by rank: the lower the better
+  using Line = std::deque<std::uint32_t>;     // of one price, first come first
+  using Side = std::map<std::int32_t, Line>;  // by rank: the lower the better
   struct Book {
     Side buys, sells;
     bool abandoned = false;
@@ -51,7 +53,8 @@ class Replay {
   void match(std::uint32_t taker, Book& book);
   bool execute(std::uint32_t taker, std::uint32_t maker, const Side& makers);
   const Fill* told_next(std::uint32_t order) const;
-  std::string what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right, const Side& makers) const;
+  std::string what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right,
+                            const Side& makers) const;
   void raise(const Bound& bound);
   void compare_with_observations(std::uint32_t order, std::uint32_t taker);
   void contradict(const std::string& reply, std::uint32_t taker);

@@ -1,8 +1,8 @@
 #pragma once
 // Reading replies. find_reply finds where one ends in a stream of bytes that somebody else holds;
-// ReplyElements walks what is directly inside <results>, or inside one of its elements. Neither copies
-// nor allocates. A scanner for well-behaved replies of any server of this protocol, not an XML parser: it
-// tolerates spacing and attribute order, and reports what it cannot follow as bad.
+// ReplyElements walks what is directly inside <results>, or inside one of its elements. Neither
+// copies nor allocates. A scanner for well-behaved replies of any server of this protocol, not an
+// XML parser: it tolerates spacing and attribute order, and reports what it cannot follow as bad.
 
 #include <cstddef>
 #include <string_view>
@@ -15,8 +15,8 @@ struct ReplyEnd {
   std::size_t begin = 0, end = 0;  // complete: the document, and blank bytes after it
 };
 
-// The first reply in `buffer`, bare or after a length line. `scanned` starts at 0 for each reply and
-// remembers, between calls with a growing buffer, what need not be looked at again.
+// The first reply in `buffer`, bare or after a length line. `scanned` starts at 0 for each reply
+// and remembers, between calls with a growing buffer, what need not be looked at again.
 ReplyEnd find_reply(std::string_view buffer, std::size_t& scanned);
 
 struct ReplyElement {

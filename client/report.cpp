@@ -16,7 +16,8 @@ double milliseconds(std::uint64_t nanoseconds) { return double(nanoseconds) / 1e
 // 0 of nothing.
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
+  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2),
+                   values.end());
   return values[values.size() / 2];
 }
 
@@ -42,13 +43,16 @@ template <class Kind, std::size_t N>
 std::string list(const std::array<std::uint64_t, N>& counts) {
   std::string listed;
   for (std::size_t i = 0; i < N; ++i)
-    if (counts[i] > 0) listed += (listed.empty() ? "" : ", ") + grouped(counts[i]) + " " + name_of(Kind(i));
+    if (counts[i] > 0)
+      listed += (listed.empty() ? "" : ", ") + grouped(counts[i]) + " " + name_of(Kind(i));
   return listed.empty() ? "none" : listed;
 }
 
 std::string latencies(const Histogram& ns) {
-  return text("%9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f", ns.mean() / 1e6, milliseconds(ns.quantile(0.5)), milliseconds(ns.quantile(0.9)),
-              milliseconds(ns.quantile(0.95)), milliseconds(ns.quantile(0.99)), milliseconds(ns.quantile(0.999)), milliseconds(ns.max()));
+  return text("%9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f", ns.mean() / 1e6,
+              milliseconds(ns.quantile(0.5)), milliseconds(ns.quantile(0.9)),
+              milliseconds(ns.quantile(0.95)), milliseconds(ns.quantile(0.99)),
+              milliseconds(ns.quantile(0.999)), milliseconds(ns.max()));
 }
 
 // "5.49 us per request, 45 % of a CPU, 12.3 MB, 100 + 3 context switches per 1000 requests".
@@ -59,36 +63,51 @@ std::string describe(const Consumption& consumption, std::uint64_t answered) {
   described += text("%.0f %% of a CPU", 100 * used.cpu_s / std::max(1e-9, consumption.seconds));
   if (used.resident_bytes) described += text(", %.1f MB", double(*used.resident_bytes) / 1e6);
   if (used.voluntary_switches && used.involuntary_switches && answered > 0)
-    described += text(", %.1f + %.1f context switches per 1000 requests (waited + preempted)", 1e3 * double(*used.voluntary_switches) / double(answered),
+    described += text(", %.1f + %.1f context switches per 1000 requests (waited + preempted)",
+                      1e3 * double(*used.voluntary_switches) / double(answered),
                       1e3 * double(*used.involuntary_switches) / double(answered));
   return described;
 }
 
 std::string describe_load(const Options& options) {
   const LoadOptions& load = options.load;
-  std::string described = text("%s, %s clients", name_of(options.workload.kind), grouped(load.clients).c_str());
-  if (load.idle_connections > 0) described += " and " + grouped(load.idle_connections) + " idle connections";
+  std::string described =
+      text("%s, %s clients", name_of(options.workload.kind), grouped(load.clients).c_str());
+  if (load.idle_connections > 0)
+    described += " and " + grouped(load.idle_connections) + " idle connections";
   if (load.pipeline > 1) described += text(", %u requests in flight each", load.pipeline);
   if (load.workers > 1) described += text(", %u workers", load.workers);
   described += std::string(", ") + name_of(load.connection) + " connections";
-  if (load.open_loop()) described += std::string(", open loop, ") + name_of(load.arrivals) + " arrivals";
+  if (load.open_loop())
+    described += std::string(", open loop, ") + name_of(load.arrivals) + " arrivals";
   described += ", seed " + std::to_string(options.workload.seed);
   if (!load.check_replies) described += ", replies not checked";
   return described;
 }
 
-const char* name_of_measured(const Judgement& judgement) { return judgement.met ? "met" : "MISSED"; }
-
-// Shares are written in per cent.
-bool is_share(const Expectation& expectation) { return std::string_view(expectation.unit()) == "share"; }
-double for_people(const Expectation& expectation, double value) { return is_share(expectation) ? value * 100 : value; }
-std::string unit_for_people(const Expectation& expectation) { return is_share(expectation) ? "%" : expectation.unit(); }
-
-std::string measured_text(const Judgement& judgement) {
-  return text("%.4g ", for_people(judgement.expectation, judgement.measured)) + unit_for_people(judgement.expectation);
+const char* name_of_measured(const Judgement& judgement) {
+  return judgement.met ? "met" : "MISSED";
 }
 
-void line(std::FILE* out, const char* label, const std::string& value) { std::fprintf(out, "%-14s %s\n", label, value.c_str()); }
+// Shares are written in per cent.
+bool is_share(const Expectation& expectation) {
+  return std::string_view(expectation.unit()) == "share";
+}
+double for_people(const Expectation& expectation, double value) {
+  return is_share(expectation) ? value * 100 : value;
+}
+std::string unit_for_people(const Expectation& expectation) {
+  return is_share(expectation) ? "%" : expectation.unit();
+}
+
+std::string measured_text(const Judgement& judgement) {
+  return text("%.4g ", for_people(judgement.expectation, judgement.measured)) +
+         unit_for_people(judgement.expectation);
+}
+
+void line(std::FILE* out, const char* label, const std::string& value) {
+  std::fprintf(out, "%-14s %s\n", label, value.c_str());
+}
 
 void print_problems(std::FILE* out, const Report& report) {
   const Examples& examples = report.result.examples;
@@ -98,9 +117,11 @@ void print_problems(std::FILE* out, const Report& report) {
 }
 
 void print_audit(std::FILE* out, const AuditResult& audit) {
-  line(out, "audit", text("%s: %s orders, %s executions, %s accounts, %s of cash moved; %.1f s", audit.passed ? "passed" : "FAILED",
-                          grouped(audit.orders).c_str(), grouped(audit.executions).c_str(), grouped(audit.accounts).c_str(), audit.cash_moved.c_str(),
-                          audit.seconds));
+  line(out, "audit",
+       text("%s: %s orders, %s executions, %s accounts, %s of cash moved; %.1f s",
+            audit.passed ? "passed" : "FAILED", grouped(audit.orders).c_str(),
+            grouped(audit.executions).c_str(), grouped(audit.accounts).c_str(),
+            audit.cash_moved.c_str(), audit.seconds));
   for (const std::string& finding : audit.findings) line(out, "", finding);
   if (!audit.not_checked.empty()) line(out, "not audited", audit.not_checked);
 }
@@ -108,9 +129,13 @@ void print_audit(std::FILE* out, const AuditResult& audit) {
 void print_capacity(std::FILE* out, const Report& report) {
   std::fprintf(out, "%-14s %12s %12s %10s\n", "capacity", "planned/s", "achieved/s", "p99 ms");
   for (const CapacityTry& one : report.capacity->tries)
-    std::fprintf(out, "%-14s %12.0f %12.0f %10.3f  %s\n", "", one.planned_per_s, one.achieved_per_s, one.response_p99_ms, one.held ? "held" : "not held");
-  line(out, "", report.capacity->requests_per_s > 0 ? "highest rate held twice: " + grouped(std::uint64_t(report.capacity->requests_per_s)) + " requests/s"
-                                                     : "no rate was held twice");
+    std::fprintf(out, "%-14s %12.0f %12.0f %10.3f  %s\n", "", one.planned_per_s, one.achieved_per_s,
+                 one.response_p99_ms, one.held ? "held" : "not held");
+  line(out, "",
+       report.capacity->requests_per_s > 0
+           ? "highest rate held twice: " + grouped(std::uint64_t(report.capacity->requests_per_s)) +
+                 " requests/s"
+           : "no rate was held twice");
 }
 
 Json latencies_json(const Histogram& ns) {
@@ -127,7 +152,9 @@ Json latencies_json(const Histogram& ns) {
 
 Json buckets_json(const Histogram& ns) {
   Json buckets = Json::array();
-  ns.for_each([&](std::uint64_t highest, std::uint64_t count) { buckets.push_back({double(highest) / 1e3, count}); });
+  ns.for_each([&](std::uint64_t highest, std::uint64_t count) {
+    buckets.push_back({double(highest) / 1e3, count});
+  });
   return buckets;
 }
 
@@ -168,19 +195,24 @@ std::string word_after(const std::string& description, const std::string& key) {
 }
 
 Json server_json(const Report& report) {
-  const std::string policy = word_after(report.server, "policy"), store = word_after(report.server, "store"), threads = word_after(report.server, "threads");
-  const bool counted = !threads.empty() && threads.find_first_not_of("0123456789") == std::string::npos;
+  const std::string policy = word_after(report.server, "policy"),
+                    store = word_after(report.server, "store"),
+                    threads = word_after(report.server, "threads");
+  const bool counted =
+      !threads.empty() && threads.find_first_not_of("0123456789") == std::string::npos;
   return {{"description", report.server},
           {"policy", policy.empty() ? Json() : Json(policy)},
           {"store", store.empty() ? Json() : Json(store)},
-          {"threads", counted ? Json(std::stoul(threads)) : Json()},  // none of their own where each client has one
+          // none of their own where each client has one
+          {"threads", counted ? Json(std::stoul(threads)) : Json()},
           {"cpus", report.options.local_server.cpus}};
 }
 
 Json load_json(const Options& options) {
   const LoadOptions& load = options.load;
   Json stages = Json::array();
-  for (const Stage& stage : load.stages) stages.push_back({{"seconds", stage.seconds}, {"requests_per_s", stage.requests_per_s}});
+  for (const Stage& stage : load.stages)
+    stages.push_back({{"seconds", stage.seconds}, {"requests_per_s", stage.requests_per_s}});
   const bool counted = !load.duration_s && !load.open_loop();
   return {{"mode", load.open_loop() ? "open" : "closed"},
           {"clients", load.clients},
@@ -202,7 +234,11 @@ Json load_json(const Options& options) {
 Json workload_json(const Workload& workload) {
   const WorkloadOptions& options = workload.options();
   return {{"kind", name_of(options.kind)},
-          {"mix", {{"create", options.mix.create}, {"order", options.mix.order}, {"query", options.mix.query}, {"cancel", options.mix.cancel}}},
+          {"mix",
+           {{"create", options.mix.create},
+            {"order", options.mix.order},
+            {"query", options.mix.query},
+            {"cancel", options.mix.cancel}}},
           {"symbols", options.symbols},
           {"accounts", workload.trades() ? workload.accounts() : 0},
           {"skew", options.skew},
@@ -237,29 +273,33 @@ Json result_json(const RunResult& result) {
 Json series_json(const std::vector<Second>& series) {
   Json seconds = Json::array();
   for (const Second& second : series)
-    seconds.push_back({{"second", second.end_s},
-                       {"warmup", second.warmup},
-                       {"planned_per_s", or_null(second.planned_per_s)},
-                       {"requests_per_s", second.requests_per_s},
-                       {"response_mean_ms", or_nothing(second.any_response, second.response_mean_ns / 1e6)},
-                       {"response_p50_ms", or_nothing(second.any_response, milliseconds(second.response_p50_ns))},
-                       {"response_p99_ms", or_nothing(second.any_response, milliseconds(second.response_p99_ns))},
-                       {"response_p99_9_ms", or_nothing(second.any_response, milliseconds(second.response_p99_9_ns))},
-                       {"response_max_ms", or_nothing(second.any_response, milliseconds(second.response_max_ns))},
-                       {"service_p50_ms", or_nothing(second.any_service, milliseconds(second.service_p50_ns))},
-                       {"service_p99_ms", or_nothing(second.any_service, milliseconds(second.service_p99_ns))},
-                       {"errors", second.errors},
-                       {"rejected", second.rejected},
-                       {"in_flight", second.in_flight},
-                       {"client_cpu_share", second.client_cpu_share},
-                       {"server_cpu_share", or_null(second.server_cpu_share)}});
+    seconds.push_back(
+        {{"second", second.end_s},
+         {"warmup", second.warmup},
+         {"planned_per_s", or_null(second.planned_per_s)},
+         {"requests_per_s", second.requests_per_s},
+         {"response_mean_ms", or_nothing(second.any_response, second.response_mean_ns / 1e6)},
+         {"response_p50_ms", or_nothing(second.any_response, milliseconds(second.response_p50_ns))},
+         {"response_p99_ms", or_nothing(second.any_response, milliseconds(second.response_p99_ns))},
+         {"response_p99_9_ms",
+          or_nothing(second.any_response, milliseconds(second.response_p99_9_ns))},
+         {"response_max_ms", or_nothing(second.any_response, milliseconds(second.response_max_ns))},
+         {"service_p50_ms", or_nothing(second.any_service, milliseconds(second.service_p50_ns))},
+         {"service_p99_ms", or_nothing(second.any_service, milliseconds(second.service_p99_ns))},
+         {"errors", second.errors},
+         {"rejected", second.rejected},
+         {"in_flight", second.in_flight},
+         {"client_cpu_share", second.client_cpu_share},
+         {"server_cpu_share", or_null(second.server_cpu_share)}});
   return seconds;
 }
 
 Json audit_json(const std::optional<AuditResult>& audit) {
   if (!audit) return {};
-  return {{"passed", audit->passed},         {"orders", audit->orders},         {"executions", audit->executions}, {"accounts", audit->accounts},
-          {"cash_moved", audit->cash_moved}, {"findings", audit->findings},     {"seconds", audit->seconds},       {"not_checked", audit->not_checked}};
+  return {{"passed", audit->passed},         {"orders", audit->orders},
+          {"executions", audit->executions}, {"accounts", audit->accounts},
+          {"cash_moved", audit->cash_moved}, {"findings", audit->findings},
+          {"seconds", audit->seconds},       {"not_checked", audit->not_checked}};
 }
 
 // What was measured, and its limit, are those of the first condition.
@@ -301,44 +341,60 @@ double measured(Measure measure, const RunResult& result) {
   return NAN;
 }
 
-std::vector<Judgement> judge(const std::vector<Expectation>& expectations, const RunResult& result) {
+std::vector<Judgement> judge(const std::vector<Expectation>& expectations,
+                             const RunResult& result) {
   std::vector<Judgement> judgements;
   for (const Expectation& expectation : expectations) {
     const bool latency = std::string_view(expectation.unit()) == "ms";
     // Of a run without a single answer no latency can be said.
-    const double value = latency && result.counts.response_ns.count() == 0 ? NAN : measured(expectation.measure, result);
+    const double value = latency && result.counts.response_ns.count() == 0
+                             ? NAN
+                             : measured(expectation.measure, result);
     judgements.push_back({expectation, value, expectation.met(value)});
   }
   return judgements;
 }
 
-std::string client_bottleneck(const RunResult& result, const LoadOptions& load, unsigned cpus, unsigned server_cpus) {
-  // By the seconds, not the whole: one late reply at the end must not hide a client that was busy until then.
+std::string client_bottleneck(const RunResult& result, const LoadOptions& load, unsigned cpus,
+                              unsigned server_cpus) {
+  // By the seconds, not the whole: one late reply at the end must not hide a client that was busy
+  // until then.
   std::vector<double> client, server;
   for (const Second& second : result.series) {
     if (second.warmup) continue;
-    client.push_back(second.client_cpu_share * double(load.workers) / double(std::min(load.workers, cpus)));
+    client.push_back(second.client_cpu_share * double(load.workers) /
+                     double(std::min(load.workers, cpus)));
     if (second.server_cpu_share) server.push_back(*second.server_cpu_share / double(server_cpus));
   }
   const double client_share = median(client), server_share = median(server);
   if (client_share > 0.9 && server_share < client_share)
-    return text("it used %.0f %% of the CPU it could%s", 100 * client_share, load.workers < cpus ? " (--workers may help)" : "");
+    return text("it used %.0f %% of the CPU it could%s", 100 * client_share,
+                load.workers < cpus ? " (--workers may help)" : "");
   // 1 ms: what a client that is not late gets from timers and the scheduler.
-  const double late_ms = milliseconds(result.counts.lateness_ns.quantile(0.99)), response_ms = milliseconds(result.counts.response_ns.quantile(0.99));
+  const double late_ms = milliseconds(result.counts.lateness_ns.quantile(0.99)),
+               response_ms = milliseconds(result.counts.response_ns.quantile(0.99));
   if (late_ms > 1 && late_ms > response_ms / 5)
-    return text("one request in a hundred left %.1f ms or more after its planned time for want of CPU", late_ms);
+    return text(
+        "one request in a hundred left %.1f ms or more after its planned time for want of CPU",
+        late_ms);
   return {};
 }
 
-bool no_errors_but_those_judged(const std::vector<Expectation>& expectations, const Counts& counts) {
-  const bool judged = std::any_of(expectations.begin(), expectations.end(), [](const Expectation& one) { return one.measure == Measure::errors; });
-  const std::uint64_t wrong = counts.errors[std::size_t(ErrorClass::wrong_answer)] + counts.errors[std::size_t(ErrorClass::protocol)];
+bool no_errors_but_those_judged(const std::vector<Expectation>& expectations,
+                                const Counts& counts) {
+  const bool judged =
+      std::any_of(expectations.begin(), expectations.end(),
+                  [](const Expectation& one) { return one.measure == Measure::errors; });
+  const std::uint64_t wrong = counts.errors[std::size_t(ErrorClass::wrong_answer)] +
+                              counts.errors[std::size_t(ErrorClass::protocol)];
   return (judged ? wrong : counts.errors_in_all()) == 0;
 }
 
 bool Report::all_well() const {
-  const bool expected = std::all_of(judgements.begin(), judgements.end(), [](const Judgement& judgement) { return judgement.met; });
-  return expected && result.counts.answered > 0 && no_errors_but_those_judged(options.expectations, result.counts) && !result.stopped_early &&
+  const bool expected = std::all_of(judgements.begin(), judgements.end(),
+                                    [](const Judgement& judgement) { return judgement.met; });
+  return expected && result.counts.answered > 0 &&
+         no_errors_but_those_judged(options.expectations, result.counts) && !result.stopped_early &&
          (!audit || audit->passed) && (!capacity || capacity->requests_per_s > 0);
 }
 
@@ -346,15 +402,24 @@ void print_text(std::FILE* out, const Report& report) {
   const RunResult& result = report.result;
   const Counts& counts = result.counts;
   if (!report.bottleneck.empty())
-    std::fprintf(out, "WARNING: the client was the bottleneck, the server could do more than this: %s.\n", report.bottleneck.c_str());
+    std::fprintf(
+        out, "WARNING: the client was the bottleneck, the server could do more than this: %s.\n",
+        report.bottleneck.c_str());
   std::fprintf(out, "%s; %s\n", describe_load(report.options).c_str(), report.server.c_str());
-  line(out, "requests", grouped(counts.answered) + text(" answered in %.3f s%s", result.seconds, result.stopped_early ? ", stopped early" : ""));
+  line(out, "requests",
+       grouped(counts.answered) + text(" answered in %.3f s%s", result.seconds,
+                                       result.stopped_early ? ", stopped early" : ""));
   if (report.options.load.open_loop())
-    line(out, "plan", grouped(counts.planned) + " planned, " + grouped(result.unsent) + " of them not sent in time, for want of a free client");
+    line(out, "plan",
+         grouped(counts.planned) + " planned, " + grouped(result.unsent) +
+             " of them not sent in time, for want of a free client");
   if (counts.answered == 0) line(out, "", "NOTHING was answered in the measured part");
   line(out, "throughput", grouped(std::uint64_t(result.requests_per_s() + 0.5)) + " requests/s");
-  std::fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9s\n", "latency (ms)", "mean", "p50", "p90", "p95", "p99", "p99.9", "max");
-  line(out, "  response", latencies(counts.response_ns) + (report.options.load.open_loop() ? "  from the planned time" : ""));
+  std::fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9s\n", "latency (ms)", "mean", "p50", "p90",
+               "p95", "p99", "p99.9", "max");
+  line(out, "  response",
+       latencies(counts.response_ns) +
+           (report.options.load.open_loop() ? "  from the planned time" : ""));
   line(out, "  service", latencies(counts.service_ns) + "  from the send");
   line(out, "errors", list<ErrorClass>(counts.errors));
   line(out, "rejected", list<Asked>(counts.rejected));
@@ -364,13 +429,16 @@ void print_text(std::FILE* out, const Report& report) {
   if (result.database) line(out, "database CPU", describe(*result.database, counts.answered));
   if (!report.stages.empty()) {
     std::string stages;
-    for (const StageLatency& stage : report.stages) stages += (stages.empty() ? "" : ", ") + stage.name + text(" %.0f", stage.mean_us);
+    for (const StageLatency& stage : report.stages)
+      stages += (stages.empty() ? "" : ", ") + stage.name + text(" %.0f", stage.mean_us);
     line(out, "server stages", stages + " (mean us)");
   }
   if (report.capacity) print_capacity(out, report);
   if (report.audit) print_audit(out, *report.audit);
   for (const Judgement& judgement : report.judgements)
-    line(out, "expected", judgement.expectation.text + ": " + name_of_measured(judgement) + " (" + measured_text(judgement) + ")");
+    line(out, "expected",
+         judgement.expectation.text + ": " + name_of_measured(judgement) + " (" +
+             measured_text(judgement) + ")");
 }
 
 Json to_json(const Report& report) {
@@ -379,23 +447,35 @@ Json to_json(const Report& report) {
   const std::uint64_t answered = result.counts.answered;
   Json expectations = Json::array();
   for (const Judgement& judgement : report.judgements)
-    expectations.push_back({{"text", judgement.expectation.text},
-                            {"measured", std::isfinite(judgement.measured) ? Json(for_people(judgement.expectation, judgement.measured)) : Json()},
-                            {"unit", unit_for_people(judgement.expectation)},
-                            {"met", judgement.met}});
+    expectations.push_back(
+        {{"text", judgement.expectation.text},
+         {"measured", std::isfinite(judgement.measured)
+                          ? Json(for_people(judgement.expectation, judgement.measured))
+                          : Json()},
+         {"unit", unit_for_people(judgement.expectation)},
+         {"met", judgement.met}});
   Json stages = report.stages.empty() ? Json() : Json::object();
   for (const StageLatency& stage : report.stages)
-    stages[stage.name] = {{"count", stage.count}, {"mean", stage.mean_us}, {"p50", stage.p50_us}, {"p99", stage.p99_us}};
+    stages[stage.name] = {{"count", stage.count},
+                          {"mean", stage.mean_us},
+                          {"p50", stage.p50_us},
+                          {"p99", stage.p99_us}};
   Json json = {{"format", "exchange-loadgen/1"},
                {"commit", EXCHANGE_COMMIT},
                {"started", report.started},
                {"command", options.command},
-               {"machine", {{"cpu", report.machine.cpu}, {"cpus", report.machine.cpus}, {"memory_bytes", report.machine.memory_bytes}, {"kernel", report.machine.kernel}}},
+               {"machine",
+                {{"cpu", report.machine.cpu},
+                 {"cpus", report.machine.cpus},
+                 {"memory_bytes", report.machine.memory_bytes},
+                 {"kernel", report.machine.kernel}}},
                {"server", server_json(report)},
                {"load", load_json(options)},
                {"workload", workload_json(report.workload)},
                {"result", result_json(result)},
-               {"client", consumption_json(result.client, answered, std::max(1u, std::min(options.load.workers, report.machine.cpus)))},
+               {"client", consumption_json(
+                              result.client, answered,
+                              std::max(1u, std::min(options.load.workers, report.machine.cpus)))},
                {"server_process", consumption_json(result.server, answered)},
                {"database", consumption_json(result.database, answered)},
                {"client_was_the_bottleneck", !report.bottleneck.empty()},

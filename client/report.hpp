@@ -1,5 +1,6 @@
 #pragma once
-// What a run found, as text for people and as JSON for programs and for the other reports: the same figures.
+// What a run found, as text for people and as JSON for programs and for the other reports: the same
+// figures.
 
 #include <cstdio>
 #include <optional>
@@ -24,26 +25,28 @@ struct Judgement {
 double measured(Measure measure, const RunResult& result);
 std::vector<Judgement> judge(const std::vector<Expectation>& expectations, const RunResult& result);
 
-// The client's own limits shaped the figures: they are less than what the server can do. Why; empty where they did not.
-// `cpus`, `server_cpus`: that client and server may use.
-std::string client_bottleneck(const RunResult& result, const LoadOptions& load, unsigned cpus, unsigned server_cpus);
+// The client's own limits shaped the figures: they are less than what the server can do. Why; empty
+// where they did not. `cpus`, `server_cpus`: that client and server may use.
+std::string client_bottleneck(const RunResult& result, const LoadOptions& load, unsigned cpus,
+                              unsigned server_cpus);
 
 // Wrong answers may never be; other errors only where a condition says how many.
 bool no_errors_but_those_judged(const std::vector<Expectation>& expectations, const Counts& counts);
 
 struct Report {
-  const Options& options;                     // with the load as it was run
+  const Options& options;  // with the load as it was run
   const Workload& workload;
   const RunResult& result;
-  std::string started;                        // UTC, ISO 8601
-  std::string server;                         // which one, with what policy and store
+  std::string started;  // UTC, ISO 8601
+  std::string server;   // which one, with what policy and store
   Machine machine;
   std::vector<Judgement> judgements;
   std::optional<AuditResult> audit;
   std::optional<Capacity> capacity;
-  std::vector<StageLatency> stages;           // of a server of our own
+  std::vector<StageLatency> stages;  // of a server of our own
 
-  std::string bottleneck;                     // client_bottleneck() of the run, or of the search for the capacity
+  // client_bottleneck() of the run, or of the search for the capacity
+  std::string bottleneck;
 
   bool all_well() const;
 };

@@ -50,7 +50,8 @@ StageReading parse_stages_of(const std::string& prometheus_text) {
     if (kind.starts_with("_sum")) stage.sum_s = std::strtod(value, nullptr);
     if (!kind.starts_with("_bucket")) continue;
     const std::string bound = label(line, "le");
-    stage.buckets.emplace_back(bound == "+Inf" ? std::numeric_limits<double>::infinity() : std::strtod(bound.c_str(), nullptr),
+    stage.buckets.emplace_back(bound == "+Inf" ? std::numeric_limits<double>::infinity()
+                                               : std::strtod(bound.c_str(), nullptr),
                                std::strtoull(value, nullptr, 10));
   }
   return reading;
@@ -58,8 +59,9 @@ StageReading parse_stages_of(const std::string& prometheus_text) {
 
 StageReading read_stages(const Address& http, double timeout_s, const StopFlag& stop) {
   try {
-    return parse_stages_of(round_trip(http, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", timeout_s, stop,
-                                      [](std::string_view bytes) { return bytes.ends_with(end_of_metrics); }));
+    return parse_stages_of(round_trip(
+        http, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", timeout_s,
+        stop, [](std::string_view bytes) { return bytes.ends_with(end_of_metrics); }));
   } catch (const Unreachable&) {
     return {};
   }
@@ -71,11 +73,13 @@ std::vector<StageLatency> between(const StageReading& before, const StageReading
     StageReading::Stage stage = after.stages.at(name);
     if (const auto earlier = before.stages.find(name); earlier != before.stages.end()) {
       stage.sum_s -= earlier->second.sum_s;
-      for (std::size_t i = 0; i < stage.buckets.size() && i < earlier->second.buckets.size(); ++i) stage.buckets[i].second -= earlier->second.buckets[i].second;
+      for (std::size_t i = 0; i < stage.buckets.size() && i < earlier->second.buckets.size(); ++i)
+        stage.buckets[i].second -= earlier->second.buckets[i].second;
     }
     const std::uint64_t count = stage.buckets.empty() ? 0 : stage.buckets.back().second;
     if (count == 0) continue;
-    latencies.push_back({name, count, stage.sum_s * 1e6 / double(count), quantile(stage.buckets, 0.5) * 1e6, quantile(stage.buckets, 0.99) * 1e6});
+    latencies.push_back({name, count, stage.sum_s * 1e6 / double(count),
+                         quantile(stage.buckets, 0.5) * 1e6, quantile(stage.buckets, 0.99) * 1e6});
   }
   return latencies;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Where the server's time goes, as its own /metrics tell (server/metrics/stages.hpp): the difference between two looks at
-// the histograms of the stages of a request.
+// Where the server's time goes, as its own /metrics tell (server/metrics/stages.hpp): the
+// difference between two looks at the histograms of the stages of a request.
 
 #include <cstdint>
 #include <map>
@@ -12,8 +12,8 @@
 namespace exchange::loadgen {
 
 struct StageLatency {
-  std::string name;           // "parse", "queue", "apply", …, in the order of a request
-  std::uint64_t count = 0;    // requests sampled
+  std::string name;         // "parse", "queue", "apply", …, in the order of a request
+  std::uint64_t count = 0;  // requests sampled
   double mean_us = 0, p50_us = 0, p99_us = 0;  // quantiles to the width of a bucket
 };
 
@@ -21,7 +21,8 @@ struct StageLatency {
 struct StageReading {
   struct Stage {
     double sum_s = 0;
-    std::vector<std::pair<double, std::uint64_t>> buckets;  // upper bound in seconds, values not above it; the last bound is infinite
+    // upper bound in seconds, values not above it; the last bound is infinite
+    std::vector<std::pair<double, std::uint64_t>> buckets;
   };
   std::vector<std::string> names;  // in order
   std::map<std::string, Stage> stages;

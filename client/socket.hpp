@@ -72,19 +72,24 @@ int connect_result(int socket);
 // Makes close() send a reset: no port is left waiting, and a server's unread bytes are dropped.
 void reset_on_close(int socket);
 
-// Waits for `events` of poll(2) on `descriptor`. False after `timeout_s`; throws Interrupted once `stop` is set.
+// Waits for `events` of poll(2) on `descriptor`. False after `timeout_s`; throws Interrupted once
+// `stop` is set.
 bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& stop);
 
 // Waits until it is connected. Throws Unreachable, Interrupted.
 Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& stop);
 
-// Sends `request` on an open socket and returns what came once `is_complete` says so of it. `peer` is HOST:PORT, for messages.
-// Throws NoReply after `timeout_s` in which nothing moved and where the connection ends; Interrupted.
-std::string converse(int socket, const std::string& peer, std::string_view request, double timeout_s, const StopFlag& stop,
+// Sends `request` on an open socket and returns what came once `is_complete` says so of it. `peer`
+// is HOST:PORT, for messages. Throws NoReply after `timeout_s` in which nothing moved and where the
+// connection ends; Interrupted.
+std::string converse(int socket, const std::string& peer, std::string_view request,
+                     double timeout_s, const StopFlag& stop,
                      const std::function<bool(std::string_view)>& is_complete);
 
-// The same on a connection of its own. An empty request only tries whether the server is there. Throws Unreachable, Interrupted.
-std::string round_trip(const Address& address, std::string_view request, double timeout_s, const StopFlag& stop,
+// The same on a connection of its own. An empty request only tries whether the server is there.
+// Throws Unreachable, Interrupted.
+std::string round_trip(const Address& address, std::string_view request, double timeout_s,
+                       const StopFlag& stop,
                        const std::function<bool(std::string_view)>& is_complete);
 
 }  // namespace exchange::loadgen

@@ -1,7 +1,8 @@
 #pragma once
-// What a run counts. Latencies are in nanoseconds. Service time: from the first byte of a request sent to the end of its
-// reply. Response time: from the moment at which the request was planned, so that it also holds how long the request
-// waited for its turn; without a plan, from the moment at which the client was free to send it.
+// What a run counts. Latencies are in nanoseconds. Service time: from the first byte of a request
+// sent to the end of its reply. Response time: from the moment at which the request was planned, so
+// that it also holds how long the request waited for its turn; without a plan, from the moment at
+// which the client was free to send it.
 
 #include <array>
 #include <cstdint>
@@ -23,7 +24,8 @@ inline constexpr std::size_t error_classes = 5;
 const char* name_of(ErrorClass error);
 
 using ErrorCounts = std::array<std::uint64_t, error_classes>;
-using RejectionCounts = std::array<std::uint64_t, asked_kinds>;  // right answers with an <error>, by what was asked
+// right answers with an <error>, by what was asked
+using RejectionCounts = std::array<std::uint64_t, asked_kinds>;
 
 struct Counts {
   std::uint64_t planned = 0;   // requests whose time had come
@@ -32,7 +34,8 @@ struct Counts {
   ErrorCounts errors{};
   RejectionCounts rejected{};
   Histogram response_ns, service_ns;
-  Histogram lateness_ns;       // open loop: how long after its time we handed a request to its client; our own slowness
+  // open loop: how long after its time we handed a request to its client; our own slowness
+  Histogram lateness_ns;
 
   void add(const Counts& other);
   std::uint64_t errors_in_all() const;

@@ -1,6 +1,7 @@
 #pragma once
-// The clock of a run: when it warms up, when it is measured, when sending ends, and the ticks at which all workers
-// report, one each second of either part. Times are nanoseconds since the start. Immutable.
+// The clock of a run: when it warms up, when it is measured, when sending ends, and the ticks at
+// which all workers report, one each second of either part. Times are nanoseconds since the start.
+// Immutable.
 
 #include <chrono>
 #include <cstdint>
@@ -15,7 +16,8 @@ class Ticks {
   using Clock = std::chrono::steady_clock;
   static constexpr std::int64_t second = 1'000'000'000;
 
-  Ticks(Clock::time_point start, const LoadOptions& load) : start_(start), warmup_(nanoseconds(load.warmup_s)) {
+  Ticks(Clock::time_point start, const LoadOptions& load)
+      : start_(start), warmup_(nanoseconds(load.warmup_s)) {
     double seconds = 0;
     for (const Stage& stage : load.stages) seconds += stage.seconds;
     if (load.open_loop())
@@ -24,7 +26,9 @@ class Ticks {
       end_ = warmup_ + nanoseconds(*load.duration_s);
   }
 
-  std::int64_t now() const { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count(); }
+  std::int64_t now() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
+  }
   Clock::time_point start() const { return start_; }
   std::int64_t warmup_end() const { return warmup_; }
   // After this nothing is sent; without a limit in time, never.

@@ -11,7 +11,9 @@ namespace exchange::loadgen {
 namespace {
 
 // What a server sent may be no UTF-8.
-std::string quoted(std::string_view text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -20,7 +22,8 @@ std::uint64_t next_connection() {
   return ++connections;
 }
 
-Transcript::Entry Transcript::asked(std::int64_t client, std::uint64_t connection, std::int64_t call_ns, std::string_view document) {
+Transcript::Entry Transcript::asked(std::int64_t client, std::uint64_t connection,
+                                    std::int64_t call_ns, std::string_view document) {
   requests_.push_back({client, connection, call_ns, 0, keep(document), {}, false});
   return requests_.size() - 1;
 }
@@ -54,13 +57,17 @@ std::string_view Transcript::keep(std::string_view text) {
 
 void Transcript::write(std::ostream& out, const std::vector<std::string>& command) {
   // Those of one connection are in order already, and stay so.
-  std::stable_sort(requests_.begin(), requests_.end(), [](const Request& a, const Request& b) { return a.call_ns < b.call_ns; });
-  out << nlohmann::json{{"history", 1}, {"clock", "monotonic, ns"}, {"command", command}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+  std::stable_sort(requests_.begin(), requests_.end(),
+                   [](const Request& a, const Request& b) { return a.call_ns < b.call_ns; });
+  out << nlohmann::json{{"history", 1}, {"clock", "monotonic, ns"}, {"command", command}}.dump(
+             -1, ' ', false, nlohmann::json::error_handler_t::replace)
       << '\n';
   for (const Request& request : requests_) {
-    out << "{\"client\":" << request.client << ",\"connection\":" << request.connection << ",\"call\":" << request.call_ns << ",\"return\":";
+    out << "{\"client\":" << request.client << ",\"connection\":" << request.connection
+        << ",\"call\":" << request.call_ns << ",\"return\":";
     if (request.answered)
-      out << request.return_ns << ",\"request\":" << quoted(request.document) << ",\"reply\":" << quoted(request.reply) << "}\n";
+      out << request.return_ns << ",\"request\":" << quoted(request.document)
+          << ",\"reply\":" << quoted(request.reply) << "}\n";
     else
       out << "null,\"request\":" << quoted(request.document) << ",\"reply\":null}\n";
   }

@@ -9,16 +9,18 @@ namespace exchange::loadgen {
 namespace {
 
 constexpr std::string_view xml_declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
-constexpr std::int32_t start_cents = 100'00;       // the mid price, before it walks
-constexpr std::int32_t spread_cents = 1'00;        // limits lie this far from it at most
+constexpr std::int32_t start_cents = 100'00;  // the mid price, before it walks
+constexpr std::int32_t spread_cents = 1'00;   // limits lie this far from it at most
 constexpr std::uint32_t shares_per_order_max = 100;
 constexpr unsigned account_digits = 6;
-constexpr std::size_t header_bytes_max = 24;       // of the length line
+constexpr std::size_t header_bytes_max = 24;  // of the length line
 // Of one leaf as text, with the longest names: an order and the two elements of a new account.
 constexpr std::size_t leaf_bytes_max = 260, document_bytes_max = 300;
 
 // The value of `random` scaled to 0 .. bound-1.
-std::uint32_t scaled(std::uint32_t random, std::uint32_t bound) { return std::uint32_t((std::uint64_t(random) * bound) >> 32); }
+std::uint32_t scaled(std::uint32_t random, std::uint32_t bound) {
+  return std::uint32_t((std::uint64_t(random) * bound) >> 32);
+}
 
 std::uint32_t high(std::uint64_t random) { return std::uint32_t(random >> 32); }
 std::uint32_t low(std::uint64_t random) { return std::uint32_t(random); }
@@ -58,7 +60,8 @@ Zipf::Zipf(unsigned n, double exponent) : n_(n) {
 
 unsigned Zipf::draw(std::uint32_t random) const {
   if (thresholds_.empty()) return scaled(random, n_);
-  return unsigned(std::upper_bound(thresholds_.begin(), thresholds_.end(), random) - thresholds_.begin());
+  return unsigned(std::upper_bound(thresholds_.begin(), thresholds_.end(), random) -
+                  thresholds_.begin());
 }
 
 PriceWalk::PriceWalk(unsigned symbols, unsigned step_bp, std::uint64_t seed) {
@@ -76,7 +79,8 @@ PriceWalk::PriceWalk(unsigned symbols, unsigned step_bp, std::uint64_t seed) {
 }
 
 std::int32_t PriceWalk::mid_cents(unsigned symbol, std::uint64_t request) const {
-  return path_.empty() ? start_cents : path_[(symbol - 1) * steps + request / requests_per_step % steps];
+  return path_.empty() ? start_cents
+                       : path_[(symbol - 1) * steps + request / requests_per_step % steps];
 }
 
 Workload::Workload(const WorkloadOptions& options, unsigned clients)
@@ -85,7 +89,8 @@ Workload::Workload(const WorkloadOptions& options, unsigned clients)
       accounts_(options.accounts == 0 ? clients : options.accounts),
       weights_(options.mix.create + options.mix.order + options.mix.query + options.mix.cancel),
       symbol_choice_(options.symbols, options.skew),
-      account_choice_{Zipf((accounts_ + clients - 1) / clients, options.skew), Zipf(std::max(1u, accounts_ / clients), options.skew)},
+      account_choice_{Zipf((accounts_ + clients - 1) / clients, options.skew),
+                      Zipf(std::max(1u, accounts_ / clients), options.skew)},
       walk_(options.symbols, options.price_walk_bp, options.seed) {}
 
 std::string Workload::account_id(std::uint32_t account) const {
@@ -93,17 +98,22 @@ std::string Workload::account_id(std::uint32_t account) const {
   return options_.account_prefix + std::string(account_digits - digits.size(), '0') + digits;
 }
 
-// Together a billion of each symbol, some of which resting sells tie up for good: at 100,000 orders per second of one symbol
-// they last for a quarter of an hour, and some ninety runs on one store stay below what the exchange can hold in all (PROTOCOL,
-// "Numbers": 92 billion shares of a symbol).
-std::int64_t Workload::shares_per_account() const { return std::max(1'000u, 1'000'000'000u / accounts_); }
+// Together a billion of each symbol, some of which resting sells tie up for good: at 100,000 orders
+// per second of one symbol they last for a quarter of an hour, and some ninety runs on one store
+// stay below what the exchange can hold in all (PROTOCOL, "Numbers": 92 billion shares of a
+// symbol).
+std::int64_t Workload::shares_per_account() const {
+  return std::max(1'000u, 1'000'000'000u / accounts_);
+}
 
 char* write_text(char* out, std::string_view text) {
   std::memcpy(out, text.data(), text.size());
   return out + text.size();
 }
 
-char* write_number(char* out, std::int64_t number) { return std::to_chars(out, out + 20, number).ptr; }
+char* write_number(char* out, std::int64_t number) {
+  return std::to_chars(out, out + 20, number).ptr;
+}
 
 char* write_cents(char* out, std::int32_t cents) {
   out = write_number(out, cents / 100);
@@ -122,7 +132,8 @@ char* write_account(char* out, const Workload& workload, std::uint32_t account) 
   return end;
 }
 
-// Of the account whose id was written last, which began at `id`: it says the same, and more, so that it is long enough.
+// Of the account whose id was written last, which began at `id`: it says the same, and more, so
+// that it is long enough.
 char* write_key(char* out, const Workload& workload, const char* id) {
   if (!workload.options().keys) return out;
   const std::string_view text(id, std::size_t(out - id));
@@ -135,7 +146,8 @@ char* write_symbol(char* out, const Workload& workload, unsigned symbol) {
 
 }  // namespace
 
-char* write_new_account(char* out, const Workload& workload, std::uint32_t client, std::uint64_t number) {
+char* write_new_account(char* out, const Workload& workload, std::uint32_t client,
+                        std::uint64_t number) {
   return std::to_chars(write_account(out, workload, client), out + 64, number).ptr;
 }
 
@@ -155,13 +167,15 @@ void Script::next(std::string& out) {
   char* const end = write(document);
   char header[header_bytes_max];
   char* const header_end = write_text(write_number(header, end - document), "\n");
-  const std::size_t header_bytes = std::size_t(header_end - header), document_bytes = std::size_t(end - document);
+  const std::size_t header_bytes = std::size_t(header_end - header),
+                    document_bytes = std::size_t(end - document);
   std::memcpy(out.data() + begin, header, header_bytes);
   std::memmove(out.data() + begin + header_bytes, document, document_bytes);
   out.resize(begin + header_bytes + document_bytes);
 }
 
-// Draws the same amount of randomness for each request of a kind: what replies say does not shift the sequence.
+// Draws the same amount of randomness for each request of a kind: what replies say does not shift
+// the sequence.
 void Script::draw() {
   const Mix& mix = workload_->options_.mix;
   leaves_.clear();
@@ -191,14 +205,16 @@ void Script::draw() {
   }
 }
 
-// A taker's limit crosses the mid price by the whole spread, a maker's stays on its own side: takers trade with
-// makers, makers never with each other. One taker in r/2 makes about r of the shares trade.
+// A taker's limit crosses the mid price by the whole spread, a maker's stays on its own side:
+// takers trade with makers, makers never with each other. One taker in r/2 makes about r of the
+// shares trade.
 Leaf Script::draw_order(std::uint64_t random, std::uint64_t prices) {
   const unsigned symbol = 1 + workload_->symbol_choice_.draw(high(random));
   const bool buy = (random & 1) == 1;
   const bool taker = double(low(prices)) < workload_->options_.match_ratio / 2 * 4'294'967'296.0;
   const auto shares = std::int32_t(1 + scaled(low(random), shares_per_order_max));
-  const std::int32_t below_mid = taker ? -spread_cents : std::int32_t(1 + scaled(high(prices), std::uint32_t(spread_cents)));
+  const std::int32_t below_mid =
+      taker ? -spread_cents : std::int32_t(1 + scaled(high(prices), std::uint32_t(spread_cents)));
   const std::int32_t mid = workload_->walk_.mid_cents(symbol, requests_);
   return {.kind = Leaf::Kind::order,
           .symbol = std::uint16_t(symbol),
@@ -206,8 +222,9 @@ Leaf Script::draw_order(std::uint64_t random, std::uint64_t prices) {
           .limit_cents = buy ? mid - below_mid : mid + below_mid};
 }
 
-// An order that is not canceled yet, `back` from the latest or the next older. False where there is none. All leaves of a
-// request are one account's: the first chooses it, the others take orders of that account.
+// An order that is not canceled yet, `back` from the latest or the next older. False where there is
+// none. All leaves of a request are one account's: the first chooses it, the others take orders of
+// that account.
 bool Script::name_order(Leaf& leaf, std::uint32_t back, bool own_account) {
   const auto kept = std::uint32_t(std::min<std::uint64_t>(opened_, orders_kept_max));
   const bool whole_request = workload_->options_.orders_per_request == 1;
@@ -225,8 +242,8 @@ bool Script::name_order(Leaf& leaf, std::uint32_t back, bool own_account) {
   return false;
 }
 
-// Clients have the accounts whose numbers, divided by the number of clients, leave their own; or, where accounts are
-// fewer than clients, share them.
+// Clients have the accounts whose numbers, divided by the number of clients, leave their own; or,
+// where accounts are fewer than clients, share them.
 std::uint32_t Script::draw_account(std::uint32_t random) const {
   const unsigned clients = workload_->clients_, accounts = workload_->accounts_;
   if (accounts <= clients) return client_ % accounts;
@@ -287,19 +304,23 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
   if (!workload.trades()) return requests;
   const unsigned symbols = workload.options().symbols;
   constexpr unsigned keys_at_once = 100;  // each is hashed before the reply comes
-  const unsigned accounts_at_once = std::min(std::max(1u, setup_leaves_max / (symbols + 1)), workload.options().keys ? keys_at_once : ~0u);
-  const std::string shares = std::to_string(workload.shares_per_account()), cash = std::to_string(Workload::cash_per_account);
+  const unsigned accounts_at_once = std::min(std::max(1u, setup_leaves_max / (symbols + 1)),
+                                             workload.options().keys ? keys_at_once : ~0u);
+  const std::string shares = std::to_string(workload.shares_per_account()),
+                    cash = std::to_string(Workload::cash_per_account);
   for (unsigned first = 0; first < workload.accounts(); first += accounts_at_once) {
     const unsigned end = std::min(workload.accounts(), first + accounts_at_once);
     std::string document = std::string(xml_declaration) + "<create>\n";
     for (unsigned account = first; account < end; ++account) {
-      const std::string id = workload.account_id(account), key = workload.options().keys ? "\" key=\"loadgen-" + id : "";
+      const std::string id = workload.account_id(account),
+                        key = workload.options().keys ? "\" key=\"loadgen-" + id : "";
       document += "<account id=\"" + id + key + "\" balance=\"" + cash + "\"/>\n";
     }
     for (unsigned symbol = 1; symbol <= symbols; ++symbol) {
       document += "<symbol sym=\"" + workload.symbol_name(symbol) + "\">\n";
       for (unsigned account = first; account < end; ++account)
-        document += "<account id=\"" + workload.account_id(account) + "\">" + shares + "</account>\n";
+        document +=
+            "<account id=\"" + workload.account_id(account) + "\">" + shares + "</account>\n";
       document += "</symbol>\n";
     }
     document += "</create>\n";
@@ -308,6 +329,8 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
   return requests;
 }
 
-std::string framed(std::string_view document) { return std::to_string(document.size()) + "\n" + std::string(document); }
+std::string framed(std::string_view document) {
+  return std::to_string(document.size()) + "\n" + std::string(document);
+}
 
 }  // namespace exchange::loadgen

@@ -1,8 +1,9 @@
 #pragma once
-// What clients ask for. A Workload is what all of them share; a Script is one client: it writes that client's
-// next request. Everything follows from the seed and the client's index, but for what the server gave: the ids in queries
-// and cancels, and, where the client is far ahead of the replies (pipelines, the first requests of a run), whether there is an
-// order yet to query or cancel; there an order is placed instead. Pure; a Script serves one thread at a time.
+// What clients ask for. A Workload is what all of them share; a Script is one client: it writes
+// that client's next request. Everything follows from the seed and the client's index, but for what
+// the server gave: the ids in queries and cancels, and, where the client is far ahead of the
+// replies (pipelines, the first requests of a run), whether there is an order yet to query or
+// cancel; there an order is placed instead. Pure; a Script serves one thread at a time.
 
 #include <array>
 #include <span>
@@ -22,10 +23,11 @@ const char* name_of(Asked asked);
 // One element of a request that gets one reply element.
 struct Leaf {
   enum class Kind : std::uint8_t { account, placement, order, query, cancel } kind = Kind::order;
-  std::uint16_t symbol = 0;       // from 1; placement, order
-  std::int32_t amount = 0;        // shares of an order, negative to sell; shares placed
-  std::int32_t limit_cents = 0;   // of an order
-  std::uint64_t id = 0;           // query, cancel: the order's; account, placement: its number among the client's new accounts
+  std::uint16_t symbol = 0;      // from 1; placement, order
+  std::int32_t amount = 0;       // shares of an order, negative to sell; shares placed
+  std::int32_t limit_cents = 0;  // of an order
+  // query, cancel: the order's; account, placement: its number among the client's new accounts
+  std::uint64_t id = 0;
 };
 Asked asked_of(Leaf::Kind kind);
 
@@ -46,7 +48,8 @@ class Zipf {
   std::vector<std::uint32_t> thresholds_;  // empty: all alike
 };
 
-// The mid price of each symbol, as a function of how far a client has come: the same for all clients.
+// The mid price of each symbol, as a function of how far a client has come: the same for all
+// clients.
 class PriceWalk {
  public:
   PriceWalk(unsigned symbols, unsigned step_bp, std::uint64_t seed);
@@ -54,7 +57,8 @@ class PriceWalk {
   std::int32_t mid_cents(unsigned symbol, std::uint64_t request) const;
 
  private:
-  static constexpr std::uint64_t requests_per_step = 50, steps = 1'024;  // then it walks the same way again
+  // then it walks the same way again
+  static constexpr std::uint64_t requests_per_step = 50, steps = 1'024;
   std::vector<std::int32_t> path_;  // steps of symbol 1, of symbol 2, …; empty: it stands still
 };
 
@@ -67,7 +71,9 @@ class Workload {
   unsigned clients() const { return clients_; }
   unsigned accounts() const { return accounts_; }
   std::string account_id(std::uint32_t account) const;
-  std::string symbol_name(unsigned symbol) const { return options_.symbol_prefix + std::to_string(symbol); }
+  std::string symbol_name(unsigned symbol) const {
+    return options_.symbol_prefix + std::to_string(symbol);
+  }
   // Whether orders are placed at all, by accounts that must be there before.
   bool trades() const { return options_.mix.order + options_.mix.query + options_.mix.cancel > 0; }
   unsigned leaves_max() const { return std::max(2u, options_.orders_per_request); }
@@ -129,10 +135,11 @@ class Script {
 };
 
 // Writes the id of a new account, as the request for it does; returns the end.
-char* write_new_account(char* out, const Workload& workload, std::uint32_t client, std::uint64_t number);
+char* write_new_account(char* out, const Workload& workload, std::uint32_t client,
+                        std::uint64_t number);
 
-// Creates what the clients' requests rely on: every account with ample cash, and ample shares of every
-// symbol. Empty where nothing is traded.
+// Creates what the clients' requests rely on: every account with ample cash, and ample shares of
+// every symbol. Empty where nothing is traded.
 struct SetupRequest {
   std::string document;
   std::size_t leaves;  // reply elements that it must get, none an error

@@ -60,11 +60,15 @@ void raise_descriptor_limit(Options& options) {
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
   const bool with_http = options.http_port != Options::http_off;
-  options.http.connections_max = with_http ? std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8) : 0;
-  const rlim_t own = 64 + options.http.connections_max + options.transport.ending_max;  // files, databases, listeners, event queues; and HTTP
-  const std::size_t possible = limit.rlim_cur > 2 * own ? std::size_t(limit.rlim_cur - own) : std::size_t(own);
+  options.http.connections_max =
+      with_http ? std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8) : 0;
+  // files, databases, listeners, event queues; and HTTP
+  const rlim_t own = 64 + options.http.connections_max + options.transport.ending_max;
+  const std::size_t possible =
+      limit.rlim_cur > 2 * own ? std::size_t(limit.rlim_cur - own) : std::size_t(own);
   if (possible < options.transport.connections_max) {
-    spdlog::warn("the descriptor limit allows {} connections, not {}", possible, options.transport.connections_max);
+    spdlog::warn("the descriptor limit allows {} connections, not {}", possible,
+                 options.transport.connections_max);
     options.transport.connections_max = possible;
   }
 }
@@ -73,11 +77,13 @@ void arm_fail_points_of_environment() {
   const char* text = std::getenv("EXCHANGE_FAIL_POINT");
   if (text == nullptr || *text == '\0') return;
   arm_fail_points(text);
-  spdlog::critical("FAIL POINTS ARE ARMED: {}. This server fails on purpose and is good for tests only", text);
+  spdlog::critical(
+      "FAIL POINTS ARE ARMED: {}. This server fails on purpose and is good for tests only", text);
 }
 
 void open_store(Store& store, const CoreLimits& limits) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limits.store_wait_s);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(limits.store_wait_s);
   while (true) {
     try {
       return store.open();
@@ -110,11 +116,12 @@ void reload(Certificate& certificate) try {
 }
 
 ServerInfo server_info(const Options& options) {
-  return {.policy = policy_name(options.policy),
-          .threads = options.policy == Policy::thread ? "per-client" : std::to_string(options.threads),
-          .store = options.store.substr(0, options.store.find(':')),
-          .version = EXCHANGE_VERSION,
-          .started_s = ::time(nullptr)};
+  return {
+      .policy = policy_name(options.policy),
+      .threads = options.policy == Policy::thread ? "per-client" : std::to_string(options.threads),
+      .store = options.store.substr(0, options.store.find(':')),
+      .version = EXCHANGE_VERSION,
+      .started_s = ::time(nullptr)};
 }
 
 int run(Options options) {
@@ -128,31 +135,39 @@ int run(Options options) {
   arm_fail_points_of_environment();
   if (options.threads == 0) options.threads = usable_cpus();
 
-  const auto certificate = options.tls.enabled() ? std::make_unique<Certificate>(options.tls) : nullptr;
+  const auto certificate =
+      options.tls.enabled() ? std::make_unique<Certificate>(options.tls) : nullptr;
 
   // 2. The store, and from it the exchange as it was promised to clients.
   Metrics metrics;
   const std::unique_ptr<Store> store = make_store(options.store);
   open_store(*store, options.core);
-  if (options.store == "memory:") spdlog::warn("memory store: everything is lost when this process ends");
+  if (options.store == "memory:")
+    spdlog::warn("memory store: everything is lost when this process ends");
   Recovered recovered = recover(*store, std::random_device()());
-  spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)", store->describe(), recovered.exchange.accounts(),
-               recovered.exchange.orders_in_memory(), recovered.last_batch, recovered.batches_replayed);
+  spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
+               store->describe(), recovered.exchange.accounts(),
+               recovered.exchange.orders_in_memory(), recovered.last_batch,
+               recovered.batches_replayed);
 
   // 3. The core, people who look on over HTTP, and clients.
   const bool with_http = options.http_port != Options::http_off;
   MarketView view(options.http.trades_kept_max, std::random_device()());
   if (with_http)
-    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, store->newest_executions(options.http.trades_loaded_max));
+    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,
+              store->newest_executions(options.http.trades_loaded_max));
   recovered.tables = {};
   KeyRing keys;
   if (options.auth.required)
     for (const auto& [account, key] : recovered.keys) keys.add(account, key);
   recovered.keys = {};
   MarketFeed feed(options.http.unread_rows_max);
-  const auto on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
-  auto core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics, die,
-                                     with_http ? OnProjected(on_projected) : OnProjected());
+  const auto on_projected = [&feed](const Rows& rows, BatchNumber batch) {
+    feed.push(rows, batch);
+  };
+  auto core =
+      std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
+                             die, with_http ? OnProjected(on_projected) : OnProjected());
   std::unique_ptr<Gate> gate;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Transport> transport;
@@ -165,11 +180,14 @@ int run(Options options) {
   });
   if (options.auth.required) gate = std::make_unique<Gate>(options.auth, keys, *core, metrics);
   Service& service = gate ? static_cast<Service&>(*gate) : *core;
-  if (with_http) http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core, metrics, gate.get(), certificate.get());
+  if (with_http)
+    http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core,
+                                        metrics, gate.get(), certificate.get());
   transport = make_transport(options, service, metrics, certificate.get());
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
   fail_point("start.before_ready");
-  std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()), policy_name(options.policy), server_info(options).threads.c_str(),
+  std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()),
+              policy_name(options.policy), server_info(options).threads.c_str(),
               store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);
 

@@ -25,63 +25,86 @@ Options parse_options(int argc, char** argv) {
     return app.add_option(name, value, text)->envname(environment);
   };
 
-  add("--port", options.port, "TCP port for clients; 0 picks a free one", "EXCHANGE_PORT")->check(CLI::Range(0, 65535));
+  add("--port", options.port, "TCP port for clients; 0 picks a free one", "EXCHANGE_PORT")
+      ->check(CLI::Range(0, 65535));
   add("--bind", options.bind, "IP address to listen on; 0.0.0.0 for all", "EXCHANGE_BIND");
-  add("--policy", options.policy, "where sessions run: thread (one per client), pool (fixed number over one queue), loop (event loops)",
+  add("--policy", options.policy,
+      "where sessions run: thread (one per client), pool (fixed number over one queue), loop (event loops)",
       "EXCHANGE_POLICY")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Policy>{{"thread", Policy::thread}, {"pool", Policy::pool}, {"loop", Policy::loop}})
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Policy>{{"thread", Policy::thread},
+                                                                        {"pool", Policy::pool},
+                                                                        {"loop", Policy::loop}})
                       .description("{thread,pool,loop}"))
       ->default_str("loop");
-  add("--threads", options.threads, "threads of pool and loop; 0: as many as CPUs this process may use", "EXCHANGE_THREADS")
+  add("--threads", options.threads,
+      "threads of pool and loop; 0: as many as CPUs this process may use", "EXCHANGE_THREADS")
       ->check(CLI::Range(0, 4096));
-  add("--store", options.store, "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile)", "EXCHANGE_STORE");
+  add("--store", options.store,
+      "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile)", "EXCHANGE_STORE");
   std::string http_port = std::to_string(options.http_port);
-  add("--http-port", http_port, "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none", "EXCHANGE_HTTP_PORT")
+  add("--http-port", http_port,
+      "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none",
+      "EXCHANGE_HTTP_PORT")
       ->check(CLI::Range(0, 65535) | CLI::IsMember({"off"}));
   add("--log-level", options.log_level, "least severe message on stderr", "EXCHANGE_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}));
 
   std::string framing = "bare";
-  add("--reply-framing", framing, "bare, or length: a length line before every reply", "EXCHANGE_REPLY_FRAMING")
+  add("--reply-framing", framing, "bare, or length: a length line before every reply",
+      "EXCHANGE_REPLY_FRAMING")
       ->check(CLI::IsMember({"bare", "length"}));
-  app.add_flag("--close-after-reply", options.protocol.close_after_reply,
-               "close a connection once all its requests are answered, for clients that read to the end of the stream")
+  app.add_flag(
+         "--close-after-reply", options.protocol.close_after_reply,
+         "close a connection once all its requests are answered, for clients that read to the end of the stream")
       ->envname("EXCHANGE_CLOSE_AFTER_REPLY");
-  app.add_flag("--auth", options.auth.required, "accounts have keys: given at creation, asked for with transactions (docs/security.md)")
+  app.add_flag(
+         "--auth", options.auth.required,
+         "accounts have keys: given at creation, asked for with transactions (docs/security.md)")
       ->envname("EXCHANGE_AUTH");
-  auto* const certificate = add("--tls-cert", options.tls.certificate, "certificate chain in PEM: both ports speak TLS", "EXCHANGE_TLS_CERT");
+  auto* const certificate =
+      add("--tls-cert", options.tls.certificate, "certificate chain in PEM: both ports speak TLS",
+          "EXCHANGE_TLS_CERT");
   auto* const key = add("--tls-key", options.tls.key, "its private key in PEM", "EXCHANGE_TLS_KEY");
   certificate->needs(key);
   key->needs(certificate);
-  add("--frame-bytes-max", options.protocol.frame_bytes_max, "bytes of XML in one request at most", "EXCHANGE_FRAME_BYTES_MAX")
+  add("--frame-bytes-max", options.protocol.frame_bytes_max, "bytes of XML in one request at most",
+      "EXCHANGE_FRAME_BYTES_MAX")
       ->check(CLI::Range(64, 1 << 30));
-  add("--connections-max", options.transport.connections_max, "open connections at most (and below the descriptor limit)",
-      "EXCHANGE_CONNECTIONS_MAX")
+  add("--connections-max", options.transport.connections_max,
+      "open connections at most (and below the descriptor limit)", "EXCHANGE_CONNECTIONS_MAX")
       ->check(CLI::Range(1, 1'000'000));
   add("--connections-per-peer", options.transport.connections_per_peer,
-      "open connections of one address (IPv6: of one /64) at most; 0: three quarters of all", "EXCHANGE_CONNECTIONS_PER_PEER")
+      "open connections of one address (IPv6: of one /64) at most; 0: three quarters of all",
+      "EXCHANGE_CONNECTIONS_PER_PEER")
       ->check(CLI::Range(0, 1'000'000));
   std::uint64_t idle_timeout_s = options.transport.idle_ms / 1'000;
-  add("--idle-timeout-s", idle_timeout_s, "seconds after which a connection without a complete request is ended; 0: never",
+  add("--idle-timeout-s", idle_timeout_s,
+      "seconds after which a connection without a complete request is ended; 0: never",
       "EXCHANGE_IDLE_TIMEOUT_S")
       ->check(CLI::Range(0, 31'536'000));
   std::uint32_t stall_timeout_s = options.transport.stall_ms / 1'000;
-  add("--stall-timeout-s", stall_timeout_s, "seconds that a client has to finish a request it began, or to take a reply", "EXCHANGE_STALL_TIMEOUT_S")
+  add("--stall-timeout-s", stall_timeout_s,
+      "seconds that a client has to finish a request it began, or to take a reply",
+      "EXCHANGE_STALL_TIMEOUT_S")
       ->check(CLI::Range(1, 86'400));
   add("--held-bytes-max", options.transport.held_bytes_max,
       "bytes of unfinished requests and untaken replies of all clients at most, then the worst are ended; 0: a quarter of the memory, at most 1 GiB",
       "EXCHANGE_HELD_BYTES_MAX")
       ->check(CLI::Range(std::uint64_t(0), std::uint64_t(1) << 40));
 
-  app.add_flag("--keep-journal", options.core.keep_journal, "never prune the journal, for audit and replay")->envname("EXCHANGE_KEEP_JOURNAL");
-  add("--journal-batches-kept", options.core.journal_batches_kept, "projected journal rows kept before pruning", "EXCHANGE_JOURNAL_BATCHES_KEPT");
-  add("--batch-commands-max", options.core.batch_commands_max, "commands in one commit at most; a request is never split",
-      "EXCHANGE_BATCH_COMMANDS_MAX")
+  app.add_flag("--keep-journal", options.core.keep_journal,
+               "never prune the journal, for audit and replay")
+      ->envname("EXCHANGE_KEEP_JOURNAL");
+  add("--journal-batches-kept", options.core.journal_batches_kept,
+      "projected journal rows kept before pruning", "EXCHANGE_JOURNAL_BATCHES_KEPT");
+  add("--batch-commands-max", options.core.batch_commands_max,
+      "commands in one commit at most; a request is never split", "EXCHANGE_BATCH_COMMANDS_MAX")
       ->check(CLI::Range(1, 1'000'000));
-  add("--projection-interval-ms", options.core.projection_interval_ms, "milliseconds between two updates of the tables at least",
-      "EXCHANGE_PROJECTION_INTERVAL_MS")
+  add("--projection-interval-ms", options.core.projection_interval_ms,
+      "milliseconds between two updates of the tables at least", "EXCHANGE_PROJECTION_INTERVAL_MS")
       ->check(CLI::Range(0, 60'000));
-  add("--store-wait-s", options.core.store_wait_s, "seconds to wait at start for a database that is not there yet", "EXCHANGE_STORE_WAIT_S")
+  add("--store-wait-s", options.core.store_wait_s,
+      "seconds to wait at start for a database that is not there yet", "EXCHANGE_STORE_WAIT_S")
       ->check(CLI::Range(0, 86'400));
 
   try {

@@ -11,7 +11,9 @@
 
 // Matches a string that contains `text`.
 #if __has_include(<catch2/catch_all.hpp>)
-inline auto contains_text(const std::string& text) { return Catch::Matchers::ContainsSubstring(text); }
+inline auto contains_text(const std::string& text) {
+  return Catch::Matchers::ContainsSubstring(text);
+}
 #else
 inline auto contains_text(const std::string& text) { return Catch::Contains(text); }
 #endif

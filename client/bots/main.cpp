@@ -1,4 +1,5 @@
-// Bots that keep a few symbols trading, so that there is something to see. Start reading here; then trading_floor.hpp, market.hpp.
+// Bots that keep a few symbols trading, so that there is something to see. Start reading here; then
+// trading_floor.hpp, market.hpp.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -12,23 +13,32 @@ using namespace exchange;
 using namespace exchange::bots;
 
 int main(int argc, char** argv) {
-  FloorOptions options{.connect_to = "127.0.0.1:12345", .account_prefix = loadgen::prefix_from_clock(), .seed = std::random_device()()};
+  FloorOptions options{.connect_to = "127.0.0.1:12345",
+                       .account_prefix = loadgen::prefix_from_clock(),
+                       .seed = std::random_device()()};
   std::string symbols = "SPY=580,QQQ=500,IWM=225,GLD=245", duration;
 
-  CLI::App app("Bots that keep a few symbols of an exchange trading: market makers that quote round a price walking at random, and\n"
-               "takers that cross the spread. They go on until SIGTERM or SIGINT, then cancel their orders and end with status 0.",
-               "demo-bots");
-  app.add_option("--connect", options.connect_to, "HOST:PORT of the exchange")->capture_default_str();
+  CLI::App app(
+      "Bots that keep a few symbols of an exchange trading: market makers that quote round a price walking at random, and\n"
+      "takers that cross the spread. They go on until SIGTERM or SIGINT, then cancel their orders and end with status 0.",
+      "demo-bots");
+  app.add_option("--connect", options.connect_to, "HOST:PORT of the exchange")
+      ->capture_default_str();
   app.add_option("--symbols", symbols, "what to trade, as NAME or NAME=PRICE; without a price 100")
       ->capture_default_str()
       ->check(loadgen::accepted_by([](const std::string& text) { parse_symbol_list(text); }));
-  app.add_option("--rate", options.requests_per_s, "requests per second, all symbols together")->capture_default_str()->check(CLI::Range(0.01, 10'000.0));
+  app.add_option("--rate", options.requests_per_s, "requests per second, all symbols together")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 10'000.0));
   app.add_option("--seed", options.seed, "of all chances; drawn where it is not given");
-  app.add_option("-d,--duration", duration, "how long to trade: 10, 500ms, 2m; for ever where it is not given")
+  app.add_option("-d,--duration", duration,
+                 "how long to trade: 10, 500ms, 2m; for ever where it is not given")
       ->check(loadgen::accepted_by([](const std::string& text) { loadgen::parse_duration(text); }));
-  app.add_option("--account-prefix", options.account_prefix, "digits that the account ids start with; the time where it is not given")
+  app.add_option("--account-prefix", options.account_prefix,
+                 "digits that the account ids start with; the time where it is not given")
       ->check(loadgen::accepted_by([](const std::string& text) {
-        if (!parse_account_id(text) || text.size() > 24) throw std::invalid_argument("must be 1 to 24 digits");
+        if (!parse_account_id(text) || text.size() > 24)
+          throw std::invalid_argument("must be 1 to 24 digits");
       }));
   try {
     app.parse(argc, argv);
@@ -39,7 +49,8 @@ int main(int argc, char** argv) {
   if (!duration.empty()) options.duration_s = loadgen::parse_duration(duration);
 
   loadgen::stop_on_signals();
-  std::fprintf(stderr, "demo-bots: %s, --seed %llu\n", symbols.c_str(), static_cast<unsigned long long>(options.seed));
+  std::fprintf(stderr, "demo-bots: %s, --seed %llu\n", symbols.c_str(),
+               static_cast<unsigned long long>(options.seed));
   TradingFloor floor(std::move(options), loadgen::stop_flag());
   floor.run();
   std::printf("%s\n", floor.summary().c_str());

@@ -20,9 +20,10 @@ Price tick_for(Price anchor) {
 }
 
 constexpr Ticks half_spread = 2, level_step = 2;
-constexpr Ticks skew_max = 20;       // how far an inventory of all the shares granted moves a maker's quotes
-constexpr Ticks taker_reach = 8;     // beyond the price: some levels deep
-constexpr Ticks step_max = 3;        // of the price at a time
+// how far an inventory of all the shares granted moves a maker's quotes
+constexpr Ticks skew_max = 20;
+constexpr Ticks taker_reach = 8;  // beyond the price: some levels deep
+constexpr Ticks step_max = 3;     // of the price at a time
 constexpr unsigned take_percent = 30;
 constexpr unsigned requests_between_changes = 200;
 
@@ -58,7 +59,8 @@ const std::vector<Command>& Market::wind_up() {
   return request_;
 }
 
-// Half of the time a step to either side, and a pull to the anchor that grows with the distance from it.
+// Half of the time a step to either side, and a pull to the anchor that grows with the distance
+// from it.
 void Market::walk() {
   if (random_.below(2) == 0) price_ += Ticks(random_.below(2 * step_max + 1)) - step_max;
   const Ticks range = anchor_ / 10, away = price_ - anchor_;
@@ -73,7 +75,8 @@ bool Market::create_accounts() {
     if (number.size() < 6) number.insert(0, 6 - number.size(), '0');
     trader.account = AccountId(options_.account_prefix + number);
     const Shares shares = Shares::whole(shares_granted);
-    request_ = {CreateAccount{trader.account, cost(shares, options_.anchor)}, PlaceShares{options_.symbol, trader.account, shares}};
+    request_ = {CreateAccount{trader.account, cost(shares, options_.anchor)},
+                PlaceShares{options_.symbol, trader.account, shares}};
     intents_ = {Intent{&trader, {}}, Intent{&trader, {}}};
     return true;
   }
@@ -109,10 +112,13 @@ bool Market::change_places() {
   return true;
 }
 
-// Buys as often as it sells while its inventory is even; from a quarter of what it was granted, it only does what evens it.
+// Buys as often as it sells while its inventory is even; from a quarter of what it was granted, it
+// only does what evens it.
 void Market::take() {
   const std::int64_t bias = std::clamp(4 * taker().inventory, -shares_granted, shares_granted);
-  const Side side = Ticks(random_.below(std::uint32_t(2 * shares_granted))) < shares_granted - bias ? Side::buy : Side::sell;
+  const Side side = Ticks(random_.below(std::uint32_t(2 * shares_granted))) < shares_granted - bias
+                        ? Side::buy
+                        : Side::sell;
   place(taker(), {.side = side,
                   .limit = side == Side::buy ? price_ + taker_reach : price_ - taker_reach,
                   .shares = 5 + std::int64_t(random_.below(116)),
@@ -125,14 +131,18 @@ void Market::quote() {
   const Place where = choose_place();
   const Ticks limit = target(where);
   for (const Order& own : maker().open) {
-    const bool crossed = own.side != where.side && (where.side == Side::buy ? own.limit <= limit : own.limit >= limit);
+    const bool crossed = own.side != where.side &&
+                         (where.side == Side::buy ? own.limit <= limit : own.limit >= limit);
     if (crossed || (own.side == where.side && own.level == where.level)) cancel(maker(), own);
   }
-  place(maker(), {.side = where.side, .limit = limit, .shares = 10 + std::int64_t(random_.below(91)), .level = where.level});
+  place(maker(), {.side = where.side,
+                  .limit = limit,
+                  .shares = 10 + std::int64_t(random_.below(91)),
+                  .level = where.level});
 }
 
-// The best quote of a side that was just hit, else the one that is missing or farthest off, or (since a stranger's trade shows
-// only when a quote is touched) any.
+// The best quote of a side that was just hit, else the one that is missing or farthest off, or
+// (since a stranger's trade shows only when a quote is touched) any.
 Market::Place Market::choose_place() {
   if (hit_) return {*std::exchange(hit_, {}), 0};
   const Place any{random_.below(2) == 0 ? Side::buy : Side::sell, random_.below(levels)};
@@ -151,7 +161,8 @@ Market::Place Market::choose_place() {
 }
 
 Ticks Market::target(Place place) const {
-  const std::int64_t inventory = std::clamp(traders_[maker_].inventory, -shares_granted, shares_granted);
+  const std::int64_t inventory =
+      std::clamp(traders_[maker_].inventory, -shares_granted, shares_granted);
   const Ticks middle = price_ - inventory * skew_max / shares_granted;
   const Ticks away = half_spread + Ticks(place.level) * level_step;
   return place.side == Side::buy ? middle - away : middle + away;
@@ -164,7 +175,8 @@ const Market::Order* Market::quote_at(Place place) const {
 }
 
 void Market::place(Trader& trader, Order order) {
-  request_.push_back(PlaceOrder{trader.account, options_.symbol, order.side, Shares::whole(order.shares), price_of(order.limit)});
+  request_.push_back(PlaceOrder{trader.account, options_.symbol, order.side,
+                                Shares::whole(order.shares), price_of(order.limit)});
   intents_.push_back({&trader, order});
 }
 
@@ -194,7 +206,8 @@ void Market::answered(std::span<const Answer> answers) {
     }
   }
   if (std::holds_alternative<CreateAccount>(request_.front()))
-    intents_.front().trader->exists = std::none_of(answers.begin(), answers.end(), [](const Answer& answer) { return answer.refused; });
+    intents_.front().trader->exists = std::none_of(
+        answers.begin(), answers.end(), [](const Answer& answer) { return answer.refused; });
 }
 
 void Market::lost() {
@@ -206,9 +219,11 @@ void Market::lost() {
   }
 }
 
-// Refused: nothing was open any more, so it was executed, unless it was canceled by a request whose reply was lost.
+// Refused: nothing was open any more, so it was executed, unless it was canceled by a request whose
+// reply was lost.
 void Market::canceled(Trader& trader, const Order& order, const Answer& answer) {
-  const std::int64_t left = answer.refused ? (order.doubtful ? order.shares : 0) : answer.canceled.units() / units_per_share;
+  const std::int64_t left = answer.refused ? (order.doubtful ? order.shares : 0)
+                                           : answer.canceled.units() / units_per_share;
   const std::int64_t executed = order.shares - left;
   trader.inventory += order.side == Side::buy ? executed : -executed;
   if (order.level == levels) shares_taken_ += std::uint64_t(executed);

@@ -1,17 +1,21 @@
 #pragma once
-// The bots of one symbol: two traders, of whom one makes the market and the other takes from it, by turns. The maker keeps
-// a ladder of quotes on both sides of a price that walks at random round an anchor; the taker crosses the spread now and then.
-// Decides what is asked next and learns from the answers. Does no I/O, reads no clock: the same seed and answers always give
-// the same requests.
+// The bots of one symbol: two traders, of whom one makes the market and the other takes from it, by
+// turns. The maker keeps a ladder of quotes on both sides of a price that walks at random round an
+// anchor; the taker crosses the spread now and then. Decides what is asked next and learns from the
+// answers. Does no I/O, reads no clock: the same seed and answers always give the same requests.
 //
 // What keeps it going for ever:
-// - Open orders are bounded: a quote is replaced, not added, and what a taker's order leaves open is canceled at once.
+// - Open orders are bounded: a quote is replaced, not added, and what a taker's order leaves open
+// is canceled at once.
 // - The price is pulled back to its anchor, and never leaves anchor ± 10 %.
-// - The two trade with each other, so together they lose nothing. A trader that has bought much rather sells next, as taker, and as
+// - The two trade with each other, so together they lose nothing. A trader that has bought much
+// rather sells next, as taker, and as
 //   maker quotes lower; taking turns evens out what the spread brings.
-// - A trader that is refused anything (strangers took its money or its shares, or the store is a new one) cancels what it
-//   has open and goes on as a new account. So does one whose order may or may not have been placed, since the reply was lost; what
-//   such an order leaves in the book is traded away when the price comes by.
+// - A trader that is refused anything (strangers took its money or its shares, or the store is a
+// new one) cancels what it
+//   has open and goes on as a new account. So does one whose order may or may not have been placed,
+//   since the reply was lost; what such an order leaves in the book is traded away when the price
+//   comes by.
 
 #include <array>
 #include <optional>
@@ -40,15 +44,18 @@ struct Answer {
 
 class Market {
  public:
-  static constexpr Price anchor_min = Price::from_units(10'000), anchor_max = Price::whole(1'000'000'000);
+  static constexpr Price anchor_min = Price::from_units(10'000),
+                         anchor_max = Price::whole(1'000'000'000);
   static constexpr unsigned levels = 5;                        // quotes a side
   static constexpr unsigned open_orders_max = 2 * levels + 1;  // and one of the taker
-  static constexpr std::int64_t shares_granted = 10'000;       // to each account, and their worth in cash
+  // to each account, and their worth in cash
+  static constexpr std::int64_t shares_granted = 10'000;
 
   explicit Market(MarketOptions options);
   Market(const Market&) = delete;
 
-  // The commands of the next request: all creations, or all of one account. Never none. answered() or lost() must follow.
+  // The commands of the next request: all creations, or all of one account. Never none. answered()
+  // or lost() must follow.
   const std::vector<Command>& next();
   // One for each command of the last request.
   void answered(std::span<const Answer> answers);
@@ -57,7 +64,8 @@ class Market {
   // In place of next(): cancels what one trader has open; empty once nothing is.
   const std::vector<Command>& wind_up();
 
-  // Accounts and orders refused since the last order was taken: who is refused again and again had better wait.
+  // Accounts and orders refused since the last order was taken: who is refused again and again had
+  // better wait.
   unsigned misfortunes() const { return misfortunes_; }
 
   // As far as the answers told.
@@ -120,7 +128,8 @@ class Market {
   std::array<Trader, 2> traders_;
   unsigned maker_ = 0;  // of traders_
   unsigned requests_until_change_;
-  std::optional<Side> hit_;  // the side of the ladder that a taker's order met: its best quote goes first
+  // the side of the ladder that a taker's order met: its best quote goes first
+  std::optional<Side> hit_;
   std::uint64_t accounts_used_ = 0, shares_taken_ = 0;
   unsigned misfortunes_ = 0;
   std::vector<Command> request_;

@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the markets trading: one request at a time, at a steady rate, by turns. Outlives the server: while it is away, tries
-// with growing pauses, and resolves its name again, since a container may come back at another address.
-// Thread: one, the caller's.
+// Keeps the markets trading: one request at a time, at a steady rate, by turns. Outlives the
+// server: while it is away, tries with growing pauses, and resolves its name again, since a
+// container may come back at another address. Thread: one, the caller's.
 
 #include <chrono>
 #include <cstdint>
@@ -29,7 +29,8 @@ class TradingFloor {
  public:
   TradingFloor(FloorOptions options, const loadgen::StopFlag& stop);
 
-  // Trades until `stop` is set or the time is over, then cancels what is open, as far as the server is there.
+  // Trades until `stop` is set or the time is over, then cancels what is open, as far as the server
+  // is there.
   void run();
   // "requests=… lost=…": what was done so far.
   std::string summary() const;
@@ -52,7 +53,7 @@ class TradingFloor {
   const FloorOptions options_;
   const loadgen::StopFlag& stop_;
   std::optional<Clock::time_point> end_;
-  std::deque<Seat> seats_;  // markets stay where they are
+  std::deque<Seat> seats_;                  // markets stay where they are
   std::optional<loadgen::Address> server_;  // nothing: to be looked for
   std::uint64_t requests_ = 0, lost_ = 0;
 };

@@ -10,24 +10,35 @@ using loadgen::ReplyElements;
 
 // Names are letters and digits, numbers plain decimals: nothing of it needs escaping.
 std::string text_of(const CreateAccount& create) {
-  return "<account id=\"" + std::string(create.account.view()) + "\" balance=\"" + to_string(create.balance) + "\"/>";
+  return "<account id=\"" + std::string(create.account.view()) + "\" balance=\"" +
+         to_string(create.balance) + "\"/>";
 }
-std::string text_of(const CreateSymbol& create) { return "<symbol sym=\"" + std::string(create.symbol.view()) + "\"/>"; }
+std::string text_of(const CreateSymbol& create) {
+  return "<symbol sym=\"" + std::string(create.symbol.view()) + "\"/>";
+}
 std::string text_of(const PlaceShares& place) {
-  return "<symbol sym=\"" + std::string(place.symbol.view()) + "\"><account id=\"" + std::string(place.account.view()) + "\">" +
-         to_string(place.shares) + "</account></symbol>";
+  return "<symbol sym=\"" + std::string(place.symbol.view()) + "\"><account id=\"" +
+         std::string(place.account.view()) + "\">" + to_string(place.shares) +
+         "</account></symbol>";
 }
 std::string text_of(const PlaceOrder& place) {
-  return "<order sym=\"" + std::string(place.symbol.view()) + "\" amount=\"" + (place.side == Side::sell ? "-" : "") + to_string(place.shares) +
-         "\" limit=\"" + to_string(place.limit) + "\"/>";
+  return "<order sym=\"" + std::string(place.symbol.view()) + "\" amount=\"" +
+         (place.side == Side::sell ? "-" : "") + to_string(place.shares) + "\" limit=\"" +
+         to_string(place.limit) + "\"/>";
 }
-std::string text_of(const CancelOrder& cancel) { return "<cancel id=\"" + std::to_string(cancel.order) + "\"/>"; }
-std::string text_of(const QueryOrder& query) { return "<query id=\"" + std::to_string(query.order) + "\"/>"; }
+std::string text_of(const CancelOrder& cancel) {
+  return "<cancel id=\"" + std::to_string(cancel.order) + "\"/>";
+}
+std::string text_of(const QueryOrder& query) {
+  return "<query id=\"" + std::to_string(query.order) + "\"/>";
+}
 
 // Whose transaction it is; null for creations.
 template <class T>
 const AccountId* trader_of(const T& command) {
-  if constexpr (requires { command.order; } || requires { command.limit; }) return &command.account;
+  if constexpr (
+      requires { command.order; } || requires { command.limit; })
+    return &command.account;
   return nullptr;
 }
 
@@ -43,10 +54,12 @@ std::optional<Answer> read_answer(const ReplyElement& element, const Command& co
     ReplyElements parts = ReplyElements::within(element);
     for (ReplyElement part; parts.next(part);)
       if (part.name == "canceled")
-        if (const Parsed<Shares> shares = parse_shares(part.attribute("shares"))) return Answer{.canceled = shares.value};
+        if (const Parsed<Shares> shares = parse_shares(part.attribute("shares")))
+          return Answer{.canceled = shares.value};
     return {};
   }
-  if (element.name != (std::holds_alternative<QueryOrder>(command) ? "status" : "created")) return {};
+  if (element.name != (std::holds_alternative<QueryOrder>(command) ? "status" : "created"))
+    return {};
   return Answer{};
 }
 
@@ -63,7 +76,8 @@ std::string document_of(std::span<const Command> commands) {
   return "<transactions id=\"" + std::string(trader->view()) + "\">" + leaves + "</transactions>";
 }
 
-std::optional<std::vector<Answer>> read_answers(std::string_view reply, std::span<const Command> commands) {
+std::optional<std::vector<Answer>> read_answers(std::string_view reply,
+                                                std::span<const Command> commands) {
   std::vector<Answer> answers;
   ReplyElements elements(reply);
   for (ReplyElement element; elements.next(element);) {

@@ -14,7 +14,9 @@ namespace exchange::bots {
 // The document of one request: all creations, or all transactions of one account.
 std::string document_of(std::span<const Command> commands);
 
-// One answer to each command. Nothing where the reply does not fit them, which a server of this protocol never does.
-std::optional<std::vector<Answer>> read_answers(std::string_view reply, std::span<const Command> commands);
+// One answer to each command. Nothing where the reply does not fit them, which a server of this
+// protocol never does.
+std::optional<std::vector<Answer>> read_answers(std::string_view reply,
+                                                std::span<const Command> commands);
 
 }  // namespace exchange::bots

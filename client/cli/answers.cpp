@@ -21,15 +21,18 @@ std::string plain(std::string_view raw) {
 
 std::string attribute(const ReplyElement& element, const char* name) {
   const std::string_view raw = element.attribute(name);
-  if (raw.data() == nullptr) throw NotUnderstood("a <" + printable(element.name) + "> without " + name);
+  if (raw.data() == nullptr)
+    throw NotUnderstood("a <" + printable(element.name) + "> without " + name);
   return plain(raw);
 }
 
 template <class Number>
-Number number(const ReplyElement& element, const char* name, Parsed<Number> (*parse)(std::string_view)) {
+Number number(const ReplyElement& element, const char* name,
+              Parsed<Number> (*parse)(std::string_view)) {
   const std::string text = attribute(element, name);
   const auto parsed = parse(text);
-  if (!parsed || parsed.value <= Number()) throw NotUnderstood("a number '" + text + "' in <" + printable(element.name) + ">");
+  if (!parsed || parsed.value <= Number())
+    throw NotUnderstood("a number '" + text + "' in <" + printable(element.name) + ">");
   return parsed.value;
 }
 
@@ -37,14 +40,16 @@ std::int64_t seconds(const ReplyElement& element) {
   const std::string text = attribute(element, "time");
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > INT64_MAX / 1'000'000)
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 ||
+      value > INT64_MAX / 1'000'000)
     throw NotUnderstood("a time '" + text + "' in <" + printable(element.name) + ">");
   return value;
 }
 
 Shares sum(Shares one, Shares other) {
   std::int64_t units = 0;
-  if (__builtin_add_overflow(one.units(), other.units(), &units)) throw NotUnderstood("more shares than there can be");
+  if (__builtin_add_overflow(one.units(), other.units(), &units))
+    throw NotUnderstood("more shares than there can be");
   return Shares::from_units(units);
 }
 
@@ -58,10 +63,13 @@ OrderState read_order(const ReplyElement& parent) {
       state.canceled = number(element, "shares", parse_shares);
       state.canceled_at_s = seconds(element);
     } else if (element.name == "executed") {
-      state.executions.push_back({number(element, "shares", parse_shares), number(element, "price", parse_price), {seconds(element) * 1'000'000}});
+      state.executions.push_back({number(element, "shares", parse_shares),
+                                  number(element, "price", parse_price),
+                                  {seconds(element) * 1'000'000}});
       state.executed = sum(state.executed, state.executions.back().shares);
     } else {
-      throw NotUnderstood("a <" + printable(element.name) + "> in <" + printable(parent.name) + ">");
+      throw NotUnderstood("a <" + printable(element.name) + "> in <" + printable(parent.name) +
+                          ">");
     }
   }
   if (!elements.complete()) throw NotUnderstood("a broken <" + printable(parent.name) + ">");
@@ -86,7 +94,8 @@ std::string at_prices(const OrderState& state) {
   std::vector<Execution> by_price;  // one after another at one price are one
   std::optional<Int128> paid = 0;
   for (const Execution& execution : state.executions) {
-    if (Int128 all; !paid || __builtin_add_overflow(*paid, cost(execution.shares, execution.price).units(), &all))
+    if (Int128 all; !paid || __builtin_add_overflow(
+                                 *paid, cost(execution.shares, execution.price).units(), &all))
       paid.reset();
     else
       paid = all;
@@ -106,7 +115,8 @@ std::string at_prices(const OrderState& state) {
     return total + "(@ " + to_string(least) + " to " + to_string(most) + ")";
   }
   std::string list;
-  for (const Execution& one : by_price) list += (list.empty() ? "" : ", ") + to_string(one.shares) + " @ " + to_string(one.price);
+  for (const Execution& one : by_price)
+    list += (list.empty() ? "" : ", ") + to_string(one.shares) + " @ " + to_string(one.price);
   return total + "(" + list + ")";
 }
 
@@ -120,9 +130,13 @@ std::vector<Answer> read_answers(std::string_view document, std::size_t asked) {
     answers.push_back(read_answer(element));
     of_all &= element.attributes.empty();
   }
-  if (!elements.complete()) throw NotUnderstood("no <results> document: " + printable(document.substr(0, 200)));
-  if (answers.size() == 1 && of_all && answers.front().element == "error") answers.resize(asked, Answer(answers.front()));
-  if (answers.size() != asked) throw NotUnderstood(std::to_string(answers.size()) + " answers to " + std::to_string(asked) + " questions");
+  if (!elements.complete())
+    throw NotUnderstood("no <results> document: " + printable(document.substr(0, 200)));
+  if (answers.size() == 1 && of_all && answers.front().element == "error")
+    answers.resize(asked, Answer(answers.front()));
+  if (answers.size() != asked)
+    throw NotUnderstood(std::to_string(answers.size()) + " answers to " + std::to_string(asked) +
+                        " questions");
   return answers;
 }
 
@@ -133,7 +147,9 @@ std::string sentence(const std::string& id, const OrderState& state, const NewOr
   if (state.canceled > Shares()) rest = to_string(state.canceled);
   const bool any = !state.executions.empty();
   if (any) {
-    text += terms == nullptr ? "executed " + to_string(state.executed) : (buy ? "bought " : "sold ") + to_string(state.executed) + " " + terms->symbol;
+    text += terms == nullptr
+                ? "executed " + to_string(state.executed)
+                : (buy ? "bought " : "sold ") + to_string(state.executed) + " " + terms->symbol;
     text += " " + at_prices(state);
     if (!rest.empty()) text += ", ";
   } else if (terms != nullptr && !rest.empty()) {
@@ -141,7 +157,11 @@ std::string sentence(const std::string& id, const OrderState& state, const NewOr
   }
   if (state.open > Shares()) {
     text += rest + (any ? " still open" : " open");
-    if (terms != nullptr) text += (any ? " at limit " : buy ? ", to buy at limit " : ", to sell at limit ") + terms->limit;
+    if (terms != nullptr)
+      text += (any   ? " at limit "
+               : buy ? ", to buy at limit "
+                     : ", to sell at limit ") +
+              terms->limit;
   } else if (state.canceled > Shares()) {
     text += rest + " canceled";
   } else if (!any) {
@@ -153,8 +173,11 @@ std::string sentence(const std::string& id, const OrderState& state, const NewOr
 std::string execution_lines(const OrderState& state) {
   std::string lines;
   for (const Execution& execution : state.executions)
-    lines += "  " + local_time(execution.time.seconds()) + "  " + to_string(execution.shares) + " @ " + to_string(execution.price) + "\n";
-  if (state.canceled > Shares()) lines += "  " + local_time(state.canceled_at_s) + "  " + to_string(state.canceled) + " canceled\n";
+    lines += "  " + local_time(execution.time.seconds()) + "  " + to_string(execution.shares) +
+             " @ " + to_string(execution.price) + "\n";
+  if (state.canceled > Shares())
+    lines +=
+        "  " + local_time(state.canceled_at_s) + "  " + to_string(state.canceled) + " canceled\n";
   return lines;
 }
 

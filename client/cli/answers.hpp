@@ -28,7 +28,8 @@ struct Answer {
   OrderState order;     // of <status> and <canceled>
 };
 
-// One for each element asked for. A reply of one <error> to all of the request counts for each. Throws NotUnderstood.
+// One for each element asked for. A reply of one <error> to all of the request counts for each.
+// Throws NotUnderstood.
 std::vector<Answer> read_answers(std::string_view document, std::size_t asked);
 
 // Orders whose terms are known, by id: those placed in this session.

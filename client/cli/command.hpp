@@ -1,6 +1,6 @@
 #pragma once
-// What a user may ask of the terminal client, one struct per command, with the words as typed: the exchange's rules for them are
-// checked where the request is written (documents.hpp). Plain values.
+// What a user may ask of the terminal client, one struct per command, with the words as typed: the
+// exchange's rules for them are checked where the request is written (documents.hpp). Plain values.
 
 #include <cstdint>
 #include <optional>
@@ -60,9 +60,16 @@ struct Help {
 };
 struct Quit {};
 
-using Command = std::variant<NewAccount, NewSymbol, NewOrder, CancelOrders, ShowOrders, ShowAccount, ShowBook, ShowTrades, ShowSymbols, Watch, StartShell,
-                             UseAccount, ShowXml, Help, Quit>;
+using Command =
+    std::variant<NewAccount, NewSymbol, NewOrder, CancelOrders, ShowOrders, ShowAccount, ShowBook,
+                 ShowTrades, ShowSymbols, Watch, StartShell, UseAccount, ShowXml, Help, Quit>;
 
-enum ExitCode { exit_ok = 0, exit_refused = 1, exit_usage = 2, exit_unreachable = 3, exit_interrupted = 130 };
+enum ExitCode {
+  exit_ok = 0,
+  exit_refused = 1,
+  exit_usage = 2,
+  exit_unreachable = 3,
+  exit_interrupted = 130
+};
 
 }  // namespace exchange::cli

@@ -1,5 +1,6 @@
 #pragma once
-// Where words go, and what may be done there. Streams rather than the process's own, so that tests read them.
+// Where words go, and what may be done there. Streams rather than the process's own, so that tests
+// read them.
 
 #include <ostream>
 

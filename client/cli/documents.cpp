@@ -31,11 +31,13 @@ void append_attribute(std::string& out, const char* name, const std::string& val
 
 void append_key(std::string& out, const std::string& key) {
   if (key.empty()) return;
-  if (key.size() < key_bytes_min || key.size() > key_bytes_max) throw Mistake("a key has 8 to 128 bytes");
+  if (key.size() < key_bytes_min || key.size() > key_bytes_max)
+    throw Mistake("a key has 8 to 128 bytes");
   append_attribute(out, key_attribute, key);
 }
 
-std::string transactions(const std::string& account, const std::string& key, const std::string& elements) {
+std::string transactions(const std::string& account, const std::string& key,
+                         const std::string& elements) {
   std::string document = "<transactions";
   append_attribute(document, "id", checked_account(account));
   append_key(document, key);
@@ -59,7 +61,8 @@ std::string checked(std::string document) {
   XmlDocument parsed;
   std::vector<Leaf> leaves;
   std::vector<exchange::Command> commands;
-  const Request request = read_request(text.data(), document.size(), ProtocolLimits(), parsed, leaves, commands);
+  const Request request =
+      read_request(text.data(), document.size(), ProtocolLimits(), parsed, leaves, commands);
   if (!request.mistake.empty()) throw Mistake(request.mistake);
   for (const Leaf& leaf : leaves)
     if (!leaf.mistake.empty()) throw Mistake(leaf.mistake);
@@ -93,7 +96,8 @@ std::string document_of(const NewSymbol& symbol) {
 std::string document_of(const NewOrder& order, const std::string& account, const std::string& key) {
   // The protocol's sign is the side. Here both sides count their shares from zero up.
   const auto shares = parse_shares(order.shares);
-  if (!shares) throw Mistake("number of shares " + std::string(describe_shares_error(shares.error)));
+  if (!shares)
+    throw Mistake("number of shares " + std::string(describe_shares_error(shares.error)));
   if (shares.value <= Shares()) throw Mistake("number of shares must be above zero");
   std::string element = "<order";
   append_attribute(element, "sym", order.symbol);
@@ -102,11 +106,13 @@ std::string document_of(const NewOrder& order, const std::string& account, const
   return checked(transactions(account, key, element + "/>"));
 }
 
-std::string document_of(const CancelOrders& cancel, const std::string& account, const std::string& key) {
+std::string document_of(const CancelOrders& cancel, const std::string& account,
+                        const std::string& key) {
   return checked(transactions(account, key, by_id("cancel", cancel.orders)));
 }
 
-std::string document_of(const ShowOrders& query, const std::string& account, const std::string& key) {
+std::string document_of(const ShowOrders& query, const std::string& account,
+                        const std::string& key) {
   return checked(transactions(account, key, by_id("query", query.orders)));
 }
 
@@ -125,7 +131,9 @@ const std::string& checked_symbol(const std::string& symbol) {
 }
 
 const std::string& checked_account(const std::string& account) {
-  if (account.empty()) throw Mistake("which account? say --account ID, set EXCHANGE_ACCOUNT, or 'account ID' in the shell");
+  if (account.empty())
+    throw Mistake(
+        "which account? say --account ID, set EXCHANGE_ACCOUNT, or 'account ID' in the shell");
   if (!parse_account_id(account)) throw Mistake("account id must be 1 to 64 digits");
   return account;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The XML of requests. Each is read as the server will read it before it is handed out, so that mistakes are told with the server's
-// sentences and never sent. Pure.
+// The XML of requests. Each is read as the server will read it before it is handed out, so that
+// mistakes are told with the server's sentences and never sent. Pure.
 
 #include "client/cli/options.hpp"
 
@@ -10,9 +10,12 @@ namespace exchange::cli {
 // `key`: of the account; empty where the exchange wants none.
 std::string document_of(const NewAccount& account, const std::string& key = {});
 std::string document_of(const NewSymbol& symbol);
-std::string document_of(const NewOrder& order, const std::string& account, const std::string& key = {});
-std::string document_of(const CancelOrders& cancel, const std::string& account, const std::string& key = {});
-std::string document_of(const ShowOrders& query, const std::string& account, const std::string& key = {});
+std::string document_of(const NewOrder& order, const std::string& account,
+                        const std::string& key = {});
+std::string document_of(const CancelOrders& cancel, const std::string& account,
+                        const std::string& key = {});
+std::string document_of(const ShowOrders& query, const std::string& account,
+                        const std::string& key = {});
 
 // The document as it may be shown: without the key.
 std::string without_key(const std::string& document);

@@ -1,4 +1,5 @@
-// The terminal client: one command, a shell, or a script. Start reading here; then command.hpp, runner.hpp, shell.hpp.
+// The terminal client: one command, a shell, or a script. Start reading here; then command.hpp,
+// runner.hpp, shell.hpp.
 
 #include <unistd.h>
 
@@ -24,7 +25,8 @@ void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = [](int signal) {
     last_signal = signal;
-    if (stop_flag.exchange(true)) ::_exit(128 + signal);  // asked twice: something hangs, such as the look-up of a name
+    // asked twice: something hangs, such as the look-up of a name
+    if (stop_flag.exchange(true)) ::_exit(128 + signal);
     interrupt_reading();
   };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
@@ -33,7 +35,8 @@ void stop_on_signals() {
 int run(const CommandLine& line) {
   Console console = Console::of_process();
   Runner runner(line.settings, console, stop_flag);
-  if (line.command && !std::holds_alternative<StartShell>(*line.command)) return runner.run(*line.command);
+  if (line.command && !std::holds_alternative<StartShell>(*line.command))
+    return runner.run(*line.command);
   if (::isatty(STDIN_FILENO) == 1) return run_shell(runner, stop_flag, last_signal);
   const int status = run_script(runner, std::cin);
   return stop_flag ? 128 + last_signal : status;
@@ -45,7 +48,9 @@ void hide_key(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     const bool next = word == option && i + 1 < argc, same = word.starts_with("--key=");
-    if (next || same) std::memset(next ? argv[i + 1] : argv[i] + option.size() + 1, '*', next ? std::strlen(argv[i + 1]) : word.size() - option.size() - 1);
+    if (next || same)
+      std::memset(next ? argv[i + 1] : argv[i] + option.size() + 1, '*',
+                  next ? std::strlen(argv[i + 1]) : word.size() - option.size() - 1);
   }
 }
 

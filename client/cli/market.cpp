@@ -28,7 +28,10 @@ bool Market::apply(const Json& message) {
 }
 
 std::string Market::top() const {
-  const auto best = [](const auto& side) { return side.empty() ? "- -" : to_string(side.begin()->first) + " " + side.begin()->second.shares; };
+  const auto best = [](const auto& side) {
+    return side.empty() ? "- -"
+                        : to_string(side.begin()->first) + " " + side.begin()->second.shares;
+  };
   return best(bids_) + " " + best(asks_);
 }
 

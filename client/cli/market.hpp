@@ -11,13 +11,15 @@ namespace exchange::cli {
 
 class Market {
  public:
-  // Takes a snapshot or an update in. False after a gap in the sequence: a new snapshot is wanted. Throws NotUnderstood.
+  // Takes a snapshot or an update in. False after a gap in the sequence: a new snapshot is wanted.
+  // Throws NotUnderstood.
   bool apply(const Json& message);
 
   bool known() const { return known_; }  // a snapshot came
   std::vector<Level> bids() const { return best_of(bids_); }
   std::vector<Level> asks() const { return best_of(asks_); }
-  // "145.67 60 146 10": best bid and its shares, best ask and its shares, each "-" where there is none.
+  // "145.67 60 146 10": best bid and its shares, best ask and its shares, each "-" where there is
+  // none.
   std::string top() const;
   // Those that the last message brought, oldest first; none of a snapshot's, which happened before.
   const std::vector<Trade>& new_trades() const { return new_trades_; }

@@ -5,13 +5,18 @@
 namespace exchange::cli {
 namespace {
 
-[[noreturn]] void not_understood(const char* key) { throw NotUnderstood(std::string("an answer without a good '") + key + "'"); }
+[[noreturn]] void not_understood(const char* key) {
+  throw NotUnderstood(std::string("an answer without a good '") + key + "'");
+}
 
 Level read_level(const Json& level, const char* key) {
-  if (!level.is_array() || level.size() != 3 || !level[0].is_string() || !level[1].is_string() || !level[2].is_number_unsigned()) not_understood(key);
+  if (!level.is_array() || level.size() != 3 || !level[0].is_string() || !level[1].is_string() ||
+      !level[2].is_number_unsigned())
+    not_understood(key);
   const auto price = parse_price(level[0].get_ref<const std::string&>());
   if (!price) not_understood(key);
-  return {price.value, printable(level[1].get_ref<const std::string&>()), level[2].get<std::uint64_t>()};
+  return {price.value, printable(level[1].get_ref<const std::string&>()),
+          level[2].get<std::uint64_t>()};
 }
 
 }  // namespace
@@ -29,7 +34,9 @@ std::string text_field(const Json& from, const char* key) {
   return printable(value.get_ref<const std::string&>());
 }
 
-std::string text_or_dash(const Json& from, const char* key) { return field(from, key).is_null() ? "-" : text_field(from, key); }
+std::string text_or_dash(const Json& from, const char* key) {
+  return field(from, key).is_null() ? "-" : text_field(from, key);
+}
 
 std::int64_t number_field(const Json& from, const char* key) {
   const Json& value = field(from, key);

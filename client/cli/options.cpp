@@ -34,11 +34,14 @@ const std::vector<std::pair<std::string, std::string>> synopses{
 
 std::string name_of(const CLI::App* app) {
   const CLI::App* parent = app->get_parent();
-  return parent != nullptr && parent->get_parent() != nullptr ? parent->get_name() + " " + app->get_name() : app->get_name();
+  return parent != nullptr && parent->get_parent() != nullptr
+             ? parent->get_name() + " " + app->get_name()
+             : app->get_name();
 }
 
 std::string synopsis_of(const std::string& name) {
-  const auto found = std::find_if(synopses.begin(), synopses.end(), [&](const auto& one) { return one.first == name; });
+  const auto found = std::find_if(synopses.begin(), synopses.end(),
+                                  [&](const auto& one) { return one.first == name; });
   return found == synopses.end() ? name : found->second;
 }
 
@@ -47,12 +50,16 @@ class HelpFormat : public CLI::Formatter {
   explicit HelpFormat(Place place) : place_(place) { column_width(39); }
   std::string make_usage(const CLI::App* app, std::string) const override {
     const std::string program = place_ == Place::shell ? "" : "exchange-cli ";
-    return "Usage: " + program + (app->get_parent() == nullptr ? "[OPTIONS] [COMMAND …]" : synopsis_of(name_of(app))) + "\n";
+    return "Usage: " + program +
+           (app->get_parent() == nullptr ? "[OPTIONS] [COMMAND …]" : synopsis_of(name_of(app))) +
+           "\n";
   }
   // The type alone: which words are wanted, the usage says.
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string type = option->get_type_name();
-    return option->get_positional() || type.empty() ? "" : " " + type.substr(0, type.find(':', type.find("HOST:PORT") == 0 ? 9 : 0));
+    return option->get_positional() || type.empty()
+               ? ""
+               : " " + type.substr(0, type.find(':', type.find("HOST:PORT") == 0 ? 9 : 0));
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     std::string text = option->get_description();
@@ -62,7 +69,11 @@ class HelpFormat : public CLI::Formatter {
   }
   std::string make_subcommand(const CLI::App* sub) const override {
     std::string text = "  " + synopsis_of(name_of(sub));
-    text.resize(std::max(text.size() + 1, std::size_t(39 + std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) == 0x80; }))), ' ');
+    text.resize(
+        std::max(text.size() + 1,
+                 std::size_t(39 + std::count_if(text.begin(), text.end(),
+                                                [](char c) { return (c & 0xC0) == 0x80; }))),
+        ' ');
     return text + sub->get_description() + "\n";
   }
 
@@ -74,7 +85,8 @@ std::string check_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   unsigned port = 0;
   const char* const end = text.data() + text.size();
-  if (colon == std::string::npos || colon == 0 || std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
+  if (colon == std::string::npos || colon == 0 ||
+      std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
     return "'" + text + "' is not HOST:PORT";
   return {};
 }
@@ -82,7 +94,9 @@ std::string check_address(const std::string& text) {
 // SHARES PRICE, SHARES@PRICE or SHARES @ PRICE.
 std::pair<std::string, std::string> shares_and_limit(const std::vector<std::string>& words) {
   const std::string text = std::accumulate(words.begin(), words.end(), std::string(),
-                                           [](const std::string& all, const std::string& word) { return all.empty() ? word : all + " " + word; });
+                                           [](const std::string& all, const std::string& word) {
+                                             return all.empty() ? word : all + " " + word;
+                                           });
   std::size_t at = text.find('@');
   const bool sign = at != std::string::npos;
   if (!sign) at = text.find(' ');
@@ -92,15 +106,18 @@ std::pair<std::string, std::string> shares_and_limit(const std::vector<std::stri
     part.erase(part.find_last_not_of(' ') + 1);
     return part;
   };
-  std::pair<std::string, std::string> parts{trimmed(text.substr(0, at)), trimmed(text.substr(at + 1))};
-  if (parts.first.empty() || parts.second.empty() || parts.second.find_first_of(" @") != std::string::npos)
+  std::pair<std::string, std::string> parts{trimmed(text.substr(0, at)),
+                                            trimmed(text.substr(at + 1))};
+  if (parts.first.empty() || parts.second.empty() ||
+      parts.second.find_first_of(" @") != std::string::npos)
     throw CLI::ValidationError("'" + text + "' is not SHARES PRICE");
   return parts;
 }
 
 NewSymbol::Holding holding(const std::string& text) {
   const std::size_t sign = text.find('=');
-  if (sign == std::string::npos || sign == 0 || sign + 1 == text.size()) throw CLI::ValidationError("'" + text + "' is not ACCOUNT=SHARES");
+  if (sign == std::string::npos || sign == 0 || sign + 1 == text.size())
+    throw CLI::ValidationError("'" + text + "' is not ACCOUNT=SHARES");
   return {text.substr(0, sign), text.substr(sign + 1)};
 }
 
@@ -109,7 +126,8 @@ class Parser {
  public:
   Parser(Place place, Settings& settings) : place_(place), settings_(settings) {
     app_.name("exchange-cli");
-    app_.description("Trades on an exchange from a terminal. Without a command: a shell, or a script where commands are piped in.");
+    app_.description(
+        "Trades on an exchange from a terminal. Without a command: a shell, or a script where commands are piped in.");
     app_.formatter(std::make_shared<HelpFormat>(place));
     app_.set_help_flag("-h,--help", "this text");
     app_.fallthrough();
@@ -118,7 +136,8 @@ class Parser {
     add_trading();
     add_looking();
     if (place == Place::command_line) {
-      leaf(app_, "shell", "read commands: with history and completion, Tab", "Other", [this] { command_ = StartShell(); });
+      leaf(app_, "shell", "read commands: with history and completion, Tab", "Other",
+           [this] { command_ = StartShell(); });
       app_.footer(
           "Examples:\n"
           "  exchange-cli create account 1 100000\n"
@@ -144,7 +163,8 @@ class Parser {
     const bool too_much = error.get_exit_code() == int(CLI::ExitCodes::ExtrasError);
     if (too_much && app == &app_ && !app_.remaining().empty()) {
       const std::string word = app_.remaining().front();
-      text = word.starts_with('-') ? "there is no option '" + word + "'" : "there is no command '" + word + "'" + suggestion(word);
+      text = word.starts_with('-') ? "there is no option '" + word + "'"
+                                   : "there is no command '" + word + "'" + suggestion(word);
       return text + "; " + (place_ == Place::shell ? "'help' lists them" : "--help lists them");
     }
     if (too_much) text = "'" + app_.remaining(true).front() + "' is too much";
@@ -155,8 +175,10 @@ class Parser {
  private:
   void add_settings() {
     const auto number_of_seconds = CLI::Range(0.1, 86'400.0);
-    CLI::Option* const account = app_.add_option("-a,--account", settings_.account, "account that trades")->type_name("ID");
-    app_.add_flag("--xml", settings_.xml, "show the XML of requests (after '> ') and replies in place of sentences");
+    CLI::Option* const account =
+        app_.add_option("-a,--account", settings_.account, "account that trades")->type_name("ID");
+    app_.add_flag("--xml", settings_.xml,
+                  "show the XML of requests (after '> ') and replies in place of sentences");
     if (place_ == Place::shell) return;
     account->envname("EXCHANGE_ACCOUNT");
     app_.add_option("--connect", settings_.connect, "XML port of the server")
@@ -168,48 +190,70 @@ class Parser {
         ->envname("EXCHANGE_HTTP")
         ->check(CLI::Validator(check_address, ""))
         ->type_name("HOST:PORT");
-    app_.add_option("--key", settings_.key, "the account's key, where the exchange wants keys; '-' asks for it")->envname("EXCHANGE_KEY")->type_name("KEY");
-    app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")->envname("EXCHANGE_TLS");
-    auto* const ca = app_.add_option("--tls-ca", settings_.security.ca, "the same against these authorities (PEM); its own, where it signed itself")
-                         ->envname("EXCHANGE_TLS_CA")
-                         ->check(CLI::ExistingFile)
-                         ->type_name("FILE");
-    app_.add_flag("--tls-insecure", settings_.security.insecure, "speak TLS with whoever answers: somebody in between can read along")->excludes(ca);
-    app_.add_option("--timeout", settings_.timeout_s, "seconds to wait for a reply")->check(number_of_seconds)->type_name("SECONDS")->capture_default_str();
-    app_.add_flag("--keep-going", settings_.keep_going, "scripts: go on after a command that failed");
+    app_.add_option("--key", settings_.key,
+                    "the account's key, where the exchange wants keys; '-' asks for it")
+        ->envname("EXCHANGE_KEY")
+        ->type_name("KEY");
+    app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
+        ->envname("EXCHANGE_TLS");
+    auto* const ca =
+        app_.add_option("--tls-ca", settings_.security.ca,
+                        "the same against these authorities (PEM); its own, where it signed itself")
+            ->envname("EXCHANGE_TLS_CA")
+            ->check(CLI::ExistingFile)
+            ->type_name("FILE");
+    app_.add_flag("--tls-insecure", settings_.security.insecure,
+                  "speak TLS with whoever answers: somebody in between can read along")
+        ->excludes(ca);
+    app_.add_option("--timeout", settings_.timeout_s, "seconds to wait for a reply")
+        ->check(number_of_seconds)
+        ->type_name("SECONDS")
+        ->capture_default_str();
+    app_.add_flag("--keep-going", settings_.keep_going,
+                  "scripts: go on after a command that failed");
   }
 
   // A command without commands of its own.
-  CLI::App* leaf(CLI::App& parent, const std::string& name, const std::string& description, const std::string& group, std::function<void()> done) {
+  CLI::App* leaf(CLI::App& parent, const std::string& name, const std::string& description,
+                 const std::string& group, std::function<void()> done) {
     CLI::App* const app = parent.add_subcommand(name, description);
     app->group(group)->callback(std::move(done));
     return app;
   }
 
   void add_trading() {
-    CLI::App* const create = app_.add_subcommand("create", "a new account or symbol")->group("Trade")->require_subcommand(1);
-    CLI::App* const account = leaf(*create, "account", "an account with money", "Create", [this] { command_ = NewAccount{words_[0], words_[1]}; });
+    CLI::App* const create = app_.add_subcommand("create", "a new account or symbol")
+                                 ->group("Trade")
+                                 ->require_subcommand(1);
+    CLI::App* const account = leaf(*create, "account", "an account with money", "Create", [this] {
+      command_ = NewAccount{words_[0], words_[1]};
+    });
     add_word(account, "ID", "1 to 64 digits", 0);
     add_word(account, "BALANCE", "money that it starts with", 1);
-    CLI::App* const symbol = leaf(*create, "symbol", "a symbol, or more shares of it", "Create", [this] {
-      NewSymbol created{words_[0], {}};
-      for (const std::string& text : list_) created.holdings.push_back(holding(text));
-      command_ = std::move(created);
-    });
+    CLI::App* const symbol =
+        leaf(*create, "symbol", "a symbol, or more shares of it", "Create", [this] {
+          NewSymbol created{words_[0], {}};
+          for (const std::string& text : list_) created.holdings.push_back(holding(text));
+          command_ = std::move(created);
+        });
     add_symbol(symbol);
     symbol->add_option("ACCOUNT=SHARES", list_, "shares that accounts get");
 
     for (const Side side : {Side::buy, Side::sell}) {
       const bool buy = side == Side::buy;
-      CLI::App* const order = leaf(app_, buy ? "buy" : "sell", buy ? "an order to buy, at PRICE or lower" : "an order to sell, at PRICE or higher", "Trade", [this, side] {
-        auto [shares, limit] = shares_and_limit(list_);
-        command_ = NewOrder{side, words_[0], std::move(shares), std::move(limit)};
-      });
+      CLI::App* const order =
+          leaf(app_, buy ? "buy" : "sell",
+               buy ? "an order to buy, at PRICE or lower" : "an order to sell, at PRICE or higher",
+               "Trade", [this, side] {
+                 auto [shares, limit] = shares_and_limit(list_);
+                 command_ = NewOrder{side, words_[0], std::move(shares), std::move(limit)};
+               });
       add_symbol(order);
       order->add_option("SHARES PRICE", list_, "also as SHARES@PRICE")->required()->expected(1, 3);
     }
 
-    CLI::App* const cancel = leaf(app_, "cancel", "take back what is open of orders", "Trade", [this] { command_ = CancelOrders{list_}; });
+    CLI::App* const cancel = leaf(app_, "cancel", "take back what is open of orders", "Trade",
+                                  [this] { command_ = CancelOrders{list_}; });
     cancel->add_option("ORDER", list_, "ids of orders")->required();
   }
 
@@ -220,21 +264,36 @@ class Parser {
       else
         command_ = ShowOrders{list_};
     });
-    status->add_option("ORDER", list_, "ids of orders; without: balance, positions and open orders");
+    status->add_option("ORDER", list_,
+                       "ids of orders; without: balance, positions and open orders");
 
-    CLI::App* const book = leaf(app_, "book", "what is offered and wanted", "Look", [this] { command_ = ShowBook{words_[0], book_.levels}; });
+    CLI::App* const book = leaf(app_, "book", "what is offered and wanted", "Look", [this] {
+      command_ = ShowBook{words_[0], book_.levels};
+    });
     add_symbol(book);
-    book->add_option("--levels", book_.levels, "prices of each side")->check(CLI::Range(1, 1000))->capture_default_str();
+    book->add_option("--levels", book_.levels, "prices of each side")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
 
-    CLI::App* const trades = leaf(app_, "trades", "the latest trades, newest first", "Look", [this] { command_ = ShowTrades{words_[0], trades_.count}; });
+    CLI::App* const trades =
+        leaf(app_, "trades", "the latest trades, newest first", "Look", [this] {
+          command_ = ShowTrades{words_[0], trades_.count};
+        });
     add_symbol(trades);
-    trades->add_option("-n,--count", trades_.count, "so many")->check(CLI::Range(1, 500))->capture_default_str();
+    trades->add_option("-n,--count", trades_.count, "so many")
+        ->check(CLI::Range(1, 500))
+        ->capture_default_str();
 
-    leaf(app_, "symbols", "all symbols with their best prices", "Look", [this] { command_ = ShowSymbols(); });
+    leaf(app_, "symbols", "all symbols with their best prices", "Look",
+         [this] { command_ = ShowSymbols(); });
 
-    CLI::App* const watch = leaf(app_, "watch", "book and trades as they happen, until Ctrl-C", "Look", [this] { command_ = Watch{list_, watch_.count}; });
+    CLI::App* const watch =
+        leaf(app_, "watch", "book and trades as they happen, until Ctrl-C", "Look", [this] {
+          command_ = Watch{list_, watch_.count};
+        });
     watch->add_option("SYM", list_, "symbols")->required();
-    watch->add_option("-n,--count", watch_.count, "end after so many updates (default: never)")->check(CLI::Range(std::uint64_t(1), std::uint64_t(1) << 62));
+    watch->add_option("-n,--count", watch_.count, "end after so many updates (default: never)")
+        ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1) << 62));
   }
 
   void add_shell() {
@@ -242,15 +301,22 @@ class Parser {
       command_ = list_.empty() ? UseAccount() : UseAccount{list_.front()};
     });
     account->add_option("ID", list_, "without: say which it is")->expected(1);
-    CLI::App* const xml = leaf(app_, "xml", "show XML in place of sentences, or not", "Shell", [this] { command_ = ShowXml{words_[0] == "on"}; });
+    CLI::App* const xml = leaf(app_, "xml", "show XML in place of sentences, or not", "Shell",
+                               [this] { command_ = ShowXml{words_[0] == "on"}; });
     xml->add_option("on|off", words_[0], "")->required()->check(CLI::IsMember({"on", "off"}));
-    CLI::App* const help = leaf(app_, "help", "what can be said, or more of one command", "Shell", [this] { command_ = Help{list_}; });
+    CLI::App* const help = leaf(app_, "help", "what can be said, or more of one command", "Shell",
+                                [this] { command_ = Help{list_}; });
     help->add_option("COMMAND", list_, "");
-    leaf(app_, "quit", "leave; so does Ctrl-D", "Shell", [this] { command_ = Quit(); })->alias("exit");
+    leaf(app_, "quit", "leave; so does Ctrl-D", "Shell", [this] {
+      command_ = Quit();
+    })->alias("exit");
   }
 
   void add_symbol(CLI::App* app) { add_word(app, "SYM", "symbol", 0); }
-  void add_word(CLI::App* app, const std::string& name, const std::string& text, std::size_t index) { app->add_option(name, words_[index], text)->required(); }
+  void add_word(CLI::App* app, const std::string& name, const std::string& text,
+                std::size_t index) {
+    app->add_option(name, words_[index], text)->required();
+  }
 
   // " (did you mean 'buy'?)" where one letter or two make a command of it.
   std::string suggestion(const std::string& word) const {
@@ -267,15 +333,18 @@ class Parser {
   }
   // Letters to insert, remove, replace or swap with the next.
   static std::size_t edits(const std::string& from, const std::string& to) {
-    std::vector<std::vector<std::size_t>> cost(from.size() + 1, std::vector<std::size_t>(to.size() + 1));
+    std::vector<std::vector<std::size_t>> cost(from.size() + 1,
+                                               std::vector<std::size_t>(to.size() + 1));
     for (std::size_t i = 0; i <= from.size(); ++i)
       for (std::size_t j = 0; j <= to.size(); ++j) {
         if (i == 0 || j == 0) {
           cost[i][j] = i + j;
           continue;
         }
-        cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (from[i - 1] != to[j - 1])});
-        if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1]) cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+        cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1,
+                               cost[i - 1][j - 1] + (from[i - 1] != to[j - 1])});
+        if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
+          cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
       }
     return cost[from.size()][to.size()];
   }
@@ -295,7 +364,8 @@ class Parser {
 CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std::size_t& used) {
   CLI::App* found = &app;
   for (used = 0; used < words.size(); ++used) {
-    const auto named = found->get_subcommands([&](const CLI::App* sub) { return sub->check_name(words[used]); });
+    const auto named =
+        found->get_subcommands([&](const CLI::App* sub) { return sub->check_name(words[used]); });
     if (named.empty()) break;
     found = named.front();
   }
@@ -304,7 +374,9 @@ CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std
 
 }  // namespace
 
-std::string Settings::http_address() const { return http.empty() ? connect.substr(0, connect.rfind(':')) + ":8080" : http; }
+std::string Settings::http_address() const {
+  return http.empty() ? connect.substr(0, connect.rfind(':')) + ":8080" : http;
+}
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
@@ -340,7 +412,9 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
     parser.app().parse(words);
   } catch (const CLI::CallForHelp&) {
     std::vector<std::string> command;
-    for (const CLI::App* app = &parser.app(); !app->get_subcommands().empty(); command.push_back(app->get_name())) app = app->get_subcommands().front();
+    for (const CLI::App* app = &parser.app(); !app->get_subcommands().empty();
+         command.push_back(app->get_name()))
+      app = app->get_subcommands().front();
     line.command = Help{command};
     return line;
   } catch (const CLI::ParseError& error) {
@@ -385,18 +459,21 @@ std::string help_text(const std::vector<std::string>& command) {
   Parser parser(Place::shell, settings);
   std::size_t used = 0;
   const CLI::App* const app = find_command(parser.app(), command, used);
-  if (used < command.size()) throw Mistake("there is no command '" + command[used] + "'; 'help' lists them");
+  if (used < command.size())
+    throw Mistake("there is no command '" + command[used] + "'; 'help' lists them");
   if (app != &parser.app()) return app->help();
   std::string text;
   for (const char* group : {"Trade", "Look", "Shell"}) {
     text += std::string(text.empty() ? "" : "\n") + group + "\n";
-    for (const CLI::App* sub : parser.app().get_subcommands([&](const CLI::App* one) { return one->get_group() == group; }))
+    for (const CLI::App* sub : parser.app().get_subcommands(
+             [&](const CLI::App* one) { return one->get_group() == group; }))
       text += HelpFormat(Place::shell).make_subcommand(sub);
   }
   return text + "\nAny of them takes --account ID for once. 'help COMMAND' tells more of one.\n";
 }
 
-std::vector<std::string> words_after(const std::vector<std::string>& words, const std::string& prefix) {
+std::vector<std::string> words_after(const std::vector<std::string>& words,
+                                     const std::string& prefix) {
   Settings settings;
   Parser parser(Place::shell, settings);
   const bool help = !words.empty() && words.front() == "help";
@@ -409,10 +486,12 @@ std::vector<std::string> words_after(const std::vector<std::string>& words, cons
       for (const CLI::Option* option : one->get_options())
         for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
   } else if (used == command.size()) {
-    for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; })) candidates.push_back(sub->get_name());
+    for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; }))
+      candidates.push_back(sub->get_name());
     if (!help && app->get_name() == "xml") candidates = {"on", "off"};
   }
-  std::erase_if(candidates, [&](const std::string& candidate) { return !candidate.starts_with(prefix); });
+  std::erase_if(candidates,
+                [&](const std::string& candidate) { return !candidate.starts_with(prefix); });
   std::sort(candidates.begin(), candidates.end());
   candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   return candidates;

@@ -42,18 +42,22 @@ std::string basic_authorization(const std::string& account, const std::string& k
   return "Basic " + text;
 }
 
-std::chrono::milliseconds milliseconds(double seconds) { return std::chrono::milliseconds(std::int64_t(seconds * 1e3)); }
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(std::int64_t(seconds * 1e3));
+}
 
 // Runs what is under way until done() or the time is over; false: the time is over.
 template <class Done>
-bool run_until(asio::io_context& context, const StopFlag& stop, std::optional<double> wait_s, Done done) {
+bool run_until(asio::io_context& context, const StopFlag& stop, std::optional<double> wait_s,
+               Done done) {
   const auto end = std::chrono::steady_clock::now() + milliseconds(wait_s.value_or(0));
   while (!done()) {
     if (stop) throw loadgen::Interrupted();
     const auto now = std::chrono::steady_clock::now();
     if (wait_s && now >= end) return false;
     context.restart();
-    context.run_one_for(wait_s ? std::min<std::chrono::steady_clock::duration>(end - now, look_up) : look_up);
+    context.run_one_for(wait_s ? std::min<std::chrono::steady_clock::duration>(end - now, look_up)
+                               : look_up);
   }
   return true;
 }
@@ -86,9 +90,11 @@ std::unique_ptr<ssl::context> context_of(const Security& security) {
   return context;
 }
 
-// Where the stream speaks TLS: knows afterwards that it is `peer` who answers, unless told not to look.
+// Where the stream speaks TLS: knows afterwards that it is `peer` who answers, unless told not to
+// look.
 template <class Next>
-void shake_hands(Stream<Next>& stream, asio::io_context& context, const std::string& peer, const Security& security, double timeout_s, const StopFlag& stop) {
+void shake_hands(Stream<Next>& stream, asio::io_context& context, const std::string& peer,
+                 const Security& security, double timeout_s, const StopFlag& stop) {
   if (!stream.is_secure()) return;
   const std::string host = host_of(peer);
   boost::system::error_code is_name;
@@ -96,23 +102,31 @@ void shake_hands(Stream<Next>& stream, asio::io_context& context, const std::str
   if (is_name) SSL_set_tlsext_host_name(stream.secure().native_handle(), host.c_str());
   if (!security.insecure) stream.secure().set_verify_callback(ssl::host_name_verification(host));
   std::optional<beast::error_code> ended;
-  stream.secure().async_handshake(ssl::stream_base::client, [&](beast::error_code error) { ended = error; });
-  const auto fail = [&](const std::string& why) { throw Unreachable("no TLS with " + peer + ": " + why); };
+  stream.secure().async_handshake(ssl::stream_base::client,
+                                  [&](beast::error_code error) { ended = error; });
+  const auto fail = [&](const std::string& why) {
+    throw Unreachable("no TLS with " + peer + ": " + why);
+  };
   if (!run_until(context, stop, timeout_s, [&] { return ended.has_value(); })) fail("timeout");
-  const bool unproven = *ended && SSL_get_verify_result(stream.secure().native_handle()) != X509_V_OK;
-  if (unproven) fail(std::string("its certificate is not good: ") + X509_verify_cert_error_string(SSL_get_verify_result(stream.secure().native_handle())));
+  const bool unproven =
+      *ended && SSL_get_verify_result(stream.secure().native_handle()) != X509_V_OK;
+  if (unproven)
+    fail(std::string("its certificate is not good: ") +
+         X509_verify_cert_error_string(SSL_get_verify_result(stream.secure().native_handle())));
   if (*ended) fail(ended->message());
 }
 
 std::string advice(const char* option) {
   const bool http_port = std::strcmp(option, "--http") == 0;
-  return std::string("\nIs a server running there? ./run.sh or build/bin/server starts one") + (http_port ? " (its --http-port must not be off); " : "; ") +
-         option + " HOST:PORT names another.";
+  return std::string("\nIs a server running there? ./run.sh or build/bin/server starts one") +
+         (http_port ? " (its --http-port must not be off); " : "; ") + option +
+         " HOST:PORT names another.";
 }
 
 }  // namespace
 
-Descriptor connect_any(const std::string& host_and_port, const char* option, double timeout_s, const StopFlag& stop) {
+Descriptor connect_any(const std::string& host_and_port, const char* option, double timeout_s,
+                       const StopFlag& stop) {
   std::string why;
   try {
     for (const loadgen::Address& address : loadgen::resolve_all(host_and_port)) try {
@@ -127,9 +141,11 @@ Descriptor connect_any(const std::string& host_and_port, const char* option, dou
 }
 
 struct XmlPort::Secure {
-  explicit Secure(Descriptor connected, ssl::context& tls) : stream(socket_from(context, std::move(connected)), &tls) {}
+  explicit Secure(Descriptor connected, ssl::context& tls)
+      : stream(socket_from(context, std::move(connected)), &tls) {}
 
-  std::string converse(const XmlPort& port, std::string_view request, const std::function<bool(std::string_view)>& is_complete) {
+  std::string converse(const XmlPort& port, std::string_view request,
+                       const std::function<bool(std::string_view)>& is_complete) {
     const auto step = [&](auto start) {
       std::optional<beast::error_code> ended;
       std::size_t bytes = 0;
@@ -137,14 +153,20 @@ struct XmlPort::Secure {
         ended = error;
         bytes = count;
       });
-      if (!run_until(context, port.stop_, port.timeout_s_, [&] { return ended.has_value(); })) throw NoReply("no reply from " + port.address_ + ": timeout");
-      if (*ended) throw loadgen::ConnectionEnded("no reply from " + port.address_ + ": " + (is_end_of_stream(*ended) ? "it closed the connection" : ended->message()));
+      if (!run_until(context, port.stop_, port.timeout_s_, [&] { return ended.has_value(); }))
+        throw NoReply("no reply from " + port.address_ + ": timeout");
+      if (*ended)
+        throw loadgen::ConnectionEnded(
+            "no reply from " + port.address_ + ": " +
+            (is_end_of_stream(*ended) ? "it closed the connection" : ended->message()));
       return bytes;
     };
     step([&](auto handler) { asio::async_write(stream, asio::buffer(request), handler); });
     std::string reply;
     char bytes[4096];
-    while (!is_complete(reply)) reply.append(bytes, step([&](auto handler) { stream.async_read_some(asio::buffer(bytes), handler); }));
+    while (!is_complete(reply))
+      reply.append(
+          bytes, step([&](auto handler) { stream.async_read_some(asio::buffer(bytes), handler); }));
     return reply;
   }
 
@@ -153,7 +175,10 @@ struct XmlPort::Secure {
 };
 
 XmlPort::XmlPort(std::string address, double timeout_s, const StopFlag& stop, Security security)
-    : address_(std::move(address)), security_(std::move(security)), timeout_s_(timeout_s), stop_(stop) {}
+    : address_(std::move(address)),
+      security_(std::move(security)),
+      timeout_s_(timeout_s),
+      stop_(stop) {}
 XmlPort::~XmlPort() = default;
 
 void XmlPort::close() {
@@ -162,7 +187,8 @@ void XmlPort::close() {
 }
 
 void XmlPort::connect() {
-  if (socket_) loadgen::reset_on_close(socket_.number());  // a long script must not run out of ports
+  // a long script must not run out of ports
+  if (socket_) loadgen::reset_on_close(socket_.number());
   if (secure_) loadgen::reset_on_close(secure_->stream.next_layer().native_handle());
   close();
   Descriptor connected = connect_any(address_, "--connect", timeout_s_, stop_);
@@ -186,7 +212,10 @@ std::string XmlPort::ask(std::string_view document, Kind kind) {
 }
 
 std::string XmlPort::ask_on_connection(std::string_view document) try {
-  if (secure_) return loadgen::ask(document, [this](std::string_view request, const auto& is_complete) { return secure_->converse(*this, request, is_complete); });
+  if (secure_)
+    return loadgen::ask(document, [this](std::string_view request, const auto& is_complete) {
+      return secure_->converse(*this, request, is_complete);
+    });
   return loadgen::ask(socket_.number(), address_, document, timeout_s_, stop_);
 } catch (const loadgen::NotAReply& error) {
   close();
@@ -196,17 +225,21 @@ std::string XmlPort::ask_on_connection(std::string_view document) try {
   throw;
 }
 
-HttpAnswer http_get(const std::string& address, const std::string& target, double timeout_s, const StopFlag& stop, const Access& access) {
+HttpAnswer http_get(const std::string& address, const std::string& target, double timeout_s,
+                    const StopFlag& stop, const Access& access) {
   asio::io_context context;
   const auto tls = context_of(access.security);
-  HttpStream stream(beast::tcp_stream(socket_from(context, connect_any(address, "--http", timeout_s, stop))), tls.get());
+  HttpStream stream(
+      beast::tcp_stream(socket_from(context, connect_any(address, "--http", timeout_s, stop))),
+      tls.get());
   shake_hands(stream, context, address, access.security, timeout_s, stop);
   http::request<http::empty_body> request{http::verb::get, target, 11};
   request.set(http::field::host, address);
   request.set(http::field::user_agent, user_agent);
   request.set(http::field::accept, "application/json");
   request.keep_alive(false);
-  if (!access.key.empty()) request.set(http::field::authorization, basic_authorization(access.account, access.key));
+  if (!access.key.empty())
+    request.set(http::field::authorization, basic_authorization(access.account, access.key));
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(http_body_bytes_max);
@@ -217,10 +250,13 @@ HttpAnswer http_get(const std::string& address, const std::string& target, doubl
       ended = write_error;
       return;
     }
-    http::async_read(stream, buffer, parser, [&](beast::error_code read_error, std::size_t) { ended = read_error; });
+    http::async_read(stream, buffer, parser,
+                     [&](beast::error_code read_error, std::size_t) { ended = read_error; });
   });
   run_until(context, stop, {}, [&] { return ended.has_value(); });
-  if (*ended) throw NoReply("no answer from " + address + ": " + (*ended == beast::error::timeout ? "timeout" : ended->message()));
+  if (*ended)
+    throw NoReply("no answer from " + address + ": " +
+                  (*ended == beast::error::timeout ? "timeout" : ended->message()));
   return {parser.get().result_int(), std::move(parser.get().body())};
 }
 
@@ -230,24 +266,32 @@ struct Feed::Connection {
         timeout_s(timeout),
         stop(stop_),
         tls(context_of(security)),
-        socket(HttpStream(beast::tcp_stream(socket_from(context, connect_any(peer, "--http", timeout, stop_))), tls.get())) {
+        socket(HttpStream(
+            beast::tcp_stream(socket_from(context, connect_any(peer, "--http", timeout, stop_))),
+            tls.get())) {
     shake_hands(socket.next_layer(), context, peer, security, timeout_s, stop);
     // Pings find out that a server went away without a word.
-    socket.set_option(websocket::stream_base::timeout{milliseconds(timeout_s), milliseconds(timeout_s), true});
-    socket.set_option(websocket::stream_base::decorator([](websocket::request_type& request) { request.set(http::field::user_agent, user_agent); }));
+    socket.set_option(
+        websocket::stream_base::timeout{milliseconds(timeout_s), milliseconds(timeout_s), true});
+    socket.set_option(websocket::stream_base::decorator([](websocket::request_type& request) {
+      request.set(http::field::user_agent, user_agent);
+    }));
     socket.read_message_max(http_body_bytes_max);
     websocket::response_type response;
     std::optional<beast::error_code> ended;
     socket.async_handshake(response, peer, "/ws", [&](beast::error_code error) { ended = error; });
     run_until(context, stop, {}, [&] { return ended.has_value(); });
-    if (*ended == websocket::error::upgrade_declined) throw NotUnderstood(peer + " has no WebSocket at /ws");
+    if (*ended == websocket::error::upgrade_declined)
+      throw NotUnderstood(peer + " has no WebSocket at /ws");
     check(*ended);
   }
 
   void check(beast::error_code error) const {
     if (!error) return;
-    const bool closed = error == websocket::error::closed || error == asio::error::eof || error == asio::error::connection_reset;
-    throw Unreachable(closed ? "the server at " + peer + " ended the connection" : "lost the server at " + peer + ": " + error.message());
+    const bool closed = error == websocket::error::closed || error == asio::error::eof ||
+                        error == asio::error::connection_reset;
+    throw Unreachable(closed ? "the server at " + peer + " ended the connection"
+                             : "lost the server at " + peer + ": " + error.message());
   }
 
   const std::string peer;
@@ -261,14 +305,16 @@ struct Feed::Connection {
   std::optional<beast::error_code> read;
 };
 
-Feed::Feed(const std::string& address, double timeout_s, const StopFlag& stop, const Security& security)
+Feed::Feed(const std::string& address, double timeout_s, const StopFlag& stop,
+           const Security& security)
     : stream_(std::make_unique<Connection>(address, timeout_s, stop, security)) {}
 Feed::~Feed() = default;
 
 void Feed::send(const std::string& text) {
   std::optional<beast::error_code> ended;
   stream_->socket.text(true);
-  stream_->socket.async_write(asio::buffer(text), [&](beast::error_code error, std::size_t) { ended = error; });
+  stream_->socket.async_write(asio::buffer(text),
+                              [&](beast::error_code error, std::size_t) { ended = error; });
   run_until(stream_->context, stream_->stop, {}, [&] { return ended.has_value(); });
   stream_->check(*ended);
 }
@@ -276,8 +322,10 @@ void Feed::send(const std::string& text) {
 std::optional<std::string> Feed::next(double wait_s) {
   Connection& stream = *stream_;
   if (!std::exchange(stream.reading, true))
-    stream.socket.async_read(stream.buffer, [&stream](beast::error_code error, std::size_t) { stream.read = error; });
-  if (!run_until(stream.context, stream.stop, wait_s, [&] { return stream.read.has_value(); })) return {};
+    stream.socket.async_read(
+        stream.buffer, [&stream](beast::error_code error, std::size_t) { stream.read = error; });
+  if (!run_until(stream.context, stream.stop, wait_s, [&] { return stream.read.has_value(); }))
+    return {};
   stream.reading = false;
   stream.check(*std::exchange(stream.read, {}));
   std::string text = beast::buffers_to_string(stream.buffer.data());

@@ -1,6 +1,7 @@
 #pragma once
-// The two ports of a server as the terminal client asks them, one question at a time. Thread: the caller's.
-// All throw loadgen::Unreachable, with the address and what to do in its sentence, and loadgen::Interrupted once `stop` is set.
+// The two ports of a server as the terminal client asks them, one question at a time. Thread: the
+// caller's. All throw loadgen::Unreachable, with the address and what to do in its sentence, and
+// loadgen::Interrupted once `stop` is set.
 
 #include <memory>
 #include <optional>
@@ -11,17 +12,22 @@
 
 namespace exchange::cli {
 
-// Connects to the first address of HOST:PORT that answers. `option` names the port, for the sentence: "--connect" or "--http".
-loadgen::Descriptor connect_any(const std::string& host_and_port, const char* option, double timeout_s, const loadgen::StopFlag& stop);
+// Connects to the first address of HOST:PORT that answers. `option` names the port, for the
+// sentence: "--connect" or "--http".
+loadgen::Descriptor connect_any(const std::string& host_and_port, const char* option,
+                                double timeout_s, const loadgen::StopFlag& stop);
 
-// What changes something is sent on a connection opened for it: one that was left open may have been closed by the server meanwhile,
-// and then nobody could tell whether it was still read. A question may be asked again.
+// What changes something is sent on a connection opened for it: one that was left open may have
+// been closed by the server meanwhile, and then nobody could tell whether it was still read. A
+// question may be asked again.
 class XmlPort {
  public:
   enum class Kind { change, question };
-  XmlPort(std::string address, double timeout_s, const loadgen::StopFlag& stop, Security security = {});
+  XmlPort(std::string address, double timeout_s, const loadgen::StopFlag& stop,
+          Security security = {});
   ~XmlPort();
-  // The reply's document. NoReply: whether the request was executed is not known. Throws NotUnderstood too.
+  // The reply's document. NoReply: whether the request was executed is not known. Throws
+  // NotUnderstood too.
   std::string ask(std::string_view document, Kind kind);
   void connect();
 
@@ -43,20 +49,24 @@ struct HttpAnswer {
   unsigned status = 0;
   std::string body;
 };
-// What goes with a question: whose it is, where the exchange wants keys, and how the connection is secured.
+// What goes with a question: whose it is, where the exchange wants keys, and how the connection is
+// secured.
 struct Access {
   std::string account, key;
   Security security;
 };
-HttpAnswer http_get(const std::string& address, const std::string& target, double timeout_s, const loadgen::StopFlag& stop, const Access& access = {});
+HttpAnswer http_get(const std::string& address, const std::string& target, double timeout_s,
+                    const loadgen::StopFlag& stop, const Access& access = {});
 
 // A WebSocket to /ws, its messages one by one.
 class Feed {
  public:
-  Feed(const std::string& address, double timeout_s, const loadgen::StopFlag& stop, const Security& security = {});
+  Feed(const std::string& address, double timeout_s, const loadgen::StopFlag& stop,
+       const Security& security = {});
   ~Feed();
   void send(const std::string& text);
-  // The next message; nothing where none comes for so long. Throws Unreachable once the server is gone.
+  // The next message; nothing where none comes for so long. Throws Unreachable once the server is
+  // gone.
   std::optional<std::string> next(double wait_s);
 
  private:

@@ -27,7 +27,11 @@ std::optional<std::uint64_t> metric(std::string_view text, const std::string& na
 }  // namespace
 
 Runner::Runner(Settings settings, Console& console, const loadgen::StopFlag& stop)
-    : settings_(std::move(settings)), console_(console), stop_(stop), xml_port_(settings_.connect, settings_.timeout_s, stop, settings_.security), label_("exchange-cli: ") {}
+    : settings_(std::move(settings)),
+      console_(console),
+      stop_(stop),
+      xml_port_(settings_.connect, settings_.timeout_s, stop, settings_.security),
+      label_("exchange-cli: ") {}
 
 // What each command does; its settings are those of the session but for what its line says.
 struct Runner::Step {
@@ -65,7 +69,8 @@ struct Runner::Step {
     return true;
   }
   static void expect(const Answer& answer, const char* element) {
-    if (answer.element != element) throw NotUnderstood("<" + answer.element + "> in place of <" + element + ">");
+    if (answer.element != element)
+      throw NotUnderstood("<" + answer.element + "> in place of <" + element + ">");
   }
 
   void operator()(const NewAccount& created) {
@@ -77,27 +82,34 @@ struct Runner::Step {
   }
 
   void operator()(const NewSymbol& created) {
-    const std::vector<Answer> all = change(document_of(created), std::max<std::size_t>(1, created.holdings.size()));
+    const std::vector<Answer> all =
+        change(document_of(created), std::max<std::size_t>(1, created.holdings.size()));
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const NewSymbol::Holding* const holding = created.holdings.empty() ? nullptr : &created.holdings[i];
+      const NewSymbol::Holding* const holding =
+          created.holdings.empty() ? nullptr : &created.holdings[i];
       const std::string what = "symbol " + created.symbol;
-      if (refused(all[i], holding == nullptr ? what : what + ", account " + holding->account)) continue;
+      if (refused(all[i], holding == nullptr ? what : what + ", account " + holding->account))
+        continue;
       expect(all[i], "created");
       runner.symbols_seen_.insert(created.symbol);
-      say(what + (holding == nullptr ? ": created" : ": account " + holding->account + " got " + holding->shares + " shares"));
+      say(what + (holding == nullptr
+                      ? ": created"
+                      : ": account " + holding->account + " got " + holding->shares + " shares"));
     }
   }
 
   // How much of it was executed only a query tells, and that needs the id of the order.
   void operator()(const NewOrder& order) {
     const Answer opened = change(document_of(order, account(), settings.key), 1).front();
-    const std::string what = std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares + " " + order.symbol + " @ " + order.limit;
+    const std::string what = std::string(order.side == Side::buy ? "buy " : "sell ") +
+                             order.shares + " " + order.symbol + " @ " + order.limit;
     if (refused(opened, what)) return;
     expect(opened, "opened");
     runner.known_orders_[opened.id] = order;
     runner.symbols_seen_.insert(order.symbol);
     try {
-      const Answer state = question(document_of(ShowOrders{{opened.id}}, settings.account, settings.key), 1).front();
+      const Answer state =
+          question(document_of(ShowOrders{{opened.id}}, settings.account, settings.key), 1).front();
       if (refused(state, "order " + opened.id)) return;
       expect(state, "status");
       say(sentence(opened.id, state.order, &order));
@@ -108,7 +120,8 @@ struct Runner::Step {
   }
 
   void operator()(const CancelOrders& cancel) {
-    const std::vector<Answer> all = change(document_of(cancel, account(), settings.key), cancel.orders.size());
+    const std::vector<Answer> all =
+        change(document_of(cancel, account(), settings.key), cancel.orders.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string& order = cancel.orders[i];
       if (refused(all[i], "order " + order)) continue;
@@ -118,7 +131,8 @@ struct Runner::Step {
   }
 
   void operator()(const ShowOrders& query) {
-    const std::vector<Answer> all = question(document_of(query, account(), settings.key), query.orders.size());
+    const std::vector<Answer> all =
+        question(document_of(query, account(), settings.key), query.orders.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::string& order = query.orders[i];
       if (refused(all[i], "order " + order)) continue;
@@ -128,13 +142,18 @@ struct Runner::Step {
     }
   }
 
-  HttpAnswer get(const std::string& target) const { return http_get(settings.http_address(), target, settings.timeout_s, runner.stop_, {settings.account, settings.key, settings.security}); }
+  HttpAnswer get(const std::string& target) const {
+    return http_get(settings.http_address(), target, settings.timeout_s, runner.stop_,
+                    {settings.account, settings.key, settings.security});
+  }
 
-  // What the HTTP port shows follows a commit by up to a fifth of a second. Who has just traded wants to see that trade: waits until all
-  // is shown that is committed now. A server that does not tell is asked as it is.
+  // What the HTTP port shows follows a commit by up to a fifth of a second. Who has just traded
+  // wants to see that trade: waits until all is shown that is committed now. A server that does not
+  // tell is asked as it is.
   void catch_up() const {
     const auto end = std::chrono::steady_clock::now() + catch_up_max;
-    const std::optional<std::uint64_t> committed = metric(get("/metrics").body, "exchange_journal_batch");
+    const std::optional<std::uint64_t> committed =
+        metric(get("/metrics").body, "exchange_journal_batch");
     while (committed && std::chrono::steady_clock::now() < end) {
       const Json symbols = Json::parse(get("/api/symbols").body, nullptr, false);
       const Json& batch = loadgen::at(symbols, {"batch"});
@@ -155,18 +174,25 @@ struct Runner::Step {
     if (const std::string sentence = loadgen::text_at(error, {"error"}); !sentence.empty())
       status = runner.refused("", printable(sentence));
     else
-      throw NotUnderstood("HTTP status " + std::to_string(answer.status) + " of " + settings.http_address() + target);
+      throw NotUnderstood("HTTP status " + std::to_string(answer.status) + " of " +
+                          settings.http_address() + target);
   }
   void operator()(const ShowAccount&) { show("/api/accounts/" + account(), account_view); }
-  void operator()(const ShowBook& book) { show("/api/books/" + checked_symbol(book.symbol) + "?levels=" + std::to_string(book.levels), book_view); }
+  void operator()(const ShowBook& book) {
+    show("/api/books/" + checked_symbol(book.symbol) + "?levels=" + std::to_string(book.levels),
+         book_view);
+  }
   void operator()(const ShowTrades& trades) {
-    show("/api/trades?sym=" + checked_symbol(trades.symbol) + "&limit=" + std::to_string(trades.count), trades_view);
+    show("/api/trades?sym=" + checked_symbol(trades.symbol) +
+             "&limit=" + std::to_string(trades.count),
+         trades_view);
   }
   void operator()(const ShowSymbols&) { show("/api/symbols", symbols_view); }
   void operator()(const Watch& command) {
     for (const std::string& symbol : command.symbols) checked_symbol(symbol);
     catch_up();
-    watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_, settings.security);
+    watch(command, settings.http_address(), settings.timeout_s, runner.console_, runner.stop_,
+          settings.security);
   }
 
   void operator()(const UseAccount& use) {
@@ -174,7 +200,8 @@ struct Runner::Step {
       runner.settings_.account = checked_account(*use.account);
       runner.accounts_seen_.insert(*use.account);
     } else {
-      out << (settings.account.empty() ? "no account chosen" : "account " + settings.account) << "\n";
+      out << (settings.account.empty() ? "no account chosen" : "account " + settings.account)
+          << "\n";
     }
   }
   void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
@@ -199,11 +226,16 @@ int Runner::run(const Command& command, const Settings& settings) {
   } catch (const Refused& error) {
     return fail(error.what(), exit_refused);
   } catch (const NoReply& error) {
-    return fail(std::string(error.what()) + (step.in_doubt ? "\nWhether the exchange has done it is not known: 'status' tells." : ""), exit_unreachable);
+    return fail(
+        std::string(error.what()) +
+            (step.in_doubt ? "\nWhether the exchange has done it is not known: 'status' tells."
+                           : ""),
+        exit_unreachable);
   } catch (const Unreachable& error) {
     return fail(error.what(), exit_unreachable);
   } catch (const NotUnderstood& error) {
-    return fail("the server's answer is not understood: " + std::string(error.what()), exit_unreachable);
+    return fail("the server's answer is not understood: " + std::string(error.what()),
+                exit_unreachable);
   }
 }
 
@@ -230,12 +262,17 @@ bool Runner::connect() {
 
 std::set<std::string> Runner::symbols() {
   const auto now = std::chrono::steady_clock::now();
-  if (symbols_asked_ && now - *symbols_asked_ < std::chrono::duration<double>(settings_.completion_fresh_s)) return symbols_seen_;
+  if (symbols_asked_ &&
+      now - *symbols_asked_ < std::chrono::duration<double>(settings_.completion_fresh_s))
+    return symbols_seen_;
   symbols_asked_ = now;
   try {
-    const HttpAnswer answer = http_get(settings_.http_address(), "/api/symbols", settings_.completion_timeout_s, stop_, {.security = settings_.security});
+    const HttpAnswer answer =
+        http_get(settings_.http_address(), "/api/symbols", settings_.completion_timeout_s, stop_,
+                 {.security = settings_.security});
     const Json json = answer.status == 200 ? parse_json(answer.body) : Json();
-    for (const Json& one : list_field(json, "symbols")) symbols_seen_.insert(text_field(one, "symbol"));
+    for (const Json& one : list_field(json, "symbols"))
+      symbols_seen_.insert(text_field(one, "symbol"));
   } catch (const std::exception&) {  // then those of this session will do
   }
   return symbols_seen_;

@@ -1,5 +1,6 @@
 #pragma once
-// Carries out commands: one from the command line, or many of a shell or script over one connection. Thread: the caller's.
+// Carries out commands: one from the command line, or many of a shell or script over one
+// connection. Thread: the caller's.
 
 #include <chrono>
 #include <set>
@@ -15,8 +16,8 @@ class Runner {
  public:
   Runner(Settings settings, Console& console, const loadgen::StopFlag& stop);
 
-  // Of StartShell, Help, Quit and what else belongs to a shell, a shell has taken care. Returns the exit status; what went
-  // wrong was said. Throws loadgen::Interrupted.
+  // Of StartShell, Help, Quit and what else belongs to a shell, a shell has taken care. Returns the
+  // exit status; what went wrong was said. Throws loadgen::Interrupted.
   int run(const Command& command) { return run(command, settings_); }
   int run(const Command& command, const Settings& settings);
   // A line of a shell, or with its number of a script; its settings hold for this once.

@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 Runner* completing = nullptr;  // the shell's: libedit hands its callbacks nothing
 
-// A signal between the prompt and read(2) would leave read(2) waiting for a key. Once armed it is interrupted until somebody notices.
+// A signal between the prompt and read(2) would leave read(2) waiting for a key. Once armed it is
+// interrupted until somebody notices.
 class Interrupter {
  public:
   Interrupter() {
@@ -63,10 +64,14 @@ char* copy_of(const std::string& text) { return ::strdup(text.c_str()); }
 // libedit wants, on the heap: what all have in common, then each, then null.
 char** complete(const char*, int, int end) {
   rl_attempted_completion_over = 1;  // never names of files
-  const std::vector<std::string> found = completions(std::string(rl_line_buffer, std::size_t(end)), *completing);
+  const std::vector<std::string> found =
+      completions(std::string(rl_line_buffer, std::size_t(end)), *completing);
   if (found.empty()) return nullptr;
   std::string common = found.front();
-  for (const std::string& one : found) common.resize(std::size_t(std::mismatch(common.begin(), common.end(), one.begin(), one.end()).first - common.begin()));
+  for (const std::string& one : found)
+    common.resize(
+        std::size_t(std::mismatch(common.begin(), common.end(), one.begin(), one.end()).first -
+                    common.begin()));
   char** const list = static_cast<char**>(std::calloc(found.size() + 2, sizeof(char*)));
   if (list == nullptr) return nullptr;
   list[0] = copy_of(common);
@@ -75,7 +80,8 @@ char** complete(const char*, int, int end) {
   return list;
 }
 
-// The lines typed, kept from one shell to the next. Where the file cannot be read or written there is none: that is nobody's trouble.
+// The lines typed, kept from one shell to the next. Where the file cannot be read or written there
+// is none: that is nobody's trouble.
 class History {
  public:
   History() : file_(history_file()) {
@@ -128,13 +134,15 @@ int run_script(Runner& runner, std::istream& lines) {
   return status;
 }
 
-int run_shell(Runner& runner, loadgen::StopFlag& stop, const volatile std::sig_atomic_t& last_signal) {
+int run_shell(Runner& runner, loadgen::StopFlag& stop,
+              const volatile std::sig_atomic_t& last_signal) {
   Console& console = runner.console();
   completing = &runner;
   rl_readline_name = "exchange-cli";
   rl_attempted_completion_function = complete;
   History history;
-  console.out << "The exchange at " << runner.settings().connect << ". 'help' lists the commands, Tab completes them, Ctrl-D leaves." << std::endl;
+  console.out << "The exchange at " << runner.settings().connect
+              << ". 'help' lists the commands, Tab completes them, Ctrl-D leaves." << std::endl;
   runner.connect();
   while (!runner.has_quit()) {
     const std::optional<std::string> line = read_line(prompt(runner.settings(), console.style));
@@ -173,9 +181,12 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
   };
   const std::string command = words.empty() ? "" : words.front();
   const bool first = words.size() == 1;
-  const bool symbol = (first && (command == "buy" || command == "sell" || command == "book" || command == "trades")) || command == "watch" ||
-                      (words.size() == 2 && command == "create" && words[1] == "symbol");
-  if (!words.empty() && (words.back() == "--account" || words.back() == "-a" || (first && command == "account"))) {
+  const bool symbol =
+      (first &&
+       (command == "buy" || command == "sell" || command == "book" || command == "trades")) ||
+      command == "watch" || (words.size() == 2 && command == "create" && words[1] == "symbol");
+  if (!words.empty() &&
+      (words.back() == "--account" || words.back() == "-a" || (first && command == "account"))) {
     for (const std::string& account : runner.accounts_seen()) offer(account);
   } else if (symbol && !prefix.starts_with('-')) {
     for (const std::string& name : runner.symbols()) offer(name);
@@ -190,7 +201,8 @@ std::string history_file() {
   const char* const state = std::getenv("XDG_STATE_HOME");
   const char* const home = std::getenv("HOME");
   if (state != nullptr && *state == '/') return std::string(state) + "/exchange-cli/history";
-  return home != nullptr && *home != '\0' ? std::string(home) + "/.local/state/exchange-cli/history" : "";
+  return home != nullptr && *home != '\0' ? std::string(home) + "/.local/state/exchange-cli/history"
+                                          : "";
 }
 
 }  // namespace exchange::cli

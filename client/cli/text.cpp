@@ -10,7 +10,8 @@ namespace {
 
 bool continues_character(char c) { return (c & 0xC0) == 0x80; }
 
-// Calls visit(piece, characters) for each character and each escape sequence of ours ("\x1b[…m", 0 characters).
+// Calls visit(piece, characters) for each character and each escape sequence of ours ("\x1b[…m", 0
+// characters).
 template <class Visit>
 void for_each_piece(std::string_view text, Visit visit) {
   while (!text.empty()) {
@@ -26,11 +27,13 @@ void for_each_piece(std::string_view text, Visit visit) {
   }
 }
 
-std::string formatted(std::int64_t seconds, const char* format, std::tm* (*convert)(const std::time_t*, std::tm*)) {
+std::string formatted(std::int64_t seconds, const char* format,
+                      std::tm* (*convert)(const std::time_t*, std::tm*)) {
   const std::time_t time = seconds;
   std::tm parts{};
   char text[64];
-  if (convert(&time, &parts) == nullptr || std::strftime(text, sizeof text, format, &parts) == 0) return std::to_string(seconds);
+  if (convert(&time, &parts) == nullptr || std::strftime(text, sizeof text, format, &parts) == 0)
+    return std::to_string(seconds);
   return text;
 }
 
@@ -44,7 +47,9 @@ std::string printable(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const bool control_of_latin1 = byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;  // U+0080 to U+009F
+    // U+0080 to U+009F
+    const bool control_of_latin1 =
+        byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
     if (byte == '\n' || byte == '\t' || byte == '\r') {
       out += ' ';
     } else if (byte < 0x20 || byte == 0x7F || control_of_latin1) {
@@ -78,7 +83,8 @@ std::string padded(const std::string& text, std::size_t wanted, bool to_right) {
   return to_right ? blanks + text : text + blanks;
 }
 
-Table::Table(std::vector<std::string> headings, Style style) : headings_(std::move(headings)), style_(style) {
+Table::Table(std::vector<std::string> headings, Style style)
+    : headings_(std::move(headings)), style_(style) {
   for (std::string& heading : headings_) {
     to_right_.push_back(heading.starts_with('>'));
     if (to_right_.back()) heading.erase(0, 1);
@@ -96,18 +102,22 @@ std::string Table::text() const {
   return text;
 }
 
-std::string Table::line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
+std::string Table::line(const std::vector<std::string>& cells,
+                        const std::vector<std::size_t>& widths) const {
   std::string text;
   for (std::size_t column = 0; column < cells.size(); ++column) {
     if (column > 0) text += "  ";
     const bool last = column + 1 == cells.size();
-    text += last && !to_right_[column] ? cells[column] : padded(cells[column], widths[column], to_right_[column]);
+    text += last && !to_right_[column] ? cells[column]
+                                       : padded(cells[column], widths[column], to_right_[column]);
   }
   text.erase(text.find_last_not_of(' ') + 1);
   return text;
 }
 
-std::string local_time(std::int64_t seconds) { return formatted(seconds, "%Y-%m-%d %H:%M:%S", ::localtime_r); }
+std::string local_time(std::int64_t seconds) {
+  return formatted(seconds, "%Y-%m-%d %H:%M:%S", ::localtime_r);
+}
 
 std::string local_time_of_day(std::int64_t microseconds) {
   char fraction[8];

@@ -1,5 +1,6 @@
 #pragma once
-// Text as a terminal shows it: colours, columns, times, and words of others made harmless. Pure, but for the time zone.
+// Text as a terminal shows it: colours, columns, times, and words of others made harmless. Pure,
+// but for the time zone.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +21,8 @@ struct Style {
   std::string paint(const char* code, const std::string& text) const;
 };
 
-// What others wrote, on one line and without control characters: a server's words shall not steer a terminal.
+// What others wrote, on one line and without control characters: a server's words shall not steer a
+// terminal.
 std::string printable(std::string_view text);
 
 // Characters that it takes on a terminal: escape sequences count as none, a UTF-8 character as one.
@@ -39,7 +41,8 @@ class Table {
   std::string text() const;
 
  private:
-  std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const;
+  std::string line(const std::vector<std::string>& cells,
+                   const std::vector<std::size_t>& widths) const;
 
   std::vector<std::string> headings_;
   std::vector<bool> to_right_;

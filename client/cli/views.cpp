@@ -5,31 +5,41 @@
 namespace exchange::cli {
 namespace {
 
-std::string side_text(const std::string& side, Style style) { return side == "buy" ? style.buy(side) : style.sell(side); }
+std::string side_text(const std::string& side, Style style) {
+  return side == "buy" ? style.buy(side) : style.sell(side);
+}
 
 }  // namespace
 
 std::string account_view(const Json& account, Style style) {
-  std::string text = style.bold("account " + text_field(account, "account")) + "\nbalance " + text_field(account, "balance");
-  if (const std::string reserved = text_field(account, "reserved"); reserved != "0") text += " free, " + reserved + " reserved by open orders";
+  std::string text = style.bold("account " + text_field(account, "account")) + "\nbalance " +
+                     text_field(account, "balance");
+  if (const std::string reserved = text_field(account, "reserved"); reserved != "0")
+    text += " free, " + reserved + " reserved by open orders";
   text += "\n";
 
   Table positions({"SYMBOL", ">SHARES", ">RESERVED"}, style);
-  for (const Json& one : list_field(account, "positions")) positions.add({text_field(one, "symbol"), text_field(one, "shares"), text_field(one, "reserved")});
+  for (const Json& one : list_field(account, "positions"))
+    positions.add(
+        {text_field(one, "symbol"), text_field(one, "shares"), text_field(one, "reserved")});
   if (!positions.empty()) text += "\n" + positions.text();
 
   Table orders({">ORDER", "SIDE", "SYMBOL", ">SHARES", ">LIMIT", ">OPEN", "OPENED"}, style);
   const Json& list = list_field(account, "orders");
   for (const Json& one : list)
-    orders.add({std::to_string(number_field(one, "order")), side_text(text_field(one, "side"), style), text_field(one, "symbol"), text_field(one, "shares"),
-                text_field(one, "limit"), text_field(one, "open"), local_time(number_field(one, "opened_at_us") / 1'000'000)});
+    orders.add({std::to_string(number_field(one, "order")),
+                side_text(text_field(one, "side"), style), text_field(one, "symbol"),
+                text_field(one, "shares"), text_field(one, "limit"), text_field(one, "open"),
+                local_time(number_field(one, "opened_at_us") / 1'000'000)});
   text += orders.empty() ? "\nno open orders\n" : "\n" + orders.text();
   const std::int64_t open = number_field(account, "open_orders");
-  if (open > std::int64_t(list.size())) text += "the oldest of " + std::to_string(open) + " open orders\n";
+  if (open > std::int64_t(list.size()))
+    text += "the oldest of " + std::to_string(open) + " open orders\n";
   return text;
 }
 
-std::string ladder(const std::vector<Level>& bids, const std::vector<Level>& asks, std::size_t levels_max, Style style) {
+std::string ladder(const std::vector<Level>& bids, const std::vector<Level>& asks,
+                   std::size_t levels_max, Style style) {
   Table table({">ORDERS", ">SHARES", ">BID", "ASK", ">SHARES", ">ORDERS"}, style);
   for (std::size_t i = 0; i < std::min(levels_max, std::max(bids.size(), asks.size())); ++i) {
     std::vector<std::string> row(6);
@@ -65,16 +75,19 @@ std::string trades_view(const Json& trades, Style style) {
   if (list.empty()) return text_field(trades, "symbol") + ": no trades yet\n";
   Table table({"TIME", ">SHARES", ">PRICE", "TAKER", ">BUY ORDER", ">SELL ORDER"}, style);
   for (const Trade& trade : list)
-    table.add({local_time(trade.time_us / 1'000'000), trade.shares, trade.price, side_text(trade.taker, style), trade.buy_order, trade.sell_order});
+    table.add({local_time(trade.time_us / 1'000'000), trade.shares, trade.price,
+               side_text(trade.taker, style), trade.buy_order, trade.sell_order});
   return table.text();
 }
 
 std::string symbols_view(const Json& symbols, Style style) {
-  Table table({"SYMBOL", ">BID", ">ASK", ">LAST", ">TRADES", ">TRADED", ">OPEN ORDERS", ">SHARES"}, style);
+  Table table({"SYMBOL", ">BID", ">ASK", ">LAST", ">TRADES", ">TRADED", ">OPEN ORDERS", ">SHARES"},
+              style);
   for (const Json& one : list_field(symbols, "symbols"))
-    table.add({text_field(one, "symbol"), style.buy(text_or_dash(one, "bid")), style.sell(text_or_dash(one, "ask")), text_or_dash(one, "last"),
-               std::to_string(number_field(one, "trades")), text_field(one, "traded_shares"), std::to_string(number_field(one, "open_orders")),
-               text_field(one, "shares_total")});
+    table.add({text_field(one, "symbol"), style.buy(text_or_dash(one, "bid")),
+               style.sell(text_or_dash(one, "ask")), text_or_dash(one, "last"),
+               std::to_string(number_field(one, "trades")), text_field(one, "traded_shares"),
+               std::to_string(number_field(one, "open_orders")), text_field(one, "shares_total")});
   return table.empty() ? "no symbols yet\n" : table.text();
 }
 

@@ -8,7 +8,8 @@ namespace exchange::cli {
 namespace {
 
 constexpr double look_up_s = 0.2;  // at the size of the terminal
-constexpr std::size_t lines_beside_levels = 4;  // of a symbol: name, headings, a blank line; and the heading of the trades
+// of a symbol: name, headings, a blank line; and the heading of the trades
+constexpr std::size_t lines_beside_levels = 4;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -23,7 +24,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 // The other screen of the terminal while it lives; the last picture stays on the first one.
 class Canvas {
  public:
-  explicit Canvas(std::ostream& out) : out_(out) { out_ << "\x1b[?1049h\x1b[?25l\x1b[2J" << std::flush; }
+  explicit Canvas(std::ostream& out) : out_(out) {
+    out_ << "\x1b[?1049h\x1b[?25l\x1b[2J" << std::flush;
+  }
   ~Canvas() {
     out_ << "\x1b[?25h\x1b[?1049l";
     for (const std::string& line : last_) out_ << line << "\n";
@@ -31,7 +34,8 @@ class Canvas {
   }
   void draw(std::vector<std::string> lines) {
     out_ << "\x1b[H";
-    for (std::size_t i = 0; i < lines.size(); ++i) out_ << (i > 0 ? "\r\n" : "") << lines[i] << "\x1b[K";
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      out_ << (i > 0 ? "\r\n" : "") << lines[i] << "\x1b[K";
     out_ << "\x1b[J" << std::flush;
     last_ = std::move(lines);
   }
@@ -43,12 +47,14 @@ class Canvas {
 
 class Watcher {
  public:
-  Watcher(const Watch& command, const std::string& address, double timeout_s, Console& console, const loadgen::StopFlag& stop, const Security& security)
+  Watcher(const Watch& command, const std::string& address, double timeout_s, Console& console,
+          const loadgen::StopFlag& stop, const Security& security)
       : command_(command), console_(console), feed_(address, timeout_s, stop, security) {}
 
   void run() {
     for (const std::string& symbol : command_.symbols) {
-      const bool asked = std::any_of(watched_.begin(), watched_.end(), [&](const Watched& one) { return one.symbol == symbol; });
+      const bool asked = std::any_of(watched_.begin(), watched_.end(),
+                                     [&](const Watched& one) { return one.symbol == symbol; });
       if (asked) continue;
       watched_.push_back({symbol, {}, {}});
       subscribe(symbol);
@@ -73,7 +79,8 @@ class Watcher {
   void take(const Json& message) {
     if (text_field(message, "type") == "error") throw Refused(text_field(message, "error"));
     const std::string symbol = text_field(message, "symbol");
-    const auto found = std::find_if(watched_.begin(), watched_.end(), [&](const Watched& one) { return one.symbol == symbol; });
+    const auto found = std::find_if(watched_.begin(), watched_.end(),
+                                    [&](const Watched& one) { return one.symbol == symbol; });
     if (found == watched_.end()) return;
     const bool knew = found->market.known();
     if (!found->market.apply(message)) {
@@ -95,9 +102,12 @@ class Watcher {
     console_.out.flush();
   }
 
-  // The first one when all symbols are known: it would jump about else, and one may be unknown to the server.
+  // The first one when all symbols are known: it would jump about else, and one may be unknown to
+  // the server.
   void show_picture() {
-    if (!std::all_of(watched_.begin(), watched_.end(), [](const Watched& one) { return one.market.known(); })) return;
+    if (!std::all_of(watched_.begin(), watched_.end(),
+                     [](const Watched& one) { return one.market.known(); }))
+      return;
     if (!canvas_) canvas_.emplace(console_.out);
     draw();
     ++updates_;
@@ -120,10 +130,12 @@ class Watcher {
 
 }  // namespace
 
-std::vector<std::string> change_lines(const std::string& symbol, const Market& market, std::string& top_before) {
+std::vector<std::string> change_lines(const std::string& symbol, const Market& market,
+                                      std::string& top_before) {
   std::vector<std::string> lines;
   for (const Trade& trade : market.new_trades())
-    lines.push_back("trade " + symbol + " " + trade.price + " " + trade.shares + " " + trade.taker + " " + utc_time(trade.time_us));
+    lines.push_back("trade " + symbol + " " + trade.price + " " + trade.shares + " " + trade.taker +
+                    " " + utc_time(trade.time_us));
   if (std::string top = market.top(); top != top_before) {
     lines.push_back("top " + symbol + " " + top);
     top_before = std::move(top);
@@ -131,23 +143,29 @@ std::vector<std::string> change_lines(const std::string& symbol, const Market& m
   return lines;
 }
 
-std::vector<std::string> picture(const std::vector<std::pair<std::string, const Market*>>& markets, Size size, Style style) {
+std::vector<std::string> picture(const std::vector<std::pair<std::string, const Market*>>& markets,
+                                 Size size, Style style) {
   constexpr std::size_t levels_most = 10, levels_least = 3;
   const std::size_t rows = size.rows > 1 ? size.rows - 1 : 1;  // Ctrl-C shows up in the last one
   const std::size_t each = rows * 2 / 3 / markets.size();
-  const std::size_t levels = std::clamp(each > lines_beside_levels ? each - lines_beside_levels : 0, levels_least, levels_most);
+  const std::size_t levels = std::clamp(each > lines_beside_levels ? each - lines_beside_levels : 0,
+                                        levels_least, levels_most);
   std::vector<std::string> lines;
   std::vector<std::pair<std::string, Trade>> trades;
   for (const auto& [symbol, market] : markets) {
     const std::vector<Level> bids = market->bids(), asks = market->asks();
-    lines.push_back(style.bold(symbol) + (market->tape().empty() ? "" : "  last " + trade_text(market->tape().front(), style)));
+    lines.push_back(
+        style.bold(symbol) +
+        (market->tape().empty() ? "" : "  last " + trade_text(market->tape().front(), style)));
     std::vector<std::string> rungs = lines_of(ladder(bids, asks, levels, style));
     rungs.resize(levels + 1);  // what follows keeps its place
     lines.insert(lines.end(), rungs.begin(), rungs.end());
     lines.push_back("");
     for (const Trade& trade : market->tape()) trades.emplace_back(symbol, trade);
   }
-  std::stable_sort(trades.begin(), trades.end(), [](const auto& one, const auto& other) { return one.second.time_us > other.second.time_us; });
+  std::stable_sort(trades.begin(), trades.end(), [](const auto& one, const auto& other) {
+    return one.second.time_us > other.second.time_us;
+  });
   Table tape({"TIME", "SYMBOL", "TRADE", "TAKER"}, style);
   const std::size_t room = rows > lines.size() + 1 ? rows - lines.size() - 1 : 0;
   for (std::size_t i = 0; i < std::min(room, trades.size()); ++i) {
@@ -161,8 +179,8 @@ std::vector<std::string> picture(const std::vector<std::pair<std::string, const 
   return lines;
 }
 
-void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop,
-           const Security& security) {
+void watch(const Watch& command, const std::string& http_address, double timeout_s,
+           Console& console, const loadgen::StopFlag& stop, const Security& security) {
   Watcher(command, http_address, timeout_s, console, stop, security).run();
 }
 

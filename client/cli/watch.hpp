@@ -1,6 +1,6 @@
 #pragma once
-// Book and trades as they happen: on a terminal a picture, redrawn in place, else a line for each trade and each change of the best prices.
-// Thread: the caller's.
+// Book and trades as they happen: on a terminal a picture, redrawn in place, else a line for each
+// trade and each change of the best prices. Thread: the caller's.
 
 #include "client/cli/command.hpp"
 #include "client/cli/console.hpp"
@@ -14,14 +14,18 @@ struct Refused : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// Until `command.count` or `stop`; the names of its symbols were checked. Throws Refused, Unreachable when the server goes away, Interrupted, NotUnderstood.
-void watch(const Watch& command, const std::string& http_address, double timeout_s, Console& console, const loadgen::StopFlag& stop,
-           const Security& security = {});
+// Until `command.count` or `stop`; the names of its symbols were checked. Throws Refused,
+// Unreachable when the server goes away, Interrupted, NotUnderstood.
+void watch(const Watch& command, const std::string& http_address, double timeout_s,
+           Console& console, const loadgen::StopFlag& stop, const Security& security = {});
 
-// Parts of it, for the tests. What a message changed, a line each: "trade SPY 145.67 40 sell 2026-11-21T10:09:51.123456Z" and
-// "top SPY 145.67 60 146 10" (best bid and its shares, best ask and its shares). `top_before` is kept up.
-std::vector<std::string> change_lines(const std::string& symbol, const Market& market, std::string& top_before);
+// Parts of it, for the tests. What a message changed, a line each: "trade SPY 145.67 40 sell
+// 2026-11-21T10:09:51.123456Z" and "top SPY 145.67 60 146 10" (best bid and its shares, best ask
+// and its shares). `top_before` is kept up.
+std::vector<std::string> change_lines(const std::string& symbol, const Market& market,
+                                      std::string& top_before);
 // The picture, at most so large: a ladder for each symbol, then the last trades of all.
-std::vector<std::string> picture(const std::vector<std::pair<std::string, const Market*>>& markets, Size size, Style style);
+std::vector<std::string> picture(const std::vector<std::pair<std::string, const Market*>>& markets,
+                                 Size size, Style style);
 
 }  // namespace exchange::cli

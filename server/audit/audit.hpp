@@ -1,5 +1,6 @@
 #pragma once
-// The audit of a store, from outside: tables, journal, replay, and what clients were told (docs/audit.md). Reads only.
+// The audit of a store, from outside: tables, journal, replay, and what clients were told
+// (docs/audit.md). Reads only.
 
 #include "audit/findings.hpp"
 

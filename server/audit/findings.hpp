@@ -1,6 +1,6 @@
 #pragma once
-// What an audit found: violations, each named with its row; what was counted; and what was not checked, and why.
-// Owner: the caller of audit(). Thread: one.
+// What an audit found: violations, each named with its row; what was counted; and what was not
+// checked, and why. Owner: the caller of audit(). Thread: one.
 
 #include <cstdint>
 #include <string>
@@ -17,13 +17,17 @@ struct Violation {
 
 class Findings {
  public:
-  // Keeps the first `violations_kept`, counts all: a store in ruins must not need a memory of its size.
+  // Keeps the first `violations_kept`, counts all: a store in ruins must not need a memory of its
+  // size.
   explicit Findings(std::size_t violations_kept) : kept_max_(violations_kept) {}
 
   void violation(std::string check, std::string row, std::string problem) {
-    if (++violations_ <= kept_max_) kept_.push_back({std::move(check), std::move(row), std::move(problem)});
+    if (++violations_ <= kept_max_)
+      kept_.push_back({std::move(check), std::move(row), std::move(problem)});
   }
-  void count(std::string what, std::uint64_t number) { counts_.emplace_back(std::move(what), number); }
+  void count(std::string what, std::uint64_t number) {
+    counts_.emplace_back(std::move(what), number);
+  }
   void not_checked(std::string what) { not_checked_.push_back(std::move(what)); }
 
   std::uint64_t violations() const { return violations_; }

@@ -1,11 +1,12 @@
 #pragma once
-// The journal, walked once: every record must decode, batches follow each other, epochs and time never go back, and the
-// exchange that it leads to must be the one that the tables hold.
-//   Complete from batch 1: replayed from an empty exchange; at the projected batch every row of every table is compared.
-//   Pruned: what follows the projected batch is replayed on the loaded tables.
+// The journal, walked once: every record must decode, batches follow each other, epochs and time
+// never go back, and the exchange that it leads to must be the one that the tables hold.
+//   Complete from batch 1: replayed from an empty exchange; at the projected batch every row of
+//   every table is compared. Pruned: what follows the projected batch is replayed on the loaded
+//   tables.
 // Each record's counters and digest are compared either way.
-// Memory: what a server with the same open orders needs, twice where the journal is complete; and the orders
-// that changed after the projected batch.
+// Memory: what a server with the same open orders needs, twice where the journal is complete; and
+// the orders that changed after the projected batch.
 
 #include <map>
 

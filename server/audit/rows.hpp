@@ -1,21 +1,25 @@
 #pragma once
-// Rows of the tables as an audit reads them: nothing is taken for granted. Each read_ function throws BadValue, naming the
-// column, where a value is none that the exchange could have written there.
+// Rows of the tables as an audit reads them: nothing is taken for granted. Each read_ function
+// throws BadValue, naming the column, where a value is none that the exchange could have written
+// there.
 
 #include "audit/source.hpp"
 #include "engine/rows.hpp"
 
 namespace exchange::audit {
 
-inline constexpr const char* select_accounts = "SELECT number, id, CAST(balance_e16 AS TEXT) FROM accounts ORDER BY number";
-inline constexpr const char* select_symbols = "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number";
+inline constexpr const char* select_accounts =
+    "SELECT number, id, CAST(balance_e16 AS TEXT) FROM accounts ORDER BY number";
+inline constexpr const char* select_symbols =
+    "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number";
 inline constexpr const char* select_positions = "SELECT account, symbol, shares_e8 FROM positions";
 // Stores that only servers without keys have opened lack the table, which holds nothing then.
 std::string select_account_keys(Source& source);
 // To be followed by WHERE and ORDER BY.
 inline constexpr const char* select_orders =
     "SELECT id, account, symbol, CAST(is_buy AS INTEGER) AS is_buy, shares_e8, limit_e8, open_e8, canceled_e8, opened_at_us, canceled_at_us FROM orders";
-inline constexpr const char* select_executions = "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions";
+inline constexpr const char* select_executions =
+    "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions";
 
 AccountRow read_account(const RowStream& row);
 AccountKeyRow read_account_key(const RowStream& row);
@@ -35,7 +39,8 @@ Projection read_projection(Source& source);
 std::string row_name(const char* table, std::uint64_t key);
 std::string row_name(const PositionRow& row);
 
-// How the second differs from the first, in words: "open_e8 is 5, should be 7"; empty where they are alike.
+// How the second differs from the first, in words: "open_e8 is 5, should be 7"; empty where they
+// are alike.
 std::string difference(const AccountRow& stored, const AccountRow& expected);
 std::string difference(const AccountKeyRow& stored, const AccountKeyRow& expected);
 std::string difference(const SymbolRow& stored, const SymbolRow& expected);

@@ -1,7 +1,8 @@
-// The two files of a SQLite store. The tables are read in one read transaction, beside a server that runs or without.
-// The journal belongs to a running server alone. Of a stopped one it is read in short transactions of a connection
-// each, so that a server that starts meanwhile has to wait for milliseconds only; it is noticed by its epoch.
-// Pages and logs are held to their checksums, as a server holds them.
+// The two files of a SQLite store. The tables are read in one read transaction, beside a server
+// that runs or without. The journal belongs to a running server alone. Of a stopped one it is read
+// in short transactions of a connection each, so that a server that starts meanwhile has to wait
+// for milliseconds only; it is noticed by its epoch. Pages and logs are held to their checksums, as
+// a server holds them.
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -19,13 +20,15 @@ namespace exchange::audit {
 namespace {
 
 constexpr int busy_ms = 1'000;
-constexpr std::size_t journal_bytes_at_once = 4 << 20, journal_rows_at_once = 1'000;  // of a short transaction
+// of a short transaction
+constexpr std::size_t journal_bytes_at_once = 4 << 20, journal_rows_at_once = 1'000;
 constexpr int problems_told_max = 10;
 
 class Database {
  public:
   explicit Database(const std::string& path) : path_(path) {
-    const int code = sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, checksum_vfs());
+    const int code = sqlite3_open_v2(path.c_str(), &handle_,
+                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, checksum_vfs());
     if (code != SQLITE_OK) {
       const std::string problem = what_is_wrong(code);
       sqlite3_close_v2(handle_);
@@ -39,7 +42,9 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   sqlite3* handle() const { return handle_; }
-  std::string what_is_wrong(int code) const { return path_ + ": " + (handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code)); }
+  std::string what_is_wrong(int code) const {
+    return path_ + ": " + (handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
+  }
 
  private:
   const std::string path_;
@@ -56,7 +61,8 @@ struct Damaged : CannotRead {
 class Statement final : public RowStream {
  public:
   Statement(const Database& database, const std::string& select) : database_(database) {
-    check(sqlite3_prepare_v2(database.handle(), select.c_str(), int(select.size()), &handle_, nullptr));
+    check(sqlite3_prepare_v2(database.handle(), select.c_str(), int(select.size()), &handle_,
+                             nullptr));
   }
   ~Statement() override { sqlite3_finalize(handle_); }
 
@@ -67,11 +73,13 @@ class Statement final : public RowStream {
     return false;
   }
   std::int64_t integer(int column) const override {
-    if (sqlite3_column_type(handle_, column) != SQLITE_INTEGER) throw BadValue(name(column) + " is not an integer");
+    if (sqlite3_column_type(handle_, column) != SQLITE_INTEGER)
+      throw BadValue(name(column) + " is not an integer");
     return sqlite3_column_int64(handle_, column);
   }
   std::string_view text(int column) const override {
-    if (sqlite3_column_type(handle_, column) != SQLITE_TEXT) throw BadValue(name(column) + " is not a text");
+    if (sqlite3_column_type(handle_, column) != SQLITE_TEXT)
+      throw BadValue(name(column) + " is not a text");
     return bytes(column);
   }
   // Of a blob, or of whatever there is in its place.
@@ -109,7 +117,8 @@ class SqliteSource final : public Source {
  public:
   explicit SqliteSource(std::string path) : path_(std::move(path)) {
     for (const std::string& file : {path_, journal_path_})
-      if (::access(file.c_str(), R_OK) != 0) throw CannotRead(file + " is missing or cannot be read");
+      if (::access(file.c_str(), R_OK) != 0)
+        throw CannotRead(file + " is missing or cannot be read");
     const std::string* file = &path_;
     try {
       tables_ = std::make_unique<Database>(path_);
@@ -132,9 +141,13 @@ class SqliteSource final : public Source {
   }
 
   std::string describe() const override { return "sqlite:" + path_; }
-  std::unique_ptr<RowStream> tables(const std::string& select) override { return std::make_unique<Statement>(*tables_, select); }
+  std::unique_ptr<RowStream> tables(const std::string& select) override {
+    return std::make_unique<Statement>(*tables_, select);
+  }
   bool has_table(const std::string& name) override {
-    return !one_text(*tables_, "SELECT name FROM sqlite_master WHERE type = 'table' AND name = '" + name + "'").empty();
+    return !one_text(*tables_, "SELECT name FROM sqlite_master WHERE type = 'table' AND name = '" +
+                                   name + "'")
+                .empty();
   }
   std::string journal_hidden() const override { return hidden_; }
   Epoch epoch() const override { return epoch_; }
@@ -150,9 +163,13 @@ class SqliteSource final : public Source {
       Statement(journal, "BEGIN").next();
       if (read_epoch(journal) != epoch_) throw Busy("");
       std::vector<JournalRow> rows;
-      Statement statement(journal, "SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) + " ORDER BY batch");
-      for (std::size_t bytes = 0; bytes < journal_bytes_at_once && rows.size() < journal_rows_at_once && statement.next(); bytes += rows.back().payload.size())
-        rows.push_back({BatchNumber(statement.integer(0)), Epoch(statement.integer(1)), std::string(statement.bytes(2))});
+      Statement statement(journal, "SELECT batch, epoch, payload FROM journal WHERE batch > " +
+                                       std::to_string(after) + " ORDER BY batch");
+      for (std::size_t bytes = 0;
+           bytes < journal_bytes_at_once && rows.size() < journal_rows_at_once && statement.next();
+           bytes += rows.back().payload.size())
+        rows.push_back({BatchNumber(statement.integer(0)), Epoch(statement.integer(1)),
+                        std::string(statement.bytes(2))});
       return rows;
     } catch (const Busy&) {
       throw CannotRead(opened_meanwhile);
@@ -169,7 +186,9 @@ class SqliteSource final : public Source {
     if (hidden_.empty() && !check_logs(findings)) return false;
     const bool tables_sound = check_structure(findings, *tables_, path_);
     if (!hidden_.empty()) return tables_sound;
-    if (id_ != id_of_journal_) findings.violation("files", "store", path_ + " and " + journal_path_ + " belong to different stores");
+    if (id_ != id_of_journal_)
+      findings.violation("files", "store",
+                         path_ + " and " + journal_path_ + " belong to different stores");
     try {
       return check_structure(findings, Database(journal_path_), journal_path_) && tables_sound;
     } catch (const Busy&) {
@@ -178,13 +197,15 @@ class SqliteSource final : public Source {
   }
 
  private:
-  static constexpr const char* opened_meanwhile = "a server has opened the store while it was audited; audit it again";
+  static constexpr const char* opened_meanwhile =
+      "a server has opened the store while it was audited; audit it again";
 
   // Of this store, as a server left it.
   void read_acknowledged() {
     const int file = ::open((path_ + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
-    if (const auto mark = read_mark(file); mark && mark->store == id_of_journal_) acknowledged_ = mark->batch;
+    if (const auto mark = read_mark(file); mark && mark->store == id_of_journal_)
+      acknowledged_ = mark->batch;
     ::close(file);
   }
   // Of a stopped store alone: a server writes while we look.
@@ -211,19 +232,25 @@ class SqliteSource final : public Source {
   static void check_version(const Database& database, const std::string& path) {
     Statement version(database, "PRAGMA user_version");
     version.next();
-    if (const std::int64_t found = version.integer(0); found != schema_without_checksums && found != schema_with_checksums)
-      throw CannotRead(path + " is no store of this version of the exchange (schema " + std::to_string(version.integer(0)) + ")");
+    if (const std::int64_t found = version.integer(0);
+        found != schema_without_checksums && found != schema_with_checksums)
+      throw CannotRead(path + " is no store of this version of the exchange (schema " +
+                       std::to_string(version.integer(0)) + ")");
   }
-  static bool check_structure(Findings& findings, const Database& database, const std::string& path) try {
+  static bool check_structure(Findings& findings, const Database& database,
+                              const std::string& path) try {
     bool sound = true;
     const std::string damage_before = last_page_damage();
-    Statement problems(database, "PRAGMA integrity_check(" + std::to_string(problems_told_max) + ")");
+    Statement problems(database,
+                       "PRAGMA integrity_check(" + std::to_string(problems_told_max) + ")");
     while (problems.next())
       if (problems.bytes(0) != "ok") {
         findings.violation("files", path, std::string(problems.bytes(0)));
         sound = false;
       }
-    if (!sound && last_page_damage() != damage_before) findings.violation("files", path, last_page_damage());  // SQLite names a code only
+    // SQLite names a code only
+    if (!sound && last_page_damage() != damage_before)
+      findings.violation("files", path, last_page_damage());
     return sound;
   } catch (const Damaged& error) {
     findings.violation("files", path, error.what());
@@ -240,6 +267,8 @@ class SqliteSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> open_sqlite_source(const std::string& path) { return std::make_unique<SqliteSource>(path); }
+std::unique_ptr<Source> open_sqlite_source(const std::string& path) {
+  return std::make_unique<SqliteSource>(path);
+}
 
 }  // namespace exchange::audit

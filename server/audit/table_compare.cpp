@@ -18,7 +18,9 @@ std::string name(const PositionRow& row) { return row_name(row); }
 }  // namespace
 
 TableCompare::TableCompare(Source& source, Findings& findings)
-    : source_(source), findings_(findings), executions_(source.tables(std::string(select_executions) + " ORDER BY id")) {
+    : source_(source),
+      findings_(findings),
+      executions_(source.tables(std::string(select_executions) + " ORDER BY id")) {
   execution_there_ = executions_->next();
 }
 
@@ -42,7 +44,8 @@ void TableCompare::fold(const Rows& rows) {
 void TableCompare::finish(const Totals& stored, const Totals& replayed) {
   due_.merge(open_);
   compare_orders();
-  for (; execution_there_; execution_there_ = executions_->next()) surplus("executions " + std::to_string(executions_->integer(0)));
+  for (; execution_there_; execution_there_ = executions_->next())
+    surplus("executions " + std::to_string(executions_->integer(0)));
 
   compare_table(select_accounts, read_account, accounts_);
   compare_table(select_account_keys(source_), read_account_key, account_keys_);
@@ -53,7 +56,8 @@ void TableCompare::finish(const Totals& stored, const Totals& replayed) {
 }
 
 template <class Row>
-void TableCompare::compare_table(const std::string& select, Row (*read)(const RowStream&), std::unordered_map<std::uint64_t, Row>& expected) {
+void TableCompare::compare_table(const std::string& select, Row (*read)(const RowStream&),
+                                 std::unordered_map<std::uint64_t, Row>& expected) {
   for (const auto rows = source_.tables(select); rows->next();) {
     const Row stored = read(*rows);
     const auto found = expected.extract(key(stored));
@@ -69,7 +73,8 @@ void TableCompare::compare_table(const std::string& select, Row (*read)(const Ro
 template <class Row>
 void TableCompare::expect_equal(const std::string& name, const Row& stored, const Row& expected) {
   ++compared_;
-  if (const std::string found = difference(stored, expected); !found.empty()) findings_.violation("replay", name, found);
+  if (const std::string found = difference(stored, expected); !found.empty())
+    findings_.violation("replay", name, found);
 }
 
 // Both come by id.
@@ -96,7 +101,9 @@ void TableCompare::compare_orders() {
       ids += (ids.empty() ? "" : ",") + std::to_string(due_.begin()->first);
       some.insert(due_.extract(due_.begin()));
     }
-    for (const auto rows = source_.tables(std::string(select_orders) + " WHERE id IN (" + ids + ") ORDER BY id"); rows->next();) {
+    for (const auto rows =
+             source_.tables(std::string(select_orders) + " WHERE id IN (" + ids + ") ORDER BY id");
+         rows->next();) {
       const OrderRow stored = read_order(*rows);
       expect_equal(row_name("orders", stored.id), stored, some.at(stored.id));
       some.erase(stored.id);

@@ -1,6 +1,6 @@
 #pragma once
-// Compares every row of the tables with a replay, while it goes on: closed orders and executions are compared as they come
-// and forgotten; accounts, symbols, positions and open orders at the end.
+// Compares every row of the tables with a replay, while it goes on: closed orders and executions
+// are compared as they come and forgotten; accounts, symbols, positions and open orders at the end.
 
 #include <map>
 #include <unordered_map>
@@ -22,11 +22,16 @@ class TableCompare {
   void compare_orders();
   // Every row of a table with what the replay has come to, which is consumed.
   template <class Row>
-  void compare_table(const std::string& select, Row (*read)(const RowStream&), std::unordered_map<std::uint64_t, Row>& expected);
+  void compare_table(const std::string& select, Row (*read)(const RowStream&),
+                     std::unordered_map<std::uint64_t, Row>& expected);
   template <class Row>
   void expect_equal(const std::string& name, const Row& stored, const Row& expected);
-  void missing(const std::string& name) { findings_.violation("replay", name, "is missing: the journal has it"); }
-  void surplus(const std::string& name) { findings_.violation("replay", name, "should not be there: the journal does not have it"); }
+  void missing(const std::string& name) {
+    findings_.violation("replay", name, "is missing: the journal has it");
+  }
+  void surplus(const std::string& name) {
+    findings_.violation("replay", name, "should not be there: the journal does not have it");
+  }
 
   Source& source_;
   Findings& findings_;

@@ -14,7 +14,8 @@ std::optional<BasicCredentials> read_basic_credentials(std::string_view authoriz
   while (authorization.ends_with('=')) authorization.remove_suffix(1);
   namespace base64 = boost::beast::detail::base64;
   std::string text(base64::decoded_size(authorization.size()) + 3, '\0');
-  const auto [written, read] = base64::decode(text.data(), authorization.data(), authorization.size());
+  const auto [written, read] =
+      base64::decode(text.data(), authorization.data(), authorization.size());
   if (read != authorization.size()) return {};
   text.resize(written);
   const std::size_t colon = text.find(':');

@@ -22,18 +22,22 @@ const AccountId no_account("");  // no account is called so, and the engine says
 
 using Digest = std::array<std::uint8_t, 32>;
 
-// So that a session that sends its key again and again pays for one hash. Of no use to who reads it without the secret.
+// So that a session that sends its key again and again pays for one hash. Of no use to who reads it
+// without the secret.
 Digest quick_digest(const Digest& secret, std::string_view key) {
   Digest digest{};
   unsigned size = 0;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(key.data());
-  if (HMAC(EVP_sha256(), secret.data(), int(secret.size()), bytes, key.size(), digest.data(), &size) == nullptr || size != digest.size())
+  if (HMAC(EVP_sha256(), secret.data(), int(secret.size()), bytes, key.size(), digest.data(),
+           &size) == nullptr ||
+      size != digest.size())
     throw std::runtime_error("HMAC failed");
   return digest;
 }
 
 auto find_login(Credentials& credentials, const AccountId& account) {
-  return std::find_if(credentials.logins.begin(), credentials.logins.end(), [&](const Credentials::Login& login) { return login.account == account; });
+  return std::find_if(credentials.logins.begin(), credentials.logins.end(),
+                      [&](const Credentials::Login& login) { return login.account == account; });
 }
 
 void wipe(std::string& key) {
@@ -43,7 +47,8 @@ void wipe(std::string& key) {
 
 // What stands on a refused login is for nobody's account.
 void disown(Credentials& credentials, const Credential& credential) {
-  for (Command& command : credentials.commands.subspan(credential.first_command, credential.commands)) {
+  for (Command& command :
+       credentials.commands.subspan(credential.first_command, credential.commands)) {
     if (auto* const place = std::get_if<PlaceOrder>(&command))
       place->account = no_account;
     else if (auto* const cancel = std::get_if<CancelOrder>(&command))
@@ -55,9 +60,13 @@ void disown(Credentials& credentials, const Credential& credential) {
 
 }  // namespace
 
-Gate::Gate(const AuthLimits& limits, KeyRing& keys, Service& core, Metrics& metrics) : limits_(limits), keys_(keys), core_(core), metrics_(metrics) {
-  if (RAND_bytes(secret_.data(), int(secret_.size())) != 1) throw std::runtime_error("no random bytes for the gate");
-  nobodys_ = hash_key(std::string_view(reinterpret_cast<const char*>(secret_.data()), secret_.size()), limits.scrypt_log2_n);
+Gate::Gate(const AuthLimits& limits, KeyRing& keys, Service& core, Metrics& metrics)
+    : limits_(limits), keys_(keys), core_(core), metrics_(metrics) {
+  if (RAND_bytes(secret_.data(), int(secret_.size())) != 1)
+    throw std::runtime_error("no random bytes for the gate");
+  nobodys_ =
+      hash_key(std::string_view(reinterpret_cast<const char*>(secret_.data()), secret_.size()),
+               limits.scrypt_log2_n);
   for (unsigned i = 0; i < limits.threads; ++i)
     threads_.emplace_back([this] {
       pthread_setname_np(pthread_self(), "keys");
@@ -88,14 +97,16 @@ void Gate::submit(std::span<Submission* const> submissions) {
   if (!free.empty()) core_.submit(free);
 }
 
-void Gate::check(const AccountId& account, std::string key, const Peer& peer, OnChecked on_checked) {
+void Gate::check(const AccountId& account, std::string key, const Peer& peer,
+                 OnChecked on_checked) {
   Job job{.question = Question{account, std::move(key), peer, on_checked}};
   if (!enqueue(peer, std::move(job))) on_checked({});
 }
 
 bool Gate::enqueue(const Peer& peer, Job job, bool again) {
   const bool taken = queue_.with([&](Queue& queue) {
-    if (queue.stopping || (!again && queue.jobs.size_of(peer) >= limits_.waiting_per_peer_max)) return false;
+    if (queue.stopping || (!again && queue.jobs.size_of(peer) >= limits_.waiting_per_peer_max))
+      return false;
     queue.jobs.push(peer, std::move(job));
     Metrics::set(metrics_.key_queue_depth, queue.jobs.size());
     return true;
@@ -107,14 +118,15 @@ bool Gate::enqueue(const Peer& peer, Job job, bool again) {
 void Gate::run() {
   while (true) {
     bool stopping = false;
-    std::optional<Job> job = queue_.when([](const Queue& queue) { return !queue.jobs.empty() || queue.stopping; },
-                                         [&](Queue& queue) -> std::optional<Job> {
-                                           stopping = queue.stopping;
-                                           if (queue.jobs.empty()) return {};
-                                           Job next = queue.jobs.pop();
-                                           Metrics::set(metrics_.key_queue_depth, queue.jobs.size());
-                                           return next;
-                                         });
+    std::optional<Job> job =
+        queue_.when([](const Queue& queue) { return !queue.jobs.empty() || queue.stopping; },
+                    [&](Queue& queue) -> std::optional<Job> {
+                      stopping = queue.stopping;
+                      if (queue.jobs.empty()) return {};
+                      Job next = queue.jobs.pop();
+                      Metrics::set(metrics_.key_queue_depth, queue.jobs.size());
+                      return next;
+                    });
     if (!job) return;
     if (stopping)
       refuse(std::move(*job));
@@ -154,7 +166,8 @@ void Gate::refuse(Job job) {
 void Gate::refuse(Submission& submission) {
   for (Credential& credential : submission.credentials->wave) wipe(credential.key);
   submission.outcomes.assign(submission.commands.size(), Rejected{Reason::key_unchecked});
-  for (const Stage stage : {Stage::queue, Stage::apply, Stage::commit}) submission.stamps.end(stage);
+  for (const Stage stage : {Stage::queue, Stage::apply, Stage::commit})
+    submission.stamps.end(stage);
   Submission* const one = &submission;
   submission.sink->completed({&one, 1});
 }
@@ -190,9 +203,12 @@ void Gate::vet_next(Credentials& credentials) {
     command.key = timed([&] { return hash_key(credential.key, limits_.scrypt_log2_n); });
   } else {
     const bool right = is_key_of(credential.account, credential.key);
-    std::erase_if(credentials.logins, [&](const Credentials::Login& login) { return login.account == credential.account; });
+    std::erase_if(credentials.logins, [&](const Credentials::Login& login) {
+      return login.account == credential.account;
+    });
     if (right) {
-      if (credentials.logins.size() >= limits_.session_logins_max) credentials.logins.erase(credentials.logins.begin());
+      if (credentials.logins.size() >= limits_.session_logins_max)
+        credentials.logins.erase(credentials.logins.begin());
       credentials.logins.push_back({credential.account, quick_digest(secret_, credential.key)});
     } else {
       disown(credentials, credential);
@@ -225,9 +241,11 @@ void Gate::completed(std::span<Submission* const> submissions) {
     for (const Credential& credential : submission->credentials->wave) {
       if (credential.use != Credential::Use::create) continue;
       if (std::holds_alternative<Created>(submission->outcomes[credential.first_command]))
-        keys_.add(credential.account, std::get<CreateAccount>(submission->commands[credential.first_command]).key);
+        keys_.add(credential.account,
+                  std::get<CreateAccount>(submission->commands[credential.first_command]).key);
     }
-    submission->sink = creating_.with([&](auto& creating) { return creating.extract(submission).mapped(); });
+    submission->sink =
+        creating_.with([&](auto& creating) { return creating.extract(submission).mapped(); });
     submission->sink->completed({&submission, 1});
   }
 }

@@ -1,10 +1,11 @@
 #pragma once
-// Gate stands in front of the core where accounts have keys (--auth): waves go through once their keys are hashed or checked. The
-// core sees commands only: a creation carries its hash, and what came without the right key is for an account that cannot exist,
-// so that the refusal is the engine's own, after the same commit.
-// Every refused login costs one hash on the same threads, whether the key is wrong or missing, the account unknown or without a
-// key. Hashing runs on a few threads at low priority, one key at a time from each wave, peers in turn.
-// Owner: main. It outlives the core and all who submit.
+// Gate stands in front of the core where accounts have keys (--auth): waves go through once their
+// keys are hashed or checked. The core sees commands only: a creation carries its hash, and what
+// came without the right key is for an account that cannot exist, so that the refusal is the
+// engine's own, after the same commit. Every refused login costs one hash on the same threads,
+// whether the key is wrong or missing, the account unknown or without a key. Hashing runs on a few
+// threads at low priority, one key at a time from each wave, peers in turn. Owner: main. It
+// outlives the core and all who submit.
 
 #include <functional>
 #include <map>
@@ -30,11 +31,13 @@ class Gate final : public Service, private CompletionSink {
   // Any thread. A submission that needs no hash goes to the core at once.
   void submit(std::span<Submission* const> submissions) override;
 
-  // Whether this is the key of the account; nothing where the gate stops. Calls back from a thread of its own, or at once. Any thread.
+  // Whether this is the key of the account; nothing where the gate stops. Calls back from a thread
+  // of its own, or at once. Any thread.
   using OnChecked = std::function<void(std::optional<bool>)>;
   void check(const AccountId& account, std::string key, const Peer& peer, OnChecked on_checked);
 
-  // Refuses what waits, and from now on all that would need a hash. What needs none still goes through.
+  // Refuses what waits, and from now on all that would need a hash. What needs none still goes
+  // through.
   void stop();
 
  private:
@@ -55,7 +58,8 @@ class Gate final : public Service, private CompletionSink {
 
   void run();
   void work(Job job);
-  // False where the gate stops, or, unless it has waited before, where its peer has enough that waits.
+  // False where the gate stops, or, unless it has waited before, where its peer has enough that
+  // waits.
   bool enqueue(const Peer& peer, Job job, bool again = false);
   void refuse(Job job);
   void refuse(Submission& submission);
@@ -71,10 +75,13 @@ class Gate final : public Service, private CompletionSink {
   KeyRing& keys_;
   Service& core_;
   Metrics& metrics_;
-  KeyHash nobodys_;                                          // what is hashed against for want of a key
-  std::array<std::uint8_t, 32> secret_;                      // of the digests that sessions remember
-  Guarded<Queue> queue_;                                     // waiting_per_peer_max of each peer
-  Guarded<std::map<Submission*, CompletionSink*>> creating_;  // whose creations are at the core, and who waits for them
+  // what is hashed against for want of a key
+  KeyHash nobodys_;
+  // of the digests that sessions remember
+  std::array<std::uint8_t, 32> secret_;
+  Guarded<Queue> queue_;  // waiting_per_peer_max of each peer
+  // whose creations are at the core, and who waits for them
+  Guarded<std::map<Submission*, CompletionSink*>> creating_;
   std::vector<std::thread> threads_;
 };
 

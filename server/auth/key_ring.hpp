@@ -1,6 +1,7 @@
 #pragma once
-// KeyRing knows the hash of each account's key, for logging in. Filled at recovery, and when creations are committed: never
-// before, or somebody could log in to what a crash takes back. Owner: main. Any thread.
+// KeyRing knows the hash of each account's key, for logging in. Filled at recovery, and when
+// creations are committed: never before, or somebody could log in to what a crash takes back.
+// Owner: main. Any thread.
 
 #include <map>
 #include <optional>
@@ -30,7 +31,8 @@ class KeyRing {
   }
 
  private:
-  using Keys = std::map<std::string, KeyHash, std::less<>>;  // a tree: nobody can choose ids that collide
+  // a tree: nobody can choose ids that collide
+  using Keys = std::map<std::string, KeyHash, std::less<>>;
   Guarded<Keys> keys_;
 };
 

@@ -6,6 +6,8 @@
 
 namespace exchange {
 
-inline Peer peer_of(const PeerAddress& address) { return address.network != 0 ? address.network : address.host; }
+inline Peer peer_of(const PeerAddress& address) {
+  return address.network != 0 ? address.network : address.host;
+}
 
 }  // namespace exchange

@@ -1,6 +1,7 @@
 #pragma once
-// A queue that serves peers in turn, and first come first served within one, so that a crowd behind one address keeps nobody else
-// waiting longer than one job for each other peer. Thread: one at a time.
+// A queue that serves peers in turn, and first come first served within one, so that a crowd behind
+// one address keeps nobody else waiting longer than one job for each other peer. Thread: one at a
+// time.
 
 #include <deque>
 #include <map>

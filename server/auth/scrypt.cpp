@@ -12,12 +12,15 @@ namespace {
 constexpr std::uint8_t block_size = 8, parallel = 1;
 constexpr unsigned log2_n_max = 24;  // 16 GiB: more is damage, not a parameter
 
-std::array<std::uint8_t, KeyHash{}.digest.size()> digest_of(std::string_view key, const KeyHash& cost) {
-  if (cost.log2_n == 0 || cost.log2_n > log2_n_max || cost.r == 0 || cost.p == 0) throw std::runtime_error("a key's hash has parameters out of range");
+std::array<std::uint8_t, KeyHash{}.digest.size()> digest_of(std::string_view key,
+                                                            const KeyHash& cost) {
+  if (cost.log2_n == 0 || cost.log2_n > log2_n_max || cost.r == 0 || cost.p == 0)
+    throw std::runtime_error("a key's hash has parameters out of range");
   const std::uint64_t n = std::uint64_t(1) << cost.log2_n;
   const std::uint64_t memory_max = 128 * cost.r * (n + cost.p + 2) + (1 << 20);
   std::array<std::uint8_t, KeyHash{}.digest.size()> digest{};
-  if (EVP_PBE_scrypt(key.data(), key.size(), cost.salt.data(), cost.salt.size(), n, cost.r, cost.p, memory_max, digest.data(), digest.size()) != 1)
+  if (EVP_PBE_scrypt(key.data(), key.size(), cost.salt.data(), cost.salt.size(), n, cost.r, cost.p,
+                     memory_max, digest.data(), digest.size()) != 1)
     throw std::runtime_error("scrypt failed: no memory?");
   return digest;
 }
@@ -26,7 +29,8 @@ std::array<std::uint8_t, KeyHash{}.digest.size()> digest_of(std::string_view key
 
 KeyHash hash_key(std::string_view key, std::uint8_t log2_n) {
   KeyHash hash{.log2_n = log2_n, .r = block_size, .p = parallel};
-  if (RAND_bytes(hash.salt.data(), int(hash.salt.size())) != 1) throw std::runtime_error("no random bytes for a salt");
+  if (RAND_bytes(hash.salt.data(), int(hash.salt.size())) != 1)
+    throw std::runtime_error("no random bytes for a salt");
   hash.digest = digest_of(key, hash);
   return hash;
 }

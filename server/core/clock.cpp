@@ -15,7 +15,9 @@ class SystemClock final : public Clock {
     return {std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()};
   }
   std::int64_t monotonic_ns() override { return exchange::monotonic_ns(); }
-  void pause(std::uint32_t milliseconds) override { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
+  void pause(std::uint32_t milliseconds) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  }
 };
 
 }  // namespace

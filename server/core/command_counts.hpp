@@ -16,12 +16,14 @@ class CommandCounts {
   void move_to(Metrics& metrics) {
     for (std::size_t kind = 0; kind < Metrics::command_kinds; ++kind)
       for (std::size_t result = 0; result < Metrics::command_results; ++result)
-        if (counts_[kind][result] > 0) Metrics::add(metrics.commands[kind][result], counts_[kind][result]);
+        if (counts_[kind][result] > 0)
+          Metrics::add(metrics.commands[kind][result], counts_[kind][result]);
     *this = {};
   }
 
  private:
-  static_assert(Metrics::command_kinds == std::variant_size_v<Command> && Metrics::command_results == 1 + reasons);
+  static_assert(Metrics::command_kinds == std::variant_size_v<Command> &&
+                Metrics::command_results == 1 + reasons);
   std::uint32_t counts_[Metrics::command_kinds][Metrics::command_results] = {};
 };
 

@@ -7,7 +7,8 @@
 namespace exchange {
 namespace {
 
-// How many commands ahead of apply the exchange looks; measured with testing/benchmarks/engine_benchmark.
+// How many commands ahead of apply the exchange looks; measured with
+// testing/benchmarks/engine_benchmark.
 constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 
 }  // namespace
@@ -28,7 +29,8 @@ std::size_t Committer::commit(std::span<Submission* const> submissions) {
   return submissions.size();
 }
 
-void Committer::stamp(std::span<Submission* const> submissions, std::int64_t begin_ns, std::int64_t applied_ns) const {
+void Committer::stamp(std::span<Submission* const> submissions, std::int64_t begin_ns,
+                      std::int64_t applied_ns) const {
   const std::int64_t committed_ns = clock_.monotonic_ns();
   for (Submission* submission : submissions) {
     if (!submission->stamps.sampled()) continue;
@@ -47,7 +49,9 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
   std::size_t at = 0;
   CommandCounts counts;
   std::size_t applied = 0;
-  for (std::size_t executions_of_all = 0; applied < submissions.size() && executions_of_all <= limits_.executions_held_max; ++applied) {
+  for (std::size_t executions_of_all = 0;
+       applied < submissions.size() && executions_of_all <= limits_.executions_held_max;
+       ++applied) {
     Submission* const submission = submissions[applied];
     submission->forget_outcomes();
     submission->outcomes.reserve(submission->commands.size());
@@ -55,10 +59,13 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
     for (const Command& command : submission->commands) {
       while (located_.size() < std::min(at + locate_ahead, commands_.size()))
         located_.push_back(exchange_.locate(*commands_[located_.size()]));
-      if (const std::size_t ahead = at + prefetch_ahead; ahead < commands_.size()) exchange_.prefetch(*commands_[ahead], located_[ahead]);
-      const bool too_long = executions > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
-      const Outcome& outcome = submission->outcomes.emplace_back(
-          too_long ? Rejected{Reason::reply_too_long} : exchange_.apply(command, now, located_[at]));
+      if (const std::size_t ahead = at + prefetch_ahead; ahead < commands_.size())
+        exchange_.prefetch(*commands_[ahead], located_[ahead]);
+      const bool too_long =
+          executions > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
+      const Outcome& outcome =
+          submission->outcomes.emplace_back(too_long ? Rejected{Reason::reply_too_long}
+                                                     : exchange_.apply(command, now, located_[at]));
       ++at;
       executions += executions_told(outcome);
       if (changed_state(outcome)) writer_.add(command);
@@ -77,7 +84,8 @@ void Committer::commit_until_certain(std::string_view payload) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
   for (bool in_doubt = false;;) {
     try {
-      // A failed append may have been committed all the same: ask by its number, never just try again.
+      // A failed append may have been committed all the same: ask by its number, never just try
+      // again.
       if (in_doubt && store_.settle(batch)) break;
       if (payload.empty())
         store_.confirm_epoch();

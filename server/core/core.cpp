@@ -6,13 +6,14 @@
 
 namespace exchange {
 
-Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-           OnFatal on_fatal, OnProjected on_projected)
+Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits,
+           Metrics& metrics, OnFatal on_fatal, OnProjected on_projected)
     : limits_(limits),
       metrics_(metrics),
       clock_(clock),
       on_fatal_(std::move(on_fatal)),
-      committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits, metrics),
+      committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits,
+                 metrics),
       order_reader_(store, clock, limits, metrics, committer_.executions_held(), on_fatal_),
       projector_(
           store, clock, limits, metrics, std::move(on_projected),
@@ -49,14 +50,18 @@ void Core::run() {
   note_unprojected();
   offer_projection();  // of what recovery replayed
   while (!stopping) {
-    inbox_.when([&](const Inbox& inbox) { return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping || !large_.empty(); },
-                [&](Inbox& inbox) {
-                  submissions.clear();
-                  submissions.swap(inbox.submissions);
-                  Metrics::set(metrics_.queue_depth, 0);
-                  inbox.projector_idle = false;
-                  stopping = inbox.stopping && submissions.empty() && large_.empty();
-                });
+    inbox_.when(
+        [&](const Inbox& inbox) {
+          return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping ||
+                 !large_.empty();
+        },
+        [&](Inbox& inbox) {
+          submissions.clear();
+          submissions.swap(inbox.submissions);
+          Metrics::set(metrics_.queue_depth, 0);
+          inbox.projector_idle = false;
+          stopping = inbox.stopping && submissions.empty() && large_.empty();
+        });
     committer_.exchange().release_closed(projector_.projected_closed());
     set_large_aside(submissions);
     run_batches(submissions);
@@ -68,11 +73,12 @@ void Core::run() {
   project_rest();
 }
 
-// Those who ask little do not wait for all who ask much, only for a few of them. Requests of one connection stay in order: it has one
-// submission at a time.
+// Those who ask little do not wait for all who ask much, only for a few of them. Requests of one
+// connection stay in order: it has one submission at a time.
 void Core::set_large_aside(std::vector<Submission*>& submissions) {
-  const auto first = std::stable_partition(submissions.begin(), submissions.end(),
-                                           [&](const Submission* one) { return one->commands.size() <= limits_.small_commands_max; });
+  const auto first = std::stable_partition(
+      submissions.begin(), submissions.end(),
+      [&](const Submission* one) { return one->commands.size() <= limits_.small_commands_max; });
   large_.insert(large_.end(), first, submissions.end());
   submissions.erase(first, submissions.end());
 }
@@ -86,10 +92,12 @@ void Core::take_large(std::vector<Submission*>& submissions) {
   }
 }
 
-// What is told is turned into text by transports, which wait for nobody: this never takes long. It keeps the memory of many long
-// histories, asked for at once, within bounds.
+// What is told is turned into text by transports, which wait for nobody: this never takes long. It
+// keeps the memory of many long histories, asked for at once, within bounds.
 void Core::wait_for_tellers() {
-  while (committer_.executions_held()->load(std::memory_order_relaxed) > std::int64_t(limits_.executions_held_max)) clock_.pause(1);
+  while (committer_.executions_held()->load(std::memory_order_relaxed) >
+         std::int64_t(limits_.executions_held_max))
+    clock_.pause(1);
 }
 
 void Core::run_batches(std::vector<Submission*>& submissions) {
@@ -112,14 +120,15 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
 void Core::complete(std::span<Submission* const> submissions) {
   fail_point("reply.before_completion");
   for (Submission* submission : submissions) {
-    const bool unresolved = std::any_of(submission->outcomes.begin(), submission->outcomes.end(), [](const Outcome& outcome) {
-      return std::holds_alternative<NotInMemory>(outcome);
-    });
+    const bool unresolved = std::any_of(
+        submission->outcomes.begin(), submission->outcomes.end(),
+        [](const Outcome& outcome) { return std::holds_alternative<NotInMemory>(outcome); });
     if (unresolved) {
       order_reader_.resolve(*submission);
       continue;
     }
-    auto entry = std::find_if(by_sink_.begin(), by_sink_.end(), [&](const auto& e) { return e.first == submission->sink; });
+    auto entry = std::find_if(by_sink_.begin(), by_sink_.end(),
+                              [&](const auto& e) { return e.first == submission->sink; });
     if (entry == by_sink_.end()) entry = by_sink_.insert(by_sink_.end(), {submission->sink, {}});
     entry->second.push_back(submission);
   }
@@ -135,7 +144,8 @@ void Core::note_unprojected() {
     Metrics::set(metrics_.unprojected_ns, std::uint64_t(clock_.monotonic_ns()));
 }
 
-// Everything applied is committed here, so that the tables never show what the journal might not have.
+// Everything applied is committed here, so that the tables never show what the journal might not
+// have.
 void Core::offer_projection() {
   Exchange& exchange = committer_.exchange();
   if (exchange.changed_rows() == 0 || !projector_.idle()) return;
@@ -147,10 +157,12 @@ void Core::offer_projection() {
 // The tables lag too far behind: accept nothing more until they have caught up by one hand-over.
 void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
-  Metrics::set(metrics_.batch_began_ns, std::uint64_t(clock_.monotonic_ns()));  // the next one has to wait
+  // the next one has to wait
+  Metrics::set(metrics_.batch_began_ns, std::uint64_t(clock_.monotonic_ns()));
   projector_.hurry();
   while (!projector_.idle())
-    inbox_.when([](const Inbox& inbox) { return inbox.projector_idle; }, [](Inbox& inbox) { inbox.projector_idle = false; });
+    inbox_.when([](const Inbox& inbox) { return inbox.projector_idle; },
+                [](Inbox& inbox) { inbox.projector_idle = false; });
   Metrics::set(metrics_.batch_began_ns, 0);
   committer_.exchange().release_closed(projector_.projected_closed());
   offer_projection();

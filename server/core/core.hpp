@@ -1,7 +1,8 @@
 #pragma once
-// Core is the one thread through which everything goes that changes or reveals the exchange's state.
-// It drains what waits, commits it as one batch (Committer) and completes it, in order; while a commit
-// is under way the next batch fills by itself. Completions are called here and in OrderReader, nowhere else.
+// Core is the one thread through which everything goes that changes or reveals the exchange's
+// state. It drains what waits, commits it as one batch (Committer) and completes it, in order;
+// while a commit is under way the next batch fills by itself. Completions are called here and in
+// OrderReader, nowhere else.
 
 #include <deque>
 #include <vector>
@@ -18,8 +19,8 @@ namespace exchange {
 
 class Core final : public Service {
  public:
-  // `store` is open and `recovered` came from it. `on_fatal` is called, once, from a core thread, when
-  // nothing can be acknowledged any more (fenced, corrupt, our own bug); the process must end.
+  // `store` is open and `recovered` came from it. `on_fatal` is called, once, from a core thread,
+  // when nothing can be acknowledged any more (fenced, corrupt, our own bug); the process must end.
   Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
        OnFatal on_fatal, OnProjected on_projected = {});
   // Completes what was submitted, projects what is journaled, and stops.
@@ -56,7 +57,7 @@ class Core final : public Service {
   Committer committer_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: each has one submission at most
   std::deque<Submission*> large_;  // taken, and waiting behind small ones
-  Rows rows_;             // lent to the projector and back
+  Rows rows_;                      // lent to the projector and back
   std::vector<std::pair<CompletionSink*, std::vector<Submission*>>> by_sink_;
   OrderReader order_reader_;
   Projector projector_;

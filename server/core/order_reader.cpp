@@ -4,15 +4,22 @@
 
 namespace exchange {
 
-Outcome outcome_from_tables(const Command& command, AccountNumber account, const std::optional<StoredOrder>& stored) {
+Outcome outcome_from_tables(const Command& command, AccountNumber account,
+                            const std::optional<StoredOrder>& stored) {
   if (!stored || stored->row.account != account) return Rejected{Reason::unknown_order};
   if (std::holds_alternative<CancelOrder>(command)) return Rejected{Reason::nothing_open};
-  return Status{stored->row.id, stored->row.open, stored->row.canceled, stored->row.canceled_at, stored->executions};
+  return Status{stored->row.id, stored->row.open, stored->row.canceled, stored->row.canceled_at,
+                stored->executions};
 }
 
 OrderReader::OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
                          std::shared_ptr<ExecutionsHeld::Counter> executions_held, OnFatal on_fatal)
-    : store_(store), clock_(clock), limits_(limits), metrics_(metrics), executions_held_(std::move(executions_held)), on_fatal_(std::move(on_fatal)) {
+    : store_(store),
+      clock_(clock),
+      limits_(limits),
+      metrics_(metrics),
+      executions_held_(std::move(executions_held)),
+      on_fatal_(std::move(on_fatal)) {
   thread_ = start_thread("order-reader", on_fatal_, [this] { run(); });
 }
 
@@ -40,14 +47,15 @@ bool OrderReader::look_up(OrderId order, OnFound found, std::size_t waiting_max)
 
 void OrderReader::run() {
   while (true) {
-    std::optional<Job> job = queue_.when([](const Queue& queue) { return queue.stopping || !queue.waiting.empty(); },
-                                         [](Queue& queue) -> std::optional<Job> {
-                                           if (queue.waiting.empty()) return {};
-                                           Job first = std::move(queue.waiting.front());
-                                           queue.waiting.pop_front();
-                                           queue.lookups -= std::holds_alternative<Lookup>(first);
-                                           return first;
-                                         });
+    std::optional<Job> job =
+        queue_.when([](const Queue& queue) { return queue.stopping || !queue.waiting.empty(); },
+                    [](Queue& queue) -> std::optional<Job> {
+                      if (queue.waiting.empty()) return {};
+                      Job first = std::move(queue.waiting.front());
+                      queue.waiting.pop_front();
+                      queue.lookups -= std::holds_alternative<Lookup>(first);
+                      return first;
+                    });
     if (!job) return;
     const auto* submission = std::get_if<Submission*>(&*job);
     if (!(submission != nullptr ? run(**submission) : run(std::get<Lookup>(*job)))) return;
@@ -60,13 +68,15 @@ bool OrderReader::run(Submission& submission) {
   const Progress progress = resolve_some(submission);
   Submission* const one = &submission;
   if (progress == Progress::done) submission.sink->completed({&one, 1});
-  if (progress == Progress::more) resolve(submission);  // behind the others: nobody waits for one long request
+  // behind the others: nobody waits for one long request
+  if (progress == Progress::more) resolve(submission);
   return progress != Progress::stopped;
 }
 
 bool OrderReader::run(const Lookup& lookup) {
   try {
-    lookup.found(lookup.order > std::uint64_t(INT64_MAX) ? std::nullopt : read_until_there(lookup.order));
+    lookup.found(lookup.order > std::uint64_t(INT64_MAX) ? std::nullopt
+                                                         : read_until_there(lookup.order));
     return true;
   } catch (const StoreUnavailable&) {
     return false;
@@ -75,17 +85,20 @@ bool OrderReader::run(const Lookup& lookup) {
 
 OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
   constexpr int reads_at_once = 64;
-  constexpr std::size_t executions_put_back_max = 100;  // more are not held while it waits once more: it is resolved to its end
+  // more are not held while it waits once more: it is resolved to its end
+  constexpr std::size_t executions_put_back_max = 100;
   int reads = 0;
   std::size_t executions = 0;
   for (std::size_t at = 0; at < submission.outcomes.size(); ++at) {
     Outcome& outcome = submission.outcomes[at];
     if (const auto* missing = std::get_if<NotInMemory>(&outcome)) {
       const bool too_long = executions > limits_.reply_executions_max;
-      if (!too_long && ++reads > reads_at_once && executions <= executions_put_back_max) return Progress::more;
+      if (!too_long && ++reads > reads_at_once && executions <= executions_put_back_max)
+        return Progress::more;
       try {
         outcome = too_long ? Outcome(Rejected{Reason::reply_too_long})
-                           : outcome_from_tables(submission.commands[at], missing->account, read_until_there(missing->order));
+                           : outcome_from_tables(submission.commands[at], missing->account,
+                                                 read_until_there(missing->order));
       } catch (const StoreUnavailable&) {
         return Progress::stopped;
       }

@@ -1,6 +1,6 @@
 #pragma once
-// OrderReader answers queries and cancels of orders that the engine no longer holds, from the tables,
-// on a thread of its own. Such orders are closed, so what it reads cannot change any more.
+// OrderReader answers queries and cancels of orders that the engine no longer holds, from the
+// tables, on a thread of its own. Such orders are closed, so what it reads cannot change any more.
 // Operators may look up any order through it, as the tables have it at that moment.
 
 #include <deque>
@@ -21,18 +21,20 @@ namespace exchange {
 
 class OrderReader {
  public:
-  // `executions_held` counts what its outcomes hold. `on_fatal` is called when the store is lost for good.
-  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, std::shared_ptr<ExecutionsHeld::Counter> executions_held,
-              OnFatal on_fatal);
-  // Answers what is queued, then stops; what cannot be read because the store is away stays unanswered.
+  // `executions_held` counts what its outcomes hold. `on_fatal` is called when the store is lost
+  // for good.
+  OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+              std::shared_ptr<ExecutionsHeld::Counter> executions_held, OnFatal on_fatal);
+  // Answers what is queued, then stops; what cannot be read because the store is away stays
+  // unanswered.
   ~OrderReader();
 
   // Core thread. A committed submission with at least one NotInMemory outcome; completes it.
   void resolve(Submission& submission);
 
-  // Any thread. Calls `found` from the reader's thread once the tables have been read; while the store is away that takes
-  // until it is back. False, and no call, where `waiting_max` wait. A stopping reader drops what it has not read.
-  // Ids beyond those that tables can hold are nobody's.
+  // Any thread. Calls `found` from the reader's thread once the tables have been read; while the
+  // store is away that takes until it is back. False, and no call, where `waiting_max` wait. A
+  // stopping reader drops what it has not read. Ids beyond those that tables can hold are nobody's.
   using OnFound = std::function<void(std::optional<StoredOrder>)>;
   bool look_up(OrderId order, OnFound found, std::size_t waiting_max);
 
@@ -43,7 +45,8 @@ class OrderReader {
   };
   using Job = std::variant<Submission*, Lookup>;
   struct Queue {
-    std::deque<Job> waiting;  // in turn; each connection has one submission at most, lookups are counted
+    // in turn; each connection has one submission at most, lookups are counted
+    std::deque<Job> waiting;
     std::size_t lookups = 0;
     bool stopping = false;
   };
@@ -66,6 +69,7 @@ class OrderReader {
 };
 
 // The outcome of a query or cancel of `account` for what the tables hold of the order.
-Outcome outcome_from_tables(const Command& command, AccountNumber account, const std::optional<StoredOrder>& stored);
+Outcome outcome_from_tables(const Command& command, AccountNumber account,
+                            const std::optional<StoredOrder>& stored);
 
 }  // namespace exchange

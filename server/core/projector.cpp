@@ -9,8 +9,8 @@
 
 namespace exchange {
 
-Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, OnProjected on_projected,
-                     std::function<void()> on_idle, OnFatal on_fatal)
+Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+                     OnProjected on_projected, std::function<void()> on_idle, OnFatal on_fatal)
     : store_(store),
       clock_(clock),
       limits_(limits),
@@ -85,7 +85,8 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
       break;
     } catch (const StoreUnavailable& error) {  // doing it twice does no harm
       Metrics::add(metrics_.store_failures);
-      if (!failed) spdlog::error("projection of batch {} failed, trying again: {}", batch, error.what());
+      if (!failed)
+        spdlog::error("projection of batch {} failed, trying again: {}", batch, error.what());
       failed = true;
       clock_.pause(limits_.store_retry_ms);
     }

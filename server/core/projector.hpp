@@ -1,7 +1,7 @@
 #pragma once
 // Projector folds changed rows into the tables, on a thread of its own, one hand-over at a time.
-// The core offers rows only of committed batches; while a hand-over is under way, changes gather in the
-// exchange, where a row that changes again costs nothing more.
+// The core offers rows only of committed batches; while a hand-over is under way, changes gather in
+// the exchange, where a row that changes again costs nothing more.
 
 #include <functional>
 
@@ -15,15 +15,17 @@
 
 namespace exchange {
 
-// Called on the projector's thread with the rows that are in the tables now. Must not wait for the core.
+// Called on the projector's thread with the rows that are in the tables now. Must not wait for the
+// core.
 using OnProjected = std::function<void(const Rows& rows, BatchNumber batch)>;
 
 class Projector {
  public:
   // `on_idle` is called when a hand-over is done; `on_fatal` when the store is lost for good.
-  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, OnProjected on_projected,
-            std::function<void()> on_idle, OnFatal on_fatal);
-  // Finishes the hand-over under way, then stops. While the store is away that takes until it is back.
+  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+            OnProjected on_projected, std::function<void()> on_idle, OnFatal on_fatal);
+  // Finishes the hand-over under way, then stops. While the store is away that takes until it is
+  // back.
   ~Projector();
 
   // Core thread. Whether offer() would be taken.

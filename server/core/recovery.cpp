@@ -7,7 +7,8 @@ namespace exchange {
 namespace {
 
 constexpr const char* restore = "; restore the store from a backup (docs/recovery.md)";
-constexpr const char* rebuild = "; restore the store from a backup, or rebuild the tables where the whole journal was kept (docs/recovery.md)";
+constexpr const char* rebuild =
+    "; restore the store from a backup, or rebuild the tables where the whole journal was kept (docs/recovery.md)";
 
 Exchange load_exchange(const Rows& rows, std::uint64_t hash_seed) {
   try {
@@ -33,7 +34,8 @@ JournalRecord decode(const JournalRow& row) {
 }
 
 bool leads_to(const JournalRecord& record, const Totals& totals) {
-  return totals.orders == record.orders && totals.executions == record.executions && totals.digest == record.digest;
+  return totals.orders == record.orders && totals.executions == record.executions &&
+         totals.digest == record.digest;
 }
 
 void replay(Recovered& recovered, const JournalRow& row) {
@@ -41,11 +43,15 @@ void replay(Recovered& recovered, const JournalRow& row) {
   const JournalRecord record = decode(row);
   for (const Command& command : record.commands) {
     if (!changed_state(exchange.apply(command, record.time)))
-      throw StoreCorrupt(where(row) + ": a command that was accepted is refused in replay" + rebuild);
-    if (const auto* created = std::get_if<CreateAccount>(&command); created != nullptr && created->key.has_key())
+      throw StoreCorrupt(where(row) + ": a command that was accepted is refused in replay" +
+                         rebuild);
+    if (const auto* created = std::get_if<CreateAccount>(&command);
+        created != nullptr && created->key.has_key())
       recovered.keys.emplace_back(created->account, created->key);
   }
-  if (!leads_to(record, exchange.totals())) throw StoreCorrupt(where(row) + ": the replay differs from what was promised to clients" + rebuild);
+  if (!leads_to(record, exchange.totals()))
+    throw StoreCorrupt(where(row) + ": the replay differs from what was promised to clients" +
+                       rebuild);
 }
 
 }  // namespace
@@ -53,7 +59,8 @@ void replay(Recovered& recovered, const JournalRow& row) {
 Recovered recover(Store& store, std::uint64_t hash_seed) {
   TablesImage image = store.load();
   Recovered recovered{load_exchange(image.rows, hash_seed), image.projected_batch, 0, {}, {}};
-  for (const AccountKeyRow& row : image.rows.account_keys) recovered.keys.emplace_back(image.rows.accounts[row.account].id, row.key);
+  for (const AccountKeyRow& row : image.rows.account_keys)
+    recovered.keys.emplace_back(image.rows.accounts[row.account].id, row.key);
   fail_point("recovery.loaded");
   // From the tables' own batch on: its record says what they must have come to.
   const BatchNumber projected = image.projected_batch;
@@ -61,19 +68,21 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
   store.read_journal(projected == 0 ? 0 : projected - 1, [&](const JournalRow& row) {
     reaches_tables = true;
     if (row.batch == projected) {
-      if (!leads_to(decode(row), image.rows.totals)) throw StoreCorrupt("the tables are not what " + where(row) + " led to" + rebuild);
+      if (!leads_to(decode(row), image.rows.totals))
+        throw StoreCorrupt("the tables are not what " + where(row) + " led to" + rebuild);
       return;
     }
     if (row.batch != recovered.last_batch + 1)
-      throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) + " to " + std::to_string(row.batch) +
-                         ": rows are missing" + restore);
+      throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) +
+                         " to " + std::to_string(row.batch) + ": rows are missing" + restore);
     replay(recovered, row);
     recovered.last_batch = row.batch;
     ++recovered.batches_replayed;
     fail_point("recovery.amid_replay");
   });
   if (!reaches_tables)
-    throw StoreCorrupt("the journal ends before batch " + std::to_string(projected) + ", which the tables hold already: acknowledged batches are lost" + restore);
+    throw StoreCorrupt("the journal ends before batch " + std::to_string(projected) +
+                       ", which the tables hold already: acknowledged batches are lost" + restore);
   fail_point("recovery.replayed");
   recovered.tables = std::move(image.rows);
   return recovered;

@@ -26,8 +26,8 @@ class CompletionSink {
   ~CompletionSink() = default;
 };
 
-// Executions that outcomes hold, for as long as they hold them: what the core counts, so that many long histories are not told
-// all at once.
+// Executions that outcomes hold, for as long as they hold them: what the core counts, so that many
+// long histories are not told all at once.
 class ExecutionsHeld {
  public:
   using Counter = std::atomic<std::int64_t>;
@@ -50,14 +50,15 @@ class ExecutionsHeld {
   std::int64_t count_ = 0;
 };
 
-// One wave of one connection. Owner: the connection, which must not touch it from submit() until the
-// sink gets it back.
+// One wave of one connection. Owner: the connection, which must not touch it from submit() until
+// the sink gets it back.
 struct Submission {
   std::span<const Command> commands;  // at least one
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
   StageStamps stamps;
-  Credentials* credentials = nullptr;  // where accounts have keys: what the gate checks before the core sees the commands
+  // where accounts have keys: what the gate checks before the core sees the commands
+  Credentials* credentials = nullptr;
   ExecutionsHeld executions_held;  // by the outcomes
 
   // Once the reply is written: a silent connection keeps no outcomes, and no memory of many.
@@ -69,17 +70,19 @@ struct Submission {
   }
 };
 
-// Executions that the outcome tells; bounds how long a reply may get (CoreLimits::reply_executions_max).
+// Executions that the outcome tells; bounds how long a reply may get
+// (CoreLimits::reply_executions_max).
 inline std::size_t executions_told(const Outcome& outcome) {
   if (const auto* status = std::get_if<Status>(&outcome)) return status->executions.size();
-  if (const auto* canceled = std::get_if<Canceled>(&outcome)) return canceled->status.executions.size();
+  if (const auto* canceled = std::get_if<Canceled>(&outcome))
+    return canceled->status.executions.size();
   return 0;
 }
 
 class Service {
  public:
-  // Queues them, in this order; small ones overtake large ones. Any thread. Each completes once what its outcomes say is committed;
-  // while the store is away that takes until it is back.
+  // Queues them, in this order; small ones overtake large ones. Any thread. Each completes once
+  // what its outcomes say is committed; while the store is away that takes until it is back.
   virtual void submit(std::span<Submission* const> submissions) = 0;
 
  protected:

@@ -8,7 +8,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What clients sent may be repeated in a sentence and need not be UTF-8.
-std::string text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 std::string decimal(Int128 shares_units) {
   // Sums of shares may pass the range of Shares; whole and fraction of them do not.
@@ -21,15 +23,19 @@ std::string decimal(Int128 shares_units) {
 
 const char* side_name(Side side) { return side == Side::buy ? "buy" : "sell"; }
 
-Json optional_time(Timestamp time) { return time == Timestamp() ? Json() : Json(time.microseconds); }
+Json optional_time(Timestamp time) {
+  return time == Timestamp() ? Json() : Json(time.microseconds);
+}
 
 Json level(Side side, std::int64_t rank, const MarketView::Level& level) {
-  return Json::array({to_string(MarketView::price_of(side, rank)), decimal(level.shares_units), level.orders});
+  return Json::array(
+      {to_string(MarketView::price_of(side, rank)), decimal(level.shares_units), level.orders});
 }
 
 Json levels(Side side, const std::map<std::int64_t, MarketView::Level>& all, std::size_t count) {
   Json json = Json::array();
-  for (auto at = all.begin(); at != all.end() && json.size() < count; ++at) json.push_back(level(side, at->first, at->second));
+  for (auto at = all.begin(); at != all.end() && json.size() < count; ++at)
+    json.push_back(level(side, at->first, at->second));
   return json;
 }
 
@@ -45,20 +51,23 @@ Json trade(const MarketView::Trade& trade) {
 
 Json newest_trades(const MarketView::Symbol& symbol, std::size_t count) {
   Json json = Json::array();
-  for (auto at = symbol.trades.rbegin(); at != symbol.trades.rend() && json.size() < count; ++at) json.push_back(trade(*at));
+  for (auto at = symbol.trades.rbegin(); at != symbol.trades.rend() && json.size() < count; ++at)
+    json.push_back(trade(*at));
   return json;
 }
 
-void add_best(Json& json, const char* price_name, const char* shares_name, const MarketView::Symbol& symbol, Side side) {
+void add_best(Json& json, const char* price_name, const char* shares_name,
+              const MarketView::Symbol& symbol, Side side) {
   const auto& side_levels = symbol.levels[int(side)];
   const bool any = !side_levels.empty();
-  json[price_name] = any ? Json(to_string(MarketView::price_of(side, side_levels.begin()->first))) : Json();
+  json[price_name] =
+      any ? Json(to_string(MarketView::price_of(side, side_levels.begin()->first))) : Json();
   json[shares_name] = any ? Json(decimal(side_levels.begin()->second.shares_units)) : Json();
 }
 
 // Name, sequence and levels of both sides, as every message about a book has them.
-void add_levels(Json& json, const MarketView::Symbol& symbol, std::uint64_t sequence, const std::map<std::int64_t, MarketView::Level> (&sides)[2],
-                std::size_t count) {
+void add_levels(Json& json, const MarketView::Symbol& symbol, std::uint64_t sequence,
+                const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count) {
   json["symbol"] = symbol.name.view();
   json["sequence"] = sequence;
   json["bids"] = levels(Side::buy, sides[int(Side::buy)], count);
@@ -97,10 +106,13 @@ std::string book_json(const MarketView::Symbol& symbol, std::size_t count) {
 }
 
 std::string trades_json(const MarketView::Symbol& symbol, std::size_t count) {
-  return text({{"symbol", symbol.name.view()}, {"sequence", symbol.sequence}, {"trades", newest_trades(symbol, count)}});
+  return text({{"symbol", symbol.name.view()},
+               {"sequence", symbol.sequence},
+               {"trades", newest_trades(symbol, count)}});
 }
 
-std::string account_json(const MarketView& view, const AccountId& id, const MarketView::Account& account, std::size_t orders_max) {
+std::string account_json(const MarketView& view, const AccountId& id,
+                         const MarketView::Account& account, std::size_t orders_max) {
   Json positions = Json::array(), orders = Json::array();
   for (const MarketView::Position& position : account.positions)
     positions.push_back({{"symbol", view.symbols()[position.symbol].name.view()},
@@ -123,12 +135,15 @@ std::string account_json(const MarketView& view, const AccountId& id, const Mark
                {"orders", std::move(orders)}});
 }
 
-std::string order_json(const MarketView& view, const StoredOrder& order, std::size_t executions_max) {
+std::string order_json(const MarketView& view, const StoredOrder& order,
+                       std::size_t executions_max) {
   const OrderRow& row = order.row;
   Json executions = Json::array();
   const std::size_t told = std::min(order.executions.size(), executions_max);
   for (const Execution& execution : std::span(order.executions).last(told))
-    executions.push_back({{"shares", to_string(execution.shares)}, {"price", to_string(execution.price)}, {"time_us", execution.time.microseconds}});
+    executions.push_back({{"shares", to_string(execution.shares)},
+                          {"price", to_string(execution.price)},
+                          {"time_us", execution.time.microseconds}});
   return text({{"order", row.id},
                {"account", view.account_id(row.account).view()},
                {"symbol", view.symbols()[row.symbol].name.view()},
@@ -137,14 +152,17 @@ std::string order_json(const MarketView& view, const StoredOrder& order, std::si
                {"limit", to_string(row.limit)},
                {"open", to_string(row.open)},
                {"canceled", to_string(row.canceled)},
-               {"state", row.is_open() ? "open" : row.canceled > Shares() ? "canceled" : "executed"},
+               {"state", row.is_open()             ? "open"
+                         : row.canceled > Shares() ? "canceled"
+                                                   : "executed"},
                {"opened_at_us", row.opened_at.microseconds},
                {"canceled_at_us", optional_time(row.canceled_at)},
                {"executions_total", order.executions.size()},
                {"executions", std::move(executions)}});
 }
 
-std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level_count, std::size_t trades) {
+std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level_count,
+                             std::size_t trades) {
   Json json{{"type", "snapshot"}};
   add_levels(json, symbol, symbol.sequence, symbol.levels, level_count);
   json["trades"] = newest_trades(symbol, trades);
@@ -159,8 +177,12 @@ std::string update_message(const MarketView::Symbol& symbol, const MarketView::C
   return text(json);
 }
 
-std::string unsubscribed_message(std::string_view symbol) { return text({{"type", "unsubscribed"}, {"symbol", symbol}}); }
+std::string unsubscribed_message(std::string_view symbol) {
+  return text({{"type", "unsubscribed"}, {"symbol", symbol}});
+}
 
-std::string error_message(std::string_view sentence) { return text({{"type", "error"}, {"error", sentence}}); }
+std::string error_message(std::string_view sentence) {
+  return text({{"type", "error"}, {"error", sentence}});
+}
 
 }  // namespace exchange

@@ -15,7 +15,8 @@ void Event::set() {
 
 asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
   timer_.expires_at(deadline);
-  while (!set_ && Clock::now() < deadline) co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
+  while (!set_ && Clock::now() < deadline)
+    co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
   co_return set_;
 }
 
@@ -39,7 +40,8 @@ asio::awaitable<std::string_view> CoreDoor::execute(Ticket& ticket, std::size_t 
   co_return refusal;
 }
 
-asio::awaitable<std::optional<bool>> CoreDoor::may_see(const AccountId& account, std::string key, Peer peer) {
+asio::awaitable<std::optional<bool>> CoreDoor::may_see(const AccountId& account, std::string key,
+                                                       Peer peer) {
   if (gate_ == nullptr) co_return true;
   Event checked(context_);
   std::optional<bool> right;
@@ -62,14 +64,16 @@ void CoreDoor::completed(std::span<Submission* const> submissions) {
         const auto of_peer = state.executing_of.find(submission->credentials->peer);
         if (--of_peer->second == 0) state.executing_of.erase(of_peer);
       }
-      asio::post(context_, [ticket = static_cast<Ticket*>(submission)] { ticket->executed.set(); });  // from here on it may be gone
+      // from here on it may be gone
+      asio::post(context_, [ticket = static_cast<Ticket*>(submission)] { ticket->executed.set(); });
     }
     state.executing -= submissions.size();
   });
   state_.notify();
 }
 
-asio::awaitable<CoreDoor::Read> CoreDoor::read_order(OrderId order, std::chrono::milliseconds time, std::size_t waiting_max) {
+asio::awaitable<CoreDoor::Read> CoreDoor::read_order(OrderId order, std::chrono::milliseconds time,
+                                                     std::size_t waiting_max) {
   struct Answer {
     explicit Answer(asio::io_context& context) : there(context) {}
     Event there;
@@ -87,7 +91,8 @@ asio::awaitable<CoreDoor::Read> CoreDoor::read_order(OrderId order, std::chrono:
     return core_.look_up(order, on_found, waiting_max) ? "" : "too many orders are being read";
   });
   if (!refusal.empty()) co_return Read{refusal, {}};
-  if (!co_await answer->there.wait_until(Event::Clock::now() + time)) co_return Read{"the store does not answer", {}};
+  if (!co_await answer->there.wait_until(Event::Clock::now() + time))
+    co_return Read{"the store does not answer", {}};
   co_return Read{"", std::move(answer->order)};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The HTTP thread's way to the core: executes requests and reads orders, until it is shut, before the core ends.
+// The HTTP thread's way to the core: executes requests and reads orders, until it is shut, before
+// the core ends.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -39,30 +40,39 @@ class CoreDoor final : public CompletionSink {
   // Coroutines run on `context`, on one thread. Both must outlive it.
   // `gate`: null where accounts have no keys.
   CoreDoor(boost::asio::io_context& context, Core& core, Gate* gate)
-      : context_(context), core_(core), gate_(gate), service_(gate == nullptr ? static_cast<Service&>(core) : *gate) {}
+      : context_(context),
+        core_(core),
+        gate_(gate),
+        service_(gate == nullptr ? static_cast<Service&>(core) : *gate) {}
 
-  // Fills in the outcomes once they are committed. Else says in a sentence why nothing was executed: the door is shut, or
-  // `executing_max` are under way, or half as many of this peer whose keys are to be checked.
+  // Fills in the outcomes once they are committed. Else says in a sentence why nothing was
+  // executed: the door is shut, or `executing_max` are under way, or half as many of this peer
+  // whose keys are to be checked.
   boost::asio::awaitable<std::string_view> execute(Ticket& ticket, std::size_t executing_max);
 
-  // Whether who asks may see what is this account's: always where accounts have no keys. Nothing where the server stops.
-  boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key, Peer peer);
+  // Whether who asks may see what is this account's: always where accounts have no keys. Nothing
+  // where the server stops.
+  boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key,
+                                                      Peer peer);
 
   struct Read {
     std::string_view problem;  // a sentence; empty where the tables were read
     std::optional<StoredOrder> order;
   };
   // An order as the tables have it.
-  boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time, std::size_t waiting_max);
+  boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time,
+                                          std::size_t waiting_max);
 
-  // Lets nothing more in, and waits until what was let in is executed. Any thread but that of the context.
+  // Lets nothing more in, and waits until what was let in is executed. Any thread but that of the
+  // context.
   void shut();
 
  private:
   struct State {
     bool shut = false;
     std::size_t executing = 0;
-    std::map<Peer, std::size_t> executing_of;  // where accounts have keys, and one may wait for long
+    // where accounts have keys, and one may wait for long
+    std::map<Peer, std::size_t> executing_of;
   };
   void completed(std::span<Submission* const> submissions) override;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Memory that HTTP holds for what clients have not sent or taken yet. A share is given back at the end of its scope.
-// Thread: the HTTP thread.
+// Memory that HTTP holds for what clients have not sent or taken yet. A share is given back at the
+// end of its scope. Thread: the HTTP thread.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,14 +24,17 @@ class HeldBytes {
   ~HeldBytes() { release(); }
   HeldBytes(const HeldBytes&) = delete;
 
-  // In place of what was taken before; one alone always fits. False, and nothing is held, where all would hold more than `max`, or this peer more than half of it.
+  // In place of what was taken before; one alone always fits. False, and nothing is held, where all
+  // would hold more than `max`, or this peer more than half of it.
   bool take(std::size_t bytes) {
     release();
     if (bytes <= small_max) return true;
     bytes = std::min(bytes, all_.max);
     const auto found = all_.of_peer.find(peer_);
     const std::size_t of_peer = found == all_.of_peer.end() ? 0 : found->second;
-    if (all_.bytes > 0 && (all_.bytes + bytes > all_.max || (of_peer > 0 && of_peer + bytes > all_.max / 2))) return false;
+    if (all_.bytes > 0 &&
+        (all_.bytes + bytes > all_.max || (of_peer > 0 && of_peer + bytes > all_.max / 2)))
+      return false;
     all_.of_peer[peer_] += bytes;
     all_.bytes += bytes;
     bytes_ = bytes;

@@ -20,8 +20,14 @@ using HttpHeader = boost::beast::http::request_header<>;
 class HttpRoutes {
  public:
   // `context` is the thread's.
-  HttpRoutes(const Options& options, ServerInfo info, const MarketView& view, CoreDoor& door, Metrics& metrics, boost::asio::io_context& context)
-      : options_(options), info_(std::move(info)), view_(view), door_(door), metrics_(metrics), context_(context) {}
+  HttpRoutes(const Options& options, ServerInfo info, const MarketView& view, CoreDoor& door,
+             Metrics& metrics, boost::asio::io_context& context)
+      : options_(options),
+        info_(std::move(info)),
+        view_(view),
+        door_(door),
+        metrics_(metrics),
+        context_(context) {}
 
   // What is wrong with a request before its body is read; nothing where all is well.
   std::optional<HttpResponse> refuse(const HttpHeader& header) const;
@@ -31,8 +37,10 @@ class HttpRoutes {
 
   static bool is_websocket(const HttpHeader& header);
   static bool is_market_data(const HttpHeader& header);
-  // An error as the path's kind of document: JSON under /api, a <results> document for /api/xml, else text.
-  static HttpResponse error(const HttpHeader& header, boost::beast::http::status status, std::string_view sentence);
+  // An error as the path's kind of document: JSON under /api, a <results> document for /api/xml,
+  // else text.
+  static HttpResponse error(const HttpHeader& header, boost::beast::http::status status,
+                            std::string_view sentence);
 
  private:
   HttpResponse market_data(const HttpHeader& header) const;
@@ -40,7 +48,8 @@ class HttpRoutes {
   boost::asio::awaitable<HttpResponse> order(const HttpHeader& header, Peer peer);
   boost::asio::awaitable<HttpResponse> readiness(const HttpHeader& header);
   boost::asio::awaitable<HttpResponse> execute(HttpRequest request, Peer peer);
-  boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header, const AccountId& account, Peer peer);
+  boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
+                                                      const AccountId& account, Peer peer);
 
   const Options& options_;
   const ServerInfo info_;

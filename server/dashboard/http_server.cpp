@@ -37,12 +37,16 @@ namespace {
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
 // What the parser refused, as a status and a sentence; nothing where the connection just ended.
-std::optional<std::pair<http::status, std::string>> explain(const beast::error_code& error, std::size_t body_bytes_max) {
+std::optional<std::pair<http::status, std::string>> explain(const beast::error_code& error,
+                                                            std::size_t body_bytes_max) {
   if (error == http::error::body_limit)
-    return {{http::status::payload_too_large, "the body is over " + std::to_string(body_bytes_max) + " bytes"}};
-  if (error == http::error::header_limit) return {{http::status::request_header_fields_too_large, "the header is too large"}};
-  const bool malformed = error.category() == http::make_error_code(http::error::bad_target).category() && error != http::error::end_of_stream &&
-                         error != http::error::partial_message;
+    return {{http::status::payload_too_large,
+             "the body is over " + std::to_string(body_bytes_max) + " bytes"}};
+  if (error == http::error::header_limit)
+    return {{http::status::request_header_fields_too_large, "the header is too large"}};
+  const bool malformed =
+      error.category() == http::make_error_code(http::error::bad_target).category() &&
+      error != http::error::end_of_stream && error != http::error::partial_message;
   if (malformed) return {{http::status::bad_request, "not an HTTP request: " + error.message()}};
   return {};
 }
@@ -51,7 +55,8 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
 
 class HttpServer::State {
  public:
-  State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate, Certificate* certificate)
+  State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core,
+        Metrics& metrics, Gate* gate, Certificate* certificate)
       : limits_(options.http),
         metrics_(metrics),
         certificate_(certificate),
@@ -86,7 +91,9 @@ class HttpServer::State {
     acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (error)
-      throw std::system_error(error, "cannot listen for HTTP on " + bind + ":" + std::to_string(port) + " (--http-port takes another, or off)");
+      throw std::system_error(error, "cannot listen for HTTP on " + bind + ":" +
+                                         std::to_string(port) +
+                                         " (--http-port takes another, or off)");
   }
 
   void run() {
@@ -100,11 +107,12 @@ class HttpServer::State {
     }
   }
 
-  // What has been projected since. Called before each answer too, so that no crowd of readers can keep the view behind, and
-  // with it the projector.
+  // What has been projected since. Called before each answer too, so that no crowd of readers can
+  // keep the view behind, and with it the projector.
   void fold() try {
     channel_.begin_turn();
-    for (const MarketFeed::Projected& projected : feed_.take()) channel_.publish(view_.fold(projected.rows, projected.batch));
+    for (const MarketFeed::Projected& projected : feed_.take())
+      channel_.publish(view_.fold(projected.rows, projected.batch));
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
     spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
     view_lost_ = true;
@@ -127,17 +135,19 @@ class HttpServer::State {
   void welcome(tcp::socket socket) try {
     const PeerAddress peer = peer_address(socket);
     std::size_t& of_peer = connections_of_[peer];
-    const bool room = connections_ < limits_.connections_max && of_peer < per_peer(limits_.connections_per_peer, limits_.connections_max);
+    const bool room = connections_ < limits_.connections_max &&
+                      of_peer < per_peer(limits_.connections_per_peer, limits_.connections_max);
     if (!room) {
       Metrics::add(metrics_.http_refused_peer);
       if (of_peer == 0) connections_of_.erase(peer);
       return;  // closes it
     }
-    asio::co_spawn(context_, serve(std::move(socket), peer), [this, peer](const std::exception_ptr& problem) {
-      --connections_;
-      if (--connections_of_[peer] == 0) connections_of_.erase(peer);
-      if (problem) std::rethrow_exception(problem);
-    });
+    asio::co_spawn(context_, serve(std::move(socket), peer),
+                   [this, peer](const std::exception_ptr& problem) {
+                     --connections_;
+                     if (--connections_of_[peer] == 0) connections_of_.erase(peer);
+                     if (problem) std::rethrow_exception(problem);
+                   });
     ++of_peer;
     ++connections_;
   } catch (const std::exception& error) {  // no memory for one more
@@ -145,7 +155,8 @@ class HttpServer::State {
   }
 
   asio::awaitable<void> serve(tcp::socket socket, PeerAddress peer) {
-    constexpr std::size_t read_bytes_max = 65'536;  // at once; what a body holds beyond it goes on into the request
+    // at once; what a body holds beyond it goes on into the request
+    constexpr std::size_t read_bytes_max = 65'536;
     const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
     HttpStream stream(beast::tcp_stream(std::move(socket)), context.get());
     if (stream.is_secure() && !co_await shake_hands(stream)) co_return;
@@ -155,13 +166,15 @@ class HttpServer::State {
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(limits_.header_bytes_max));
       parser.body_limit(boost::none);  // until the header says which path it is
-      HeldBytes held(held_, peer);  // the body, then the response
+      HeldBytes held(held_, peer);     // the body, then the response
       auto [ended, response] = co_await read(stream, buffer, parser, held);
       if (ended) break;
       Metrics::add(metrics_.http_requests);
-      const bool upgrade = !response && HttpRoutes::is_websocket(parser.get()) && beast::websocket::is_upgrade(parser.get());
+      const bool upgrade = !response && HttpRoutes::is_websocket(parser.get()) &&
+                           beast::websocket::is_upgrade(parser.get());
       if (upgrade && (view_lost_ || !channel_.has_room()))
-        response = HttpRoutes::error(parser.get(), http::status::service_unavailable, "there are too many followers, or no market data");
+        response = HttpRoutes::error(parser.get(), http::status::service_unavailable,
+                                     "there are too many followers, or no market data");
       else if (upgrade)
         co_return co_await channel_.serve(std::move(stream), parser.release());
       const bool is_head = parser.get().method() == http::verb::head;
@@ -172,7 +185,8 @@ class HttpServer::State {
         response = co_await answer(parser.release(), peer_of(peer));
         if (!held.take(response->body().size())) {
           response = too_much(header);
-          if (header.method() == http::verb::post) break;  // it is executed: what happened must not be denied
+          // it is executed: what happened must not be denied
+          if (header.method() == http::verb::post) break;
         }
         stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
       }
@@ -187,7 +201,8 @@ class HttpServer::State {
 
   asio::awaitable<bool> shake_hands(HttpStream& stream) {
     stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
-    const auto [error] = co_await stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
+    const auto [error] =
+        co_await stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
     if (error) Metrics::add(metrics_.tls_failures);
     co_return !error;
   }
@@ -200,7 +215,8 @@ class HttpServer::State {
     stream.next_layer().socket().shutdown(tcp::socket::shutdown_send, error);
     stream.next_layer().expires_after(std::chrono::seconds(1));
     for (char discarded[4096]; !error;) {
-      const auto [read_error, bytes] = co_await stream.next_layer().async_read_some(asio::buffer(discarded), use_tuple);
+      const auto [read_error, bytes] =
+          co_await stream.next_layer().async_read_some(asio::buffer(discarded), use_tuple);
       error = read_error;
     }
   }
@@ -209,10 +225,11 @@ class HttpServer::State {
     bool ended = false;
     std::optional<HttpResponse> refusal;
   };
-  asio::awaitable<Reading> read(HttpStream& stream, beast::flat_buffer& buffer, http::request_parser<http::string_body>& parser,
-                                HeldBytes& held) {
+  asio::awaitable<Reading> read(HttpStream& stream, beast::flat_buffer& buffer,
+                                http::request_parser<http::string_body>& parser, HeldBytes& held) {
     const auto& header = parser.get().base();
-    auto [error, header_bytes] = co_await http::async_read_header(stream, buffer, parser, use_tuple);
+    auto [error, header_bytes] =
+        co_await http::async_read_header(stream, buffer, parser, use_tuple);
     std::size_t body_bytes_max = 0;
     if (!error) {
       if (auto refusal = routes_.refuse(header)) co_return Reading{false, std::move(refusal)};
@@ -221,11 +238,14 @@ class HttpServer::State {
         error = http::error::body_limit;
       } else {
         parser.body_limit(body_bytes_max);
-        if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue")) co_await invite(stream, header);
+        if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue"))
+          co_await invite(stream, header);
         while (!error && !parser.is_done()) {  // what has come is counted, not what was claimed
-          const auto [body_error, body_bytes] = co_await http::async_read_some(stream, buffer, parser, use_tuple);
+          const auto [body_error, body_bytes] =
+              co_await http::async_read_some(stream, buffer, parser, use_tuple);
           error = body_error;
-          if (!held.take(parser.get().body().size() * body_cost)) co_return Reading{false, too_much(header)};
+          if (!held.take(parser.get().body().size() * body_cost))
+            co_return Reading{false, too_much(header)};
         }
         if (!error) co_return Reading{};
       }
@@ -237,7 +257,8 @@ class HttpServer::State {
 
   HttpResponse too_much(const HttpHeader& header) {
     Metrics::add(metrics_.http_refused_memory);
-    return HttpRoutes::error(header, http::status::service_unavailable, "too much is being read and sent now; nothing was executed");
+    return HttpRoutes::error(header, http::status::service_unavailable,
+                             "too much is being read and sent now; nothing was executed");
   }
 
   static asio::awaitable<void> invite(HttpStream& stream, const HttpHeader& header) {
@@ -247,14 +268,16 @@ class HttpServer::State {
 
   asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer) {
     if (HttpRoutes::is_websocket(request)) {
-      HttpResponse response = HttpRoutes::error(request, http::status::upgrade_required, "this path speaks WebSocket");
+      HttpResponse response =
+          HttpRoutes::error(request, http::status::upgrade_required, "this path speaks WebSocket");
       response.set(http::field::upgrade, "websocket");
       response.set(http::field::connection, "Upgrade");
       co_return response;
     }
     fold();
     if (view_lost_ && HttpRoutes::is_market_data(request))
-      co_return HttpRoutes::error(request, http::status::service_unavailable, "market data ended for want of memory; restart the server");
+      co_return HttpRoutes::error(request, http::status::service_unavailable,
+                                  "market data ended for want of memory; restart the server");
     co_return co_await routes_.answer(std::move(request), peer);
   }
 
@@ -278,9 +301,10 @@ class HttpServer::State {
   std::thread thread_;
 };
 
-HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core, Metrics& metrics, Gate* gate,
-                       Certificate* certificate)
-    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics, gate, certificate)) {}
+HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed,
+                       Core& core, Metrics& metrics, Gate* gate, Certificate* certificate)
+    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics,
+                                     gate, certificate)) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
 void HttpServer::stop() { state_->stop(); }

@@ -1,5 +1,6 @@
 #include "dashboard/market_channel.hpp"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -8,7 +9,6 @@
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
-#include <algorithm>
 #include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -30,7 +30,8 @@ using Message = std::shared_ptr<const std::string>;  // one text for all who get
 
 }  // namespace
 
-// One connection. Reads in serve(); writes in a coroutine of its own while there is something to write.
+// One connection. Reads in serve(); writes in a coroutine of its own while there is something to
+// write.
 class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
  public:
   Follower(HttpStream stream, const HttpLimits& limits, Metrics& metrics, const std::uint64_t& turn)
@@ -39,7 +40,8 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
     boost::system::error_code ignored;
     beast::get_lowest_layer(socket_).socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     socket_.auto_fragment(false);
-    auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);  // pings the idle, ends the silent
+    // pings the idle, ends the silent
+    auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
     timeout.idle_timeout = std::chrono::milliseconds(limits.websocket_idle_ms);
     socket_.set_option(timeout);
     socket_.read_message_max(limits.websocket_message_bytes_max);
@@ -52,8 +54,8 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
     const auto [error] = co_await socket_.async_accept(handshake, use_tuple);
     co_return !error;
   }
-  // The next message; nothing at the end of the connection. Waits first until half of the backlog is free: whoever asks for
-  // many snapshots gets them one after another.
+  // The next message; nothing at the end of the connection. Waits first until half of the backlog
+  // is free: whoever asks for many snapshots gets them one after another.
   asio::awaitable<std::optional<std::string>> read() {
     while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !failed_) {
       room_.expires_at(asio::steady_timer::time_point::max());
@@ -69,8 +71,11 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   void send(const Message& message) {
     if (close_ || failed_) return;
     if (std::exchange(last_turn_, turn_) != turn_) backlog_before_turn_ = backlog_bytes_;
-    constexpr std::size_t one_turn = 16;  // symbols may all change at once: so many times the limit at the very most
-    if (backlog_before_turn_ > limits_.websocket_backlog_bytes_max || backlog_bytes_ > one_turn * limits_.websocket_backlog_bytes_max) return cut();
+    // symbols may all change at once: so many times the limit at the very most
+    constexpr std::size_t one_turn = 16;
+    if (backlog_before_turn_ > limits_.websocket_backlog_bytes_max ||
+        backlog_bytes_ > one_turn * limits_.websocket_backlog_bytes_max)
+      return cut();
     backlog_.push_back(message);
     backlog_bytes_ += message->size();
     write_on();
@@ -86,7 +91,9 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   void end() {
     failed_ = true;
     boost::system::error_code ignored;  // what it has not taken the kernel need not keep either
-    if (!backlog_.empty()) beast::get_lowest_layer(socket_).socket().set_option(asio::socket_base::linger(true, 0), ignored);
+    if (!backlog_.empty())
+      beast::get_lowest_layer(socket_).socket().set_option(asio::socket_base::linger(true, 0),
+                                                           ignored);
     backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
     beast::get_lowest_layer(socket_).close();
   }
@@ -106,7 +113,8 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   }
   asio::awaitable<void> write([[maybe_unused]] std::shared_ptr<Follower> alive) {
     while (!backlog_.empty()) {
-      const auto [error, bytes] = co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);
+      const auto [error, bytes] =
+          co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);
       failed_ |= bool(error);
       room_.cancel();
       if (failed_) co_return;  // and writing_ stays: nothing can be written any more
@@ -132,7 +140,8 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
   std::optional<websocket::close_reason> close_;
 };
 
-asio::awaitable<void> MarketChannel::serve(HttpStream stream, http::request<http::string_body> handshake) {
+asio::awaitable<void> MarketChannel::serve(HttpStream stream,
+                                           http::request<http::string_body> handshake) {
   const auto follower = std::make_shared<Follower>(std::move(stream), limits_, metrics_, turn_);
   followers_.insert(follower);
   std::exception_ptr problem;
@@ -148,17 +157,22 @@ asio::awaitable<void> MarketChannel::serve(HttpStream stream, http::request<http
 }
 
 asio::awaitable<void> MarketChannel::listen(Follower& follower) {
-  if (closed_) follower.close(websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
+  if (closed_)
+    follower.close(
+        websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
   while (const std::optional<std::string> message = co_await follower.read()) {
     begin_turn();
     if (follower.last_was_text())
       handle(follower, *message);
     else
-      follower.close(websocket::close_reason(websocket::close_code::unknown_data, "messages are JSON texts"));
+      follower.close(
+          websocket::close_reason(websocket::close_code::unknown_data, "messages are JSON texts"));
   }
 }
 
-void MarketChannel::send(Follower& follower, std::string text) { follower.send(std::make_shared<const std::string>(std::move(text))); }
+void MarketChannel::send(Follower& follower, std::string text) {
+  follower.send(std::make_shared<const std::string>(std::move(text)));
+}
 
 void MarketChannel::handle(Follower& follower, const std::string& message) {
   const nlohmann::json json = nlohmann::json::parse(message, nullptr, false);
@@ -169,7 +183,8 @@ void MarketChannel::handle(Follower& follower, const std::string& message) {
   const bool one_text = json.is_object() && json.size() == 1 && json.begin()->is_string();
   const std::string verb = one_text ? json.begin().key() : "";
   if (verb != "subscribe" && verb != "unsubscribe")
-    return send(follower, error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})"));
+    return send(follower,
+                error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})"));
   const std::string symbol = json.begin()->get<std::string>();
   const auto name = parse_symbol_name(symbol);
   const auto number = name ? view_.symbol_number(*name) : std::nullopt;
@@ -184,8 +199,11 @@ void MarketChannel::unsubscribe(Follower& follower, SymbolNumber number) {
 }
 
 void MarketChannel::subscribe(Follower& follower, SymbolNumber number) {
-  if (follower.symbols.size() >= limits_.websocket_subscriptions_max && !follower.symbols.contains(number))
-    return send(follower, error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) + " subscriptions a connection"));
+  if (follower.symbols.size() >= limits_.websocket_subscriptions_max &&
+      !follower.symbols.contains(number))
+    return send(follower,
+                error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
+                              " subscriptions a connection"));
   follower.symbols.insert(number);
   subscribers_[number].insert(&follower);
   send(follower, snapshot(view_.symbols()[number]));
@@ -200,10 +218,11 @@ void MarketChannel::publish(const std::vector<MarketView::Change>& changes) {
   for (const MarketView::Change& change : changes) {
     const auto found = subscribers_.find(change.symbol);
     if (found == subscribers_.end() || found->second.empty()) continue;
-    const std::size_t entries = change.levels[0].size() + change.levels[1].size() + change.trades.size();
+    const std::size_t entries =
+        change.levels[0].size() + change.levels[1].size() + change.trades.size();
     const MarketView::Symbol& symbol = view_.symbols()[change.symbol];
-    const Message message =
-        std::make_shared<const std::string>(entries > limits_.update_entries_max ? snapshot(symbol) : update_message(symbol, change));
+    const Message message = std::make_shared<const std::string>(
+        entries > limits_.update_entries_max ? snapshot(symbol) : update_message(symbol, change));
     for (Follower* follower : found->second) follower->send(message);
   }
 }
@@ -211,7 +230,8 @@ void MarketChannel::publish(const std::vector<MarketView::Change>& changes) {
 void MarketChannel::close() {
   closed_ = true;
   for (const FollowerPointer& follower : followers_)
-    follower->close(websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
+    follower->close(
+        websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
 }
 
 }  // namespace exchange

@@ -22,13 +22,16 @@ using HttpStream = Stream<boost::beast::tcp_stream>;
 
 class MarketChannel {
  public:
-  MarketChannel(const MarketView& view, const HttpLimits& limits, Metrics& metrics) : view_(view), limits_(limits), metrics_(metrics) {}
+  MarketChannel(const MarketView& view, const HttpLimits& limits, Metrics& metrics)
+      : view_(view), limits_(limits), metrics_(metrics) {}
 
   // Whether one more follower is welcome.
   bool has_room() const { return followers_.size() < limits_.connections_max / 2; }
   // Answers the handshake and serves the follower to its end.
-  boost::asio::awaitable<void> serve(HttpStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
-  // What is sent from here to the next call cuts nobody off who had taken nearly all of what was sent before.
+  boost::asio::awaitable<void> serve(
+      HttpStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
+  // What is sent from here to the next call cuts nobody off who had taken nearly all of what was
+  // sent before.
   void begin_turn() { ++turn_; }
   // Tells each change to those who subscribed to its symbol.
   void publish(const std::vector<MarketView::Change>& changes);

@@ -1,5 +1,6 @@
 #pragma once
-// The files of the dashboard page, built into the server (CMakeLists.txt generates page.cpp from page/).
+// The files of the dashboard page, built into the server (CMakeLists.txt generates page.cpp from
+// page/).
 
 #include <span>
 #include <string_view>

@@ -1,5 +1,6 @@
 #pragma once
-// All metrics in the Prometheus text format, version 0.0.4 (docs/http-api.md, "Metrics"). Any thread.
+// All metrics in the Prometheus text format, version 0.0.4 (docs/http-api.md, "Metrics"). Any
+// thread.
 
 #include <string>
 

@@ -8,5 +8,6 @@ namespace exchange {
 
 }  // namespace exchange
 
-#define ENSURE(condition) \
-  (__builtin_expect(!!(condition), 1) ? (void)0 : ::exchange::check_failed(#condition, __FILE__, __LINE__))
+#define ENSURE(condition)                       \
+  (__builtin_expect(!!(condition), 1) ? (void)0 \
+                                      : ::exchange::check_failed(#condition, __FILE__, __LINE__))

@@ -13,7 +13,8 @@ namespace exchange {
 
 struct CreateAccount {
   CreateAccount() = default;
-  CreateAccount(const AccountId& account_, Cash balance_, const KeyHash& key_ = {}) : account(account_), key(key_), balance(balance_) {}
+  CreateAccount(const AccountId& account_, Cash balance_, const KeyHash& key_ = {})
+      : account(account_), key(key_), balance(balance_) {}
   AccountId account;
   KeyHash key;   // optional; here, where it fills a gap
   Cash balance;  // not negative
@@ -48,8 +49,10 @@ struct QueryOrder {
   OrderId order;
   bool operator==(const QueryOrder&) const = default;
 };
-using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder, QueryOrder>;
-static_assert(sizeof(Command) == 144);  // orders are what goes through in numbers; nothing else may make them larger
+using Command =
+    std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder, QueryOrder>;
+// orders are what goes through in numbers; nothing else may make them larger
+static_assert(sizeof(Command) == 144);
 
 enum class Reason : std::uint8_t {
   account_exists,

@@ -23,7 +23,8 @@ Parsed<Int128> parse_units_of(std::string_view text, int decimals, Int128 units_
     if (!is_digit(c)) return {0, NumberError::not_a_number};
     any_digit = true;
     if (point) ++decimals_seen;
-    if (overflow || decimals_seen > decimals) continue;  // keep reading: "1e9" is no number, however long
+    // keep reading: "1e9" is no number, however long
+    if (overflow || decimals_seen > decimals) continue;
     const unsigned digit = unsigned(c - '0');
     overflow = units > (limit - digit) / 10;
     if (!overflow) units = units * 10 + digit;
@@ -89,7 +90,8 @@ std::string_view describe_shares_error(NumberError error) {
     case NumberError::none: return "";
     case NumberError::missing: return "is empty";
     case NumberError::not_a_number: return "is not a plain decimal number";
-    case NumberError::too_many_decimals: return "has more than the allowed decimals: at most 8 decimals";
+    case NumberError::too_many_decimals:
+      return "has more than the allowed decimals: at most 8 decimals";
     case NumberError::out_of_range: return "is out of range: must be below 92233720368";
   }
   ENSURE(false);
@@ -97,8 +99,10 @@ std::string_view describe_shares_error(NumberError error) {
 
 std::string_view describe_cash_error(NumberError error) {
   switch (error) {
-    case NumberError::too_many_decimals: return "has more than the allowed decimals: at most 16 decimals";
-    case NumberError::out_of_range: return "is out of range: at most 17014118346046923173168.7303715884105727";
+    case NumberError::too_many_decimals:
+      return "has more than the allowed decimals: at most 16 decimals";
+    case NumberError::out_of_range:
+      return "is out of range: at most 17014118346046923173168.7303715884105727";
     default: return describe_shares_error(error);
   }
 }

@@ -61,7 +61,9 @@ class Cash {
  public:
   constexpr Cash() = default;
   static constexpr Cash from_units(Int128 units) { return Cash(units); }
-  static constexpr Cash whole(std::int64_t amount) { return Cash(Int128(amount) * 10'000'000'000'000'000); }
+  static constexpr Cash whole(std::int64_t amount) {
+    return Cash(Int128(amount) * 10'000'000'000'000'000);
+  }
   constexpr Int128 units() const { return units_; }
   constexpr auto operator<=>(const Cash&) const = default;
   Cash operator+(Cash other) const {
@@ -87,7 +89,9 @@ inline constexpr Cash cash_total_max = Cash::from_units(int128_max);
 inline constexpr Shares shares_total_max = Shares::from_units(INT64_MAX);
 
 // Exact: the product of two numbers below 2^63 fits 127 bits.
-inline Cash cost(Shares shares, Price price) { return Cash::from_units(Int128(shares.units()) * price.units()); }
+inline Cash cost(Shares shares, Price price) {
+  return Cash::from_units(Int128(shares.units()) * price.units());
+}
 
 // Why a number was refused. describe() gives the sentence for the client.
 enum class NumberError { none, missing, not_a_number, too_many_decimals, out_of_range };

@@ -5,20 +5,24 @@
 
 namespace exchange {
 
-// --- creating -------------------------------------------------------------------------------------
+// --- creating
+// -------------------------------------------------------------------------------------
 
 Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   ENSURE(command.balance >= Cash());
   if (account_ids_.find(command.account) != no_index) return Rejected{Reason::account_exists};
-  if (command.balance > cash_total_max - totals_.cash_created) return Rejected{Reason::cash_total_overflow};
+  if (command.balance > cash_total_max - totals_.cash_created)
+    return Rejected{Reason::cash_total_overflow};
   const AccountNumber number = account_ids_.add(command.account);
   accounts_.push_back({command.balance});
   totals_.cash_created += command.balance;
   touch(number);
-  note_change(now, 'A', std::uint64_t(command.balance.units() >> 64), std::uint64_t(command.balance.units()));
+  note_change(now, 'A', std::uint64_t(command.balance.units() >> 64),
+              std::uint64_t(command.balance.units()));
   if (command.key.has_key()) {
     new_account_keys_.push_back({number, command.key});
-    std::uint64_t words[2];  // a replay without the key, or with another, must not pass for the same
+    // a replay without the key, or with another, must not pass for the same
+    std::uint64_t words[2];
     std::memcpy(words, command.key.digest.data(), sizeof words);
     note_change(now, 'K', words[0], words[1]);
   }
@@ -28,7 +32,8 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
 Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
   SymbolNumber number = symbol_names_.find(command.symbol);
   if (number == no_index) number = add_symbol(command.symbol);
-  touch_symbol(number);  // also where nothing changed: what is journaled must get into the tables' batch
+  // also where nothing changed: what is journaled must get into the tables' batch
+  touch_symbol(number);
   note_change(now, 'N', number, 0);
   return Created{};
 }
@@ -66,11 +71,14 @@ std::uint32_t Exchange::add_position(AccountNumber account, SymbolNumber symbol)
   return index;
 }
 
-// --- trading --------------------------------------------------------------------------------------
+// --- trading
+// --------------------------------------------------------------------------------------
 
 Outcome Exchange::apply(const Command& command, Timestamp now, const Located& located) {
-  if (const auto* place_order = std::get_if<PlaceOrder>(&command)) return place(*place_order, now, located);
-  if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) return cancel(*cancel_order, now, located);
+  if (const auto* place_order = std::get_if<PlaceOrder>(&command))
+    return place(*place_order, now, located);
+  if (const auto* cancel_order = std::get_if<CancelOrder>(&command))
+    return cancel(*cancel_order, now, located);
   return std::visit([&](const auto& c) { return apply(c, now); }, command);
 }
 
@@ -78,7 +86,8 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   ENSURE(command.shares > Shares() && command.limit > Price());
   const AccountNumber account = find_account(command.account, located);
   if (account == no_index) return Rejected{Reason::unknown_account};
-  const SymbolNumber symbol = located.symbol != no_index ? located.symbol : symbol_names_.find(command.symbol);
+  const SymbolNumber symbol =
+      located.symbol != no_index ? located.symbol : symbol_names_.find(command.symbol);
   if (symbol == no_index) return Rejected{Reason::unknown_symbol};
 
   std::uint32_t position = no_index;
@@ -105,7 +114,8 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
                                         {.shares = command.shares, .opened_at = now});
   Order& order = orders_[index];
   touch_order(index);
-  note_change(now, command.side == Side::buy ? 'B' : 'S', position_key(account, symbol), std::uint64_t(command.shares.units()));
+  note_change(now, command.side == Side::buy ? 'B' : 'S', position_key(account, symbol),
+              std::uint64_t(command.shares.units()));
   note_change(now, 'O', order.id, std::uint64_t(command.limit.units()));
 
   match(index, now);
@@ -146,8 +156,8 @@ void Exchange::match(std::uint32_t taker_index, Timestamp now) {
   }
 }
 
-// One execution at the maker's limit changes both orders, the seller's balance, the buyer's position
-// and the refund together (market rules 4 and 5).
+// One execution at the maker's limit changes both orders, the seller's balance, the buyer's
+// position and the refund together (market rules 4 and 5).
 void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now) {
   Order& buy = taker.side == Side::buy ? taker : maker;
   Order& sell = taker.side == Side::buy ? maker : taker;
@@ -173,7 +183,8 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   executions_[record] = {{shares, price, now}, {no_index, no_index}, 2};
   record_execution(buy, record);
   record_execution(sell, record);
-  new_executions_.push_back({++totals_.executions, buy.symbol, buy.id, sell.id, shares, price, now});
+  new_executions_.push_back(
+      {++totals_.executions, buy.symbol, buy.id, sell.id, shares, price, now});
   note_change(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
 }
 
@@ -217,7 +228,7 @@ Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
 }
 
 std::variant<std::uint32_t, Outcome> Exchange::find_order(const AccountId& account_id, OrderId id,
-                                                                const Located& located) const {
+                                                          const Located& located) const {
   const AccountNumber account = find_account(account_id, located);
   if (account == no_index) return Outcome(Rejected{Reason::unknown_account});
   if (id == 0 || id > totals_.orders) return Outcome(Rejected{Reason::unknown_order});
@@ -229,13 +240,16 @@ std::variant<std::uint32_t, Outcome> Exchange::find_order(const AccountId& accou
 
 Status Exchange::status(std::uint32_t index) const {
   const Order& order = orders_[index];
-  Status status{order.id, order.open, histories_[index].canceled, histories_[index].canceled_at, {}};
-  for (std::uint32_t at = order.first_execution; at != no_index; at = executions_[at].next[int(order.side)])
+  Status status{
+      order.id, order.open, histories_[index].canceled, histories_[index].canceled_at, {}};
+  for (std::uint32_t at = order.first_execution; at != no_index;
+       at = executions_[at].next[int(order.side)])
     status.executions.push_back(executions_[at].execution);
   return status;
 }
 
-// --- looking ahead --------------------------------------------------------------------------------
+// --- looking ahead
+// --------------------------------------------------------------------------------
 
 Exchange::Located Exchange::locate(const Command& command) const {
   Located located;
@@ -273,7 +287,8 @@ void Exchange::prefetch(const Command& command, const Located& located) const {
   }
 }
 
-// --- the book -------------------------------------------------------------------------------------
+// --- the book
+// -------------------------------------------------------------------------------------
 
 void Exchange::rest(std::uint32_t index) {
   Order& order = orders_[index];
@@ -341,7 +356,8 @@ void Exchange::release_closed(ClosedMark mark) {
   }
 }
 
-// --- looking in -----------------------------------------------------------------------------------
+// --- looking in
+// -----------------------------------------------------------------------------------
 
 std::vector<Exchange::Depth> Exchange::depth(const SymbolName& symbol, Side side) const {
   std::vector<Depth> depth;
@@ -378,7 +394,8 @@ std::string_view describe(Reason reason) {
     case Reason::insufficient_shares: return "insufficient shares";
     case Reason::cash_total_overflow: return "balance would overflow the cash of the exchange";
     case Reason::shares_total_overflow: return "shares of this symbol would overflow";
-    case Reason::reply_too_long: return "the reply would be too long; ask for fewer orders in one request";
+    case Reason::reply_too_long:
+      return "the reply would be too long; ask for fewer orders in one request";
     case Reason::key_unchecked: return "the key could not be checked now; nothing was executed";
   }
   ENSURE(false);

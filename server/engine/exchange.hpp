@@ -16,7 +16,8 @@
 
 namespace exchange {
 
-// No history is as long: at a hundred thousand orders a second it would take a year. Larger ids in tables are a broken disk.
+// No history is as long: at a hundred thousand orders a second it would take a year. Larger ids in
+// tables are a broken disk.
 inline constexpr OrderId order_ids_max = OrderId(1) << 42;
 
 // How many orders had closed at some moment, counted from the start of the process.
@@ -46,16 +47,19 @@ class Exchange {
   // Sets aside funds or shares, matches, then rests the remainder (PROTOCOL, market rules 1-6).
   // Opened. Refused: unknown_account, unknown_symbol, insufficient_funds, insufficient_shares.
   Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
-  // Gives back what is set aside for the open part. Canceled. Refused: unknown_account, unknown_order
-  // (another's order included), nothing_open. NotInMemory where the order may be in the tables.
+  // Gives back what is set aside for the open part. Canceled. Refused: unknown_account,
+  // unknown_order (another's order included), nothing_open. NotInMemory where the order may be in
+  // the tables.
   Outcome apply(const CancelOrder& command, Timestamp now) { return cancel(command, now, {}); }
-  // Status. Refused: unknown_account, unknown_order (another's included). NotInMemory as above.  Changes nothing.
+  // Status. Refused: unknown_account, unknown_order (another's included). NotInMemory as above.
+  // Changes nothing.
   Outcome apply(const QueryOrder& command, Timestamp now);
   Outcome apply(const Command& command, Timestamp now) { return apply(command, now, Located{}); }
 
   // Looking ahead, for batches: with a large book most of a command's time is memory misses, which
-  // overlap when commands are located some way ahead of being applied, and prefetched a little later.
-  // What locate() finds stays true until release_closed(); what it does not find, apply() looks up itself.
+  // overlap when commands are located some way ahead of being applied, and prefetched a little
+  // later. What locate() finds stays true until release_closed(); what it does not find, apply()
+  // looks up itself.
   struct Located {
     AccountNumber account = no_index;
     SymbolNumber symbol = no_index;
@@ -65,8 +69,8 @@ class Exchange {
   void prefetch(const Command& command, const Located& located) const;
   Outcome apply(const Command& command, Timestamp now, const Located& located);
 
-  // Moves every row changed since the last call into `rows` (overwritten), with the values they have
-  // now. Returns the mark to pass to release_closed() once these rows are in the tables.
+  // Moves every row changed since the last call into `rows` (overwritten), with the values they
+  // have now. Returns the mark to pass to release_closed() once these rows are in the tables.
   ClosedMark take_changes(Rows& rows);
   // Rows that take_changes() would move now.
   std::size_t changed_rows() const;
@@ -77,8 +81,9 @@ class Exchange {
   std::size_t accounts() const { return accounts_.size(); }
   std::size_t orders_in_memory() const { return orders_.used(); }
 
-  // Empty where cash + cash set aside = cash created, shares + shares set aside = shares created, no
-  // book is crossed and every index agrees; else the first violation, in words. Takes time in O(state).
+  // Empty where cash + cash set aside = cash created, shares + shares set aside = shares created,
+  // no book is crossed and every index agrees; else the first violation, in words. Takes time in
+  // O(state).
   std::string check_invariants() const;
 
   struct Depth {
@@ -124,8 +129,9 @@ class Exchange {
     AccountNumber account;
     SymbolNumber symbol;
     std::uint32_t level;
-    std::uint32_t previous, next;  // in the level; once closed, `next` runs through the closed orders
-    std::uint32_t position;        // no_index for a buy that has not executed yet
+    // in the level; once closed, `next` runs through the closed orders
+    std::uint32_t previous, next;
+    std::uint32_t position;  // no_index for a buy that has not executed yet
     std::uint32_t first_execution, last_execution;
     Side side;
     bool dirty;
@@ -159,7 +165,8 @@ class Exchange {
     return located.account != no_index ? located.account : account_ids_.find(id);
   }
   // The order's index, or the refusal that query and cancel share.
-  std::variant<std::uint32_t, Outcome> find_order(const AccountId& account, OrderId order, const Located& located) const;
+  std::variant<std::uint32_t, Outcome> find_order(const AccountId& account, OrderId order,
+                                                  const Located& located) const;
 
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
   Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);

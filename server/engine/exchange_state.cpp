@@ -7,7 +7,8 @@
 
 namespace exchange {
 
-// --- what changed ---------------------------------------------------------------------------------
+// --- what changed
+// ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -20,10 +21,18 @@ void mark_dirty(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>&
 
 }  // namespace
 
-void Exchange::touch(AccountNumber account) { mark_dirty(accounts_[account], account, dirty_accounts_); }
-void Exchange::touch_position(std::uint32_t index) { mark_dirty(positions_[index], index, dirty_positions_); }
-void Exchange::touch_symbol(SymbolNumber symbol) { mark_dirty(symbols_[symbol], symbol, dirty_symbols_); }
-void Exchange::touch_order(std::uint32_t index) { mark_dirty(orders_[index], index, dirty_orders_); }
+void Exchange::touch(AccountNumber account) {
+  mark_dirty(accounts_[account], account, dirty_accounts_);
+}
+void Exchange::touch_position(std::uint32_t index) {
+  mark_dirty(positions_[index], index, dirty_positions_);
+}
+void Exchange::touch_symbol(SymbolNumber symbol) {
+  mark_dirty(symbols_[symbol], symbol, dirty_symbols_);
+}
+void Exchange::touch_order(std::uint32_t index) {
+  mark_dirty(orders_[index], index, dirty_orders_);
+}
 
 void Exchange::note_change(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
   totals_.last_time = now;
@@ -32,8 +41,8 @@ void Exchange::note_change(Timestamp now, std::uint64_t what, std::uint64_t a, s
 }
 
 std::size_t Exchange::changed_rows() const {
-  return dirty_accounts_.size() + dirty_symbols_.size() + dirty_positions_.size() + dirty_orders_.size() +
-         new_executions_.size() + new_account_keys_.size();
+  return dirty_accounts_.size() + dirty_symbols_.size() + dirty_positions_.size() +
+         dirty_orders_.size() + new_executions_.size() + new_account_keys_.size();
 }
 
 ClosedMark Exchange::take_changes(Rows& rows) {
@@ -58,8 +67,9 @@ ClosedMark Exchange::take_changes(Rows& rows) {
     Order& order = orders_[index];
     order.dirty = false;
     const OrderHistory& history = histories_[index];
-    rows.orders.push_back({order.id, order.account, order.symbol, order.side, history.shares, order.limit, order.open,
-                           history.canceled, history.opened_at, history.canceled_at});
+    rows.orders.push_back({order.id, order.account, order.symbol, order.side, history.shares,
+                           order.limit, order.open, history.canceled, history.opened_at,
+                           history.canceled_at});
   }
   rows.executions.clear();
   rows.executions.swap(new_executions_);
@@ -73,12 +83,14 @@ ClosedMark Exchange::take_changes(Rows& rows) {
   return closed_;
 }
 
-// --- loading --------------------------------------------------------------------------------------
+// --- loading
+// --------------------------------------------------------------------------------------
 
 namespace {
 
 void require(bool sound, const char* table, std::uint64_t key, const char* problem) {
-  if (!sound) throw std::runtime_error(std::string(table) + " row " + std::to_string(key) + ": " + problem);
+  if (!sound)
+    throw std::runtime_error(std::string(table) + " row " + std::to_string(key) + ": " + problem);
 }
 
 }  // namespace
@@ -103,7 +115,8 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
   }
   for (const PositionRow& row : image.positions) {
     const std::uint64_t key = position_key(row.account, row.symbol);
-    require(row.account < accounts_.size() && row.symbol < symbols_.size(), "positions", key, "unknown owner");
+    require(row.account < accounts_.size() && row.symbol < symbols_.size(), "positions", key,
+            "unknown owner");
     require(row.shares >= Shares(), "positions", key, "shares below zero");
     require(position_index_.find(key) == no_index, "positions", key, "occurs twice");
     positions_[add_position(row.account, row.symbol)].shares = row.shares;
@@ -115,12 +128,15 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
   OrderId last_order = 0;
   for (const OrderRow& row : image.orders) {
     require(row.id > last_order && row.id <= totals.orders, "orders", row.id, "id out of sequence");
-    require(row.account < accounts_.size() && row.symbol < symbols_.size(), "orders", row.id, "unknown owner");
-    require(row.open > Shares() && row.open <= row.shares, "orders", row.id, "open shares out of range");
+    require(row.account < accounts_.size() && row.symbol < symbols_.size(), "orders", row.id,
+            "unknown owner");
+    require(row.open > Shares() && row.open <= row.shares, "orders", row.id,
+            "open shares out of range");
     require(row.limit > Price(), "orders", row.id, "limit not above zero");
     last_order = row.id;
     const std::uint32_t position = find_position(row.account, row.symbol);
-    require(row.side == Side::buy || position != no_index, "orders", row.id, "a sell without a position");
+    require(row.side == Side::buy || position != no_index, "orders", row.id,
+            "a sell without a position");
     rest(add_order({.id = row.id,
                     .open = row.open,
                     .limit = row.limit,
@@ -133,8 +149,10 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
 
   // An execution closes at least one of its orders, so that it belongs to one open order at most.
   for (const ExecutionRow& row : image.executions) {
-    const std::uint32_t buy = order_index_.find(row.buy_order), sell = order_index_.find(row.sell_order);
-    require((buy == no_index) != (sell == no_index), "executions", row.id, "not of exactly one open order");
+    const std::uint32_t buy = order_index_.find(row.buy_order),
+                        sell = order_index_.find(row.sell_order);
+    require((buy == no_index) != (sell == no_index), "executions", row.id,
+            "not of exactly one open order");
     const std::uint32_t record = executions_.allocate();
     executions_[record] = {{row.shares, row.price, row.time}, {no_index, no_index}, 1};
     record_execution(orders_[buy == no_index ? sell : buy], record);
@@ -142,27 +160,33 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
   totals_ = image.totals;
 }
 
-// --- proof ----------------------------------------------------------------------------------------
+// --- proof
+// ----------------------------------------------------------------------------------------
 
 std::string Exchange::check_invariants() const {
   UInt128 cash = 0;
   bool too_much = false;  // forged rows can hold so much that the sum wraps
-  const auto add_cash = [&](Cash amount) { too_much |= __builtin_add_overflow(cash, UInt128(amount.units()), &cash); };
+  const auto add_cash = [&](Cash amount) {
+    too_much |= __builtin_add_overflow(cash, UInt128(amount.units()), &cash);
+  };
   std::vector<UInt128> shares(symbols_.size(), 0);
   for (AccountNumber number = 0; number < accounts_.size(); ++number) {
-    if (accounts_[number].balance < Cash()) return "balance below zero: account " + std::string(account_ids_.text(number).view());
+    if (accounts_[number].balance < Cash())
+      return "balance below zero: account " + std::string(account_ids_.text(number).view());
     add_cash(accounts_[number].balance);
   }
   for (const Position& position : positions_) {
     if (position.shares < Shares())
-      return "position below zero: account " + std::string(account_ids_.text(position.account).view());
+      return "position below zero: account " +
+             std::string(account_ids_.text(position.account).view());
     shares[position.symbol] += UInt128(position.shares.units());
   }
 
   std::size_t resting = 0;
   std::vector<std::uint32_t> executions;  // in the lists of all orders
   const auto add_executions = [&](const Order& order) {
-    for (std::uint32_t at = order.first_execution; at != no_index; at = executions_[at].next[int(order.side)])
+    for (std::uint32_t at = order.first_execution; at != no_index;
+         at = executions_[at].next[int(order.side)])
       executions.push_back(at);
   };
   for (SymbolNumber number = 0; number < symbols_.size(); ++number) {
@@ -173,14 +197,16 @@ std::string Exchange::check_invariants() const {
       const Level* better = nullptr;
       symbol.sides[int(side)].for_each([&](std::uint32_t level_index) {
         const Level& level = levels_[level_index];
-        if (better != nullptr && rank(side, better->price) <= rank(side, level.price)) violation = "levels out of order: ";
+        if (better != nullptr && rank(side, better->price) <= rank(side, level.price))
+          violation = "levels out of order: ";
         better = &level;
         Int128 level_shares = 0;
         std::uint32_t orders = 0, previous = no_index;
         OrderId last_id = 0;
         for (std::uint32_t at = level.first; at != no_index; at = orders_[at].next) {
           const Order& order = orders_[at];
-          if (order.symbol != number || order.side != side || order.limit != level.price || order.level != level_index)
+          if (order.symbol != number || order.side != side || order.limit != level.price ||
+              order.level != level_index)
             violation = "order in the wrong level: ";
           if (order.open <= Shares() || order.previous != previous || order.id <= last_id ||
               order_index_.find(order.id) != at)
@@ -195,15 +221,18 @@ std::string Exchange::check_invariants() const {
           else
             shares[number] += UInt128(order.open.units());
         }
-        if (level.last != previous || level.orders != orders || orders == 0 || level.shares_units != level_shares)
+        if (level.last != previous || level.orders != orders || orders == 0 ||
+            level.shares_units != level_shares)
           violation = "level totals wrong: ";
         resting += orders;
       });
       if (!violation.empty()) return violation + name;
     }
     const PriceIndex &bids = symbol.sides[int(Side::buy)], &asks = symbol.sides[int(Side::sell)];
-    if (!bids.empty() && !asks.empty() && bids.best_rank() >= -asks.best_rank()) return "book crossed: " + name;
-    if (shares[number] != UInt128(symbol.shares_total.units())) return "shares not conserved: " + name;
+    if (!bids.empty() && !asks.empty() && bids.best_rank() >= -asks.best_rank())
+      return "book crossed: " + name;
+    if (shares[number] != UInt128(symbol.shares_total.units()))
+      return "shares not conserved: " + name;
   }
   if (too_much || cash != UInt128(totals_.cash_created.units())) return "cash not conserved";
 
@@ -213,7 +242,8 @@ std::string Exchange::check_invariants() const {
     add_executions(orders_[at]);
   }
   if (closed != closed_ - released_) return "closed orders miscounted";
-  if (orders_.used() != resting + closed || order_index_.size() != orders_.used()) return "orders miscounted";
+  if (orders_.used() != resting + closed || order_index_.size() != orders_.used())
+    return "orders miscounted";
   std::sort(executions.begin(), executions.end());
   executions.erase(std::unique(executions.begin(), executions.end()), executions.end());
   if (executions.size() != executions_.used()) return "executions miscounted";

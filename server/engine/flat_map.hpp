@@ -1,9 +1,10 @@
 #pragma once
 // The engine's lookups; none of them allocates unless it grows.
 // FlatMap: 64-bit key to 32-bit index, never erased. Interner: text to a dense number, in order of
-// arrival, never erased. Both are open addressing with linear probing, at most half full, and hash with
-// a seed, so that nobody can choose ids that collide. Where things are found does not depend on it.
-// IdIndex: order id to 32-bit index, for ids that are given in sequence and forgotten in any order.
+// arrival, never erased. Both are open addressing with linear probing, at most half full, and hash
+// with a seed, so that nobody can choose ids that collide. Where things are found does not depend
+// on it. IdIndex: order id to 32-bit index, for ids that are given in sequence and forgotten in any
+// order.
 
 #include <algorithm>
 #include <cstdint>
@@ -69,8 +70,8 @@ class FlatMap {
   std::size_t size_ = 0;
 };
 
-// Pages of a direct table: a new id costs no miss, a known one costs one. A page is freed when its last
-// id goes; what stays for ever is one pointer per 1,024 ids of history.
+// Pages of a direct table: a new id costs no miss, a known one costs one. A page is freed when its
+// last id goes; what stays for ever is one pointer per 1,024 ids of history.
 class IdIndex {
  public:
   std::uint32_t find(std::uint64_t id) const {
@@ -99,7 +100,8 @@ class IdIndex {
 
   void prefetch(std::uint64_t id) const {
     const std::uint64_t page = id >> page_bits;
-    if (page < pages_.size() && pages_[page]) __builtin_prefetch(&pages_[page]->index[id & page_mask]);
+    if (page < pages_.size() && pages_[page])
+      __builtin_prefetch(&pages_[page]->index[id & page_mask]);
   }
   std::size_t size() const { return size_; }
 
@@ -167,7 +169,8 @@ class Interner {
   void grow() {
     slots_.assign(slots_.size() * 2, Slot{});
     mask_ = slots_.size() - 1;
-    for (std::uint32_t index = 0; index < texts_.size(); ++index) place(hash_of(texts_[index]), index);
+    for (std::uint32_t index = 0; index < texts_.size(); ++index)
+      place(hash_of(texts_[index]), index);
   }
 
   std::uint64_t seed_;

@@ -12,13 +12,17 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 }  // namespace
 
 std::optional<AccountId> parse_account_id(std::string_view text) {
-  if (text.empty() || text.size() > AccountId::size_max || !std::all_of(text.begin(), text.end(), is_digit)) return {};
+  if (text.empty() || text.size() > AccountId::size_max ||
+      !std::all_of(text.begin(), text.end(), is_digit))
+    return {};
   return AccountId(text);
 }
 
 std::optional<SymbolName> parse_symbol_name(std::string_view text) {
   const auto alphanumeric = [](char c) { return is_digit(c) || is_letter(c); };
-  if (text.empty() || text.size() > SymbolName::size_max || !std::all_of(text.begin(), text.end(), alphanumeric)) return {};
+  if (text.empty() || text.size() > SymbolName::size_max ||
+      !std::all_of(text.begin(), text.end(), alphanumeric))
+    return {};
   return SymbolName(text);
 }
 

@@ -23,7 +23,8 @@ class InlineText {
   }
   std::string_view view() const { return {bytes_, size_}; }
 
-  // The text in words of 8 bytes, the last filled up with zeros: short ids compare and hash in one step.
+  // The text in words of 8 bytes, the last filled up with zeros: short ids compare and hash in one
+  // step.
   std::size_t words() const { return (size_ + 7u) / 8; }
   std::uint64_t word(std::size_t at) const {
     std::uint64_t word;
@@ -65,7 +66,8 @@ using AccountNumber = std::uint32_t;
 using SymbolNumber = std::uint32_t;
 using ExecutionId = std::uint64_t;
 
-// Microseconds since the Unix epoch, stamped once per batch by the core. Replies print whole seconds.
+// Microseconds since the Unix epoch, stamped once per batch by the core. Replies print whole
+// seconds.
 struct Timestamp {
   std::int64_t microseconds = 0;
   std::int64_t seconds() const { return microseconds / 1'000'000; }

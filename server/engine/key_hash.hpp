@@ -1,6 +1,7 @@
 #pragma once
-// What is kept of an account's key: a scrypt hash with the salt and the parameters that it was made with, so that later ones
-// may be costlier. The engine carries it from the command that creates an account to the rows, and never looks inside.
+// What is kept of an account's key: a scrypt hash with the salt and the parameters that it was made
+// with, so that later ones may be costlier. The engine carries it from the command that creates an
+// account to the rows, and never looks inside.
 
 #include <array>
 #include <cstdint>
@@ -8,9 +9,11 @@
 namespace exchange {
 
 struct KeyHash {
-  std::uint8_t log2_n = 0, r = 0, p = 0;  // scrypt's cost: 128 r 2^log2_n bytes of memory; log2_n 0: there is no key
+  // scrypt's cost: 128 r 2^log2_n bytes of memory; log2_n 0: there is no key
+  std::uint8_t log2_n = 0, r = 0, p = 0;
   std::array<std::uint8_t, 16> salt{};
-  std::array<std::uint8_t, 28> digest{};  // 224 bits: with them CreateAccount is no larger than Command was without
+  // 224 bits: with them CreateAccount is no larger than Command was without
+  std::array<std::uint8_t, 28> digest{};
   bool has_key() const { return log2_n != 0; }
   bool operator==(const KeyHash&) const = default;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Pool<T>: objects at stable 32-bit indices, freed slots used again last-in first-out (they are warm).
-// Grows in chunks, so that growth never moves what is there; never shrinks.
+// Pool<T>: objects at stable 32-bit indices, freed slots used again last-in first-out (they are
+// warm). Grows in chunks, so that growth never moves what is there; never shrinks.
 
 #include <sys/mman.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 // PriceIndex: the price levels of one side of one book, in order, the best at hand.
 // Maps a rank (higher is better: the price of a bid, minus the price of an ask) to a level's index.
-// Sorted blocks of 64 under a sorted directory: orders arrive near the best price, so the last block
-// and its end are where nearly all work happens; far from it, or with a million levels, an insert moves
-// one block's entries, and the directory when a block is full.
+// Sorted blocks of 64 under a sorted directory: orders arrive near the best price, so the last
+// block and its end are where nearly all work happens; far from it, or with a million levels, an
+// insert moves one block's entries, and the directory when a block is full.
 
 #include <algorithm>
 #include <array>
@@ -81,7 +81,8 @@ class PriceIndex {
       std::uint32_t at = size;
       for (std::uint32_t step = 0; step < near && at > 0; ++step, --at)
         if (ranks[at - 1] < rank) return at;
-      return std::uint32_t(std::lower_bound(ranks.begin(), ranks.begin() + at, rank) - ranks.begin());
+      return std::uint32_t(std::lower_bound(ranks.begin(), ranks.begin() + at, rank) -
+                           ranks.begin());
     }
     void insert(std::uint32_t at, std::int64_t rank, std::uint32_t level) {
       std::move_backward(ranks.begin() + at, ranks.begin() + size, ranks.begin() + size + 1);
@@ -104,8 +105,9 @@ class PriceIndex {
   // The last block whose first rank is not above `rank`; the first block where there is none.
   std::size_t block_of(std::int64_t rank) const {
     if (blocks_.back().first_rank <= rank) return blocks_.size() - 1;
-    const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), rank,
-                                        [](std::int64_t r, const Slot& slot) { return r < slot.first_rank; });
+    const auto after =
+        std::upper_bound(blocks_.begin(), blocks_.end(), rank,
+                         [](std::int64_t r, const Slot& slot) { return r < slot.first_rank; });
     return after == blocks_.begin() ? 0 : std::size_t(after - blocks_.begin()) - 1;
   }
   std::unique_ptr<Block> new_block() {

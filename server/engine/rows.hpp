@@ -1,6 +1,6 @@
 #pragma once
-// Rows: the state of the engine as tables hold it. The same structs carry what changed since the last
-// hand-over to the projection and, at start, the whole image that recovery loads.
+// Rows: the state of the engine as tables hold it. The same structs carry what changed since the
+// last hand-over to the projection and, at start, the whole image that recovery loads.
 
 #include <cstdint>
 #include <vector>
@@ -58,8 +58,9 @@ struct Totals {
   OrderId orders = 0;          // ids given so far
   ExecutionId executions = 0;  // ids given so far
   Cash cash_created;
-  Timestamp last_time;       // of the newest command applied
-  std::uint64_t digest = 0;  // over every outcome that changed state; equal histories have equal digests
+  Timestamp last_time;  // of the newest command applied
+  // over every outcome that changed state; equal histories have equal digests
+  std::uint64_t digest = 0;
   bool operator==(const Totals&) const = default;
 };
 struct Rows {
@@ -71,7 +72,8 @@ struct Rows {
   std::vector<ExecutionRow> executions;
   Totals totals;
   std::size_t size() const {
-    return accounts.size() + account_keys.size() + symbols.size() + positions.size() + orders.size() + executions.size();
+    return accounts.size() + account_keys.size() + symbols.size() + positions.size() +
+           orders.size() + executions.size();
   }
 };
 

@@ -38,14 +38,18 @@ template <class Number>
 Number number_of(std::string_view item, std::string_view text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0) refuse(item, "has a number that is none: name=action[@nth]");
+  if (error != std::errc() || end != text.data() + text.size() || number == 0)
+    refuse(item, "has a number that is none: name=action[@nth]");
   return number;
 }
 
 void arm(std::string_view item) {
   const std::size_t equals = item.find('=');
-  if (equals == std::string_view::npos) refuse(item, "is not name=action[@nth]; the names are: " + names());
-  const auto place = std::find_if(fail_points.begin(), fail_points.end(), [&](const FailPointPlace& p) { return p.name == item.substr(0, equals); });
+  if (equals == std::string_view::npos)
+    refuse(item, "is not name=action[@nth]; the names are: " + names());
+  const auto place =
+      std::find_if(fail_points.begin(), fail_points.end(),
+                   [&](const FailPointPlace& p) { return p.name == item.substr(0, equals); });
   if (place == fail_points.end()) refuse(item, "is no fail point; they are: " + names());
   std::string_view action = item.substr(equals + 1);
   Armed& point = armed_points[std::size_t(place - fail_points.begin())];
@@ -58,7 +62,8 @@ void arm(std::string_view item) {
   } else if (action == "hang") {
     point.action = Action::hang;
   } else if (action == "error") {
-    if (!place->may_throw) refuse(item, "names a place that cannot fail: there it crashes, hangs or is slow");
+    if (!place->may_throw)
+      refuse(item, "names a place that cannot fail: there it crashes, hangs or is slow");
     point.action = Action::error;
   } else if (action.starts_with("slow(") && action.ends_with(")")) {
     point.slow_ms = number_of<unsigned>(item, action.substr(5, action.size() - 6));
@@ -87,7 +92,8 @@ bool fail_point_detail::pass(std::size_t place) {
   Armed& point = armed_points[place];
   if (point.action == Action::none) return false;
   const std::uint64_t passed = ++point.passed;
-  if (passed == point.nth) std::fprintf(stderr, "fail point %s is reached\n", fail_points[place].name.data());
+  if (passed == point.nth)
+    std::fprintf(stderr, "fail point %s is reached\n", fail_points[place].name.data());
   if (point.action == Action::slow) {
     if (passed >= point.nth) std::this_thread::sleep_for(std::chrono::milliseconds(point.slow_ms));
     return false;

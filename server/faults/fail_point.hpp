@@ -1,7 +1,8 @@
 #pragma once
-// Fail points: named places in the path of a batch where a test makes the server crash, hang, dawdle or fail, as
-// EXCHANGE_FAIL_POINT="name=action[@nth],..." asks for. Compiled in always, so that what is tested is what runs;
-// while none is armed each costs one relaxed load. A leaf: includes nothing of the project. Any thread.
+// Fail points: named places in the path of a batch where a test makes the server crash, hang,
+// dawdle or fail, as EXCHANGE_FAIL_POINT="name=action[@nth],..." asks for. Compiled in always, so
+// that what is tested is what runs; while none is armed each costs one relaxed load. A leaf:
+// includes nothing of the project. Any thread.
 //   crash     kill -9 of this process, as the nth passes: no destructor runs, no buffer is written
 //   hang      the nth stays here for ever
 //   slow(ms)  the nth and all later ones pause
@@ -30,11 +31,12 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"recovery.replayed", false, false},
     FailPointPlace{"start.before_ready", false, false},
     FailPointPlace{"append.before", true, false},
-    FailPointPlace{"append.before_commit", false, true},  // the row is written, its transaction open; taking the epoch counts too
+    // the row is written, its transaction open; taking the epoch counts too
+    FailPointPlace{"append.before_commit", false, true},
     FailPointPlace{"append.after_commit", true, false},
-    FailPointPlace{"settle.before", true, false},
-    FailPointPlace{"settle.after", true, false},
-    FailPointPlace{"reply.before_completion", false, false},  // the batch is committed, nobody knows yet
+    FailPointPlace{"settle.before", true, false}, FailPointPlace{"settle.after", true, false},
+    // the batch is committed, nobody knows yet
+    FailPointPlace{"reply.before_completion", false, false},
     FailPointPlace{"reply.before_send", false, false},
     FailPointPlace{"reply.after_send", false, false},
     FailPointPlace{"projection.before", true, false},
@@ -42,14 +44,13 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"projection.before_commit", true, false},
     FailPointPlace{"projection.after_commit", true, false},
     FailPointPlace{"checkpoint.before", false, true},
-    FailPointPlace{"checkpoint.after", false, true},
-    FailPointPlace{"prune.before", true, false},
+    FailPointPlace{"checkpoint.after", false, true}, FailPointPlace{"prune.before", true, false},
     FailPointPlace{"prune.after", true, false},
     FailPointPlace{"prune.rows_deleted", true, true},  // in the transaction of an append
 };
 
-// Arms what `text` asks for; empty arms nothing. At start, before other threads. Throws std::invalid_argument, with the
-// list of names where one is unknown.
+// Arms what `text` asks for; empty arms nothing. At start, before other threads. Throws
+// std::invalid_argument, with the list of names where one is unknown.
 void arm_fail_points(const std::string& text);
 
 namespace fail_point_detail {
@@ -63,7 +64,8 @@ template <bool MayThrow>
 struct Place {
   consteval Place(const char* name) : index(0) {
     while (fail_points.at(index).name != name) ++index;
-    if (fail_points[index].may_throw != MayThrow) throw "this place throws, or it does not: see fail_points";
+    if (fail_points[index].may_throw != MayThrow)
+      throw "this place throws, or it does not: see fail_points";
   }
   std::size_t index;
 };
@@ -71,13 +73,16 @@ struct Place {
 }  // namespace fail_point_detail
 
 inline void fail_point(fail_point_detail::Place<false> place) {
-  if (fail_point_detail::armed.load(std::memory_order_relaxed)) fail_point_detail::pass(place.index);
+  if (fail_point_detail::armed.load(std::memory_order_relaxed))
+    fail_point_detail::pass(place.index);
 }
 
 // Throws Error where the action is error.
 template <class Error>
 void fail_point(fail_point_detail::Place<true> place) {
-  if (!fail_point_detail::armed.load(std::memory_order_relaxed) || !fail_point_detail::pass(place.index)) return;
+  if (!fail_point_detail::armed.load(std::memory_order_relaxed) ||
+      !fail_point_detail::pass(place.index))
+    return;
   throw Error("fail point " + std::string(fail_points[place.index].name));
 }
 

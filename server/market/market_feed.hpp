@@ -1,7 +1,7 @@
 #pragma once
 // MarketFeed carries projected rows from the projector's thread to the thread of the MarketView.
-// It copies them and returns; only where more than rows_max rows are unread does the projector wait, so that memory stays
-// bounded whatever becomes of the reader.
+// It copies them and returns; only where more than rows_max rows are unread does the projector
+// wait, so that memory stays bounded whatever becomes of the reader.
 
 #include <functional>
 #include <utility>
@@ -24,13 +24,14 @@ class MarketFeed {
   // Projector's thread.
   void push(const Rows& rows, std::uint64_t batch) {
     Projected projected{rows, batch};  // copied before the lock: the reader would wait for it
-    const auto wake = state_.when([&](const State& state) { return state.rows < rows_max_ || state.ended; },
-                                  [&](State& state) {
-                                    if (state.ended) return std::function<void()>();
-                                    state.rows += rows.size();
-                                    state.unread.push_back(std::move(projected));
-                                    return state.wake;
-                                  });
+    const auto wake =
+        state_.when([&](const State& state) { return state.rows < rows_max_ || state.ended; },
+                    [&](State& state) {
+                      if (state.ended) return std::function<void()>();
+                      state.rows += rows.size();
+                      state.unread.push_back(std::move(projected));
+                      return state.wake;
+                    });
     if (wake) wake();
   }
 

@@ -3,12 +3,20 @@
 namespace exchange {
 
 MarketView::MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed)
-    : trades_kept_max_(trades_kept_max), account_ids_(hash_seed), symbol_names_(hash_seed), position_index_(hash_seed) {
+    : trades_kept_max_(trades_kept_max),
+      account_ids_(hash_seed),
+      symbol_names_(hash_seed),
+      position_index_(hash_seed) {
   ENSURE(trades_kept_max > 0);
 }
 
-void MarketView::load(const Rows& tables, std::uint64_t batch, std::span<const ExecutionRow> trades) {
-  fold({.accounts = tables.accounts, .symbols = tables.symbols, .positions = tables.positions, .orders = tables.orders}, batch);
+void MarketView::load(const Rows& tables, std::uint64_t batch,
+                      std::span<const ExecutionRow> trades) {
+  fold({.accounts = tables.accounts,
+        .symbols = tables.symbols,
+        .positions = tables.positions,
+        .orders = tables.orders},
+       batch);
   for (const ExecutionRow& row : trades) add_trade(row);
   for (Symbol& symbol : symbols_) {
     symbol.sequence = symbol.trades_seen = 0;
@@ -22,7 +30,8 @@ const std::vector<MarketView::Change>& MarketView::fold(const Rows& rows, std::u
   batch_ = batch;
   for (const AccountRow& row : rows.accounts) put_account(row);
   for (const SymbolRow& row : rows.symbols) put_symbol(row);
-  for (const PositionRow& row : rows.positions) position(row.account, row.symbol).shares = row.shares;
+  for (const PositionRow& row : rows.positions)
+    position(row.account, row.symbol).shares = row.shares;
   for (const OrderRow& row : rows.orders) put_order(row);
   for (const ExecutionRow& row : rows.executions) add_trade(row);
   for (Change& change : changes_) {
@@ -127,7 +136,8 @@ void MarketView::change_open(const OrderRow& row, std::int64_t change, int order
 void MarketView::add_trade(const ExecutionRow& row) {
   Symbol& symbol = symbols_[row.symbol];
   const Side taker = row.buy_order > row.sell_order ? Side::buy : Side::sell;
-  symbol.trades.push_back({row.id, row.price, row.shares, taker, row.buy_order, row.sell_order, row.time});
+  symbol.trades.push_back(
+      {row.id, row.price, row.shares, taker, row.buy_order, row.sell_order, row.time});
   if (symbol.trades.size() > trades_kept_max_) symbol.trades.pop_front();
   ++symbol.trades_seen;
   symbol.traded_units += UInt128(row.shares.units());

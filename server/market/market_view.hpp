@@ -1,7 +1,7 @@
 #pragma once
-// MarketView is a replica of what people look at - books, trades, balances, open orders - folded from the rows that are in
-// the tables, never ahead of them. It also tells what changed, symbol by symbol, for those who follow.
-// Owner: the HTTP thread. Thread: one at a time.
+// MarketView is a replica of what people look at - books, trades, balances, open orders - folded
+// from the rows that are in the tables, never ahead of them. It also tells what changed, symbol by
+// symbol, for those who follow. Owner: the HTTP thread. Thread: one at a time.
 
 #include <deque>
 #include <map>
@@ -40,12 +40,16 @@ class MarketView {
     std::uint64_t sequence = 0;     // of the last change told
   };
   // Where a level stands in Symbol::levels, and back.
-  static std::int64_t rank(Side side, Price price) { return side == Side::buy ? -price.units() : price.units(); }
-  static Price price_of(Side side, std::int64_t rank) { return Price::from_units(side == Side::buy ? -rank : rank); }
+  static std::int64_t rank(Side side, Price price) {
+    return side == Side::buy ? -price.units() : price.units();
+  }
+  static Price price_of(Side side, std::int64_t rank) {
+    return Price::from_units(side == Side::buy ? -rank : rank);
+  }
 
   struct Position {
     SymbolNumber symbol;
-    Shares shares;             // free
+    Shares shares;              // free
     Int128 reserved_units = 0;  // set aside by open sells
   };
   struct Account {
@@ -53,10 +57,12 @@ class MarketView {
     Cash reserved;  // set aside by open buys
     std::vector<Position> positions;
     std::uint32_t open_orders = 0;
-    std::uint32_t first_order = no_index, last_order = no_index;  // oldest and newest, in the order pool
+    // oldest and newest, in the order pool
+    std::uint32_t first_order = no_index, last_order = no_index;
   };
 
-  // What a fold changed of one symbol: levels by rank, each once with what it is now (no orders: gone), and all new trades.
+  // What a fold changed of one symbol: levels by rank, each once with what it is now (no orders:
+  // gone), and all new trades.
   struct Change {
     SymbolNumber symbol;
     std::uint64_t sequence;
@@ -69,7 +75,8 @@ class MarketView {
 
   // The state to begin with, of `batch`; `trades`, oldest first, are of before. Tells no changes.
   void load(const Rows& tables, std::uint64_t batch, std::span<const ExecutionRow> trades);
-  // Brings the view to `batch`. Returns the changes of the symbols that have any, good until the next call.
+  // Brings the view to `batch`. Returns the changes of the symbols that have any, good until the
+  // next call.
   const std::vector<Change>& fold(const Rows& rows, std::uint64_t batch);
 
   std::uint64_t batch() const { return batch_; }
@@ -82,7 +89,9 @@ class MarketView {
   // Calls visit(const OrderRow&) for the account's open orders, oldest first, `count` at most.
   template <class Visit>
   void visit_open_orders(const Account& account, std::size_t count, Visit visit) const {
-    for (std::uint32_t at = account.first_order; at != no_index && count > 0; at = orders_[at].next, --count) visit(orders_[at].row);
+    for (std::uint32_t at = account.first_order; at != no_index && count > 0;
+         at = orders_[at].next, --count)
+      visit(orders_[at].row);
   }
 
  private:
@@ -96,7 +105,8 @@ class MarketView {
   void put_order(const OrderRow& row);
   void open(const OrderRow& row);
   void close(std::uint32_t index);
-  // Moves what an open order holds in its level and its owner's reserves by `change` shares, and the level by `orders`.
+  // Moves what an open order holds in its level and its owner's reserves by `change` shares, and
+  // the level by `orders`.
   void change_open(const OrderRow& row, std::int64_t change, int orders);
   void add_trade(const ExecutionRow& row);
   Position& position(AccountNumber account, SymbolNumber symbol);
@@ -108,7 +118,7 @@ class MarketView {
   std::vector<Account> accounts_;
   Interner<SymbolName> symbol_names_;
   std::deque<Symbol> symbols_;  // moving one would copy its book
-  FlatMap position_index_;  // in Account::positions
+  FlatMap position_index_;      // in Account::positions
   Pool<Order> orders_;
   IdIndex order_index_;
   std::vector<Change> changes_;

@@ -1,7 +1,7 @@
 #pragma once
 // Histogram of non-negative integers with a relative error below 1/64, in fixed memory: buckets are
-// linear within each power of two, as in HdrHistogram (Tene). Merging adds counts, so that percentiles
-// of many threads or processes are those of all their values. Thread: one at a time.
+// linear within each power of two, as in HdrHistogram (Tene). Merging adds counts, so that
+// percentiles of many threads or processes are those of all their values. Thread: one at a time.
 
 #include <algorithm>
 #include <array>
@@ -28,8 +28,8 @@ class Histogram {
   std::uint64_t sum() const { return sum_; }
   std::uint64_t max() const { return max_; }
   double mean() const { return count_ == 0 ? 0 : double(sum_) / double(count_); }
-  // The smallest value such that `quantile` (0 to 1) of all values are not above it, to the width of
-  // its bucket; 0 where nothing was recorded.
+  // The smallest value such that `quantile` (0 to 1) of all values are not above it, to the width
+  // of its bucket; 0 where nothing was recorded.
   std::uint64_t quantile(double quantile) const {
     const double rank = quantile * double(count_);
     std::uint64_t seen = 0;
@@ -39,16 +39,21 @@ class Histogram {
     }
     return max_;
   }
-  // visit(highest value of a bucket, count) for each bucket with values, from the lowest; the highest of all is the maximum.
+  // visit(highest value of a bucket, count) for each bucket with values, from the lowest; the
+  // highest of all is the maximum.
   template <class Visit>
   void for_each(Visit visit) const {
-    for_each_bucket([&](std::uint64_t, std::uint64_t highest, std::uint64_t count) { visit(std::min(highest, max_), count); });
+    for_each_bucket([&](std::uint64_t, std::uint64_t highest, std::uint64_t count) {
+      visit(std::min(highest, max_), count);
+    });
   }
-  // visit(lowest, highest value that the bucket may hold, count), likewise. A bucket's bounds never change.
+  // visit(lowest, highest value that the bucket may hold, count), likewise. A bucket's bounds never
+  // change.
   template <class Visit>
   void for_each_bucket(Visit visit) const {
     for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket)
-      if (counts_[bucket] > 0) visit(bucket == 0 ? 0 : highest_of(bucket - 1) + 1, highest_of(bucket), counts_[bucket]);
+      if (counts_[bucket] > 0)
+        visit(bucket == 0 ? 0 : highest_of(bucket - 1) + 1, highest_of(bucket), counts_[bucket]);
   }
 
  private:

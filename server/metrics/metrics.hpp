@@ -1,5 +1,6 @@
 #pragma once
-// Counters, gauges and stage times of the running server. Any thread; each is exact, reads are not a snapshot of all.
+// Counters, gauges and stage times of the running server. Any thread; each is exact, reads are not
+// a snapshot of all.
 
 #include <array>
 #include <atomic>
@@ -19,18 +20,24 @@ struct Metrics {
   Counter executions{0};  // since the exchange was created
   Counter store_failures{0}, orders_read{0}, lag_waits{0};
   Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
-  Counter queue_depth{0}, taken_depth{0};  // gauges: submissions not taken by the core yet; taken, but of a later batch
-  Counter batch_began_ns{0};                       // monotonic; of the batch under way, 0 where there is none
-  Counter unprojected_ns{0}, offered_ns{0};        // monotonic; of the oldest change not offered to the projector, or with it; 0: none
+  // gauges: submissions not taken by the core yet; taken, but of a later batch
+  Counter queue_depth{0}, taken_depth{0};
+  // monotonic; of the batch under way, 0 where there is none
+  Counter batch_began_ns{0};
+  // monotonic; of the oldest change not offered to the projector, or with it; 0: none
+  Counter unprojected_ns{0}, offered_ns{0};
   std::atomic<bool> store_available{true};
   mutable Guarded<Histogram> batch_commands;
   // transport
   Counter connections{0};  // gauge
-  Counter connections_accepted{0}, connections_refused{0}, accept_failures{0}, requests{0}, bad_frames{0};
-  Counter connections_refused_peer{0};  // its address has too many; the others are refused because all have
-  Counter ended_idle{0}, ended_stalled{0}, ended_for_room{0}, ended_for_memory{0};  // connections, by us
+  Counter connections_accepted{0}, connections_refused{0}, accept_failures{0}, requests{0},
+      bad_frames{0};
+  // its address has too many; the others are refused because all have
+  Counter connections_refused_peer{0};
+  // connections, by us
+  Counter ended_idle{0}, ended_stalled{0}, ended_for_room{0}, ended_for_memory{0};
   Counter waves_refused{0};  // requests refused unexecuted, for want of memory
-  Counter mistakes{0};  // documents and elements refused before the engine
+  Counter mistakes{0};       // documents and elements refused before the engine
   // keys
   Counter logins_accepted{0}, logins_refused{0};
   Counter key_hashes{0}, key_hash_us{0};
@@ -42,8 +49,12 @@ struct Metrics {
 
   StageHistograms stage_times;
 
-  static void add(Counter& counter, std::uint64_t n = 1) { counter.fetch_add(n, std::memory_order_relaxed); }
-  static void set(Counter& gauge, std::uint64_t value) { gauge.store(value, std::memory_order_relaxed); }
+  static void add(Counter& counter, std::uint64_t n = 1) {
+    counter.fetch_add(n, std::memory_order_relaxed);
+  }
+  static void set(Counter& gauge, std::uint64_t value) {
+    gauge.store(value, std::memory_order_relaxed);
+  }
 };
 
 }  // namespace exchange

@@ -1,6 +1,7 @@
 #pragma once
-// Where the time of a request goes. One wave of requests in thirty-one is sampled, and a hundred a second where they are few: the transport and the core note when
-// it passes from one hand to the next, and the transport adds what lies between to histograms.
+// Where the time of a request goes. One wave of requests in thirty-one is sampled, and a hundred a
+// second where they are few: the transport and the core note when it passes from one hand to the
+// next, and the transport adds what lies between to histograms.
 
 #include <time.h>
 
@@ -14,21 +15,26 @@
 
 namespace exchange {
 
-// parse: from bytes to commands. queue: until the core takes them. apply: the whole batch through the engine. commit: the
-// journal row of the batch. deliver: until a transport thread has the outcomes. write: outcomes to XML and into the socket.
+// parse: from bytes to commands. queue: until the core takes them. apply: the whole batch through
+// the engine. commit: the journal row of the batch. deliver: until a transport thread has the
+// outcomes. write: outcomes to XML and into the socket.
 enum class Stage : std::uint8_t { parse, queue, apply, commit, deliver, write };
-inline constexpr std::array<const char*, 6> stage_names{"parse", "queue", "apply", "commit", "deliver", "write"};
+inline constexpr std::array<const char*, 6> stage_names{"parse",  "queue",   "apply",
+                                                        "commit", "deliver", "write"};
 inline constexpr std::size_t stages = stage_names.size();
 
 // Nanoseconds of a clock that is never set.
 inline std::int64_t monotonic_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // When each stage of one wave ended. Owner: whoever has the wave.
 class StageStamps {
  public:
-  // A wave may begin here: decides whether it is sampled. A choice stands until a wave has come and ended.
+  // A wave may begin here: decides whether it is sampled. A choice stands until a wave has come and
+  // ended.
   void begin() {
     if (!waiting_) sampled_ = waiting_ = chosen();
     if (sampled_) begin_ns_ = monotonic_ns();
@@ -50,12 +56,14 @@ class StageStamps {
   static bool chosen() {
     constexpr unsigned period = 62;  // a transport asks twice for each wave
     static std::atomic<unsigned> threads{0};
-    thread_local unsigned count = threads.fetch_add(1, std::memory_order_relaxed);  // short-lived threads must not all start alike
+    // short-lived threads must not all start alike
+    thread_local unsigned count = threads.fetch_add(1, std::memory_order_relaxed);
     if (++count % period == 0) return true;
     // Under little load that would be too few to look at.
     static std::atomic<std::int64_t> last_ms{0};
     timespec now{};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);  // a few nanoseconds, and exact to some milliseconds
+    // a few nanoseconds, and exact to some milliseconds
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     const std::int64_t now_ms = now.tv_sec * 1'000 + now.tv_nsec / 1'000'000;
     if (now_ms - last_ms.load(std::memory_order_relaxed) < 10) return false;
     last_ms.store(now_ms, std::memory_order_relaxed);

@@ -1,7 +1,8 @@
 #pragma once
-// Whose word the requests of a wave are: the keys that came with them, for the gate in front of the core (auth/gate.hpp), and what
-// the gate remembers of a session. Exists only where accounts have keys.
-// Owner: the session, or whoever reads a single request; the gate's while a submission is on its way. Thread: one at a time.
+// Whose word the requests of a wave are: the keys that came with them, for the gate in front of the
+// core (auth/gate.hpp), and what the gate remembers of a session. Exists only where accounts have
+// keys. Owner: the session, or whoever reads a single request; the gate's while a submission is on
+// its way. Thread: one at a time.
 
 #include <array>
 #include <cstdint>
@@ -35,7 +36,8 @@ struct Credentials {
   std::size_t vetted = 0;  // so many of `wave` are done with
   bool creates() const { return !wave.empty() && wave.back().use == Credential::Use::create; }
 
-  // The session: accounts that it has logged in to, newest last, each with a digest of the key that did it.
+  // The session: accounts that it has logged in to, newest last, each with a digest of the key that
+  // did it.
   struct Login {
     AccountId account;
     std::array<std::uint8_t, 32> digest;

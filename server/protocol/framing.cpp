@@ -4,7 +4,9 @@
 
 namespace exchange {
 
-std::size_t blank_bytes(std::string_view buffer) { return std::min(buffer.find_first_not_of(" \t\r\n"), buffer.size()); }
+std::size_t blank_bytes(std::string_view buffer) {
+  return std::min(buffer.find_first_not_of(" \t\r\n"), buffer.size());
+}
 
 Frame find_frame(std::string_view buffer, const ProtocolLimits& limits) {
   Frame frame{.state = Frame::State::incomplete, .skip = blank_bytes(buffer)};

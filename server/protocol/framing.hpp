@@ -1,6 +1,6 @@
 #pragma once
-// Where requests begin and end in a stream of bytes (PROTOCOL, "Framing"). Pure: looks at bytes that
-// somebody else holds.
+// Where requests begin and end in a stream of bytes (PROTOCOL, "Framing"). Pure: looks at bytes
+// that somebody else holds.
 
 #include <string_view>
 
@@ -11,11 +11,12 @@ namespace exchange {
 struct Frame {
   enum class State { incomplete, complete, bad };
   State state;
-  std::size_t skip = 0;         // blank bytes before the length line: done with, whatever the state
-  std::size_t header = 0;       // complete: bytes of the length line, after `skip`
-  std::size_t bytes = 0;        // complete: bytes of XML after the header
-  std::size_t bytes_wanted = 0; // incomplete, length known: skip + header + bytes of the whole frame
-  std::string_view problem;     // bad: a sentence for the client
+  std::size_t skip = 0;    // blank bytes before the length line: done with, whatever the state
+  std::size_t header = 0;  // complete: bytes of the length line, after `skip`
+  std::size_t bytes = 0;   // complete: bytes of XML after the header
+  // incomplete, length known: skip + header + bytes of the whole frame
+  std::size_t bytes_wanted = 0;
+  std::string_view problem;  // bad: a sentence for the client
 };
 
 // How many bytes of blank space, as may stand between frames, `buffer` begins with.

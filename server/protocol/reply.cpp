@@ -16,7 +16,8 @@ void append_raw_attribute(std::string& out, std::string_view name, std::string_v
   out += ' ';
   out += name;
   out += "=\"";
-  for (std::size_t quote; (quote = raw.find('"')) != std::string_view::npos; raw.remove_prefix(quote + 1)) {
+  for (std::size_t quote; (quote = raw.find('"')) != std::string_view::npos;
+       raw.remove_prefix(quote + 1)) {
     out += raw.substr(0, quote);
     out += "&quot;";
   }
@@ -96,7 +97,9 @@ void append_status(std::string& out, std::string_view element, const Status& sta
 struct OutcomeWriter {
   std::string& out;
   const Leaf& leaf;
-  void operator()(const Rejected& rejected) const { append_error(out, leaf, describe(rejected.reason)); }
+  void operator()(const Rejected& rejected) const {
+    append_error(out, leaf, describe(rejected.reason));
+  }
   void operator()(const Created&) const {
     out += "<created";
     append_echo(out, leaf);
@@ -110,8 +113,12 @@ struct OutcomeWriter {
     out += "\"/>";
   }
   void operator()(const Status& status) const { append_status(out, "status", status); }
-  void operator()(const Canceled& canceled) const { append_status(out, "canceled", canceled.status); }
-  void operator()(const NotInMemory&) const { ENSURE(false && "resolved before a reply is written"); }
+  void operator()(const Canceled& canceled) const {
+    append_status(out, "canceled", canceled.status);
+  }
+  void operator()(const NotInMemory&) const {
+    ENSURE(false && "resolved before a reply is written");
+  }
 };
 
 }  // namespace

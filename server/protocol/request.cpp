@@ -9,28 +9,43 @@ constexpr std::size_t name_shown_max = 64;  // bytes of an unknown name repeated
 
 std::string unknown_element(std::string_view name) {
   std::size_t shown = std::min(name.size(), name_shown_max);
-  while (shown < name.size() && shown > 0 && (name[shown] & 0xC0) == 0x80) --shown;  // not inside a character
-  return "unknown element '" + std::string(name.substr(0, shown)) + (shown < name.size() ? "…" : "") + "'";
+  // not inside a character
+  while (shown < name.size() && shown > 0 && (name[shown] & 0xC0) == 0x80) --shown;
+  return "unknown element '" + std::string(name.substr(0, shown)) +
+         (shown < name.size() ? "…" : "") + "'";
 }
 
-bool is_key(std::string_view key) { return key.size() >= key_bytes_min && key.size() <= key_bytes_max; }
+bool is_key(std::string_view key) {
+  return key.size() >= key_bytes_min && key.size() <= key_bytes_max;
+}
 
-bool is_named(const pugi::xml_node& element, const char* name) { return std::strcmp(element.name(), name) == 0; }
+bool is_named(const pugi::xml_node& element, const char* name) {
+  return std::strcmp(element.name(), name) == 0;
+}
 
 // Character data directly inside an element whose content is elements.
 bool has_stray_text(const pugi::xml_node& element) {
   for (auto child = element.first_child(); child; child = child.next_sibling())
-    if ((child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) && !is_white_space(child)) return true;
+    if ((child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) &&
+        !is_white_space(child))
+      return true;
   return false;
 }
 
-bool has_content(const pugi::xml_node& element) { return has_child_elements(element) || has_stray_text(element); }
+bool has_content(const pugi::xml_node& element) {
+  return has_child_elements(element) || has_stray_text(element);
+}
 
 class Reader {
  public:
   // `credentials` null: accounts have no keys.
-  Reader(const ProtocolLimits& limits, std::vector<Leaf>& leaves, std::vector<Command>& commands, Credentials* credentials)
-      : limits_(limits), leaves_(leaves), commands_(commands), credentials_(credentials), leaves_before_(leaves.size()) {}
+  Reader(const ProtocolLimits& limits, std::vector<Leaf>& leaves, std::vector<Command>& commands,
+         Credentials* credentials)
+      : limits_(limits),
+        leaves_(leaves),
+        commands_(commands),
+        credentials_(credentials),
+        leaves_before_(leaves.size()) {}
 
   std::string read(const pugi::xml_node& root) {
     if (is_named(root, "create")) return for_each_child(root, &Reader::read_creation);
@@ -40,7 +55,8 @@ class Reader {
 
  private:
   // Returns a mistake that refuses the whole request.
-  std::string for_each_child(const pugi::xml_node& parent, void (Reader::*read_child)(const pugi::xml_node&)) {
+  std::string for_each_child(const pugi::xml_node& parent,
+                             void (Reader::*read_child)(const pugi::xml_node&)) {
     if (has_stray_text(parent)) return std::string("unexpected text in ") + parent.name();
     for (const auto& child : parent.children()) {
       if (child.type() != pugi::node_element) continue;
@@ -81,15 +97,20 @@ class Reader {
     const auto id = parse_account_id(resolved(leaf.echo[0]));
     if (!id) return mistake(leaf, "account id must be 1 to 64 digits");
     const auto balance = parse_cash(resolved(balance_text));
-    if (!balance) return mistake(leaf, "balance " + std::string(describe_cash_error(balance.error)));
+    if (!balance)
+      return mistake(leaf, "balance " + std::string(describe_cash_error(balance.error)));
     if (balance.value < Cash()) return mistake(leaf, "balance is negative");
     if (credentials_ != nullptr) {
       const std::string_view raw_key = raw_attribute(element, "key");
-      if (raw_key.data() == nullptr) return mistake(leaf, "missing attribute 'key': this exchange wants one for each account");
+      if (raw_key.data() == nullptr)
+        return mistake(leaf, "missing attribute 'key': this exchange wants one for each account");
       std::string key(resolved(raw_key));
       if (!is_key(key)) return mistake(leaf, "key must have 8 to 128 bytes");
-      if (++keys_ > keys_per_wave_max) return mistake(leaf, "more than " + std::to_string(keys_per_wave_max) + " accounts with keys in one request");
-      credentials_->wave.push_back({Credential::Use::create, *id, std::move(key), std::uint32_t(commands_.size()), 1});
+      if (++keys_ > keys_per_wave_max)
+        return mistake(leaf, "more than " + std::to_string(keys_per_wave_max) +
+                                 " accounts with keys in one request");
+      credentials_->wave.push_back(
+          {Credential::Use::create, *id, std::move(key), std::uint32_t(commands_.size()), 1});
     }
     command(leaf, CreateAccount{*id, balance.value});
   }
@@ -128,7 +149,8 @@ class Reader {
     if (!account) return mistake(leaf, "account id must be 1 to 64 digits");
     if (has_child_elements(element)) return mistake(leaf, "unexpected element in account");
     const auto shares = parse_shares(element_text(element));
-    if (!shares) return mistake(leaf, "number of shares " + std::string(describe_shares_error(shares.error)));
+    if (!shares)
+      return mistake(leaf, "number of shares " + std::string(describe_shares_error(shares.error)));
     if (shares.value <= Shares()) return mistake(leaf, "number of shares must be above zero");
     command(leaf, PlaceShares{*symbol_, *account, shares.value});
   }
@@ -139,8 +161,8 @@ class Reader {
     const std::string_view raw_account = raw_attribute(root, "id");
     account_ = parse_account_id(resolved(raw_account));
     account_mistake_ = raw_account.data() == nullptr ? "missing attribute 'id' of transactions"
-                       : !account_                   ? "unknown account: an account id is 1 to 64 digits"
-                                                     : "";
+                       : !account_ ? "unknown account: an account id is 1 to 64 digits"
+                                   : "";
     if (!has_child_elements(root) && !has_stray_text(root)) return "transactions has no element";
     if (credentials_ == nullptr) return for_each_child(root, &Reader::read_transaction);
     const std::size_t first = commands_.size();
@@ -148,7 +170,8 @@ class Reader {
     if (commands_.size() > first) {  // else there is nothing to let through
       std::string key(resolved(raw_attribute(root, "key")));
       if (!is_key(key)) key.clear();
-      credentials_->wave.push_back({Credential::Use::login, *account_, std::move(key), std::uint32_t(first), std::uint32_t(commands_.size() - first)});
+      credentials_->wave.push_back({Credential::Use::login, *account_, std::move(key),
+                                    std::uint32_t(first), std::uint32_t(commands_.size() - first)});
     }
     return mistake;
   }
@@ -166,7 +189,8 @@ class Reader {
 
   void read_order(const pugi::xml_node& element) {
     Leaf leaf{.kind = Leaf::Kind::order,
-              .echo = {raw_attribute(element, "sym"), raw_attribute(element, "amount"), raw_attribute(element, "limit")}};
+              .echo = {raw_attribute(element, "sym"), raw_attribute(element, "amount"),
+                       raw_attribute(element, "limit")}};
     if (!account_mistake_.empty()) return mistake(leaf, account_mistake_);
     if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'sym'");
     if (leaf.echo[1].data() == nullptr) return mistake(leaf, "missing attribute 'amount'");
@@ -181,8 +205,8 @@ class Reader {
     if (!limit) return mistake(leaf, "limit " + std::string(describe_shares_error(limit.error)));
     if (limit.value <= Price()) return mistake(leaf, "limit must be above zero");
     const bool buy = amount.value > Shares();
-    command(leaf, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell, buy ? amount.value : Shares() - amount.value,
-                             limit.value});
+    command(leaf, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell,
+                             buy ? amount.value : Shares() - amount.value, limit.value});
   }
 
   template <class ById>
@@ -190,7 +214,8 @@ class Reader {
     Leaf leaf{.kind = kind, .echo = {raw_attribute(element, "id")}};
     if (!account_mistake_.empty()) return mistake(leaf, account_mistake_);
     if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
-    if (has_content(element)) return mistake(leaf, std::string("unexpected content in ") + element.name());
+    if (has_content(element))
+      return mistake(leaf, std::string("unexpected content in ") + element.name());
     const auto order = parse_order_id(resolved(leaf.echo[0]));
     if (!order) return mistake(leaf, "transaction id must be a whole number from 1");
     command(leaf, ById{*account_, *order});
@@ -203,20 +228,22 @@ class Reader {
   const std::size_t leaves_before_;
   std::size_t keys_ = 0;  // of accounts to be created
   std::string scratch_;
-  std::optional<SymbolName> symbol_;   // of the <symbol> being read
+  std::optional<SymbolName> symbol_;  // of the <symbol> being read
   std::string symbol_mistake_;
-  std::optional<AccountId> account_;   // of <transactions>
+  std::optional<AccountId> account_;  // of <transactions>
   std::string account_mistake_;
 };
 
 }  // namespace
 
-Request read_request(char* text, std::size_t size, const ProtocolLimits& limits, XmlDocument& document,
-                     std::vector<Leaf>& leaves, std::vector<Command>& commands, Credentials* credentials) {
+Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
+                     XmlDocument& document, std::vector<Leaf>& leaves,
+                     std::vector<Command>& commands, Credentials* credentials) {
   const std::size_t leaves_before = leaves.size(), commands_before = commands.size();
   const std::size_t credentials_before = credentials == nullptr ? 0 : credentials->wave.size();
   Request request{.mistake = document.parse(text, size, limits)};
-  if (request.mistake.empty()) request.mistake = Reader(limits, leaves, commands, credentials).read(document.root());
+  if (request.mistake.empty())
+    request.mistake = Reader(limits, leaves, commands, credentials).read(document.root());
   if (!request.mistake.empty()) {  // refused as a whole: nothing of it is executed
     leaves.resize(leaves_before, Leaf{Leaf::Kind::unknown});
     commands.erase(commands.begin() + std::ptrdiff_t(commands_before), commands.end());

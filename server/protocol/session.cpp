@@ -17,8 +17,8 @@ XmlDocument& thread_document() {
   return document;
 }
 
-// A document takes up to sixteen times its size while it is read: so few at once, however many threads there are. A thread
-// may have one client, who may be silent for long: it keeps nothing.
+// A document takes up to sixteen times its size while it is read: so few at once, however many
+// threads there are. A thread may have one client, who may be silent for long: it keeps nothing.
 std::counting_semaphore<> large_documents{8};
 struct LargeDocument {
   LargeDocument() { large_documents.acquire(); }
@@ -31,7 +31,10 @@ struct LargeDocument {
 }  // namespace
 
 std::span<char> Session::read_space() {
-  if (output_.capacity() > (read_was_small_ ? limits_.read_buffer_bytes_min : limits_.read_buffer_bytes_max)) std::string().swap(output_);  // sent by now
+  // sent by now
+  if (output_.capacity() >
+      (read_was_small_ ? limits_.read_buffer_bytes_min : limits_.read_buffer_bytes_max))
+    std::string().swap(output_);
   if (begin_ == end_) begin_ = end_ = 0;
   const std::size_t held = end_ - begin_;
   std::size_t size = std::max(space(), limits_.read_buffer_bytes_min);
@@ -40,7 +43,8 @@ std::span<char> Session::read_space() {
   if (bytes_wanted_ > size && held * 2 > size) size = std::min(bytes_wanted_, size * 2);
   if (size > space()) {
     std::vector<char> larger(size + 1);
-    std::copy(buffer_.begin() + std::ptrdiff_t(begin_), buffer_.begin() + std::ptrdiff_t(end_), larger.begin());
+    std::copy(buffer_.begin() + std::ptrdiff_t(begin_), buffer_.begin() + std::ptrdiff_t(end_),
+              larger.begin());
     buffer_.swap(larger);
     begin_ = 0;
     end_ = held;
@@ -66,14 +70,17 @@ bool Session::take_wave() {
     if (frame.state == Frame::State::complete) {
       read_frame(frame);
       // Who logs in to an account in the next request finds it: a key counts once it is committed.
-      if (credentials_ && (credentials_->creates() || credentials_->wave.size() >= keys_per_wave_max)) break;
+      if (credentials_ &&
+          (credentials_->creates() || credentials_->wave.size() >= keys_per_wave_max))
+        break;
       continue;
     }
     if (frame.state == Frame::State::bad) {
       close_after_mistake(frame.problem);
     } else {
       bytes_wanted_ = frame.bytes_wanted > frame.skip ? frame.bytes_wanted - frame.skip : 0;
-      if (stream_ended_ && begin_ != end_) close_after_mistake("bad framing: the stream ended inside a request");
+      if (stream_ended_ && begin_ != end_)
+        close_after_mistake("bad framing: the stream ended inside a request");
       if (stream_ended_ && requests_.empty()) finished_ = true;
     }
     break;
@@ -83,7 +90,9 @@ bool Session::take_wave() {
 }
 
 std::size_t Session::mistakes() const {
-  const auto documents = std::count_if(requests_.begin(), requests_.end(), [](const Request& request) { return !request.mistake.empty(); });
+  const auto documents =
+      std::count_if(requests_.begin(), requests_.end(),
+                    [](const Request& request) { return !request.mistake.empty(); });
   return std::size_t(documents) + leaves_.size() - commands_.size();
 }
 
@@ -92,8 +101,8 @@ void Session::read_frame(const Frame& frame) {
   bytes_wanted_ = 0;
   std::optional<LargeDocument> large;
   if (frame.bytes > large_bytes) large.emplace();
-  requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_, thread_document(), leaves_,
-                                   commands_, credentials_.get()));
+  requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_,
+                                   thread_document(), leaves_, commands_, credentials_.get()));
   begin_ += frame.header + frame.bytes;
 }
 
@@ -107,7 +116,8 @@ void Session::refuse_wave(std::string_view sentence) {
 }
 
 std::size_t Session::memory_bytes() const {
-  return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) + leaves_.capacity() * sizeof(Leaf) +
+  return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) +
+         leaves_.capacity() * sizeof(Leaf) +
          commands_.capacity() * (sizeof(Command) + sizeof(Outcome)) +
          (credentials_ ? credentials_->wave.capacity() * (sizeof(Credential) + key_bytes_max) : 0);
 }
@@ -122,8 +132,8 @@ void Session::reply(std::span<const Outcome> outcomes) {
   ENSURE(outcomes.size() == commands_.size());
   std::span<const Leaf> leaves = leaves_;
   for (const Request& request : requests_) {
-    const std::size_t used =
-        append_results(output_, request, leaves.first(request.leaves), outcomes, limits_.length_before_reply);
+    const std::size_t used = append_results(output_, request, leaves.first(request.leaves),
+                                            outcomes, limits_.length_before_reply);
     leaves = leaves.subspan(request.leaves);
     outcomes = outcomes.subspan(used);
   }
@@ -144,8 +154,10 @@ void Session::shrink() {
     commands_.shrink_to_fit();
     requests_.shrink_to_fit();
   }
-  if (credentials_ && credentials_->wave.capacity() > leaves_kept_max) credentials_->wave.shrink_to_fit();
-  if (begin_ == end_ && (space() > limits_.read_buffer_bytes_max || (read_was_small_ && space() > limits_.read_buffer_bytes_min))) {
+  if (credentials_ && credentials_->wave.capacity() > leaves_kept_max)
+    credentials_->wave.shrink_to_fit();
+  if (begin_ == end_ && (space() > limits_.read_buffer_bytes_max ||
+                         (read_was_small_ && space() > limits_.read_buffer_bytes_min))) {
     std::vector<char>().swap(buffer_);  // `= {}` would keep the memory, of strings too
     begin_ = end_ = 0;
     read_was_full_ = false;

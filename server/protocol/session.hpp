@@ -1,13 +1,15 @@
 #pragma once
-// Session is one client's conversation, without its socket: bytes in, commands out, outcomes in, bytes out.
-// It goes in waves. A wave is all requests that are complete in the bytes received so far; while one is
-// being executed nothing is read, so that a connection never holds more than one wave.
+// Session is one client's conversation, without its socket: bytes in, commands out, outcomes in,
+// bytes out. It goes in waves. A wave is all requests that are complete in the bytes received so
+// far; while one is being executed nothing is read, so that a connection never holds more than one
+// wave.
 //   while (!session.finished()) {
-//     if (session.take_wave()) { run session.commands(); session.reply(outcomes); send session.output(); }
-//     else { n = receive into session.read_space(); session.received(n) or session.end_of_stream(); }
+//     if (session.take_wave()) { run session.commands(); session.reply(outcomes); send
+//     session.output(); } else { n = receive into session.read_space(); session.received(n) or
+//     session.end_of_stream(); }
 //   }
-// Owner: the connection. Thread: one at a time. What is wrong in the bytes becomes an <error> in the
-// output; nothing is thrown but std::bad_alloc.
+// Owner: the connection. Thread: one at a time. What is wrong in the bytes becomes an <error> in
+// the output; nothing is thrown but std::bad_alloc.
 
 #include <memory>
 #include <span>
@@ -22,7 +24,8 @@ namespace exchange {
 class Session {
  public:
   // `limits` must outlive it.
-  explicit Session(const ProtocolLimits& limits) : limits_(limits), credentials_(limits.keys ? std::make_unique<Credentials>() : nullptr) {}
+  explicit Session(const ProtocolLimits& limits)
+      : limits_(limits), credentials_(limits.keys ? std::make_unique<Credentials>() : nullptr) {}
   explicit Session(ProtocolLimits&&) = delete;
 
   // Where the next bytes go; never empty. Good until received().
@@ -37,7 +40,8 @@ class Session {
   std::size_t requests() const { return requests_.size(); }
   // What of them is refused without asking the engine: whole documents, and elements.
   std::size_t mistakes() const;
-  // Refuses the whole wave, unexecuted, with this sentence for each of its requests; reply() comes next.
+  // Refuses the whole wave, unexecuted, with this sentence for each of its requests; reply() comes
+  // next.
   void refuse_wave(std::string_view sentence);
   // What the connection keeps in memory now, about; outcomes that are still to come are counted in.
   std::size_t memory_bytes() const;
@@ -52,8 +56,8 @@ class Session {
   std::string& output() { return output_; }
   // Nothing more will come in or out, but for what output() still holds: close.
   bool finished() const { return finished_; }
-  // We ended it, the client did not: it may still be sending, and closing at once could take our last
-  // reply with it.
+  // We ended it, the client did not: it may still be sending, and closing at once could take our
+  // last reply with it.
   bool ended_first() const { return finished_ && !stream_ended_; }
   // Closed for bad framing.
   bool refused() const { return refused_; }
@@ -68,7 +72,7 @@ class Session {
   const ProtocolLimits& limits_;
   std::size_t space() const { return buffer_.empty() ? 0 : buffer_.size() - 1; }
 
-  std::vector<char> buffer_;  // and one byte more, which parsing needs behind a frame
+  std::vector<char> buffer_;         // and one byte more, which parsing needs behind a frame
   std::size_t begin_ = 0, end_ = 0;  // bytes received and not consumed yet
   std::size_t bytes_wanted_ = 0;     // of the frame that is under way, when its length is known
   bool read_was_full_ = false, read_was_small_ = false;  // the buffer follows the client's bursts

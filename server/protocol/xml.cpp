@@ -11,16 +11,16 @@ namespace {
 
 // XML 1.0, production 2 (Char).
 bool is_xml_char(std::uint32_t c) {
-  return c == 0x9 || c == 0xA || c == 0xD || (c >= 0x20 && c <= 0xD7FF) || (c >= 0xE000 && c <= 0xFFFD) ||
-         (c >= 0x10000 && c <= 0x10FFFF);
+  return c == 0x9 || c == 0xA || c == 0xD || (c >= 0x20 && c <= 0xD7FF) ||
+         (c >= 0xE000 && c <= 0xFFFD) || (c >= 0x10000 && c <= 0x10FFFF);
 }
 
 // XML 1.0, productions 4 and 4a, beyond ASCII; pugixml has checked what is within it.
 bool is_name_char(std::uint32_t c, bool first) {
   const auto in = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
-  if (c < 0x80 || (in(0xC0, 0x2FF) && c != 0xD7 && c != 0xF7) || in(0x370, 0x37D) || in(0x37F, 0x1FFF) || in(0x200C, 0x200D) ||
-      in(0x2070, 0x218F) || in(0x2C00, 0x2FEF) || in(0x3001, 0xD7FF) || in(0xF900, 0xFDCF) || in(0xFDF0, 0xFFFD) ||
-      in(0x10000, 0xEFFFF))
+  if (c < 0x80 || (in(0xC0, 0x2FF) && c != 0xD7 && c != 0xF7) || in(0x370, 0x37D) ||
+      in(0x37F, 0x1FFF) || in(0x200C, 0x200D) || in(0x2070, 0x218F) || in(0x2C00, 0x2FEF) ||
+      in(0x3001, 0xD7FF) || in(0xF900, 0xFDCF) || in(0xFDF0, 0xFFFD) || in(0x10000, 0xEFFFF))
     return true;
   return !first && (c == 0xB7 || in(0x300, 0x36F) || in(0x203F, 0x2040));
 }
@@ -35,11 +35,17 @@ std::uint32_t decode_utf8(const unsigned char* at, std::size_t length) {
 
 // Bytes of the UTF-8 sequence at `at` when it is a well-formed one of an XML Char; else 0.
 std::size_t utf8_char(const unsigned char* at, std::size_t left) {
-  const std::size_t length = at[0] < 0x80 ? 1 : at[0] < 0xC0 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : at[0] < 0xF8 ? 4 : 0;
+  const std::size_t length = at[0] < 0x80   ? 1
+                             : at[0] < 0xC0 ? 0
+                             : at[0] < 0xE0 ? 2
+                             : at[0] < 0xF0 ? 3
+                             : at[0] < 0xF8 ? 4
+                                            : 0;
   if (length == 0 || length > left) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((at[i] & 0xC0) != 0x80) return 0;
-  constexpr std::uint32_t shortest[] = {0, 0, 0x80, 0x800, 0x10000};  // an overlong form is not UTF-8
+  // an overlong form is not UTF-8
+  constexpr std::uint32_t shortest[] = {0, 0, 0x80, 0x800, 0x10000};
   const std::uint32_t c = decode_utf8(at, length);
   return c >= shortest[length] && is_xml_char(c) ? length : 0;
 }
@@ -57,7 +63,8 @@ bool is_name(const char* text) {
 bool all_xml_chars(const char* text, std::size_t size) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text);
   unsigned unusual = 0;  // one pass without branches: nearly every request is plain ASCII
-  for (std::size_t i = 0; i < size; ++i) unusual |= unsigned(bytes[i] < 0x20) | unsigned(bytes[i] >= 0x80);
+  for (std::size_t i = 0; i < size; ++i)
+    unusual |= unsigned(bytes[i] < 0x20) | unsigned(bytes[i] >= 0x80);
   if (!unusual) return true;
   for (std::size_t i = 0; i < size;) {
     const std::size_t length = utf8_char(bytes + i, size - i);
@@ -96,8 +103,11 @@ std::uint32_t reference_char(std::string_view name) {
   const bool hex = name[1] == 'x';
   const std::string_view digits = name.substr(hex ? 2 : 1);
   std::uint32_t c = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), c, hex ? 16 : 10);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.front() == '-' || !is_xml_char(c)) return 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), c, hex ? 16 : 10);
+  if (error != std::errc() || end != digits.data() + digits.size() || digits.front() == '-' ||
+      !is_xml_char(c))
+    return 0;
   return c;
 }
 
@@ -119,17 +129,20 @@ bool scan_references(std::string_view raw, OnText on_text, OnChar on_char) {
 
 const char* text_problem(std::string_view raw) {
   if (raw.find('&') != std::string_view::npos &&
-      !scan_references(raw, [](std::string_view) {}, [](std::uint32_t) {}))
+      !scan_references(
+          raw, [](std::string_view) {}, [](std::uint32_t) {}))
     return "bad reference after '&'";
   return nullptr;
 }
 
 const char* attributes_problem(const pugi::xml_node& element, const ProtocolLimits& limits) {
   std::size_t count = 0;
-  for (auto attribute = element.first_attribute(); attribute; attribute = attribute.next_attribute()) {
+  for (auto attribute = element.first_attribute(); attribute;
+       attribute = attribute.next_attribute()) {
     if (++count > limits.xml_attributes_max) return "too many attributes on one element";
     if (!is_name(attribute.name())) return "bad name";
-    for (auto earlier = element.first_attribute(); earlier != attribute; earlier = earlier.next_attribute())
+    for (auto earlier = element.first_attribute(); earlier != attribute;
+         earlier = earlier.next_attribute())
       if (std::strcmp(earlier.name(), attribute.name()) == 0) return "repeated attribute";
     const std::string_view value = attribute.value();
     if (value.size() > limits.xml_attribute_bytes_max) return "attribute value too long";
@@ -143,13 +156,15 @@ const char* misc_problem(const pugi::xml_node& node) {
   const std::string_view value = node.value();
   if (node.type() == pugi::node_doctype) return "document types are not accepted";
   if (node.type() == pugi::node_declaration) return "XML declaration not at the start";
-  if (node.type() == pugi::node_comment && (value.find("--") != std::string_view::npos || value.ends_with('-')))
+  if (node.type() == pugi::node_comment &&
+      (value.find("--") != std::string_view::npos || value.ends_with('-')))
     return "'--' in a comment";
   if (node.type() == pugi::node_pi && !is_name(node.name())) return "bad name";
   return nullptr;
 }
 
-const char* content_problem(const pugi::xml_node& element, std::size_t depth, const ProtocolLimits& limits) {
+const char* content_problem(const pugi::xml_node& element, std::size_t depth,
+                            const ProtocolLimits& limits) {
   if (depth > limits.xml_depth_max) return "elements nested too deep";
   if (!is_name(element.name())) return "bad name";
   if (const char* problem = attributes_problem(element, limits)) return problem;
@@ -178,7 +193,8 @@ bool equal_ignoring_case(std::string_view a, std::string_view lower) {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 // Takes the next ` name = "value"` off `text`; false where it is none.
-bool take_pseudo_attribute(std::string_view& rest, std::string_view& name, std::string_view& value) {
+bool take_pseudo_attribute(std::string_view& rest, std::string_view& name,
+                           std::string_view& value) {
   std::string_view text = rest;
   const auto skip_blank = [&] {
     const std::size_t before = text.size();
@@ -205,19 +221,23 @@ bool is_ascii(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; });
 }
 
-// What stands between "<?xml" and "?>" (XML 1.0, production 23), of this document. pugixml would let nearly anything pass.
+// What stands between "<?xml" and "?>" (XML 1.0, production 23), of this document. pugixml would
+// let nearly anything pass.
 const char* declaration_problem(std::string_view text, std::string_view document) {
   std::string_view name, value;
   bool more = take_pseudo_attribute(text, name, value);
-  if (!more || name != "version" || (value != "1.0" && value != "1.1")) return "unknown XML version";
+  if (!more || name != "version" || (value != "1.0" && value != "1.1"))
+    return "unknown XML version";
   more = take_pseudo_attribute(text, name, value);
   if (more && name == "encoding") {
     if (!equal_ignoring_case(value, "utf-8") && !equal_ignoring_case(value, "us-ascii"))
       return "encodings other than UTF-8 are not accepted";
-    if (equal_ignoring_case(value, "us-ascii") && !is_ascii(document)) return "a character that is not of the declared encoding";
+    if (equal_ignoring_case(value, "us-ascii") && !is_ascii(document))
+      return "a character that is not of the declared encoding";
     more = take_pseudo_attribute(text, name, value);
   }
-  if (more && name == "standalone" && (value == "yes" || value == "no")) more = take_pseudo_attribute(text, name, value);
+  if (more && name == "standalone" && (value == "yes" || value == "no"))
+    more = take_pseudo_attribute(text, name, value);
   const bool rest_blank = text.find_first_not_of(" \t\r\n") == std::string_view::npos;
   return more || !rest_blank ? "bad XML declaration" : nullptr;
 }
@@ -243,30 +263,42 @@ const char* document_problem(const pugi::xml_document& document, const ProtocolL
 }  // namespace
 
 std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimits& limits) {
-  const auto malformed = [](const char* problem) { return std::string("malformed XML: ") + problem; };
+  const auto malformed = [](const char* problem) {
+    return std::string("malformed XML: ") + problem;
+  };
   char* const end = text + size;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF", declaration = "<?xml";
   const bool marked = std::string_view(text, size).starts_with(byte_order_mark);
   if (marked) text += byte_order_mark.size();
-  if (!all_xml_chars(text, std::size_t(end - text))) return malformed("not UTF-8, or a character that XML does not allow");
+  if (!all_xml_chars(text, std::size_t(end - text)))
+    return malformed("not UTF-8, or a character that XML does not allow");
   const std::string_view all(text, std::size_t(end - text));
-  if (all.starts_with(declaration) && all.size() > declaration.size() && (is_blank(all[declaration.size()]) || all[declaration.size()] == '?')) {
+  if (all.starts_with(declaration) && all.size() > declaration.size() &&
+      (is_blank(all[declaration.size()]) || all[declaration.size()] == '?')) {
     const std::size_t close = all.find("?>");
     if (close == std::string_view::npos) return malformed("XML declaration not closed");
-    if (const char* problem = declaration_problem(all.substr(declaration.size(), close - declaration.size()), all)) return malformed(problem);
+    if (const char* problem =
+            declaration_problem(all.substr(declaration.size(), close - declaration.size()), all))
+      return malformed(problem);
     text += close + 2;
   }
   // pugixml would skip it.
-  if (std::string_view(text, std::size_t(end - text)).starts_with(byte_order_mark)) return malformed("a byte order mark not at the start");
-  if (all.ends_with('<')) return malformed("ends with '<'");  // pugixml would not see it, behind the root element and white space
+  if (std::string_view(text, std::size_t(end - text)).starts_with(byte_order_mark))
+    return malformed("a byte order mark not at the start");
+  // pugixml would not see it, behind the root element and white space
+  if (all.ends_with('<')) return malformed("ends with '<'");
 
-  // References stay as written: unresolved, "&foo;" and "&amp;foo;" can still be told apart, and values
-  // can be repeated to the client as it wrote them. White space alone is kept: "1<!-- --> <!-- -->0" is not 10.
-  constexpr unsigned flags = pugi::parse_cdata | pugi::parse_comments | pugi::parse_pi | pugi::parse_declaration |
-                             pugi::parse_doctype | pugi::parse_fragment | pugi::parse_ws_pcdata;
-  // pugixml ends its text by overwriting the last character, and may forget what that was: give it a blank.
+  // References stay as written: unresolved, "&foo;" and "&amp;foo;" can still be told apart, and
+  // values can be repeated to the client as it wrote them. White space alone is kept: "1<!-- -->
+  // <!-- -->0" is not 10.
+  constexpr unsigned flags = pugi::parse_cdata | pugi::parse_comments | pugi::parse_pi |
+                             pugi::parse_declaration | pugi::parse_doctype | pugi::parse_fragment |
+                             pugi::parse_ws_pcdata;
+  // pugixml ends its text by overwriting the last character, and may forget what that was: give it
+  // a blank.
   const char behind = std::exchange(*end, ' ');
-  const auto result = document_.load_buffer_inplace(text, std::size_t(end - text) + 1, flags, pugi::encoding_utf8);
+  const auto result =
+      document_.load_buffer_inplace(text, std::size_t(end - text) + 1, flags, pugi::encoding_utf8);
   const char* problem = result ? document_problem(document_, limits) : result.description();
   *end = behind;
   return problem != nullptr ? malformed(problem) : std::string();
@@ -281,7 +313,8 @@ std::string_view resolve_references(std::string_view raw, std::string& scratch) 
   if (raw.find('&') == std::string_view::npos) return raw;
   scratch.clear();
   scan_references(
-      raw, [&](std::string_view text) { scratch += text; }, [&](std::uint32_t c) { append_utf8(scratch, c); });
+      raw, [&](std::string_view text) { scratch += text; },
+      [&](std::uint32_t c) { append_utf8(scratch, c); });
   return scratch;
 }
 
@@ -298,7 +331,8 @@ std::string element_text(const pugi::xml_node& element) {
 }
 
 bool is_white_space(const pugi::xml_node& text) {
-  return text.type() == pugi::node_pcdata && std::string_view(text.value()).find_first_not_of(" \t\r\n") == std::string_view::npos;
+  return text.type() == pugi::node_pcdata &&
+         std::string_view(text.value()).find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 bool has_child_elements(const pugi::xml_node& element) {

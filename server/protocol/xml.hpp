@@ -1,7 +1,7 @@
 #pragma once
-// A strict layer over pugixml. pugixml alone lets through invalid UTF-8, repeated attributes, a second
-// root, text beside the root and references to what does not exist; XML 1.0 does not, nor do we.
-// Refused by choice: document types (entity bombs), encodings other than UTF-8, deep nesting.
+// A strict layer over pugixml. pugixml alone lets through invalid UTF-8, repeated attributes, a
+// second root, text beside the root and references to what does not exist; XML 1.0 does not, nor do
+// we. Refused by choice: document types (entity bombs), encodings other than UTF-8, deep nesting.
 
 #include <pugixml.hpp>
 #include <string>
@@ -13,9 +13,9 @@ namespace exchange {
 
 class XmlDocument {
  public:
-  // Parses `text` in place: it is changed, and views into it stay good while it lives. The byte behind
-  // it, text[size], must be there too; it is as before afterwards.
-  // Returns an empty string, or why this is not a document we take.
+  // Parses `text` in place: it is changed, and views into it stay good while it lives. The byte
+  // behind it, text[size], must be there too; it is as before afterwards. Returns an empty string,
+  // or why this is not a document we take.
   std::string parse(char* text, std::size_t size, const ProtocolLimits& limits);
   // Gives its memory back; there is no root then.
   void release() { document_.reset(); }

@@ -11,7 +11,8 @@
 namespace exchange {
 namespace {
 
-constexpr std::size_t id_bytes = 32, sum_at = 72, line_bytes = 96;  // one line of text, of a fixed size, overwritten in place
+// one line of text, of a fixed size, overwritten in place
+constexpr std::size_t id_bytes = 32, sum_at = 72, line_bytes = 96;
 
 struct Line {
   char text[line_bytes + 1];
@@ -19,11 +20,14 @@ struct Line {
 
 Line mark_line(std::string_view store, BatchNumber batch) {
   Line line{};
-  const int length = std::snprintf(line.text, sizeof line.text, "acknowledged %020" PRIu64 " of %.*s", batch, int(store.size()), store.data());
+  const int length =
+      std::snprintf(line.text, sizeof line.text, "acknowledged %020" PRIu64 " of %.*s", batch,
+                    int(store.size()), store.data());
   std::memset(line.text + length, ' ', line_bytes - std::size_t(length));
   unsigned char summed[line_bytes] = {};
   std::memcpy(summed, line.text, sum_at);
-  std::snprintf(line.text + sum_at, sizeof line.text - sum_at, "sum %016" PRIx64 "   ", page_checksum(summed, sizeof summed, std::uint64_t(length)));
+  std::snprintf(line.text + sum_at, sizeof line.text - sum_at, "sum %016" PRIx64 "   ",
+                page_checksum(summed, sizeof summed, std::uint64_t(length)));
   line.text[line_bytes - 1] = '\n';
   return line;
 }
@@ -35,7 +39,8 @@ std::optional<AcknowledgedMark> read_mark(int file) {
   if (::pread(file, found.text, line_bytes, 0) != ssize_t(line_bytes)) return {};
   AcknowledgedMark mark;
   char id[id_bytes + 1] = "";
-  if (std::sscanf(found.text, "acknowledged %20" SCNu64 " of %32s", &mark.batch, id) != 2) return {};
+  if (std::sscanf(found.text, "acknowledged %20" SCNu64 " of %32s", &mark.batch, id) != 2)
+    return {};
   mark.store = id;
   if (std::memcmp(mark_line(mark.store, mark.batch).text, found.text, line_bytes) != 0) return {};
   return mark;

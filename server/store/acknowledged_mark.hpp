@@ -1,8 +1,9 @@
 #pragma once
-// The mark in PATH.lock: the newest batch that was durable when its append returned, and of which store. Never synced: a
-// crash of the process keeps it, a power cut may put it back to an older batch, never to a newer one. So a journal that
-// ends before it has lost acknowledged batches (a log that was deleted, or cut at a commit), which the journal alone
-// cannot tell from a crash before those commits. Thread: core thread.
+// The mark in PATH.lock: the newest batch that was durable when its append returned, and of which
+// store. Never synced: a crash of the process keeps it, a power cut may put it back to an older
+// batch, never to a newer one. So a journal that ends before it has lost acknowledged batches (a
+// log that was deleted, or cut at a commit), which the journal alone cannot tell from a crash
+// before those commits. Thread: core thread.
 
 #include <optional>
 #include <string>

@@ -22,12 +22,14 @@ struct File : sqlite3_file {
   enum class Kind { database, log, other };
   sqlite3_file* below;  // of the VFS that we stand before
   Kind kind;
-  const char* name;     // SQLite keeps it while the file is open
-  // Of a database file, as its header says: whether pages must carry a checksum, and whether they have room for one.
+  const char* name;  // SQLite keeps it while the file is open
+  // Of a database file, as its header says: whether pages must carry a checksum, and whether they
+  // have room for one.
   bool sealed, room;
   int page_bytes;
   std::unique_ptr<std::vector<unsigned char>> scratch;
-  // Of a log: frames from here on may belong to a transaction of ours that is not committed; their sums change yet.
+  // Of a log: frames from here on may belong to a transaction of ours that is not committed; their
+  // sums change yet.
   sqlite3_int64 uncommitted_from;
 };
 
@@ -50,11 +52,14 @@ bool is_page(int amount, sqlite3_int64 offset) {
 }
 
 int failed(const File& file, sqlite3_int64 page, sqlite3_int64 offset, const char* what) {
-  damage = std::string(file.name) + ": page " + std::to_string(page) + " (byte " + std::to_string(offset) + ") " + what;
+  damage = std::string(file.name) + ": page " + std::to_string(page) + " (byte " +
+           std::to_string(offset) + ") " + what;
   return SQLITE_IOERR_DATA;
 }
 
-bool is_header(const unsigned char* header) { return std::memcmp(header, "SQLite format 3", 16) == 0; }
+bool is_header(const unsigned char* header) {
+  return std::memcmp(header, "SQLite format 3", 16) == 0;
+}
 
 // The header says what pages the file has.
 void learn(File& file, const unsigned char* header) {
@@ -71,24 +76,27 @@ void learn(File& file, const unsigned char* header) {
 
 std::uint64_t checksum_of(File& file, const unsigned char* page, sqlite3_int64 number) {
   if (number == 1) {
-    // Format versions, change counter, schema cookie and version-valid-for: the backup of the sqlite3 shell sets these its
-    // own way, and no row depends on them.
+    // Format versions, change counter, schema cookie and version-valid-for: the backup of the
+    // sqlite3 shell sets these its own way, and no row depends on them.
     file.scratch->assign(page, page + file.page_bytes);
     page = file.scratch->data();
-    for (const auto& [begin, end] : {std::pair{18, 20}, {24, 28}, {40, 44}, {92, 100}}) std::memset(file.scratch->data() + begin, 0, std::size_t(end - begin));
+    for (const auto& [begin, end] : {std::pair{18, 20}, {24, 28}, {40, 44}, {92, 100}})
+      std::memset(file.scratch->data() + begin, 0, std::size_t(end - begin));
   }
   // What remains beside the checksum is a multiple of 8; the last 24 bytes go in with the seed.
   const std::size_t whole = std::size_t(file.page_bytes - 32);
   std::uint64_t sum = page_checksum(page, whole, std::uint64_t(number));
-  for (std::size_t at = whole; at < whole + 24; at += 8) sum = page_checksum(nullptr, 0, sum + load(page + at));
+  for (std::size_t at = whole; at < whole + 24; at += 8)
+    sum = page_checksum(nullptr, 0, sum + load(page + at));
   return sum == 0 ? 1 : sum;  // zero means none
 }
 
-// A page without a checksum was brought into the file by another program's checkpoint. Its end is then the first row
-// that was put into it: zeros there are damage, but for a page without rows.
+// A page without a checksum was brought into the file by another program's checkpoint. Its end is
+// then the first row that was put into it: zeros there are damage, but for a page without rows.
 bool may_lack_checksum(const unsigned char* page, int page_bytes, sqlite3_int64 number) {
   const unsigned char* const start = page + (number == 1 ? 100 : 0);
-  const bool rows = (*start == 2 || *start == 5 || *start == 10 || *start == 13) && (start[3] != 0 || start[4] != 0);
+  const bool rows = (*start == 2 || *start == 5 || *start == 10 || *start == 13) &&
+                    (start[3] != 0 || start[4] != 0);
   const unsigned char* const end = page + page_bytes - checksum_bytes;
   const bool zero_end = load(end - 8) == 0 && load(end - 16) == 0;
   if (rows || number == 1) return !zero_end;
@@ -101,7 +109,8 @@ int check_page(File& file, unsigned char* page, sqlite3_int64 offset) {
   const sqlite3_int64 number = offset / file.page_bytes + 1;
   unsigned char* const at = page + file.page_bytes - checksum_bytes;
   if (const std::uint64_t stored = load(at); stored != 0) {
-    if (stored != checksum_of(file, page, number)) return failed(file, number, offset, "fails its checksum");
+    if (stored != checksum_of(file, page, number))
+      return failed(file, number, offset, "fails its checksum");
     store(at, 0);
   } else if (!may_lack_checksum(page, file.page_bytes, number)) {
     return failed(file, number, offset, "is overwritten with zeros");
@@ -109,19 +118,26 @@ int check_page(File& file, unsigned char* page, sqlite3_int64 offset) {
   return SQLITE_OK;
 }
 
-int read_below(File& file, void* into, int amount, sqlite3_int64 offset) { return file.below->pMethods->xRead(file.below, into, amount, offset); }
+int read_below(File& file, void* into, int amount, sqlite3_int64 offset) {
+  return file.below->pMethods->xRead(file.below, into, amount, offset);
+}
 
 // The sums of a frame follow from those of the frame before, so one frame can be checked alone.
 int check_frame(File& file, const unsigned char* page, int amount, sqlite3_int64 offset) {
   const sqlite3_int64 frame = offset - sqlite3_int64(wal_frame_header_bytes);
-  unsigned char start[wal_header_bytes], header[wal_frame_header_bytes], before[wal_frame_header_bytes];
+  unsigned char start[wal_header_bytes], header[wal_frame_header_bytes],
+      before[wal_frame_header_bytes];
   if (const int code = read_below(file, start, sizeof start, 0); code != SQLITE_OK) return code;
   const std::optional<WalHeader> log = read_wal_header(start);
   if (!log) return failed(file, 0, 0, "is in a log whose header is damaged");
-  if (const int code = read_below(file, header, sizeof header, frame); code != SQLITE_OK) return code;
+  if (const int code = read_below(file, header, sizeof header, frame); code != SQLITE_OK)
+    return code;
   WalSums sums = log->sums;
   if (frame > sqlite3_int64(wal_header_bytes)) {
-    if (const int code = read_below(file, before, sizeof before, frame - amount - sqlite3_int64(sizeof before)); code != SQLITE_OK) return code;
+    if (const int code =
+            read_below(file, before, sizeof before, frame - amount - sqlite3_int64(sizeof before));
+        code != SQLITE_OK)
+      return code;
     sums = read_wal_frame_header(before).sums;
   }
   if (wal_frame_fits(log->big_endian, sums, header, page, std::size_t(amount))) return SQLITE_OK;
@@ -130,7 +146,8 @@ int check_frame(File& file, const unsigned char* page, int amount, sqlite3_int64
 
 bool is_frame_page(int amount, sqlite3_int64 offset) {
   constexpr sqlite3_int64 first = wal_header_bytes + wal_frame_header_bytes;
-  return is_page(amount, 0) && offset >= first && (offset - first) % (amount + sqlite3_int64(wal_frame_header_bytes)) == 0;
+  return is_page(amount, 0) && offset >= first &&
+         (offset - first) % (amount + sqlite3_int64(wal_frame_header_bytes)) == 0;
 }
 
 int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
@@ -139,9 +156,12 @@ int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
   auto* const bytes = static_cast<unsigned char*>(into);
   if (file.kind == File::Kind::database) {
     if (offset == 0 && amount >= 100) learn(file, bytes);
-    if (file.sealed && amount == file.page_bytes && is_page(amount, offset)) return check_page(file, bytes, offset);
+    if (file.sealed && amount == file.page_bytes && is_page(amount, offset))
+      return check_page(file, bytes, offset);
   }
-  if (file.kind == File::Kind::log && is_frame_page(amount, offset) && offset < file.uncommitted_from) return check_frame(file, bytes, amount, offset);
+  if (file.kind == File::Kind::log && is_frame_page(amount, offset) &&
+      offset < file.uncommitted_from)
+    return check_frame(file, bytes, amount, offset);
   return SQLITE_OK;
 }
 
@@ -158,7 +178,8 @@ int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset
     }
   }
   if (file.kind == File::Kind::log && amount == int(wal_frame_header_bytes))
-    file.uncommitted_from = read_wal_frame_header(bytes).commits() ? never : std::min(file.uncommitted_from, offset);
+    file.uncommitted_from =
+        read_wal_frame_header(bytes).commits() ? never : std::min(file.uncommitted_from, offset);
   return file.below->pMethods->xWrite(file.below, bytes, amount, offset);
 }
 
@@ -170,25 +191,41 @@ int close(sqlite3_file* base) {
   return code;
 }
 
-// Everything else goes through. The version leaves out xFetch: nobody reads past us through a memory map.
+// Everything else goes through. The version leaves out xFetch: nobody reads past us through a
+// memory map.
 constexpr sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = close,
     .xRead = read,
     .xWrite = write,
-    .xTruncate = [](sqlite3_file* f, sqlite3_int64 size) { return below(f)->pMethods->xTruncate(below(f), size); },
+    .xTruncate = [](sqlite3_file* f,
+                    sqlite3_int64 size) { return below(f)->pMethods->xTruncate(below(f), size); },
     .xSync = [](sqlite3_file* f, int flags) { return below(f)->pMethods->xSync(below(f), flags); },
-    .xFileSize = [](sqlite3_file* f, sqlite3_int64* size) { return below(f)->pMethods->xFileSize(below(f), size); },
+    .xFileSize = [](sqlite3_file* f,
+                    sqlite3_int64* size) { return below(f)->pMethods->xFileSize(below(f), size); },
     .xLock = [](sqlite3_file* f, int lock) { return below(f)->pMethods->xLock(below(f), lock); },
-    .xUnlock = [](sqlite3_file* f, int lock) { return below(f)->pMethods->xUnlock(below(f), lock); },
-    .xCheckReservedLock = [](sqlite3_file* f, int* held) { return below(f)->pMethods->xCheckReservedLock(below(f), held); },
-    .xFileControl = [](sqlite3_file* f, int what, void* value) { return below(f)->pMethods->xFileControl(below(f), what, value); },
+    .xUnlock = [](sqlite3_file* f,
+                  int lock) { return below(f)->pMethods->xUnlock(below(f), lock); },
+    .xCheckReservedLock =
+        [](sqlite3_file* f, int* held) {
+          return below(f)->pMethods->xCheckReservedLock(below(f), held);
+        },
+    .xFileControl =
+        [](sqlite3_file* f, int what, void* value) {
+          return below(f)->pMethods->xFileControl(below(f), what, value);
+        },
     .xSectorSize = [](sqlite3_file* f) { return below(f)->pMethods->xSectorSize(below(f)); },
-    .xDeviceCharacteristics = [](sqlite3_file* f) { return below(f)->pMethods->xDeviceCharacteristics(below(f)); },
-    .xShmMap = [](sqlite3_file* f, int page, int size, int extend, void volatile** at) { return below(f)->pMethods->xShmMap(below(f), page, size, extend, at); },
-    .xShmLock = [](sqlite3_file* f, int at, int count, int flags) { return below(f)->pMethods->xShmLock(below(f), at, count, flags); },
+    .xDeviceCharacteristics =
+        [](sqlite3_file* f) { return below(f)->pMethods->xDeviceCharacteristics(below(f)); },
+    .xShmMap =
+        [](sqlite3_file* f, int page, int size, int extend, void volatile** at) {
+          return below(f)->pMethods->xShmMap(below(f), page, size, extend, at);
+        },
+    .xShmLock = [](sqlite3_file* f, int at, int count,
+                   int flags) { return below(f)->pMethods->xShmLock(below(f), at, count, flags); },
     .xShmBarrier = [](sqlite3_file* f) { below(f)->pMethods->xShmBarrier(below(f)); },
-    .xShmUnmap = [](sqlite3_file* f, int remove) { return below(f)->pMethods->xShmUnmap(below(f), remove); },
+    .xShmUnmap = [](sqlite3_file* f,
+                    int remove) { return below(f)->pMethods->xShmUnmap(below(f), remove); },
     .xFetch = nullptr,
     .xUnfetch = nullptr,
 };
@@ -198,7 +235,8 @@ sqlite3_vfs* below() { return sqlite3_vfs_find(nullptr); }
 int open(sqlite3_vfs*, const char* name, sqlite3_file* base, int flags, int* out_flags) {
   sqlite3_vfs* const vfs = below();
   base->pMethods = nullptr;
-  auto* const room = static_cast<sqlite3_file*>(::operator new(std::size_t(vfs->szOsFile), std::nothrow));
+  auto* const room =
+      static_cast<sqlite3_file*>(::operator new(std::size_t(vfs->szOsFile), std::nothrow));
   if (room == nullptr) return SQLITE_NOMEM;
   std::memset(room, 0, std::size_t(vfs->szOsFile));
   const int code = vfs->xOpen(vfs, name, room, flags, out_flags);
@@ -210,7 +248,10 @@ int open(sqlite3_vfs*, const char* name, sqlite3_file* base, int flags, int* out
   File& file = *new (base) File{};
   file.pMethods = &methods;
   file.below = room;
-  file.kind = name == nullptr ? File::Kind::other : flags & SQLITE_OPEN_MAIN_DB ? File::Kind::database : flags & SQLITE_OPEN_WAL ? File::Kind::log : File::Kind::other;
+  file.kind = name == nullptr               ? File::Kind::other
+              : flags & SQLITE_OPEN_MAIN_DB ? File::Kind::database
+              : flags & SQLITE_OPEN_WAL     ? File::Kind::log
+                                            : File::Kind::other;
   file.name = name;
   file.uncommitted_from = never;
   file.scratch = std::make_unique<std::vector<unsigned char>>();
@@ -225,18 +266,27 @@ sqlite3_vfs layer = {
     .zName = "exchange-checksums",
     .pAppData = nullptr,
     .xOpen = open,
-    .xDelete = [](sqlite3_vfs*, const char* name, int sync) { return below()->xDelete(below(), name, sync); },
-    .xAccess = [](sqlite3_vfs*, const char* name, int flags, int* found) { return below()->xAccess(below(), name, flags, found); },
-    .xFullPathname = [](sqlite3_vfs*, const char* name, int size, char* out) { return below()->xFullPathname(below(), name, size, out); },
+    .xDelete = [](sqlite3_vfs*, const char* name,
+                  int sync) { return below()->xDelete(below(), name, sync); },
+    .xAccess = [](sqlite3_vfs*, const char* name, int flags,
+                  int* found) { return below()->xAccess(below(), name, flags, found); },
+    .xFullPathname = [](sqlite3_vfs*, const char* name, int size,
+                        char* out) { return below()->xFullPathname(below(), name, size, out); },
     .xDlOpen = [](sqlite3_vfs*, const char*) -> void* { return nullptr; },
-    .xDlError = [](sqlite3_vfs*, int size, char* text) { sqlite3_snprintf(size, text, "no extensions here"); },
+    .xDlError = [](sqlite3_vfs*, int size,
+                   char* text) { sqlite3_snprintf(size, text, "no extensions here"); },
     .xDlSym = [](sqlite3_vfs*, void*, const char*) -> void (*)() { return nullptr; },
     .xDlClose = [](sqlite3_vfs*, void*) {},
-    .xRandomness = [](sqlite3_vfs*, int size, char* out) { return below()->xRandomness(below(), size, out); },
+    .xRandomness = [](sqlite3_vfs*, int size,
+                      char* out) { return below()->xRandomness(below(), size, out); },
     .xSleep = [](sqlite3_vfs*, int microseconds) { return below()->xSleep(below(), microseconds); },
     .xCurrentTime = [](sqlite3_vfs*, double* days) { return below()->xCurrentTime(below(), days); },
-    .xGetLastError = [](sqlite3_vfs*, int size, char* text) { return below()->xGetLastError(below(), size, text); },
-    .xCurrentTimeInt64 = [](sqlite3_vfs*, sqlite3_int64* milliseconds) { return below()->xCurrentTimeInt64(below(), milliseconds); },
+    .xGetLastError = [](sqlite3_vfs*, int size,
+                        char* text) { return below()->xGetLastError(below(), size, text); },
+    .xCurrentTimeInt64 =
+        [](sqlite3_vfs*, sqlite3_int64* milliseconds) {
+          return below()->xCurrentTimeInt64(below(), milliseconds);
+        },
     .xSetSystemCall = nullptr,
     .xGetSystemCall = nullptr,
     .xNextSystemCall = nullptr,
@@ -245,7 +295,8 @@ sqlite3_vfs layer = {
 }  // namespace
 
 std::uint64_t page_checksum(const unsigned char* bytes, std::size_t size, std::uint64_t seed) {
-  // Four lanes, so that their multiplications overlap; every step is reversible, so that no change within one word gets lost.
+  // Four lanes, so that their multiplications overlap; every step is reversible, so that no change
+  // within one word gets lost.
   constexpr std::uint64_t odd = 0x9E37'79B9'7F4A'7C15;
   const auto step = [](std::uint64_t& lane, std::uint64_t word) {
     lane = (lane + word) * odd;
@@ -253,16 +304,20 @@ std::uint64_t page_checksum(const unsigned char* bytes, std::size_t size, std::u
   };
   std::uint64_t lanes[4] = {seed + 1, seed ^ odd, ~seed, seed * odd};
   for (std::size_t at = 0; at < size; at += 32)
-    for (int lane = 0; lane < 4; ++lane) step(lanes[lane], load(bytes + at + std::size_t(8 * lane)));
+    for (int lane = 0; lane < 4; ++lane)
+      step(lanes[lane], load(bytes + at + std::size_t(8 * lane)));
   for (int lane = 1; lane < 4; ++lane) step(lanes[0], lanes[lane]);
   return lanes[0];
 }
 
-// A flipped bit in either mark must not pass for "no checksums here", nor a header that is gone while a newer one in the log
-// hides that.
+// A flipped bit in either mark must not pass for "no checksums here", nor a header that is gone
+// while a newer one in the log hides that.
 bool header_wants_checksums(const unsigned char* header) {
-  const std::uint32_t application = std::uint32_t(header[68]) << 24 | std::uint32_t(header[69]) << 16 | std::uint32_t(header[70]) << 8 | header[71];
-  return !is_header(header) || header[20] == checksum_bytes || application == checksum_application_id;
+  const std::uint32_t application = std::uint32_t(header[68]) << 24 |
+                                    std::uint32_t(header[69]) << 16 |
+                                    std::uint32_t(header[70]) << 8 | header[71];
+  return !is_header(header) || header[20] == checksum_bytes ||
+         application == checksum_application_id;
 }
 
 const char* checksum_vfs() {
@@ -272,7 +327,8 @@ const char* checksum_vfs() {
 
 bool has_page_checksums(sqlite3* handle) {
   sqlite3_file* file = nullptr;
-  return sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK && file != nullptr && file->pMethods == &methods && of(file).sealed;
+  return sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+         file != nullptr && file->pMethods == &methods && of(file).sealed;
 }
 
 const std::string& last_page_damage() { return damage; }

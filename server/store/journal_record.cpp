@@ -77,8 +77,12 @@ class Decoder {
     for (std::size_t i = 0; i < sizeof value; ++i) value |= Integer(byte()) << (8 * i);
     return value;
   }
-  AccountId account() { return *require(parse_account_id(text()), "journal record has a text that is no account id"); }
-  SymbolName symbol() { return *require(parse_symbol_name(text()), "journal record has a text that is no symbol"); }
+  AccountId account() {
+    return *require(parse_account_id(text()), "journal record has a text that is no account id");
+  }
+  SymbolName symbol() {
+    return *require(parse_symbol_name(text()), "journal record has a text that is no symbol");
+  }
   template <class Number>
   Number positive() {
     const auto units = std::int64_t(varint());
@@ -129,7 +133,9 @@ struct CommandWriter {
   }
   void operator()(const CreateSymbol& c) const { fields(c.symbol); }
   void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
-  void operator()(const PlaceOrder& c) const { fields(c.account, c.symbol, c.side, c.shares, c.limit); }
+  void operator()(const PlaceOrder& c) const {
+    fields(c.account, c.symbol, c.side, c.shares, c.limit);
+  }
   void operator()(const CancelOrder& c) const { fields(c.account, c.order); }
   void operator()(const QueryOrder&) const { ENSURE(false && "a query changes nothing"); }
   template <class... Field>
@@ -163,7 +169,8 @@ void JournalWriter::begin(Timestamp now) {
 
 void JournalWriter::add(const Command& command) {
   const auto* account = std::get_if<CreateAccount>(&command);
-  put_byte(commands_, account != nullptr && account->key.has_key() ? create_account_with_key : std::uint8_t(command.index()));
+  put_byte(commands_, account != nullptr && account->key.has_key() ? create_account_with_key
+                                                                   : std::uint8_t(command.index()));
   std::visit(CommandWriter{commands_}, command);
   ++count_;
 }
@@ -191,7 +198,8 @@ JournalRecord decode_journal_record(std::string_view payload) {
   if (in.byte() != version) throw StoreCorrupt("journal record is of an unknown version");
   JournalRecord record;
   record.time = Timestamp{std::int64_t(in.varint())};
-  for (std::uint64_t left = in.varint(); left > 0; --left) record.commands.push_back(read_command(in));
+  for (std::uint64_t left = in.varint(); left > 0; --left)
+    record.commands.push_back(read_command(in));
   record.orders = in.varint();
   record.executions = in.varint();
   record.digest = in.fixed<std::uint64_t>();

@@ -1,11 +1,12 @@
 #pragma once
-// The payload of a journal row: the commands of one batch that changed state, their time, and what they
-// led to. Little-endian, version 1:
+// The payload of a journal row: the commands of one batch that changed state, their time, and what
+// they led to. Little-endian, version 1:
 //   u8 version, varint microseconds, varint count, count commands, then the totals after them
 //   (varint orders, varint executions, u64 digest), u32 CRC-32 of all before it.
 // A command: u8 kind (index in Command), its fields in order; text as u8 length and bytes, shares,
-// prices and ids as varint, cash as two varints (low 64 bits, high 64 bits), side as u8. An account with a key is kind 6:
-// account, cash, then u8 log2_n, u8 r, u8 p, salt and digest of the hash; without one it is kind 0, as it ever was.
+// prices and ids as varint, cash as two varints (low 64 bits, high 64 bits), side as u8. An account
+// with a key is kind 6: account, cash, then u8 log2_n, u8 r, u8 p, salt and digest of the hash;
+// without one it is kind 0, as it ever was.
 
 #include <string>
 #include <string_view>

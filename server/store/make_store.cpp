@@ -5,11 +5,14 @@
 namespace exchange {
 
 std::unique_ptr<Store> make_store(const std::string& url) {
-  const auto starts = [&](std::string_view prefix) { return std::string_view(url).starts_with(prefix); };
+  const auto starts = [&](std::string_view prefix) {
+    return std::string_view(url).starts_with(prefix);
+  };
   if (starts("sqlite:") && url.size() > 7) return std::make_unique<SqliteStore>(url.substr(7));
   if (starts("postgresql://") || starts("postgres://")) return std::make_unique<PostgresStore>(url);
   if (url == "memory:") return std::make_unique<MemoryStore>();
-  throw std::invalid_argument("store '" + url + "' is none of sqlite:PATH, postgresql://..., memory:");
+  throw std::invalid_argument("store '" + url +
+                              "' is none of sqlite:PATH, postgresql://..., memory:");
 }
 
 }  // namespace exchange

@@ -30,21 +30,27 @@ std::vector<ExecutionRow> MemoryStore::newest_executions(std::size_t count) {
   return data_.with([&](Data& data) {
     std::vector<ExecutionRow> rows;
     const std::size_t skipped = data.executions.size() - std::min(count, data.executions.size());
-    for (auto row = std::next(data.executions.begin(), std::ptrdiff_t(skipped)); row != data.executions.end(); ++row) rows.push_back(row->second);
+    for (auto row = std::next(data.executions.begin(), std::ptrdiff_t(skipped));
+         row != data.executions.end(); ++row)
+      rows.push_back(row->second);
     return rows;
   });
 }
 
-void MemoryStore::read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) {
+void MemoryStore::read_journal(BatchNumber after,
+                               const std::function<void(const JournalRow&)>& visit) {
   data_.with([&](Data& data) {
-    for (auto row = data.journal.upper_bound(after); row != data.journal.end(); ++row) visit(row->second);
+    for (auto row = data.journal.upper_bound(after); row != data.journal.end(); ++row)
+      visit(row->second);
   });
 }
 
 void MemoryStore::append(BatchNumber batch, std::string_view payload) {
   data_.with([&](Data& data) {
-    const bool fresh = data.journal.emplace(batch, JournalRow{batch, data.epoch, std::string(payload)}).second;
-    if (!fresh) throw StoreUnavailable("batch " + std::to_string(batch) + " is in the journal already");
+    const bool fresh =
+        data.journal.emplace(batch, JournalRow{batch, data.epoch, std::string(payload)}).second;
+    if (!fresh)
+      throw StoreUnavailable("batch " + std::to_string(batch) + " is in the journal already");
   });
 }
 
@@ -70,7 +76,9 @@ void MemoryStore::project(const Rows& rows, BatchNumber batch) {
 }
 
 void MemoryStore::prune(BatchNumber through) {
-  data_.with([&](Data& data) { data.journal.erase(data.journal.begin(), data.journal.upper_bound(through)); });
+  data_.with([&](Data& data) {
+    data.journal.erase(data.journal.begin(), data.journal.upper_bound(through));
+  });
 }
 
 std::optional<StoredOrder> MemoryStore::read_order(OrderId order) {

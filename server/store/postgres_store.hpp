@@ -1,8 +1,8 @@
 #pragma once
-// The store in PostgreSQL, through libpqxx. Three connections, one for each thread that uses the store.
-// The core's connection holds an advisory lock while the server lives, so that a second server refuses
-// to start; the epoch in `fence` keeps a server that lost its connection from committing after another
-// has taken over.
+// The store in PostgreSQL, through libpqxx. Three connections, one for each thread that uses the
+// store. The core's connection holds an advisory lock while the server lives, so that a second
+// server refuses to start; the epoch in `fence` keeps a server that lost its connection from
+// committing after another has taken over.
 
 #include <memory>
 
@@ -19,7 +19,8 @@ class PostgresStore : public Store {
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t count) override;
-  void read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) override;
+  void read_journal(BatchNumber after,
+                    const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
   bool settle(BatchNumber batch) override;
   void confirm_epoch() override;

@@ -8,8 +8,8 @@ namespace exchange {
 
 namespace {
 
-// Each connection stays on one thread, and nobody reads SQLite's memory statistics: leave out the mutexes
-// round every allocation. Must come before the first connection.
+// Each connection stays on one thread, and nobody reads SQLite's memory statistics: leave out the
+// mutexes round every allocation. Must come before the first connection.
 [[maybe_unused]] const int configured = [] {
   sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -19,7 +19,8 @@ int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
   constexpr int pages_max = 1'000;
   if (pages < pages_max) return SQLITE_OK;
   fail_point("checkpoint.before");
-  *static_cast<int*>(code) = sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  *static_cast<int*>(code) =
+      sqlite3_wal_checkpoint_v2(handle, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   fail_point("checkpoint.after");
   return SQLITE_OK;
 }
@@ -39,8 +40,10 @@ std::string advice(int code) {
 
 SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
   if (use == Use::write) secure_log(path);
-  const int access = use == Use::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  const int code = sqlite3_open_v2(path.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, checksum_vfs());
+  const int access =
+      use == Use::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &handle_, access | SQLITE_OPEN_NOMUTEX, checksum_vfs());
   try {
     check(code);
     sqlite3_extended_result_codes(handle_, 1);
@@ -49,7 +52,8 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
     constexpr int busy_ms = 5'000;
     check(sqlite3_busy_timeout(handle_, busy_ms));
     SqliteStatement wal(*this, "PRAGMA journal_mode=WAL");
-    if (!wal.step() || wal.text(0) != "wal") throw StoreCorrupt(path + ": this file system cannot hold a write-ahead log");
+    if (!wal.step() || wal.text(0) != "wal")
+      throw StoreCorrupt(path + ": this file system cannot hold a write-ahead log");
     wal.run();
     // Freed pages need no overwriting: nothing in them is secret.
     run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096; PRAGMA secure_delete=OFF");  // KiB
@@ -68,29 +72,40 @@ void SqliteDatabase::check_checkpoint() {
   if ((code & 0xFF) != SQLITE_BUSY && (code & 0xFF) != SQLITE_LOCKED) check(code);
 }
 
-void SqliteDatabase::run(const char* sql) { check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr)); }
+void SqliteDatabase::run(const char* sql) {
+  check(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr));
+}
 
 void SqliteDatabase::rollback() noexcept {
-  if (handle_ != nullptr && sqlite3_get_autocommit(handle_) == 0) sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+  if (handle_ != nullptr && sqlite3_get_autocommit(handle_) == 0)
+    sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 void SqliteDatabase::check(int code) const {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-  const std::string problem = path_ + ": " + (handle_ != nullptr && sqlite3_extended_errcode(handle_) == code ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
-  // After a failed sync nobody knows what is on the disk, and asking again may get a wrong answer from the
-  // page cache (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): stop, then recover.
+  const std::string problem =
+      path_ + ": " +
+      (handle_ != nullptr && sqlite3_extended_errcode(handle_) == code ? sqlite3_errmsg(handle_)
+                                                                       : sqlite3_errstr(code));
+  // After a failed sync nobody knows what is on the disk, and asking again may get a wrong answer
+  // from the page cache (Rebello et al., "Can Applications Recover from fsync Failures?", 2020):
+  // stop, then recover.
   if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
     throw StoreCorrupt(problem + after_failed_sync);
   if (code == SQLITE_IOERR_DATA)
-    throw StoreCorrupt(last_page_damage() + ": the file is damaged, or was changed by another program; " + restore_store);
+    throw StoreCorrupt(last_page_damage() +
+                       ": the file is damaged, or was changed by another program; " +
+                       restore_store);
   if ((code & 0xFF) == SQLITE_CORRUPT || (code & 0xFF) == SQLITE_NOTADB)
     throw StoreCorrupt(problem + ": the file is damaged or not a database; " + restore_store);
   if ((code & 0xFF) == SQLITE_CONSTRAINT) throw SqliteConstraint(problem);
   throw StoreUnavailable(problem + advice(code));
 }
 
-SqliteStatement::SqliteStatement(SqliteDatabase& database, std::string_view sql) : database_(&database) {
-  database.check(sqlite3_prepare_v3(database.handle(), sql.data(), int(sql.size()), SQLITE_PREPARE_PERSISTENT, &handle_, nullptr));
+SqliteStatement::SqliteStatement(SqliteDatabase& database, std::string_view sql)
+    : database_(&database) {
+  database.check(sqlite3_prepare_v3(database.handle(), sql.data(), int(sql.size()),
+                                    SQLITE_PREPARE_PERSISTENT, &handle_, nullptr));
 }
 
 bool SqliteStatement::step() {

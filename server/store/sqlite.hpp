@@ -22,9 +22,10 @@ class SqliteDatabase {
  public:
   SqliteDatabase() = default;
   enum class Use { write, read };
-  // To write: opens or creates, where nobody else writes; each commit is on the disk when it returns. New files get page
-  // checksums (checksum_vfs.hpp). Throws StoreCorrupt where the log was damaged, not just cut short by a crash
-  // (sqlite_log.hpp), and brings the log into the file. To read: beside the one that writes.
+  // To write: opens or creates, where nobody else writes; each commit is on the disk when it
+  // returns. New files get page checksums (checksum_vfs.hpp). Throws StoreCorrupt where the log was
+  // damaged, not just cut short by a crash (sqlite_log.hpp), and brings the log into the file. To
+  // read: beside the one that writes.
   SqliteDatabase(const std::string& path, Use use);
   SqliteDatabase(SqliteDatabase&& other) noexcept { *this = std::move(other); }
   SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {
@@ -41,14 +42,15 @@ class SqliteDatabase {
   sqlite3* handle() const { return handle_; }
   // Throws what `code` of the last call means, and what to do about it; returns on success.
   void check(int code) const;
-  // After a commit: throws what went wrong in the checkpoint that it may have led to. SQLite's own hook
-  // would keep a failed sync to itself.
+  // After a commit: throws what went wrong in the checkpoint that it may have led to. SQLite's own
+  // hook would keep a failed sync to itself.
   void check_checkpoint();
 
  private:
   sqlite3* handle_ = nullptr;
   std::string path_;
-  std::unique_ptr<int> checkpoint_code_;  // of the last automatic checkpoint; at a fixed address for the hook
+  // of the last automatic checkpoint; at a fixed address for the hook
+  std::unique_ptr<int> checkpoint_code_;
 };
 
 // Bytes that are bound as a blob.
@@ -87,12 +89,15 @@ class SqliteStatement {
   std::string_view text(int column) const;
 
  private:
-  void bind(int at, std::int64_t value) { database_->check(sqlite3_bind_int64(handle_, at, value)); }
+  void bind(int at, std::int64_t value) {
+    database_->check(sqlite3_bind_int64(handle_, at, value));
+  }
   void bind(int at, std::uint64_t value) { bind(at, std::int64_t(value)); }
   void bind(int at, std::uint32_t value) { bind(at, std::int64_t(value)); }
   void bind(int at, bool value) { bind(at, std::int64_t(value)); }
   void bind(int at, SqliteBlob blob) {
-    database_->check(sqlite3_bind_blob64(handle_, at, blob.bytes.data(), blob.bytes.size(), SQLITE_STATIC));
+    database_->check(
+        sqlite3_bind_blob64(handle_, at, blob.bytes.data(), blob.bytes.size(), SQLITE_STATIC));
   }
   void bind(int at, std::string_view text) {
     database_->check(sqlite3_bind_text(handle_, at, text.data(), int(text.size()), SQLITE_STATIC));

@@ -22,7 +22,8 @@ class RawFile {
     sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
     room_.resize(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
     int found_flags = 0;
-    if (vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) != SQLITE_OK)  // which leaves nothing to close
+    // which leaves nothing to close
+    if (vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) != SQLITE_OK)
       throw StoreUnavailable(path_ + " cannot be opened; may this user read and write it?");
     file()->pMethods->xFileSize(file(), &size_);
   }
@@ -51,7 +52,8 @@ class RawFile {
 std::string behind_links(std::filesystem::path file) {
   std::error_code none;
   constexpr int links_max = 100;  // as SQLite
-  for (int links = 0; links < links_max && std::filesystem::is_symlink(file, none); ++links) file = file.parent_path() / std::filesystem::read_symlink(file, none);
+  for (int links = 0; links < links_max && std::filesystem::is_symlink(file, none); ++links)
+    file = file.parent_path() / std::filesystem::read_symlink(file, none);
   return file.string();
 }
 
@@ -64,9 +66,10 @@ bool has_checksums(const std::string& path) {
 // Empty where nothing can be said of it.
 std::optional<WalState> examine(const std::string& path, RawFile& log) {
   if (!has_checksums(path)) return {};
-  return examine_wal(std::uint64_t(log.size()), [&](unsigned char* into, std::size_t bytes, std::uint64_t offset) {
-    return log.read(into, bytes, sqlite3_int64(offset));
-  });
+  return examine_wal(std::uint64_t(log.size()),
+                     [&](unsigned char* into, std::size_t bytes, std::uint64_t offset) {
+                       return log.read(into, bytes, sqlite3_int64(offset));
+                     });
 }
 
 }  // namespace
@@ -92,12 +95,16 @@ void secure_log(const std::string& path) {
   if (!file_has_content(path) || !file_has_content(name)) return;
   RawFile log(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL);
   const std::optional<WalState> state = examine(path, log);
-  if (state && !state->damage.empty()) throw StoreCorrupt(name + ": " + state->damage + "; " + restore_store);
+  if (state && !state->damage.empty())
+    throw StoreCorrupt(name + ": " + state->damage + "; " + restore_store);
   const auto require_written = [&](bool written) {
-    if (!written) throw StoreUnavailable(name + " cannot be written; is there room on the disk, and may this user write it?");
+    if (!written)
+      throw StoreUnavailable(
+          name + " cannot be written; is there room on the disk, and may this user write it?");
   };
-  // SQLite writes over what lies behind the end, which must not pass for later commits once that is cut short in its turn. Its own
-  // checkpoint takes it away too, but not where another program reads the file.
+  // SQLite writes over what lies behind the end, which must not pass for later commits once that is
+  // cut short in its turn. Its own checkpoint takes it away too, but not where another program
+  // reads the file.
   const sqlite3_int64 size = state ? sqlite3_int64(state->committed_bytes) : log.size();
   if (size < log.size()) require_written(log.cut(size));
   std::vector<unsigned char> chunk(64 * 1024);  // the VFS takes less than 128 KiB at once

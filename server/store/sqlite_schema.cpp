@@ -21,22 +21,27 @@ std::int64_t version_of(SqliteDatabase& database) {
 
 std::string set_version(std::int64_t version) {
   const std::string text = "PRAGMA user_version=" + std::to_string(version) + ";";
-  return version == schema_without_checksums ? text : text + "PRAGMA application_id=" + std::to_string(checksum_application_id) + ";";
+  return version == schema_without_checksums
+             ? text
+             : text + "PRAGMA application_id=" + std::to_string(checksum_application_id) + ";";
 }
 
 // Why a file is better not rewritten; empty where it can be.
 std::string too_large(SqliteDatabase& database, const std::string& path) {
   constexpr std::int64_t rewritten_bytes_max = 256 * mebibyte;  // two seconds or so
-  SqliteStatement size(database, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+  SqliteStatement size(database,
+                       "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
   size.step();
   const std::int64_t bytes = size.integer(0);
   if (bytes > rewritten_bytes_max) return "it has " + std::to_string(bytes / mebibyte) + " MiB";
   // A copy in a temporary file, and the log.
   const std::int64_t needed = 2 * bytes + mebibyte;
   std::error_code unknown;
-  const auto space = std::filesystem::space(std::filesystem::path(log_of(path)).parent_path() / ".", unknown);
+  const auto space =
+      std::filesystem::space(std::filesystem::path(log_of(path)).parent_path() / ".", unknown);
   if (!unknown && space.available < std::uintmax_t(needed))
-    return "its disk has " + std::to_string(space.available / mebibyte) + " MiB free, and " + std::to_string(needed / mebibyte + 1) + " are needed";
+    return "its disk has " + std::to_string(space.available / mebibyte) + " MiB free, and " +
+           std::to_string(needed / mebibyte + 1) + " are needed";
   return {};
 }
 
@@ -49,9 +54,11 @@ std::string rewrite(SqliteDatabase& database, const std::string& path) {
     database.run("PRAGMA temp_store=MEMORY");
     return {};
   } catch (const StoreUnavailable& error) {
-    // What it wrote to the log takes up the room that is wanted, and would stand behind the commits that follow.
+    // What it wrote to the log takes up the room that is wanted, and would stand behind the commits
+    // that follow.
     database.rollback();
-    sqlite3_wal_checkpoint_v2(database.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    sqlite3_wal_checkpoint_v2(database.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                              nullptr);
     database.run("PRAGMA temp_store=MEMORY");
     return error.what();
   }
@@ -59,31 +66,42 @@ std::string rewrite(SqliteDatabase& database, const std::string& path) {
 
 }  // namespace
 
-void create_schema(SqliteDatabase& database, const char* schema, const char* own_table, const std::string& path) {
+void create_schema(SqliteDatabase& database, const char* schema, const char* own_table,
+                   const std::string& path) {
   const std::int64_t found = version_of(database);
   if (found != 0 && found != schema_without_checksums && found != schema_with_checksums)
-    throw StoreCorrupt(path + " was written by another version of the exchange (schema " + std::to_string(found) + ", this server knows " +
+    throw StoreCorrupt(path + " was written by another version of the exchange (schema " +
+                       std::to_string(found) + ", this server knows " +
                        std::to_string(schema_with_checksums) + "); start the server that wrote it");
   SqliteStatement table(database, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1");
   if (found != 0 && !table.with(std::string_view(own_table)).step())
-    throw StoreCorrupt(path + " has no table '" + own_table + "': it is another file of a store, or was changed by another program; put the right file back");
+    throw StoreCorrupt(
+        path + " has no table '" + own_table +
+        "': it is another file of a store, or was changed by another program; put the right file back");
   table.reset();
   database.run("BEGIN IMMEDIATE");
   database.run(schema);
-  if (found == 0) database.run(set_version(has_page_checksums(database.handle()) ? schema_with_checksums : schema_without_checksums).c_str());
+  if (found == 0)
+    database.run(set_version(has_page_checksums(database.handle()) ? schema_with_checksums
+                                                                   : schema_without_checksums)
+                     .c_str());
   database.run("COMMIT");
 }
 
 void add_checksums(SqliteDatabase& database, const std::string& path) {
   if (!has_page_checksums(database.handle())) {
     if (const std::string why_not = rewrite(database, path); !why_not.empty()) {
-      spdlog::warn("{}: its pages carry no checksums, so that damage to them may go unseen; docs/recovery.md says how to add them ({})", path, why_not);
+      spdlog::warn(
+          "{}: its pages carry no checksums, so that damage to them may go unseen; docs/recovery.md says how to add them ({})",
+          path, why_not);
       return;
     }
     spdlog::info("{}: rewritten with page checksums", path);
   }
   if (version_of(database) == schema_with_checksums) return;
-  database.run(("BEGIN IMMEDIATE;" + set_version(schema_with_checksums) + "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)").c_str());
+  database.run(("BEGIN IMMEDIATE;" + set_version(schema_with_checksums) +
+                "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+                   .c_str());
 }
 
 void make_views(SqliteDatabase& tables) {

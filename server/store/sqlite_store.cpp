@@ -32,22 +32,40 @@ std::string store_id(SqliteDatabase& database) {
   return statement.step() ? std::string(statement.text(0)) : std::string();
 }
 
-AccountNumber account_number(const SqliteStatement& row, int column) { return AccountNumber(row.integer(column)); }
-Shares shares(const SqliteStatement& row, int column) { return Shares::from_units(row.integer(column)); }
-Price price(const SqliteStatement& row, int column) { return Price::from_units(row.integer(column)); }
+AccountNumber account_number(const SqliteStatement& row, int column) {
+  return AccountNumber(row.integer(column));
+}
+Shares shares(const SqliteStatement& row, int column) {
+  return Shares::from_units(row.integer(column));
+}
+Price price(const SqliteStatement& row, int column) {
+  return Price::from_units(row.integer(column));
+}
 Timestamp timestamp(const SqliteStatement& row, int column) { return {row.integer(column)}; }
 Cash cash(const SqliteStatement& row, int column) { return stored_cash(row.text(column)); }
 
 constexpr const char* order_columns =
     "id, account, symbol, is_buy, shares_e8, limit_e8, open_e8, canceled_e8, opened_at_us, canceled_at_us";
 OrderRow order_row(const SqliteStatement& row) {
-  return {OrderId(row.integer(0)), account_number(row, 1), SymbolNumber(row.integer(2)), row.integer(3) != 0 ? Side::buy : Side::sell,
-          shares(row, 4),          price(row, 5),          shares(row, 6),               shares(row, 7),
-          timestamp(row, 8),       timestamp(row, 9)};
+  return {OrderId(row.integer(0)),
+          account_number(row, 1),
+          SymbolNumber(row.integer(2)),
+          row.integer(3) != 0 ? Side::buy : Side::sell,
+          shares(row, 4),
+          price(row, 5),
+          shares(row, 6),
+          shares(row, 7),
+          timestamp(row, 8),
+          timestamp(row, 9)};
 }
 ExecutionRow execution_row(const SqliteStatement& row) {
-  return {ExecutionId(row.integer(0)), SymbolNumber(row.integer(1)), OrderId(row.integer(2)), OrderId(row.integer(3)),
-          shares(row, 4),              price(row, 5),                timestamp(row, 6)};
+  return {ExecutionId(row.integer(0)),
+          SymbolNumber(row.integer(1)),
+          OrderId(row.integer(2)),
+          OrderId(row.integer(3)),
+          shares(row, 4),
+          price(row, 5),
+          timestamp(row, 6)};
 }
 
 }  // namespace
@@ -78,7 +96,9 @@ void SqliteStore::open() {
   }
 }
 
-void SqliteStore::taken_over() const { throw StoreFenced(path_ + ": another server has taken the store over"); }
+void SqliteStore::taken_over() const {
+  throw StoreFenced(path_ + ": another server has taken the store over");
+}
 
 // Released by the kernel when the process ends, however it ends.
 void SqliteStore::lock() {
@@ -86,7 +106,8 @@ void SqliteStore::lock() {
   const std::string lock_path = path_ + ".lock";
   lock_file_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_file_ < 0)
-    throw StoreUnavailable("cannot create " + lock_path + ": " + std::strerror(errno) + "; is the folder there, and may this user write in it?");
+    throw StoreUnavailable("cannot create " + lock_path + ": " + std::strerror(errno) +
+                           "; is the folder there, and may this user write in it?");
   if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_file_);
     lock_file_ = -1;
@@ -98,16 +119,19 @@ void SqliteStore::lock() {
 void SqliteStore::check_presence() const {
   const bool tables = file_has_content(path_), journal = file_has_content(journal_path());
   if (tables && !journal)
-    throw StoreCorrupt(journal_path() + " is missing or empty, but its tables " + path_ +
-                       " are not; put the journal back: orders that were acknowledged may be in it alone. Never start with a deleted journal");
+    throw StoreCorrupt(
+        journal_path() + " is missing or empty, but its tables " + path_ +
+        " are not; put the journal back: orders that were acknowledged may be in it alone. Never start with a deleted journal");
   if (journal) return;
   for (const std::string& log : {log_of(journal_path()), log_of(path_)})
     if (file_has_content(log))
-      throw StoreCorrupt(log + " is there, but the database that it belongs to is not; put both files of the store back, or remove this one for a new store");
+      throw StoreCorrupt(
+          log +
+          " is there, but the database that it belongs to is not; put both files of the store back, or remove this one for a new store");
 }
 
-// Both files carry the store's id: a journal with the tables of another store would replay into nonsense.
-// The journal gets it first, so that a crash in between is told from a lost file.
+// Both files carry the store's id: a journal with the tables of another store would replay into
+// nonsense. The journal gets it first, so that a crash in between is told from a lost file.
 void SqliteStore::pair_files() {
   std::string of_tables = store_id(tables_), of_journal = store_id(journal_);
   SqliteStatement epoch(journal_, "SELECT epoch FROM fence");
@@ -115,19 +139,30 @@ void SqliteStore::pair_files() {
   epoch.reset();
   if (of_journal.empty() && of_tables.empty()) {
     of_journal = random_id();
-    SqliteStatement(journal_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(of_journal)).run();
+    SqliteStatement(journal_, "INSERT INTO store VALUES (1, ?)")
+        .with(std::string_view(of_journal))
+        .run();
   }
   if (of_tables.empty() && (never_opened || journal_is_complete())) {
-    if (!never_opened) spdlog::warn("{} is missing or new: it is rebuilt from {}, which goes back to the first batch", path_, journal_path());
+    if (!never_opened)
+      spdlog::warn(
+          "{} is missing or new: it is rebuilt from {}, which goes back to the first batch", path_,
+          journal_path());
     of_tables = of_journal;
-    SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(of_tables)).run();
+    SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)")
+        .with(std::string_view(of_tables))
+        .run();
   }
   if (of_tables.empty())
-    throw StoreCorrupt(path_ + " is missing or new, and its journal " + journal_path() +
-                       " does not go back to the first batch; put the tables back, or a backup of them that the journal reaches back to (docs/recovery.md)");
-  if (of_journal.empty()) throw StoreCorrupt(journal_path() + " names no store, but its tables " + path_ + " do (was " + journal_path() + "-wal deleted?); put the journal back");
+    throw StoreCorrupt(
+        path_ + " is missing or new, and its journal " + journal_path() +
+        " does not go back to the first batch; put the tables back, or a backup of them that the journal reaches back to (docs/recovery.md)");
+  if (of_journal.empty())
+    throw StoreCorrupt(journal_path() + " names no store, but its tables " + path_ + " do (was " +
+                       journal_path() + "-wal deleted?); put the journal back");
   if (of_tables != of_journal)
-    throw StoreCorrupt(path_ + " and " + journal_path() + " belong to different stores; put back the two files of one");
+    throw StoreCorrupt(path_ + " and " + journal_path() +
+                       " belong to different stores; put back the two files of one");
   id_ = of_journal;
 }
 
@@ -143,8 +178,10 @@ void SqliteStore::check_mark() {
   SqliteStatement newest(journal_, "SELECT coalesce(max(batch), 0) FROM journal");
   newest.step();
   if (BatchNumber(newest.integer(0)) >= mark->batch) return;
-  throw StoreCorrupt(journal_path() + " ends with batch " + std::to_string(newest.integer(0)) + ", but batch " + std::to_string(mark->batch) +
-                     " was acknowledged: the end of the journal is lost (was " + journal_path() + "-wal deleted or cut?); put it back, or, to go back to a" +
+  throw StoreCorrupt(journal_path() + " ends with batch " + std::to_string(newest.integer(0)) +
+                     ", but batch " + std::to_string(mark->batch) +
+                     " was acknowledged: the end of the journal is lost (was " + journal_path() +
+                     "-wal deleted or cut?); put it back, or, to go back to a" +
                      " backup on purpose and lose what came after it, remove " + path_ + ".lock");
 }
 
@@ -157,11 +194,17 @@ void SqliteStore::open_journal() {
   journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Use::write);
   journal_.run("PRAGMA locking_mode=EXCLUSIVE");  // ours alone: no file locks round every commit
   create_schema(journal_, schema::sqlite_journal, "journal", journal_path());
-  append_ = SqliteStatement(journal_, "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");
+  append_ = SqliteStatement(journal_,
+                            "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");
   // A bounded number at a time: a client's commit waits for it.
-  prune_ = SqliteStatement(journal_, "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000, (SELECT max(batch) FROM journal) - 1)");
-  sqlite3_commit_hook(journal_.handle(), [](void*) { return fail_point("append.before_commit"), 0; }, nullptr);
-  settle_ = SqliteStatement(journal_, "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
+  prune_ = SqliteStatement(
+      journal_,
+      "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000, (SELECT max(batch) FROM journal) - 1)");
+  sqlite3_commit_hook(
+      journal_.handle(), [](void*) { return fail_point("append.before_commit"), 0; }, nullptr);
+  settle_ = SqliteStatement(
+      journal_,
+      "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
   confirm_ = SqliteStatement(journal_, "SELECT 1 FROM fence WHERE epoch = ?1");
 }
 
@@ -169,66 +212,97 @@ void SqliteStore::open_tables() {
   tables_ = SqliteDatabase(path_, SqliteDatabase::Use::write);
   create_schema(tables_, schema::sqlite, "projection", path_);
   make_views(tables_);
-  put_account_ = SqliteStatement(tables_, "INSERT INTO accounts VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET balance_e16 = ?3");
-  put_account_key_ = SqliteStatement(tables_, "INSERT INTO account_keys VALUES (?1, ?2) ON CONFLICT (account) DO NOTHING");
-  put_symbol_ = SqliteStatement(tables_, "INSERT INTO symbols VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET shares_total_e8 = ?3");
-  put_position_ = SqliteStatement(tables_, "INSERT INTO positions VALUES (?1, ?2, ?3) ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = ?3");
-  put_order_ = SqliteStatement(tables_,
-                               "INSERT INTO orders VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-                               " ON CONFLICT (id) DO UPDATE SET open_e8 = ?7, canceled_e8 = ?8, canceled_at_us = ?10");
-  put_execution_ = SqliteStatement(tables_, "INSERT INTO executions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING");
-  put_projection_ = SqliteStatement(tables_,
-                                    "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"
-                                    " last_time_us = ?5, digest = ?6 WHERE epoch = ?7");
+  put_account_ = SqliteStatement(
+      tables_,
+      "INSERT INTO accounts VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET balance_e16 = ?3");
+  put_account_key_ = SqliteStatement(
+      tables_, "INSERT INTO account_keys VALUES (?1, ?2) ON CONFLICT (account) DO NOTHING");
+  put_symbol_ = SqliteStatement(
+      tables_,
+      "INSERT INTO symbols VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET shares_total_e8 = ?3");
+  put_position_ = SqliteStatement(
+      tables_,
+      "INSERT INTO positions VALUES (?1, ?2, ?3) ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = ?3");
+  put_order_ = SqliteStatement(
+      tables_,
+      "INSERT INTO orders VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+      " ON CONFLICT (id) DO UPDATE SET open_e8 = ?7, canceled_e8 = ?8, canceled_at_us = ?10");
+  put_execution_ = SqliteStatement(
+      tables_,
+      "INSERT INTO executions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING");
+  put_projection_ = SqliteStatement(
+      tables_,
+      "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"
+      " last_time_us = ?5, digest = ?6 WHERE epoch = ?7");
 }
 
 void SqliteStore::open_reader() {
   reader_ = SqliteDatabase(path_, SqliteDatabase::Use::read);
-  get_order_ = SqliteStatement(reader_, std::string("SELECT ") + order_columns + " FROM orders WHERE id = ?1");
-  get_executions_ = SqliteStatement(reader_,
-                                    "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
-                                    "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1");
+  get_order_ = SqliteStatement(
+      reader_, std::string("SELECT ") + order_columns + " FROM orders WHERE id = ?1");
+  get_executions_ = SqliteStatement(
+      reader_,
+      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
+      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = ?1 ORDER BY 1");
 }
 
 TablesImage SqliteStore::load() {
   TablesImage image;
   Rows& rows = image.rows;
-  for (SqliteStatement s(tables_, "SELECT number, id, balance_e16 FROM accounts ORDER BY number"); s.step();)
+  for (SqliteStatement s(tables_, "SELECT number, id, balance_e16 FROM accounts ORDER BY number");
+       s.step();)
     rows.accounts.push_back({account_number(s, 0), stored_account_id(s.text(1)), cash(s, 2)});
   for (SqliteStatement s(tables_, "SELECT account, key_hash FROM account_keys"); s.step();)
     rows.account_keys.push_back({account_number(s, 0), stored_key(s.text(1))});
-  for (SqliteStatement s(tables_, "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number"); s.step();)
-    rows.symbols.push_back({SymbolNumber(s.integer(0)), stored_symbol_name(s.text(1)), shares(s, 2)});
+  for (SqliteStatement s(tables_,
+                         "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number");
+       s.step();)
+    rows.symbols.push_back(
+        {SymbolNumber(s.integer(0)), stored_symbol_name(s.text(1)), shares(s, 2)});
   for (SqliteStatement s(tables_, "SELECT account, symbol, shares_e8 FROM positions"); s.step();)
     rows.positions.push_back({account_number(s, 0), SymbolNumber(s.integer(1)), shares(s, 2)});
-  for (SqliteStatement s(tables_, std::string("SELECT ") + order_columns + " FROM orders WHERE open_e8 > 0 ORDER BY id"); s.step();)
+  for (SqliteStatement s(tables_, std::string("SELECT ") + order_columns +
+                                      " FROM orders WHERE open_e8 > 0 ORDER BY id");
+       s.step();)
     rows.orders.push_back(order_row(s));
   // The other way round, which the planner prefers, it looks at each execution there ever was.
-  for (SqliteStatement s(tables_,
-                         "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
-                         "CROSS JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION "
-                         "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
-                         "CROSS JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
-       s.step();)
+  for (
+      SqliteStatement s(
+          tables_,
+          "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
+          "CROSS JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION "
+          "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
+          "CROSS JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
+      s.step();)
     rows.executions.push_back(execution_row(s));
-  SqliteStatement s(tables_, "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
-  if (!s.step()) throw StoreCorrupt(path_ + " has lost its projection row; restore the store from a backup (docs/recovery.md)");
+  SqliteStatement s(
+      tables_,
+      "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
+  if (!s.step())
+    throw StoreCorrupt(
+        path_ + " has lost its projection row; restore the store from a backup (docs/recovery.md)");
   image.projected_batch = BatchNumber(s.integer(0));
-  rows.totals = {OrderId(s.integer(1)), ExecutionId(s.integer(2)), cash(s, 3), timestamp(s, 4), std::uint64_t(s.integer(5))};
+  rows.totals = {OrderId(s.integer(1)), ExecutionId(s.integer(2)), cash(s, 3), timestamp(s, 4),
+                 std::uint64_t(s.integer(5))};
   return image;
 }
 
 std::vector<ExecutionRow> SqliteStore::newest_executions(std::size_t count) {
   std::vector<ExecutionRow> rows;
-  SqliteStatement s(tables_, "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ORDER BY id DESC LIMIT ?1");
+  SqliteStatement s(
+      tables_,
+      "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ORDER BY id DESC LIMIT ?1");
   for (s.with(count); s.step();) rows.push_back(execution_row(s));
   std::reverse(rows.begin(), rows.end());
   return rows;
 }
 
-void SqliteStore::read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) {
-  SqliteStatement s(journal_, "SELECT batch, epoch, payload FROM journal WHERE batch > ?1 ORDER BY batch");
-  for (s.with(after); s.step();) visit({BatchNumber(s.integer(0)), Epoch(s.integer(1)), std::string(s.text(2))});
+void SqliteStore::read_journal(BatchNumber after,
+                               const std::function<void(const JournalRow&)>& visit) {
+  SqliteStatement s(journal_,
+                    "SELECT batch, epoch, payload FROM journal WHERE batch > ?1 ORDER BY batch");
+  for (s.with(after); s.step();)
+    visit({BatchNumber(s.integer(0)), Epoch(s.integer(1)), std::string(s.text(2))});
 }
 
 void SqliteStore::append(BatchNumber batch, std::string_view payload) {
@@ -256,7 +330,8 @@ bool SqliteStore::settle(BatchNumber batch) {
   fail_point<StoreUnavailable>("settle.before");
   open_journal();
   settle_.with(batch).step();
-  const bool ours = Epoch(settle_.integer(0)) == epoch_, there = settle_.integer(1) == std::int64_t(batch);
+  const bool ours = Epoch(settle_.integer(0)) == epoch_,
+             there = settle_.integer(1) == std::int64_t(batch);
   settle_.reset();
   if (!ours) taken_over();
   fail_point<StoreUnavailable>("settle.after");
@@ -276,17 +351,19 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
     upsert(rows);
     const Totals& totals = rows.totals;
     const std::string cash_created = units_text(totals.cash_created.units());
-    const int updated = put_projection_
-        .with(batch, totals.orders, totals.executions, std::string_view(cash_created),
-              totals.last_time.microseconds, totals.digest, epoch_)
-        .run();
+    const int updated =
+        put_projection_
+            .with(batch, totals.orders, totals.executions, std::string_view(cash_created),
+                  totals.last_time.microseconds, totals.digest, epoch_)
+            .run();
     if (updated != 1) taken_over();
     fail_point<StoreUnavailable>("projection.before_commit");
     tables_.run("COMMIT");
     fail_point<StoreUnavailable>("projection.after_commit");
   } catch (const SqliteConstraint& error) {  // waiting does not mend it
     tables_.rollback();
-    throw StoreCorrupt(std::string(error.what()) + ": the tables do not take batch " + std::to_string(batch) + "; " + restore_store);
+    throw StoreCorrupt(std::string(error.what()) + ": the tables do not take batch " +
+                       std::to_string(batch) + "; " + restore_store);
   } catch (...) {
     tables_.rollback();
     throw;
@@ -294,18 +371,22 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
   checkpoint_projection();
 }
 
-// What was committed is in the log, and stays there until a checkpoint succeeds: nothing is to be done again.
+// What was committed is in the log, and stays there until a checkpoint succeeds: nothing is to be
+// done again.
 void SqliteStore::checkpoint_projection() {
   try {
     tables_.check_checkpoint();
     checkpoint_failed_ = false;
   } catch (const StoreUnavailable& error) {
-    if (!checkpoint_failed_) spdlog::error("the log of the tables cannot be brought into their file, and grows: {}", error.what());
+    if (!checkpoint_failed_)
+      spdlog::error("the log of the tables cannot be brought into their file, and grows: {}",
+                    error.what());
     checkpoint_failed_ = true;
   }
 }
 
-// Each projection is synced, in the log; the journal's rows go once it is in the file too, so that the loss of that log loses nothing.
+// Each projection is synced, in the log; the journal's rows go once it is in the file too, so that
+// the loss of that log loses nothing.
 void SqliteStore::prune(BatchNumber through) {
   SqliteStatement checkpoint(tables_, "PRAGMA wal_checkpoint(FULL)");
   const bool busy = !checkpoint.step() || checkpoint.integer(0) != 0;
@@ -322,17 +403,21 @@ void SqliteStore::upsert(const Rows& rows) {
     const std::string key = key_text(row.key);
     put_account_key_.with(row.account, std::string_view(key)).run();
   }
-  for (const SymbolRow& row : rows.symbols) put_symbol_.with(row.number, row.name.view(), row.shares_total.units()).run();
-  for (const PositionRow& row : rows.positions) put_position_.with(row.account, row.symbol, row.shares.units()).run();
+  for (const SymbolRow& row : rows.symbols)
+    put_symbol_.with(row.number, row.name.view(), row.shares_total.units()).run();
+  for (const PositionRow& row : rows.positions)
+    put_position_.with(row.account, row.symbol, row.shares.units()).run();
   for (const OrderRow& row : rows.orders)
     put_order_
-        .with(row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(), row.limit.units(), row.open.units(),
-              row.canceled.units(), row.opened_at.microseconds, row.canceled_at.microseconds)
+        .with(row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(),
+              row.limit.units(), row.open.units(), row.canceled.units(), row.opened_at.microseconds,
+              row.canceled_at.microseconds)
         .run();
   fail_point<StoreUnavailable>("projection.amid_rows");
   for (const ExecutionRow& row : rows.executions)
     put_execution_
-        .with(row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(), row.price.units(), row.time.microseconds)
+        .with(row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(),
+              row.price.units(), row.time.microseconds)
         .run();
 }
 
@@ -341,7 +426,8 @@ std::optional<StoredOrder> SqliteStore::read_order(OrderId order) {
   StoredOrder stored{order_row(get_order_), {}};
   get_order_.reset();
   for (get_executions_.with(order); get_executions_.step();)
-    stored.executions.push_back({shares(get_executions_, 1), price(get_executions_, 2), timestamp(get_executions_, 3)});
+    stored.executions.push_back(
+        {shares(get_executions_, 1), price(get_executions_, 2), timestamp(get_executions_, 3)});
   return stored;
 }
 

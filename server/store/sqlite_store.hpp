@@ -1,7 +1,8 @@
 #pragma once
-// The embedded store: two SQLite files. PATH holds the tables, PATH.journal the journal, so that the
-// projector's transactions never keep the core's commits waiting (SQLite has one writer per file).
-// PATH.lock is held while a server lives, and holds the newest acknowledged batch (acknowledged_mark.hpp).
+// The embedded store: two SQLite files. PATH holds the tables, PATH.journal the journal, so that
+// the projector's transactions never keep the core's commits waiting (SQLite has one writer per
+// file). PATH.lock is held while a server lives, and holds the newest acknowledged batch
+// (acknowledged_mark.hpp).
 
 #include <atomic>
 
@@ -19,7 +20,8 @@ class SqliteStore : public Store {
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t count) override;
-  void read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) override;
+  void read_journal(BatchNumber after,
+                    const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
   bool settle(BatchNumber batch) override;
   void confirm_epoch() override;
@@ -53,7 +55,8 @@ class SqliteStore : public Store {
   SqliteStatement append_, prune_, settle_, confirm_;
   // Projector thread.
   SqliteDatabase tables_;
-  SqliteStatement put_account_, put_account_key_, put_symbol_, put_position_, put_order_, put_execution_, put_projection_;
+  SqliteStatement put_account_, put_account_key_, put_symbol_, put_position_, put_order_,
+      put_execution_, put_projection_;
   bool checkpoint_failed_ = false;  // the last one, and that was logged
   // Reader thread.
   SqliteDatabase reader_;

@@ -1,8 +1,9 @@
 #pragma once
 // Store keeps the journal, which is the truth, and the tables, which are its projection (DESIGN.md,
 // "Journal and tables"). Three forms: SQLite, PostgreSQL, memory; testing/contract holds for all.
-// Threads: open, load, read_journal and newest_executions before any other thread; then append, settle and confirm_epoch on the core
-// thread, project and prune on the projector thread, read_order on the reader thread, concurrently.
+// Threads: open, load, read_journal and newest_executions before any other thread; then append,
+// settle and confirm_epoch on the core thread, project and prune on the projector thread,
+// read_order on the reader thread, concurrently.
 
 #include <cstdint>
 #include <functional>
@@ -56,28 +57,31 @@ class Store {
   // For the log and the ready line: "sqlite:exchange.db". No secrets.
   virtual std::string describe() const = 0;
 
-  // Creates what is missing and takes a new epoch: from now on no append of an earlier server commits.
-  // Throws StoreFenced where another server is alive on this store.
+  // Creates what is missing and takes a new epoch: from now on no append of an earlier server
+  // commits. Throws StoreFenced where another server is alive on this store.
   virtual void open() = 0;
   virtual TablesImage load() = 0;
   // The last `count` of the tables at most, oldest first.
   virtual std::vector<ExecutionRow> newest_executions(std::size_t count) = 0;
   // Rows after `after`, in order.
-  virtual void read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) = 0;
+  virtual void read_journal(BatchNumber after,
+                            const std::function<void(const JournalRow&)>& visit) = 0;
 
   // Returns once the row is durable. Throws StoreUnavailable: in doubt; StoreFenced.
   virtual void append(BatchNumber batch, std::string_view payload) = 0;
-  // After a failed append: reconnects, and returns whether that batch of ours is durable. When false, append
-  // may be called again with the same bytes. Throws StoreUnavailable: call again later; StoreFenced.
+  // After a failed append: reconnects, and returns whether that batch of ours is durable. When
+  // false, append may be called again with the same bytes. Throws StoreUnavailable: call again
+  // later; StoreFenced.
   virtual bool settle(BatchNumber batch) = 0;
-  // Returns where no other server has taken the store over so far: what we know is the newest state. Throws StoreUnavailable:
-  // settle() connects again; StoreFenced.
+  // Returns where no other server has taken the store over so far: what we know is the newest
+  // state. Throws StoreUnavailable: settle() connects again; StoreFenced.
   virtual void confirm_epoch() = 0;
 
   // Brings the tables from their batch to `batch` in one transaction: `rows` hold the last value of
   // every row changed since. Doing it twice does no harm. Throws StoreUnavailable, StoreFenced.
   virtual void project(const Rows& rows, BatchNumber batch) = 0;
-  // Lets go of journal rows through `through`, which must be projected; now or later. Throws StoreUnavailable.
+  // Lets go of journal rows through `through`, which must be projected; now or later. Throws
+  // StoreUnavailable.
   virtual void prune(BatchNumber through) = 0;
 
   // An order of the tables. Throws StoreUnavailable.

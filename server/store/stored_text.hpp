@@ -27,10 +27,12 @@ inline Cash stored_cash(std::string_view text) {
 
 // "scrypt:14:8:1:SALT:DIGEST", in hex.
 inline std::string key_text(const KeyHash& key) {
-  std::string text = "scrypt:" + std::to_string(key.log2_n) + ":" + std::to_string(key.r) + ":" + std::to_string(key.p);
+  std::string text = "scrypt:" + std::to_string(key.log2_n) + ":" + std::to_string(key.r) + ":" +
+                     std::to_string(key.p);
   const auto add_hex = [&](const auto& bytes) {
     text += ':';
-    for (const std::uint8_t byte : bytes) (text += "0123456789abcdef"[byte >> 4]) += "0123456789abcdef"[byte & 15];
+    for (const std::uint8_t byte : bytes)
+      (text += "0123456789abcdef"[byte >> 4]) += "0123456789abcdef"[byte & 15];
   };
   add_hex(key.salt);
   add_hex(key.digest);
@@ -42,8 +44,10 @@ inline KeyHash stored_key(std::string_view text) {
   std::string_view rest = text;
   const auto number = [&](std::size_t digits_max, int base) {
     unsigned value = 256;
-    const auto [end, problem] = std::from_chars(rest.data(), rest.data() + std::min(digits_max, rest.size()), value, base);
-    if (problem != std::errc() || value > 255) throw StoreCorrupt("account_keys holds no hash that we wrote");
+    const auto [end, problem] =
+        std::from_chars(rest.data(), rest.data() + std::min(digits_max, rest.size()), value, base);
+    if (problem != std::errc() || value > 255)
+      throw StoreCorrupt("account_keys holds no hash that we wrote");
     rest.remove_prefix(std::size_t(end - rest.data()));
     return std::uint8_t(value);
   };
@@ -61,7 +65,8 @@ inline KeyHash stored_key(std::string_view text) {
   for (std::uint8_t& byte : key.salt) byte = number(2, 16);
   skip(":");
   for (std::uint8_t& byte : key.digest) byte = number(2, 16);
-  if (!rest.empty() || key_text(key) != text) throw StoreCorrupt("account_keys holds no hash that we wrote");
+  if (!rest.empty() || key_text(key) != text)
+    throw StoreCorrupt("account_keys holds no hash that we wrote");
   return key;
 }
 

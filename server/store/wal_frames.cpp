@@ -8,7 +8,8 @@ namespace exchange {
 namespace {
 
 std::uint32_t big_endian_word(const unsigned char* bytes) {
-  return std::uint32_t(bytes[0]) << 24 | std::uint32_t(bytes[1]) << 16 | std::uint32_t(bytes[2]) << 8 | bytes[3];
+  return std::uint32_t(bytes[0]) << 24 | std::uint32_t(bytes[1]) << 16 |
+         std::uint32_t(bytes[2]) << 8 | bytes[3];
 }
 
 std::uint32_t word(const unsigned char* bytes, bool big_endian) {
@@ -31,20 +32,29 @@ std::optional<WalHeader> read_wal_header(const unsigned char* bytes) {
   constexpr std::uint32_t magic = 0x377f0682;  // its lowest bit tells the order of bytes
   const std::uint32_t found = big_endian_word(bytes);
   if ((found & ~1u) != magic) return {};
-  WalHeader header{(found & 1) != 0, big_endian_word(bytes + 8), big_endian_word(bytes + 16), big_endian_word(bytes + 20),
+  WalHeader header{(found & 1) != 0,
+                   big_endian_word(bytes + 8),
+                   big_endian_word(bytes + 16),
+                   big_endian_word(bytes + 20),
                    {big_endian_word(bytes + 24), big_endian_word(bytes + 28)}};
-  const bool possible_page = header.page_bytes >= 512 && header.page_bytes <= 65'536 && std::has_single_bit(header.page_bytes);
+  const bool possible_page = header.page_bytes >= 512 && header.page_bytes <= 65'536 &&
+                             std::has_single_bit(header.page_bytes);
   if (!possible_page || add({}, header.big_endian, bytes, 24) != header.sums) return {};
   return header;
 }
 
 WalFrameHeader read_wal_frame_header(const unsigned char* bytes) {
-  return {big_endian_word(bytes), big_endian_word(bytes + 4), big_endian_word(bytes + 8), big_endian_word(bytes + 12),
+  return {big_endian_word(bytes),
+          big_endian_word(bytes + 4),
+          big_endian_word(bytes + 8),
+          big_endian_word(bytes + 12),
           {big_endian_word(bytes + 16), big_endian_word(bytes + 20)}};
 }
 
-bool wal_frame_fits(bool big_endian, const WalSums& before, const unsigned char* frame_header, const unsigned char* page, std::size_t page_bytes) {
-  return add(add(before, big_endian, frame_header, 8), big_endian, page, page_bytes) == read_wal_frame_header(frame_header).sums;
+bool wal_frame_fits(bool big_endian, const WalSums& before, const unsigned char* frame_header,
+                    const unsigned char* page, std::size_t page_bytes) {
+  return add(add(before, big_endian, frame_header, 8), big_endian, page, page_bytes) ==
+         read_wal_frame_header(frame_header).sums;
 }
 
 WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
@@ -58,34 +68,40 @@ WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
   std::vector<unsigned char> frame(frame_bytes);
 
   std::optional<WalFrameHeader> previous;
-  std::uint64_t first_bad = 0;      // frames count from 1
+  std::uint64_t first_bad = 0;  // frames count from 1
   bool committed_after_bad = false;
-  bool follows_commit = false;      // fits, and so did all others back to a commit of this round
+  bool follows_commit = false;  // fits, and so did all others back to a commit of this round
   for (std::uint64_t number = 1; wal_header_bytes + number * frame_bytes <= file_bytes; ++number) {
     if (!read(frame.data(), frame.size(), wal_header_bytes + (number - 1) * frame_bytes)) break;
     const WalFrameHeader found = read_wal_frame_header(frame.data());
     const WalSums* before = previous ? &previous->sums : header ? &header->sums : nullptr;
     const WalFrameHeader* neighbour = previous ? &*previous : nullptr;
-    // Salts are new each time that the log starts over: frames of an earlier round are no part of it.
-    const bool same_round = header ? found.salt_1 == header->salt_1 && found.salt_2 == header->salt_2
-                                   : neighbour != nullptr && found.salt_1 == neighbour->salt_1 && found.salt_2 == neighbour->salt_2;
-    const bool fits = same_round && found.page != 0 && before != nullptr &&
-                      wal_frame_fits(header ? header->big_endian : std::endian::native == std::endian::big, *before, frame.data(),
-                                     frame.data() + wal_frame_header_bytes, page_bytes);
+    // Salts are new each time that the log starts over: frames of an earlier round are no part of
+    // it.
+    const bool same_round = header
+                                ? found.salt_1 == header->salt_1 && found.salt_2 == header->salt_2
+                                : neighbour != nullptr && found.salt_1 == neighbour->salt_1 &&
+                                      found.salt_2 == neighbour->salt_2;
+    const bool fits =
+        same_round && found.page != 0 && before != nullptr &&
+        wal_frame_fits(header ? header->big_endian : std::endian::native == std::endian::big,
+                       *before, frame.data(), frame.data() + wal_frame_header_bytes, page_bytes);
     if (fits && !header) {
       state.damage = "its header is damaged, and commits follow";
       return state;
     }
-    // What was rolled back may lie behind the end in the same round, and fits itself; but it commits nothing, nor does it follow
-    // on the commit that was written over its beginning.
+    // What was rolled back may lie behind the end in the same round, and fits itself; but it
+    // commits nothing, nor does it follow on the commit that was written over its beginning.
     follows_commit = fits && (follows_commit || (previous && previous->commits()));
     if (committed_after_bad && fits && (found.commits() || follows_commit)) {
       state.damage = "frame " + std::to_string(first_bad) + " is damaged, and later commits follow";
       return state;
     }
     if (!fits && first_bad == 0) first_bad = number;
-    if (first_bad == 0 && found.commits()) state.committed_bytes = wal_header_bytes + number * frame_bytes;
-    // The bad frame's own mark counts where its round is right: a commit after which others were written.
+    if (first_bad == 0 && found.commits())
+      state.committed_bytes = wal_header_bytes + number * frame_bytes;
+    // The bad frame's own mark counts where its round is right: a commit after which others were
+    // written.
     if (first_bad != 0 && same_round && found.commits()) committed_after_bad = true;
     previous = found;
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Certificate is what the server proves itself with under TLS (--tls-cert, --tls-key). Owner: main. Any thread.
+// Certificate is what the server proves itself with under TLS (--tls-cert, --tls-key). Owner: main.
+// Any thread.
 
 #include <boost/asio/ssl/context.hpp>
 #include <memory>

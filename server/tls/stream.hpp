@@ -1,6 +1,7 @@
 #pragma once
-// Stream is a connection that speaks TLS, or does not: the same code serves both. Without TLS every call goes straight to the layer
-// below. Owner: the connection. One operation at a time in each direction.
+// Stream is a connection that speaks TLS, or does not: the same code serves both. Without TLS every
+// call goes straight to the layer below. Owner: the connection. One operation at a time in each
+// direction.
 
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -59,15 +60,16 @@ class Stream {
   std::unique_ptr<Secure> secure_;  // one of them
 };
 
-// The other side sends no more. Under TLS it should have said so; where it only closed, what came before is as good: each request
-// tells its own length.
+// The other side sends no more. Under TLS it should have said so; where it only closed, what came
+// before is as good: each request tells its own length.
 inline bool is_end_of_stream(const boost::system::error_code& error) {
   return error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
 }
 
 // How Beast ends a WebSocket.
 template <class Handler>
-void async_teardown(boost::beast::role_type role, Stream<boost::beast::tcp_stream>& stream, Handler&& handler) {
+void async_teardown(boost::beast::role_type role, Stream<boost::beast::tcp_stream>& stream,
+                    Handler&& handler) {
   using boost::beast::async_teardown;
   using boost::beast::websocket::async_teardown;
   if (stream.is_secure())
@@ -75,7 +77,8 @@ void async_teardown(boost::beast::role_type role, Stream<boost::beast::tcp_strea
   else
     async_teardown(role, stream.next_layer(), std::forward<Handler>(handler));
 }
-inline void teardown(boost::beast::role_type role, Stream<boost::beast::tcp_stream>& stream, boost::system::error_code& error) {
+inline void teardown(boost::beast::role_type role, Stream<boost::beast::tcp_stream>& stream,
+                     boost::system::error_code& error) {
   using boost::beast::teardown;
   using boost::beast::websocket::teardown;
   if (stream.is_secure())

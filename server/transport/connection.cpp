@@ -36,19 +36,24 @@ auto execute(Connection& connection) {
       asio::use_awaitable);
 }
 
-// Replies nearly always fit the socket's buffer: try that before suspending. Returns the bytes sent.
+// Replies nearly always fit the socket's buffer: try that before suspending. Returns the bytes
+// sent.
 std::size_t send_at_once(Connection& connection, boost::system::error_code& error) {
-  if (connection.stream.is_secure()) return 0;  // a record that goes out in part only TLS can go on with
-  const std::size_t sent = connection.stream.write_some(asio::buffer(connection.session.output()), error);
+  // a record that goes out in part only TLS can go on with
+  if (connection.stream.is_secure()) return 0;
+  const std::size_t sent =
+      connection.stream.write_some(asio::buffer(connection.session.output()), error);
   if (error != asio::error::would_block) return sent;
   error = {};
   return 0;
 }
 
 // Slow handshakes are slow clients. Whoever does not speak TLS is sent away without a word.
-asio::awaitable<bool> shake_hands(Connection& connection, ConnectionRegistry& registry, Metrics& metrics) {
+asio::awaitable<bool> shake_hands(Connection& connection, ConnectionRegistry& registry,
+                                  Metrics& metrics) {
   registry.expect_request(connection.socket(), 0);
-  const auto [error] = co_await connection.stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
+  const auto [error] = co_await connection.stream.secure().async_handshake(
+      asio::ssl::stream_base::server, use_tuple);
   registry.keep(connection.socket());
   if (error) Metrics::add(metrics.tls_failures);
   co_return !error;
@@ -60,18 +65,21 @@ asio::awaitable<void> say_goodbye(Connection& connection, ConnectionRegistry& re
   co_await connection.stream.secure().async_shutdown(use_tuple);
 }
 
-asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& registry, Metrics& metrics) {
+asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& registry,
+                               Metrics& metrics) {
   Session& session = connection.session;
   bool watched = false;  // has a deadline
   StageStamps& stamps = connection.stamps;
   connection.credentials = session.credentials();
-  if (connection.credentials != nullptr) connection.credentials->peer = peer_of(peer_address(connection.socket()));
+  if (connection.credentials != nullptr)
+    connection.credentials->peer = peer_of(peer_address(connection.socket()));
   while (!session.finished()) {
     stamps.begin();
     if (session.take_wave()) {
       stamps.end(Stage::parse);
       Metrics::add(metrics.requests, session.requests());
-      if (const std::size_t mistakes = session.mistakes(); mistakes > 0) Metrics::add(metrics.mistakes, mistakes);
+      if (const std::size_t mistakes = session.mistakes(); mistakes > 0)
+        Metrics::add(metrics.mistakes, mistakes);
       watched = registry.begin_wave(connection.socket(), connection.activity, session, watched);
       const bool executed = !session.commands().empty();
       if (executed) co_await execute(connection);
@@ -86,7 +94,8 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       if (!error && sent < session.output().size()) {
         registry.expect_taking(connection.socket(), session.memory_bytes());
         watched = true;
-        const auto [write_error, bytes] = co_await asio::async_write(connection.stream, asio::buffer(session.output()) + sent, use_tuple);
+        const auto [write_error, bytes] = co_await asio::async_write(
+            connection.stream, asio::buffer(session.output()) + sent, use_tuple);
         error = write_error;
       }
       if (error) co_return;
@@ -97,10 +106,12 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       if (watched) registry.keep(connection.socket());
       watched = false;
     } else if (!session.finished()) {
-      if (session.amid_request()) registry.expect_request(connection.socket(), session.memory_bytes());
+      if (session.amid_request())
+        registry.expect_request(connection.socket(), session.memory_bytes());
       watched |= session.amid_request();
       const std::span<char> space = session.read_space();
-      const auto [error, bytes] = co_await connection.stream.async_read_some(asio::buffer(space.data(), space.size()), use_tuple);
+      const auto [error, bytes] = co_await connection.stream.async_read_some(
+          asio::buffer(space.data(), space.size()), use_tuple);
       if (is_end_of_stream(error))
         session.end_of_stream();
       else if (error)
@@ -115,16 +126,19 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
   registry.linger(connection.socket());
   char discarded[1024];
   for (boost::system::error_code error; !error;) {
-    const auto [read_error, bytes] = co_await connection.socket().async_read_some(asio::buffer(discarded), use_tuple);
+    const auto [read_error, bytes] =
+        co_await connection.socket().async_read_some(asio::buffer(discarded), use_tuple);
     error = read_error;
   }
 }
 
 // Serves the client to its end, then deregisters and closes the socket.
-asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRegistry& registry, Metrics& metrics) {
+asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRegistry& registry,
+                            Metrics& metrics) {
   try {
     connection->socket().non_blocking(true);
-    if (!connection->stream.is_secure() || co_await shake_hands(*connection, registry, metrics)) co_await converse(*connection, registry, metrics);
+    if (!connection->stream.is_secure() || co_await shake_hands(*connection, registry, metrics))
+      co_await converse(*connection, registry, metrics);
   } catch (const std::exception& error) {
     spdlog::error("a connection failed: {}", error.what());
   }
@@ -133,13 +147,15 @@ asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRe
   connection->socket().close(ignored);
 }
 
-void welcome(tcp::socket socket, Host& host, ConnectionRegistry& registry, const Options& options, Metrics& metrics,
-             Certificate* certificate) try {
+void welcome(tcp::socket socket, Host& host, ConnectionRegistry& registry, const Options& options,
+             Metrics& metrics, Certificate* certificate) try {
   const auto context = certificate == nullptr ? nullptr : certificate->context();
-  const auto connection = std::make_shared<Connection>(Stream<tcp::socket>(std::move(socket), context.get()), options.protocol, host);
+  const auto connection = std::make_shared<Connection>(
+      Stream<tcp::socket>(std::move(socket), context.get()), options.protocol, host);
   if (!registry.add(connection->socket(), connection->activity)) return;
   try {
-    asio::co_spawn(connection->stream.get_executor(), serve(connection, registry, metrics), asio::detached);
+    asio::co_spawn(connection->stream.get_executor(), serve(connection, registry, metrics),
+                   asio::detached);
   } catch (...) {
     registry.remove(connection->socket());
     throw;
@@ -150,7 +166,8 @@ void welcome(tcp::socket socket, Host& host, ConnectionRegistry& registry, const
 
 }  // namespace
 
-asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, ConnectionRegistry& registry, const Options& options,
+asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host,
+                                     ConnectionRegistry& registry, const Options& options,
                                      Metrics& metrics, Certificate* certificate) {
   while (acceptor.is_open()) {
     auto [error, socket] = co_await acceptor.async_accept(use_tuple);
@@ -162,7 +179,8 @@ asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, Connec
     Metrics::add(metrics.accept_failures);
     if (is_shortage(error)) {
       registry.relieve_shortage();
-      asio::steady_timer pause(acceptor.get_executor(), std::chrono::milliseconds(options.transport.accept_retry_ms));
+      asio::steady_timer pause(acceptor.get_executor(),
+                               std::chrono::milliseconds(options.transport.accept_retry_ms));
       co_await pause.async_wait(use_tuple);
     }
   }

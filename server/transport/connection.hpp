@@ -16,7 +16,8 @@ namespace exchange {
 
 struct Connection;
 
-// Where coroutines run: hands submissions to the service and resumes their connections when it gets them back.
+// Where coroutines run: hands submissions to the service and resumes their connections when it gets
+// them back.
 class Host : public CompletionSink {
  public:
   virtual void submit(Connection& connection) = 0;
@@ -25,9 +26,11 @@ class Host : public CompletionSink {
   ~Host() = default;
 };
 
-// Has one operation under way at any time, so that it needs no strand also where many threads run it.
+// Has one operation under way at any time, so that it needs no strand also where many threads run
+// it.
 struct Connection : Submission {
-  Connection(Stream<tcp::socket> stream_, const ProtocolLimits& limits, Host& host_) : stream(std::move(stream_)), session(limits), host(host_) {
+  Connection(Stream<tcp::socket> stream_, const ProtocolLimits& limits, Host& host_)
+      : stream(std::move(stream_)), session(limits), host(host_) {
     sink = &host;
   }
 
@@ -49,8 +52,10 @@ struct Connection : Submission {
 // Called by the host, on a thread that runs the connection's executor.
 inline void resume(Connection& connection) { std::exchange(connection.waiter, nullptr)->resume(); }
 
-// Accepts clients until the acceptor is closed, and serves each to its end on the acceptor's context.
-boost::asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, ConnectionRegistry& registry, const Options& options,
+// Accepts clients until the acceptor is closed, and serves each to its end on the acceptor's
+// context.
+boost::asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host,
+                                            ConnectionRegistry& registry, const Options& options,
                                             Metrics& metrics, Certificate* certificate);
 
 }  // namespace exchange

@@ -17,13 +17,16 @@ namespace {
 
 constexpr std::size_t candidates_max = 64;
 constexpr std::size_t spare_descriptors = 8;
-// Each end takes time of those who serve: where thousands are due at once, others should not wait for them all.
+// Each end takes time of those who serve: where thousands are due at once, others should not wait
+// for them all.
 constexpr std::size_t ended_at_once = 16;
 constexpr std::chrono::milliseconds between_ends{4};
 
 // Half is for waves, half for what is held meanwhile, so that neither displaces the other.
 std::size_t half_of_limit(const Options& options) {
-  const std::size_t wanted = options.transport.held_bytes_max != 0 ? options.transport.held_bytes_max : default_held_bytes_max();
+  const std::size_t wanted = options.transport.held_bytes_max != 0
+                                 ? options.transport.held_bytes_max
+                                 : default_held_bytes_max();
   return std::max(wanted / 2, 2 * options.protocol.frame_bytes_max);  // one request always fits
 }
 
@@ -31,7 +34,8 @@ std::size_t half_of_limit(const Options& options) {
 
 std::size_t default_held_bytes_max() {
   std::size_t bytes = std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGESIZE));
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     std::ifstream in(path);
     if (std::size_t limit; in >> limit) bytes = std::min(bytes, limit);
   }
@@ -62,10 +66,12 @@ ConnectionRegistry::~ConnectionRegistry() {
   });
 }
 
-// --- who comes and goes -----------------------------------------------------------------------------
+// --- who comes and goes
+// -----------------------------------------------------------------------------
 
 bool ConnectionRegistry::add(tcp::socket& socket, Activity& activity) {
-  const Refusal refusal = connections_.with([&](Connections& connections) { return enter(connections, socket, activity); });
+  const Refusal refusal = connections_.with(
+      [&](Connections& connections) { return enter(connections, socket, activity); });
   if (refusal != Refusal::none) {
     refuse(socket, refusal);
     return false;
@@ -75,7 +81,8 @@ bool ConnectionRegistry::add(tcp::socket& socket, Activity& activity) {
   return true;
 }
 
-ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, tcp::socket& socket, Activity& activity) {
+ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, tcp::socket& socket,
+                                                      Activity& activity) {
   if (connections.stopping) return Refusal::stopping;
   const PeerAddress address = peer_address(socket);
   Peer& peer = connections.peers[address];
@@ -84,7 +91,8 @@ ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, 
     if (peer.entries.size() >= per_peer_max_) return Refusal::peer;
     if (open >= limits_.connections_max + limits_.ending_max) return Refusal::full;
     const std::size_t places = std::min(limits_.connections_max, connections.possible_max);
-    if (open - connections.ending < places || make_room(connections, peer.live() + 1)) return Refusal::none;
+    if (open - connections.ending < places || make_room(connections, peer.live() + 1))
+      return Refusal::none;
     return Refusal::full;
   };
   if (const Refusal refusal = room(); refusal != Refusal::none) {
@@ -94,22 +102,29 @@ ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, 
   peer.address = address;
   peer.entries.reserve(peer.entries.size() + 1);  // what may fail comes first
   Entry& entry = connections.entries[socket.native_handle()];
-  entry = {.descriptor = socket.native_handle(), .serial = ++connections.serials, .peer = &peer, .at = peer.entries.size(), .activity = &activity};
+  entry = {.descriptor = socket.native_handle(),
+           .serial = ++connections.serials,
+           .peer = &peer,
+           .at = peer.entries.size(),
+           .activity = &activity};
   peer.entries.push_back(&entry);
   answered(activity);
   return Refusal::none;
 }
 
 void ConnectionRegistry::refuse(tcp::socket& socket, Refusal refusal) {
-  Metrics::add(refusal == Refusal::peer ? metrics_.connections_refused_peer : metrics_.connections_refused);
+  Metrics::add(refusal == Refusal::peer ? metrics_.connections_refused_peer
+                                        : metrics_.connections_refused);
   if (secure_) return;
   std::string sorry;
-  const char* const why = refusal == Refusal::peer ? "too many connections from your address" : "the server takes no more connections now";
+  const char* const why = refusal == Refusal::peer ? "too many connections from your address"
+                                                   : "the server takes no more connections now";
   append_results(sorry, Request{.mistake = why}, {}, {}, length_before_reply_);
   const int descriptor = socket.native_handle();
   ::send(descriptor, sorry.data(), sorry.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   ::shutdown(descriptor, SHUT_WR);
-  char unread[4096];  // closing with unread bytes would reset the connection and may take the reply with it
+  // closing with unread bytes would reset the connection and may take the reply with it
+  char unread[4096];
   for (int i = 0; i < 16 && ::recv(descriptor, unread, sizeof unread, MSG_DONTWAIT) > 0; ++i) {
   }
 }
@@ -145,17 +160,20 @@ bool ConnectionRegistry::stopping() {
   return connections_.with([](Connections& connections) { return connections.stopping; });
 }
 
-// --- room for newcomers -----------------------------------------------------------------------------
+// --- room for newcomers
+// -----------------------------------------------------------------------------
 
 std::uint64_t ConnectionRegistry::idle_ms(const Entry& entry) const {
-  const std::uint64_t answered_ms = entry.activity->at_ms_.load(std::memory_order_relaxed), now = now_ms();
+  const std::uint64_t answered_ms = entry.activity->at_ms_.load(std::memory_order_relaxed),
+                      now = now_ms();
   return answered_ms == Activity::executing || answered_ms > now ? 0 : now - answered_ms;
 }
 
 // `others`: what the newcomer's address would have with him.
 bool ConnectionRegistry::make_room(Connections& connections, std::size_t others) {
   Entry* victim = take_candidate(connections, others);
-  // In vain a moment ago, for a newcomer with no more than this one: a storm need not look at all each time.
+  // In vain a moment ago, for a newcomer with no more than this one: a storm need not look at all
+  // each time.
   const bool in_vain = now_ms() < connections.none_until_ms && others >= connections.none_for;
   if (victim == nullptr && !in_vain) {
     find_candidates(connections, others);
@@ -170,26 +188,33 @@ bool ConnectionRegistry::make_room(Connections& connections, std::size_t others)
   return true;
 }
 
-ConnectionRegistry::Entry* ConnectionRegistry::take_candidate(Connections& connections, std::size_t others) {
-  if (connections.candidates_of != nullptr && connections.candidates_of->live() <= others) connections.candidates.clear();
+ConnectionRegistry::Entry* ConnectionRegistry::take_candidate(Connections& connections,
+                                                              std::size_t others) {
+  if (connections.candidates_of != nullptr && connections.candidates_of->live() <= others)
+    connections.candidates.clear();
   while (!connections.candidates.empty()) {
     const Candidate candidate = connections.candidates.back();
     connections.candidates.pop_back();
     Entry* const entry = find(connections, candidate.handle);
     if (entry == nullptr || entry->ending) continue;
     if (entry->peer->live() + 1 < others) continue;
-    if (entry->activity->at_ms_.load(std::memory_order_relaxed) == candidate.answered_ms) return entry;
+    if (entry->activity->at_ms_.load(std::memory_order_relaxed) == candidate.answered_ms)
+      return entry;
   }
   return nullptr;
 }
 
-ConnectionRegistry::Entry* ConnectionRegistry::find(Connections& connections, const Handle& handle) {
+ConnectionRegistry::Entry* ConnectionRegistry::find(Connections& connections,
+                                                    const Handle& handle) {
   const auto found = connections.entries.find(handle.descriptor);
-  return found != connections.entries.end() && found->second.serial == handle.serial ? &found->second : nullptr;
+  return found != connections.entries.end() && found->second.serial == handle.serial
+             ? &found->second
+             : nullptr;
 }
 
-// From the peer that has most, where that is more than `others`, what the newcomer's would have; else from any that has as many
-// as the newcomer's, itself too, who has been idle for long. Who has fewer never goes.
+// From the peer that has most, where that is more than `others`, what the newcomer's would have;
+// else from any that has as many as the newcomer's, itself too, who has been idle for long. Who has
+// fewer never goes.
 void ConnectionRegistry::find_candidates(Connections& connections, std::size_t others) {
   const Peer* most = nullptr;
   for (const auto& [address, peer] : connections.peers)
@@ -213,18 +238,22 @@ void ConnectionRegistry::find_candidates(Connections& connections, std::size_t o
       if (entry.peer->live() + 1 >= others) consider(entry, limits_.room_idle_ms);
   }
   const auto idle_longer = [](const Candidate& a, const Candidate& b) {
-    return a.answered_ms != b.answered_ms ? a.answered_ms < b.answered_ms : a.handle.serial < b.handle.serial;
+    return a.answered_ms != b.answered_ms ? a.answered_ms < b.answered_ms
+                                          : a.handle.serial < b.handle.serial;
   };
   const std::size_t kept = std::min(candidates.size(), candidates_max);
-  std::partial_sort(candidates.begin(), candidates.begin() + std::ptrdiff_t(kept), candidates.end(), idle_longer);
+  std::partial_sort(candidates.begin(), candidates.begin() + std::ptrdiff_t(kept), candidates.end(),
+                    idle_longer);
   candidates.resize(kept);
   std::reverse(candidates.begin(), candidates.end());
 }
 
 void ConnectionRegistry::relieve_shortage() {
   connections_.with([this](Connections& connections) {
-    connections.possible_max = std::max<std::size_t>(connections.entries.size() - connections.ending, 1);
-    if (connections.spare.empty()) make_room(connections, 1);  // nobody comes as far as add() otherwise
+    connections.possible_max =
+        std::max<std::size_t>(connections.entries.size() - connections.ending, 1);
+    // nobody comes as far as add() otherwise
+    if (connections.spare.empty()) make_room(connections, 1);
     for (const int descriptor : connections.spare) ::close(descriptor);
     connections.spare.clear();
   });
@@ -240,7 +269,8 @@ bool ConnectionRegistry::take_spare(Connections& connections) {
   return true;
 }
 
-// Who owes us bytes sees the end of the stream, so that what has arrived of it is still answered; who does not take ours is cut off.
+// Who owes us bytes sees the end of the stream, so that what has arrived of it is still answered;
+// who does not take ours is cut off.
 void ConnectionRegistry::end(Connections& connections, Entry& entry, Metrics::Counter& reason) {
   Metrics::add(reason);
   release(connections, entry);
@@ -255,7 +285,8 @@ void ConnectionRegistry::end(Connections& connections, Entry& entry, Metrics::Co
   ::shutdown(entry.descriptor, entry.taking ? SHUT_RDWR : SHUT_RD);
 }
 
-// --- deadlines and memory ---------------------------------------------------------------------------
+// --- deadlines and memory
+// ---------------------------------------------------------------------------
 
 void ConnectionRegistry::linger(tcp::socket& socket) {
   boost::system::error_code ignored;
@@ -309,12 +340,17 @@ void ConnectionRegistry::release(Connections& connections, Entry& entry) {
   entry.held_bytes = entry.wave_bytes = 0;
 }
 
-// The peer whose bytes have been here longest and are most, and of it the same: a good client holds much for
-// milliseconds only. Goes on until there is some room, so that not every new byte has to look at all.
+// The peer whose bytes have been here longest and are most, and of it the same: a good client holds
+// much for milliseconds only. Goes on until there is some room, so that not every new byte has to
+// look at all.
 void ConnectionRegistry::end_worst_holders(Connections& connections) {
   const Time now = Clock::now();
   const auto weight = [now](const Entry& entry) {
-    return entry.ending ? 0.0 : double(entry.held_bytes) * (1 + std::chrono::duration<double, std::milli>(now - entry.held_since).count());
+    return entry.ending
+               ? 0.0
+               : double(entry.held_bytes) *
+                     (1 +
+                      std::chrono::duration<double, std::milli>(now - entry.held_since).count());
   };
   std::unordered_map<Peer*, std::pair<double, std::vector<Entry*>>> holders;
   for (auto& [descriptor, entry] : connections.entries) {
@@ -324,10 +360,13 @@ void ConnectionRegistry::end_worst_holders(Connections& connections) {
     entries.push_back(&entry);
   }
   for (auto& [peer, holder] : holders)
-    std::sort(holder.second.begin(), holder.second.end(), [&](const Entry* a, const Entry* b) { return weight(*a) < weight(*b); });
+    std::sort(holder.second.begin(), holder.second.end(),
+              [&](const Entry* a, const Entry* b) { return weight(*a) < weight(*b); });
   const std::size_t enough = held_bytes_max_ - held_bytes_max_ / 8;
   while (connections.held_bytes > enough) {
-    const auto worst = std::max_element(holders.begin(), holders.end(), [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+    const auto worst = std::max_element(
+        holders.begin(), holders.end(),
+        [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
     if (worst == holders.end() || worst->second.second.empty()) return;
     auto& [sum, entries] = worst->second;
     sum -= weight(*entries.back());
@@ -337,13 +376,15 @@ void ConnectionRegistry::end_worst_holders(Connections& connections) {
   }
 }
 
-bool ConnectionRegistry::begin_wave(tcp::socket& socket, Activity& activity, Session& session, bool watched) {
+bool ConnectionRegistry::begin_wave(tcp::socket& socket, Activity& activity, Session& session,
+                                    bool watched) {
   activity.at_ms_.store(Activity::executing, std::memory_order_relaxed);
   constexpr std::size_t small_max = 256;  // commands; a hundred kilobytes
   if (watched) keep(socket);
   if (session.commands().size() <= small_max) return false;
   if (admit_wave(socket, session.memory_bytes())) return true;
-  session.refuse_wave("the server has no memory for so large a request now; nothing of it was executed");
+  session.refuse_wave(
+      "the server has no memory for so large a request now; nothing of it was executed");
   return false;
 }
 
@@ -352,14 +393,16 @@ void ConnectionRegistry::end_wave(tcp::socket& socket, Activity& activity, bool 
   answered(activity);
 }
 
-// A wave cannot be taken back once it is executed, so it is held to its share before: half of the memory is for everybody, the
-// rest for those who use little of it.
+// A wave cannot be taken back once it is executed, so it is held to its share before: half of the
+// memory is for everybody, the rest for those who use little of it.
 bool ConnectionRegistry::admit_wave(tcp::socket& socket, std::size_t bytes) {
   return connections_.with([&](Connections& connections) {
     Entry& entry = connections.entries.at(socket.native_handle());
-    const std::size_t all = connections.wave_bytes + bytes, of_peer = entry.peer->wave_bytes + bytes;
+    const std::size_t all = connections.wave_bytes + bytes,
+                      of_peer = entry.peer->wave_bytes + bytes;
     const bool alone = connections.wave_bytes == 0;
-    if (!alone && (all > wave_bytes_max_ || (all > wave_bytes_max_ / 2 && of_peer > wave_bytes_max_ / 8))) {
+    if (!alone &&
+        (all > wave_bytes_max_ || (all > wave_bytes_max_ / 2 && of_peer > wave_bytes_max_ / 8))) {
       Metrics::add(metrics_.waves_refused);
       return false;
     }
@@ -371,10 +414,12 @@ bool ConnectionRegistry::admit_wave(tcp::socket& socket, std::size_t bytes) {
 }
 
 std::size_t ConnectionRegistry::held_bytes() {
-  return connections_.with([](Connections& connections) { return connections.held_bytes + connections.wave_bytes; });
+  return connections_.with(
+      [](Connections& connections) { return connections.held_bytes + connections.wave_bytes; });
 }
 
-// --- the end of all ---------------------------------------------------------------------------------
+// --- the end of all
+// ---------------------------------------------------------------------------------
 
 void ConnectionRegistry::begin_stop() {
   connections_.with([](Connections& connections) { connections.stopping = true; });
@@ -384,7 +429,8 @@ void ConnectionRegistry::begin_stop() {
 void ConnectionRegistry::wait_until_empty() {
   const auto empty = [](const Connections& connections) { return connections.entries.empty(); };
   if (connections_.wait_for(std::chrono::milliseconds(limits_.drain_ms), empty)) return;
-  spdlog::warn("clients did not take their replies in {} ms, closing their connections", limits_.drain_ms);
+  spdlog::warn("clients did not take their replies in {} ms, closing their connections",
+               limits_.drain_ms);
   shut_down_all(SHUT_RDWR);
   connections_.when(empty, [](Connections&) {});
 }
@@ -398,9 +444,15 @@ void ConnectionRegistry::shut_down_all(int how) {
 
 void ConnectionRegistry::sweep() {
   std::vector<Handle> due;
-  const auto pause = [&] { return due.empty() ? std::chrono::milliseconds(limits_.sweep_ms) : between_ends; };
-  while (!connections_.wait_for(pause(), [](const Connections& connections) { return !connections.sweeping; })) {
-    now_ms_.store(std::uint64_t(std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_).count()), std::memory_order_relaxed);
+  const auto pause = [&] {
+    return due.empty() ? std::chrono::milliseconds(limits_.sweep_ms) : between_ends;
+  };
+  while (!connections_.wait_for(
+      pause(), [](const Connections& connections) { return !connections.sweeping; })) {
+    now_ms_.store(
+        std::uint64_t(
+            std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_).count()),
+        std::memory_order_relaxed);
     if (due.empty()) due = find_due();
     end_some(due);
   }
@@ -411,7 +463,8 @@ std::vector<ConnectionRegistry::Handle> ConnectionRegistry::find_due() {
   std::vector<Handle> due;
   connections_.with([&](Connections& connections) {
     const bool short_of_descriptors = connections.possible_max < limits_.connections_max;
-    if (take_spare(connections) && short_of_descriptors) connections.possible_max += 1 + connections.possible_max / 8;
+    if (take_spare(connections) && short_of_descriptors)
+      connections.possible_max += 1 + connections.possible_max / 8;
     for (const auto& [descriptor, entry] : connections.entries)
       if (is_due(entry, now)) due.push_back({descriptor, entry.serial});
   });
@@ -434,7 +487,8 @@ void ConnectionRegistry::end_some(std::vector<Handle>& due) {
       if (entry->ending)
         ::shutdown(entry->descriptor, SHUT_RDWR);
       else
-        end(connections, *entry, entry->deadline == Time::max() ? metrics_.ended_idle : metrics_.ended_stalled);
+        end(connections, *entry,
+            entry->deadline == Time::max() ? metrics_.ended_idle : metrics_.ended_stalled);
     }
   });
 }

@@ -1,8 +1,9 @@
 #pragma once
-// ConnectionRegistry knows the open connections of one transport: it counts them, by peer too, holds them and what
-// they make us keep under limits, and ends those that break one. It ends a connection with shutdown(2) under its lock,
-// whatever thread is inside the socket; whoever serves it sees the end of the stream and removes it.
-// A connection that does nothing unusual takes the lock twice in its life: in add() and in remove().
+// ConnectionRegistry knows the open connections of one transport: it counts them, by peer too,
+// holds them and what they make us keep under limits, and ends those that break one. It ends a
+// connection with shutdown(2) under its lock, whatever thread is inside the socket; whoever serves
+// it sees the end of the stream and removes it. A connection that does nothing unusual takes the
+// lock twice in its life: in add() and in remove().
 
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
@@ -24,7 +25,8 @@ namespace exchange {
 
 using boost::asio::ip::tcp;
 
-// When a connection was last answered. Written by who serves it and read by the registry, without a lock.
+// When a connection was last answered. Written by who serves it and read by the registry, without a
+// lock.
 class Activity {
  private:
   friend class ConnectionRegistry;
@@ -39,35 +41,45 @@ class ConnectionRegistry {
   ConnectionRegistry(const Options& options, Metrics& metrics, bool secure = false);
   ~ConnectionRegistry();
 
-  // Prepares a socket just accepted and counts it; where there are too many, ends the one that deserves its place least. False
-  // where there is no room, or we are stopping: the client has been told and the socket is to be closed.
-  // `activity` must live until remove().
+  // Prepares a socket just accepted and counts it; where there are too many, ends the one that
+  // deserves its place least. False where there is no room, or we are stopping: the client has been
+  // told and the socket is to be closed. `activity` must live until remove().
   bool add(tcp::socket& socket, Activity& activity);
   // Before the socket is closed.
   void remove(tcp::socket& socket);
   bool stopping();
-  // Accepting failed for want of descriptors or memory: from now on what is open counts as all that can be, so that add() makes room or
-  // refuses, and the descriptors kept for this are free to go on with; where none is left, somebody is ended. Descriptors that come
-  // back are noticed by and by.
+  // Accepting failed for want of descriptors or memory: from now on what is open counts as all that
+  // can be, so that add() makes room or refuses, and the descriptors kept for this are free to go
+  // on with; where none is left, somebody is ended. Descriptors that come back are noticed by and
+  // by.
   void relieve_shortage();
 
-  // The session has a wave: from here to end_wave(), whatever time passes is not the client's fault. `watched`: there was an
-  // expect_...() that keep() has not ended. A wave of many commands is refused where there is no memory for it. True where it holds memory.
+  // The session has a wave: from here to end_wave(), whatever time passes is not the client's
+  // fault. `watched`: there was an expect_...() that keep() has not ended. A wave of many commands
+  // is refused where there is no memory for it. True where it holds memory.
   bool begin_wave(tcp::socket& socket, Activity& activity, Session& session, bool watched);
-  // The wave is executed, and its outcomes are a reply: before that is sent, so that who has it may ask for as much again.
+  // The wave is executed, and its outcomes are a reply: before that is sent, so that who has it may
+  // ask for as much again.
   void end_wave(tcp::socket& socket, Activity& activity, bool holds_memory);
-  void answered(Activity& activity) const { activity.at_ms_.store(now_ms_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+  void answered(Activity& activity) const {
+    activity.at_ms_.store(now_ms_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
 
-  // Where we end a connection first: says that we send no more, and ends it within linger_ms. Until then
-  // the caller reads and discards: closing with unread bytes would reset the connection and take our last
-  // reply with it.
+  // Where we end a connection first: says that we send no more, and ends it within linger_ms. Until
+  // then the caller reads and discards: closing with unread bytes would reset the connection and
+  // take our last reply with it.
   void linger(tcp::socket& socket);
   // The same, while the stream above still says goodbye: only the deadline.
   void expect_end(tcp::socket& socket);
-  // The client must now send the rest of a request, or take a reply: ends the connection unless keep() comes within stall_ms.
-  // Calling it again does not give more time. Meanwhile we hold so many bytes for it; where all hold too many, the worst are ended.
-  void expect_request(tcp::socket& socket, std::size_t held_bytes) { expect(socket, held_bytes, false); }
-  void expect_taking(tcp::socket& socket, std::size_t held_bytes) { expect(socket, held_bytes, true); }
+  // The client must now send the rest of a request, or take a reply: ends the connection unless
+  // keep() comes within stall_ms. Calling it again does not give more time. Meanwhile we hold so
+  // many bytes for it; where all hold too many, the worst are ended.
+  void expect_request(tcp::socket& socket, std::size_t held_bytes) {
+    expect(socket, held_bytes, false);
+  }
+  void expect_taking(tcp::socket& socket, std::size_t held_bytes) {
+    expect(socket, held_bytes, true);
+  }
   void keep(tcp::socket& socket);
 
   // From now on add() refuses, and every connection sees the end of its stream.
@@ -108,7 +120,8 @@ class ConnectionRegistry {
     int descriptor;
     std::uint64_t serial;
   };
-  // Who may go for a newcomer, idle longest last. Found by looking at all, so kept for the newcomers after this one.
+  // Who may go for a newcomer, idle longest last. Found by looking at all, so kept for the
+  // newcomers after this one.
   struct Candidate {
     Handle handle;
     std::uint64_t answered_ms;
@@ -123,8 +136,9 @@ class ConnectionRegistry {
     const Peer* candidates_of = nullptr;  // null: of anybody
     std::uint64_t none_until_ms = 0;      // before, there are no candidates for newcomers
     std::size_t none_for = 0;             // whose peer has so many or more
-    std::size_t possible_max = std::numeric_limits<std::size_t>::max();  // what descriptors allow, as far as we know
-    std::vector<int> spare;               // descriptors
+    // what descriptors allow, as far as we know
+    std::size_t possible_max = std::numeric_limits<std::size_t>::max();
+    std::vector<int> spare;  // descriptors
     bool stopping = false;
     bool sweeping = true;
   };

@@ -23,17 +23,20 @@ namespace asio = boost::asio;
 std::thread start_thread_of(unsigned count, std::function<void()> work) try {
   return std::thread(std::move(work));
 } catch (const std::system_error& error) {
-  throw std::system_error(error.code(), "cannot start " + std::to_string(count) + " threads (--threads)");
+  throw std::system_error(error.code(),
+                          "cannot start " + std::to_string(count) + " threads (--threads)");
 }
 
-// --- pool -----------------------------------------------------------------------------------------
+// --- pool
+// -----------------------------------------------------------------------------------------
 
 class PoolPolicy final : public Transport, public Host {
  public:
   PoolPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
       : service_(service),
         connections_(options, metrics, certificate != nullptr),
-        acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)),
+        acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive,
+                         options.transport.listen_backlog)),
         port_(acceptor_.local_endpoint().port()) {
     const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
     try {
@@ -47,7 +50,9 @@ class PoolPolicy final : public Transport, public Host {
       for (std::thread& thread : threads_) thread.join();
       throw;
     }
-    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, connections_, options, metrics, certificate), asio::detached);
+    asio::co_spawn(accept_strand_,
+                   accept_clients(acceptor_, *this, connections_, options, metrics, certificate),
+                   asio::detached);
   }
   ~PoolPolicy() override { stop(); }
 
@@ -85,16 +90,19 @@ class PoolPolicy final : public Transport, public Host {
   std::vector<std::thread> threads_;
 };
 
-// --- loop -----------------------------------------------------------------------------------------
+// --- loop
+// -----------------------------------------------------------------------------------------
 
-// One event loop and its thread. What becomes ready in one turn is submitted together at its end, and a
-// batch's completions arrive together: one lock and one wake-up each way for many requests.
+// One event loop and its thread. What becomes ready in one turn is submitted together at its end,
+// and a batch's completions arrive together: one lock and one wake-up each way for many requests.
 class EventLoop final : public Host {
  public:
-  EventLoop(const Options& options, std::uint16_t port, Service& service, ConnectionRegistry& connections)
+  EventLoop(const Options& options, std::uint16_t port, Service& service,
+            ConnectionRegistry& connections)
       : service_(service),
         connections_(connections),
-        acceptor_(listen(context_, options.bind, port, Sharing::one_of_many, options.transport.listen_backlog)),
+        acceptor_(listen(context_, options.bind, port, Sharing::one_of_many,
+                         options.transport.listen_backlog)),
         port_(acceptor_.local_endpoint().port()) {}
   void start(unsigned count) {
     thread_ = start_thread_of(count, [this] {
@@ -103,7 +111,9 @@ class EventLoop final : public Host {
     });
   }
   void accept(const Options& options, Metrics& metrics, Certificate* certificate) {
-    asio::co_spawn(context_, accept_clients(acceptor_, *this, connections_, options, metrics, certificate), asio::detached);
+    asio::co_spawn(context_,
+                   accept_clients(acceptor_, *this, connections_, options, metrics, certificate),
+                   asio::detached);
   }
   std::uint16_t port() const { return port_; }
   void close_acceptor() {
@@ -197,11 +207,13 @@ class LoopPolicy final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service,
+                                            Metrics& metrics, Certificate* certificate) {
   return std::make_unique<PoolPolicy>(options, service, metrics, certificate);
 }
 
-std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service,
+                                            Metrics& metrics, Certificate* certificate) {
   return std::make_unique<LoopPolicy>(options, service, metrics, certificate);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// pool: a fixed number of threads over one event queue. loop: one event loop per thread, each with its
-// own acceptor (SO_REUSEPORT), run to completion. Both run the coroutine of connection.hpp.
+// pool: a fixed number of threads over one event queue. loop: one event loop per thread, each with
+// its own acceptor (SO_REUSEPORT), run to completion. Both run the coroutine of connection.hpp.
 
 #include <memory>
 
@@ -8,7 +8,9 @@
 
 namespace exchange {
 
-std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate);
-std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate);
+std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service,
+                                            Metrics& metrics, Certificate* certificate);
+std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service,
+                                            Metrics& metrics, Certificate* certificate);
 
 }  // namespace exchange

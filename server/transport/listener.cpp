@@ -12,7 +12,8 @@ namespace exchange {
 
 namespace asio = boost::asio;
 
-tcp::acceptor listen(asio::io_context& context, const std::string& address, std::uint16_t port, Sharing sharing, int backlog) {
+tcp::acceptor listen(asio::io_context& context, const std::string& address, std::uint16_t port,
+                     Sharing sharing, int backlog) {
   const std::string where = address + ":" + std::to_string(port);
   boost::system::error_code error;
   const auto ip = asio::ip::make_address(address, error);
@@ -23,8 +24,11 @@ tcp::acceptor listen(asio::io_context& context, const std::string& address, std:
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   using reuse_port = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
   if (!error && sharing == Sharing::one_of_many) acceptor.set_option(reuse_port(true), error);
-  // What accepted sockets inherit. A peer that does not answer at all is given up after two minutes.
-  const auto set = [&](int level, int name, int value) { ::setsockopt(acceptor.native_handle(), level, name, &value, sizeof value); };
+  // What accepted sockets inherit. A peer that does not answer at all is given up after two
+  // minutes.
+  const auto set = [&](int level, int name, int value) {
+    ::setsockopt(acceptor.native_handle(), level, name, &value, sizeof value);
+  };
   if (!error) {
     set(IPPROTO_TCP, TCP_NODELAY, 1);
     set(SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -39,8 +43,10 @@ tcp::acceptor listen(asio::io_context& context, const std::string& address, std:
 }
 
 bool is_shortage(const boost::system::error_code& error) {
-  return error == boost::system::errc::too_many_files_open || error == boost::system::errc::too_many_files_open_in_system ||
-         error == boost::system::errc::no_buffer_space || error == boost::system::errc::not_enough_memory;
+  return error == boost::system::errc::too_many_files_open ||
+         error == boost::system::errc::too_many_files_open_in_system ||
+         error == boost::system::errc::no_buffer_space ||
+         error == boost::system::errc::not_enough_memory;
 }
 
 unsigned usable_cpus() {

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/write.hpp>
-#include <algorithm>
 #include <chrono>
 #include <semaphore>
 #include <thread>
@@ -34,7 +34,8 @@ struct Client : Stream<tcp::socket> {
 class ReleaseSink final : public CompletionSink {
  public:
   void completed(std::span<Submission* const> submissions) override {
-    for (Submission* submission : submissions) static_cast<BlockingSubmission*>(submission)->done.release();
+    for (Submission* submission : submissions)
+      static_cast<BlockingSubmission*>(submission)->done.release();
   }
 };
 
@@ -58,7 +59,8 @@ class ThreadPolicy final : public Transport {
         metrics_(metrics),
         certificate_(certificate),
         connections_(options, metrics, certificate != nullptr),
-        acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive, options.transport.listen_backlog)) {
+        acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive,
+                         options.transport.listen_backlog)) {
     use_small_stacks();
     accept_thread_ = std::thread([this] {
       pthread_setname_np(pthread_self(), "accept");
@@ -150,7 +152,8 @@ class ThreadPolicy final : public Transport {
     BlockingSubmission submission;
     submission.sink = &sink_;
     submission.credentials = session.credentials();
-    if (submission.credentials != nullptr) submission.credentials->peer = peer_of(peer_address(socket));
+    if (submission.credentials != nullptr)
+      submission.credentials->peer = peer_of(peer_address(socket));
     boost::system::error_code error;
     bool watched = false;  // has a deadline
     StageStamps& stamps = submission.stamps;
@@ -159,7 +162,8 @@ class ThreadPolicy final : public Transport {
       if (session.take_wave()) {
         stamps.end(Stage::parse);
         Metrics::add(metrics_.requests, session.requests());
-        if (const std::size_t mistakes = session.mistakes(); mistakes > 0) Metrics::add(metrics_.mistakes, mistakes);
+        if (const std::size_t mistakes = session.mistakes(); mistakes > 0)
+          Metrics::add(metrics_.mistakes, mistakes);
         watched = connections_.begin_wave(socket, client.activity, session, watched);
         const bool executed = !session.commands().empty();
         if (executed) {
@@ -174,13 +178,18 @@ class ThreadPolicy final : public Transport {
         connections_.end_wave(socket, client.activity, watched);
         watched = false;
         fail_point("reply.before_send");
-        // Replies nearly always fit the socket's buffer; only one that does not has to wait for its reader.
+        // Replies nearly always fit the socket's buffer; only one that does not has to wait for its
+        // reader.
         const std::string& output = session.output();
-        const ssize_t sent = client.is_secure() ? 0 : ::send(socket.native_handle(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        const ssize_t sent = client.is_secure()
+                                 ? 0
+                                 : ::send(socket.native_handle(), output.data(), output.size(),
+                                          MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent != ssize_t(output.size())) {
           connections_.expect_taking(socket, session.memory_bytes());
           watched = true;
-          asio::write(client, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)), error);
+          asio::write(client, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)),
+                      error);
           if (error) return;
         }
         fail_point("reply.after_send");
@@ -228,7 +237,8 @@ class ThreadPolicy final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate) {
+std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service,
+                                              Metrics& metrics, Certificate* certificate) {
   return std::make_unique<ThreadPolicy>(options, service, metrics, certificate);
 }
 

@@ -7,6 +7,7 @@
 
 namespace exchange {
 
-std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate);
+std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service,
+                                              Metrics& metrics, Certificate* certificate);
 
 }  // namespace exchange

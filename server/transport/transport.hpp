@@ -27,9 +27,10 @@ class Transport {
 
 // Listens and serves at once. Throws std::system_error where the address cannot be had.
 // All but `service` must outlive it. At the end: stop() the transport, then destroy the service,
-// then the transport: until it is gone, the service may still be inside one of the transport's sinks.
-// `certificate`: clients speak TLS; null: they do not.
-std::unique_ptr<Transport> make_transport(const Options& options, Service& service, Metrics& metrics, Certificate* certificate = nullptr);
+// then the transport: until it is gone, the service may still be inside one of the transport's
+// sinks. `certificate`: clients speak TLS; null: they do not.
+std::unique_ptr<Transport> make_transport(const Options& options, Service& service,
+                                          Metrics& metrics, Certificate* certificate = nullptr);
 
 // CPUs that this process may use (taskset, cpusets).
 unsigned usable_cpus();

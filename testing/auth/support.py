@@ -24,9 +24,30 @@ def certificate():
     """Paths of a self-signed certificate for 127.0.0.1 and of its key."""
     with tempfile.TemporaryDirectory(prefix="exchange-tls-") as folder:
         cert, key = f"{folder}/cert.pem", f"{folder}/key.pem"
-        subprocess.run([OPENSSL, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
-                        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost",
-                        "-keyout", key, "-out", cert], check=True, capture_output=True)
+        subprocess.run(
+            [
+                OPENSSL,
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+                "-days",
+                "1",
+                "-subj",
+                "/CN=localhost",
+                "-addext",
+                "subjectAltName=IP:127.0.0.1,DNS:localhost",
+                "-keyout",
+                key,
+                "-out",
+                cert,
+            ],
+            check=True,
+            capture_output=True,
+        )
         yield cert, key
 
 
@@ -36,7 +57,9 @@ class Client:
     def __init__(self, port, ca=None):
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
         if ca:
-            self.socket = ssl.create_default_context(cafile=ca).wrap_socket(self.socket, server_hostname="127.0.0.1")
+            self.socket = ssl.create_default_context(cafile=ca).wrap_socket(
+                self.socket, server_hostname="127.0.0.1"
+            )
         self.file = self.socket.makefile("rb")
 
     def __enter__(self):
@@ -59,11 +82,19 @@ class Client:
 
 
 def account(name, key=None, balance=1000):
-    return f'<create><account id="{name}" balance="{balance}"' + (f' key="{key}"' if key else "") + "/></create>"
+    return (
+        f'<create><account id="{name}" balance="{balance}"'
+        + (f' key="{key}"' if key else "")
+        + "/></create>"
+    )
 
 
 def transactions(name, elements, key=None):
-    return f'<transactions id="{name}"' + (f' key="{key}"' if key else "") + f">{elements}</transactions>"
+    return (
+        f'<transactions id="{name}"'
+        + (f' key="{key}"' if key else "")
+        + f">{elements}</transactions>"
+    )
 
 
 def basic(name, key):
@@ -73,7 +104,9 @@ def basic(name, key):
 def http_request(port, method, path, body=None, headers=None, ca=None):
     """Status, headers but Date, and body."""
     if ca:
-        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=PATIENCE_S, context=ssl.create_default_context(cafile=ca))
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", port, timeout=PATIENCE_S, context=ssl.create_default_context(cafile=ca)
+        )
     else:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     try:

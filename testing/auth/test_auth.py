@@ -14,7 +14,19 @@ import unittest
 import warnings
 from pathlib import Path
 
-from support import (OPENSSL, PATIENCE_S, POLICIES, Client, ExchangeServer, account, basic, certificate, http_request, metric, transactions)
+from support import (
+    OPENSSL,
+    PATIENCE_S,
+    POLICIES,
+    Client,
+    ExchangeServer,
+    account,
+    basic,
+    certificate,
+    http_request,
+    metric,
+    transactions,
+)
 
 KEY, WRONG = "correct horse", "battery staple"
 UNKNOWN = '<results><error id="9">unknown account</error></results>'
@@ -25,33 +37,62 @@ QUERY = '<query id="9"/>'
 class Keys(unittest.TestCase):
     def test_who_gets_in_under_every_policy(self):
         for policy in POLICIES:
-            with self.subTest(policy=policy), ExchangeServer("--auth", "--policy", policy) as server:
+            with self.subTest(policy=policy), ExchangeServer(
+                "--auth", "--policy", policy
+            ) as server:
                 self.conversation(server)
 
     @unittest.skipUnless(OPENSSL, "there is no openssl to make a certificate with")
     def test_who_gets_in_under_every_policy_with_tls(self):
         with certificate() as (cert, key):
             for policy in POLICIES:
-                with self.subTest(policy=policy), ExchangeServer("--auth", "--policy", policy, "--tls-cert", cert, "--tls-key", key) as server:
+                with self.subTest(policy=policy), ExchangeServer(
+                    "--auth", "--policy", policy, "--tls-cert", cert, "--tls-key", key
+                ) as server:
                     self.conversation(server, ca=cert)
 
     def conversation(self, server, ca=None):
         with Client(server.port, ca) as owner, Client(server.port, ca) as other:
-            self.assertEqual(owner.ask(account(1)), '<results><error id="1">missing attribute \'key\': this exchange wants one for each account</error></results>')
-            self.assertEqual(owner.ask(account(1, "short")), '<results><error id="1">key must have 8 to 128 bytes</error></results>')
+            self.assertEqual(
+                owner.ask(account(1)),
+                "<results><error id=\"1\">missing attribute 'key': this exchange wants one for each account</error></results>",
+            )
+            self.assertEqual(
+                owner.ask(account(1, "short")),
+                '<results><error id="1">key must have 8 to 128 bytes</error></results>',
+            )
             self.assertEqual(owner.ask(account(1, KEY)), '<results><created id="1"/></results>')
-            self.assertEqual(owner.ask('<create><symbol sym="S"><account id="1">5</account></symbol></create>'), '<results><created sym="S" id="1"/></results>')
+            self.assertEqual(
+                owner.ask('<create><symbol sym="S"><account id="1">5</account></symbol></create>'),
+                '<results><created sym="S" id="1"/></results>',
+            )
             for name, key in ((1, WRONG), (1, None), (2, KEY), (2, None), (1, "short")):
                 self.assertEqual(other.ask(transactions(name, QUERY, key)), UNKNOWN)
-            self.assertEqual(other.ask(account(1, WRONG)), '<results><error id="1">account already exists</error></results>')
+            self.assertEqual(
+                other.ask(account(1, WRONG)),
+                '<results><error id="1">account already exists</error></results>',
+            )
             self.assertEqual(other.ask(transactions(1, QUERY, WRONG)), UNKNOWN)
-            self.assertEqual(owner.ask(transactions(1, '<order sym="S" amount="2" limit="3"/>', KEY)), '<results><opened sym="S" amount="2" limit="3" id="1"/></results>')
-            self.assertEqual(owner.ask(transactions(1, '<query id="1"/>')), '<results><status id="1"><open shares="2"/></status></results>')
-            self.assertEqual(other.ask(transactions(1, '<cancel id="1"/>')), '<results><error id="1">unknown account</error></results>')
+            self.assertEqual(
+                owner.ask(transactions(1, '<order sym="S" amount="2" limit="3"/>', KEY)),
+                '<results><opened sym="S" amount="2" limit="3" id="1"/></results>',
+            )
+            self.assertEqual(
+                owner.ask(transactions(1, '<query id="1"/>')),
+                '<results><status id="1"><open shares="2"/></status></results>',
+            )
+            self.assertEqual(
+                other.ask(transactions(1, '<cancel id="1"/>')),
+                '<results><error id="1">unknown account</error></results>',
+            )
             # One hash for each creation that had a key, and for each login that was refused or new.
             self.assertEqual(metric(server.http_port, "exchange_key_hashes_total", ca), 2 + 7 + 1)
-            self.assertEqual(metric(server.http_port, 'exchange_logins_total{result="refused"}', ca), 7)
-            self.assertEqual(metric(server.http_port, 'exchange_logins_total{result="accepted"}', ca), 1)
+            self.assertEqual(
+                metric(server.http_port, 'exchange_logins_total{result="refused"}', ca), 7
+            )
+            self.assertEqual(
+                metric(server.http_port, 'exchange_logins_total{result="accepted"}', ca), 1
+            )
 
     def test_http_wants_the_key_of_the_account_and_else_answers_as_for_what_does_not_exist(self):
         with ExchangeServer("--auth") as server:
@@ -61,41 +102,86 @@ class Keys(unittest.TestCase):
             self.assertEqual(post(account(2, WRONG)), '<results><created id="2"/></results>')
             post('<create><symbol sym="S"/></create>')
             order = '<order sym="S" amount="2" limit="3"/>'
-            self.assertEqual(post(transactions(1, order)), '<results><error sym="S" amount="2" limit="3">unknown account</error></results>')
-            self.assertEqual(post(transactions(1, order, KEY)), '<results><opened sym="S" amount="2" limit="3" id="1"/></results>')
+            self.assertEqual(
+                post(transactions(1, order)),
+                '<results><error sym="S" amount="2" limit="3">unknown account</error></results>',
+            )
+            self.assertEqual(
+                post(transactions(1, order, KEY)),
+                '<results><opened sym="S" amount="2" limit="3" id="1"/></results>',
+            )
             self.assertEqual(post(transactions(1, QUERY)), UNKNOWN)  # each request stands alone
-            server.wait_until(lambda: metric(port, "exchange_projection_lag_batches") == 0, "the tables")
+            server.wait_until(
+                lambda: metric(port, "exchange_projection_lag_batches") == 0, "the tables"
+            )
 
-            for path, own in (("/api/accounts/1", "/api/accounts/3"), ("/api/orders/1", "/api/orders/77")):
+            for path, own in (
+                ("/api/accounts/1", "/api/accounts/3"),
+                ("/api/orders/1", "/api/orders/77"),
+            ):
                 status, _, body = http_request(port, "GET", path, headers=basic(1, KEY))
                 self.assertEqual(status, 200)
                 self.assertEqual(json.loads(body)["account"], "1")
                 missing = http_request(port, "GET", own)
                 self.assertEqual(missing[0], 404)
-                for headers in ({}, basic(1, WRONG), basic(2, WRONG), basic(2, KEY), basic(3, KEY), {"Authorization": "Basic !"}, {"Authorization": "Bearer x"}):
+                for headers in (
+                    {},
+                    basic(1, WRONG),
+                    basic(2, WRONG),
+                    basic(2, KEY),
+                    basic(3, KEY),
+                    {"Authorization": "Basic !"},
+                    {"Authorization": "Bearer x"},
+                ):
                     before = metric(port, "exchange_key_hashes_total")
                     self.assertEqual(http_request(port, "GET", path, headers=headers), missing)
                     self.assertEqual(http_request(port, "GET", own, headers=headers), missing)
                     self.assertEqual(metric(port, "exchange_key_hashes_total"), before + 2)
-            for path in ("/", "/api/symbols", "/api/books/S", "/api/trades?sym=S", "/healthz", "/readyz", "/metrics"):
+            for path in (
+                "/",
+                "/api/symbols",
+                "/api/books/S",
+                "/api/trades?sym=S",
+                "/healthz",
+                "/readyz",
+                "/metrics",
+            ):
                 self.assertEqual(http_request(port, "GET", path)[0], 200, path)
 
     def test_keys_are_nowhere_in_what_the_server_says(self):
         key = "unmistakable-secret"
         with tempfile.TemporaryFile() as log:
-            with ExchangeServer("--auth", "--log-level", "debug", store="sqlite:{folder}/x.db", errors=log) as server:
+            with ExchangeServer(
+                "--auth", "--log-level", "debug", store="sqlite:{folder}/x.db", errors=log
+            ) as server:
                 with Client(server.port) as client:
-                    replies = [client.ask(document) for document in (
-                        account(1, key), account(1, key), transactions(1, QUERY, key), transactions(2, QUERY, key), transactions(1, f'<{key}/>', key),
-                        f'<transactions id="1" key="{key}"/>', f'<what key="{key}"/>', f'<create><account id="1" key="{key}"/></create>')]
+                    replies = [
+                        client.ask(document)
+                        for document in (
+                            account(1, key),
+                            account(1, key),
+                            transactions(1, QUERY, key),
+                            transactions(2, QUERY, key),
+                            transactions(1, f"<{key}/>", key),
+                            f'<transactions id="1" key="{key}"/>',
+                            f'<what key="{key}"/>',
+                            f'<create><account id="1" key="{key}"/></create>',
+                        )
+                    ]
                 http_request(server.http_port, "GET", "/api/accounts/1", headers=basic(1, key))
                 texts = replies + [http_request(server.http_port, "GET", "/metrics")[2]]
-                server.wait_until(lambda: metric(server.http_port, "exchange_projection_lag_batches") == 0, "the tables")
+                server.wait_until(
+                    lambda: metric(server.http_port, "exchange_projection_lag_batches") == 0,
+                    "the tables",
+                )
                 files = [path.read_bytes() for path in Path(server.folder.name).iterdir()]
             log.seek(0)
             for text in texts:
                 self.assertNotIn("<error>" + key, text.replace(f"unknown element '{key}'", ""))
-            self.assertEqual([text for text in texts if key in text], [f"<results><error>unknown element '{key}'</error></results>"])  # its own words
+            self.assertEqual(
+                [text for text in texts if key in text],
+                [f"<results><error>unknown element '{key}'</error></results>"],
+            )  # its own words
             for content in files + [log.read()]:
                 self.assertNotIn(key.encode(), content)
 
@@ -108,10 +194,14 @@ class Keys(unittest.TestCase):
                 server.process.wait()
             with ExchangeServer(store=store) as server, Client(server.port) as client:
                 self.assertEqual(client.ask(transactions(1, QUERY)), LOGGED_IN)
-                self.assertEqual(client.ask(account(2, KEY)), '<results><created id="2"/></results>')  # the key is an unknown attribute
+                self.assertEqual(
+                    client.ask(account(2, KEY)), '<results><created id="2"/></results>'
+                )  # the key is an unknown attribute
             with ExchangeServer("--auth", store=store) as server, Client(server.port) as client:
                 self.assertEqual(client.ask(transactions(1, QUERY)), UNKNOWN)
-                self.assertEqual(client.ask(transactions(2, QUERY, KEY)), UNKNOWN)  # and never becomes its key
+                self.assertEqual(
+                    client.ask(transactions(2, QUERY, KEY)), UNKNOWN
+                )  # and never becomes its key
                 self.assertEqual(client.ask(transactions(1, QUERY, KEY)), LOGGED_IN)
 
     def test_a_burst_of_wrong_keys_keeps_no_logged_in_client_from_trading(self):
@@ -124,24 +214,41 @@ class Keys(unittest.TestCase):
             try:
                 for i, client in enumerate(crowd):
                     client.send(transactions(1 if i % 2 else 7_000 + i, QUERY, WRONG))
-                server.wait_until(lambda: metric(server.http_port, "exchange_key_queue_depth") > clients / 2, "the crowd")
+                server.wait_until(
+                    lambda: metric(server.http_port, "exchange_key_queue_depth") > clients / 2,
+                    "the crowd",
+                )
                 times = []
                 for i in range(orders):
                     start = time.monotonic()
-                    self.assertEqual(good.ask(transactions(1, '<order sym="S" amount="1" limit="1"/>')), f'<results><opened sym="S" amount="1" limit="1" id="{i + 1}"/></results>')
+                    self.assertEqual(
+                        good.ask(transactions(1, '<order sym="S" amount="1" limit="1"/>')),
+                        f'<results><opened sym="S" amount="1" limit="1" id="{i + 1}"/></results>',
+                    )
                     times.append(time.monotonic() - start)
                 waiting = metric(server.http_port, "exchange_key_queue_depth")
-                mean_s = metric(server.http_port, "exchange_key_hash_microseconds_total") / metric(server.http_port, "exchange_key_hashes_total") / 1e6
+                mean_s = (
+                    metric(server.http_port, "exchange_key_hash_microseconds_total")
+                    / metric(server.http_port, "exchange_key_hashes_total")
+                    / 1e6
+                )
                 for _ in range(3):
-                    answered = select.select([client.socket for client in crowd], [], [], PATIENCE_S)[0]
-                    client = crowd.pop(next(i for i, one in enumerate(crowd) if one.socket in answered))
+                    answered = select.select(
+                        [client.socket for client in crowd], [], [], PATIENCE_S
+                    )[0]
+                    client = crowd.pop(
+                        next(i for i, one in enumerate(crowd) if one.socket in answered)
+                    )
                     with client:
                         self.assertEqual(client.reply(), UNKNOWN)
             finally:
                 for client in crowd:
                     client.__exit__()
-            print(f"\nwhile {clients} clients sent wrong keys ({waiting:.0f} still waited at the end, {mean_s * 1e3:.0f} ms a hash): {orders} orders, each answered; "
-                  f"median {statistics.median(times) * 1e3:.2f} ms, worst {max(times) * 1e3:.1f} ms", file=sys.stderr)
+            print(
+                f"\nwhile {clients} clients sent wrong keys ({waiting:.0f} still waited at the end, {mean_s * 1e3:.0f} ms a hash): {orders} orders, each answered; "
+                f"median {statistics.median(times) * 1e3:.2f} ms, worst {max(times) * 1e3:.1f} ms",
+                file=sys.stderr,
+            )
 
     def test_a_stop_does_not_wait_for_keys_that_nobody_has_hashed(self):
         with ExchangeServer("--auth") as server:
@@ -149,11 +256,16 @@ class Keys(unittest.TestCase):
             try:
                 for client in crowd:
                     client.send(transactions(1, QUERY, WRONG))
-                server.wait_until(lambda: metric(server.http_port, "exchange_key_queue_depth") > 100, "the crowd")
+                server.wait_until(
+                    lambda: metric(server.http_port, "exchange_key_queue_depth") > 100, "the crowd"
+                )
                 server.process.terminate()
                 self.assertEqual(server.process.wait(10), 0)
                 replies = {client.reply() for client in crowd}
-                self.assertIn('<results><error id="9">the key could not be checked now; nothing was executed</error></results>', replies)
+                self.assertIn(
+                    '<results><error id="9">the key could not be checked now; nothing was executed</error></results>',
+                    replies,
+                )
                 self.assertLessEqual(len(replies), 2)
             finally:
                 for client in crowd:
@@ -163,26 +275,59 @@ class Keys(unittest.TestCase):
 @unittest.skipUnless(OPENSSL, "there is no openssl to make a certificate with")
 class Tls(unittest.TestCase):
     def test_only_tls_from_1_2_on_is_spoken(self):
-        with certificate() as (cert, key), ExchangeServer("--tls-cert", cert, "--tls-key", key) as server:
+        with certificate() as (cert, key), ExchangeServer(
+            "--tls-cert", cert, "--tls-key", key
+        ) as server:
             for port in (server.port, server.http_port):
-                for version, spoken in ((ssl.TLSVersion.TLSv1_1, False), (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True)):
+                for version, spoken in (
+                    (ssl.TLSVersion.TLSv1_1, False),
+                    (ssl.TLSVersion.TLSv1_2, True),
+                    (ssl.TLSVersion.TLSv1_3, True),
+                ):
                     context = ssl.create_default_context(cafile=cert)
                     context.set_ciphers("DEFAULT:@SECLEVEL=0")
                     with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", DeprecationWarning)  # of the version that is refused
+                        warnings.simplefilter(
+                            "ignore", DeprecationWarning
+                        )  # of the version that is refused
                         context.minimum_version = context.maximum_version = version
-                    with self.subTest(version=version), socket.create_connection(("127.0.0.1", port), 30) as connection:
+                    with self.subTest(version=version), socket.create_connection(
+                        ("127.0.0.1", port), 30
+                    ) as connection:
                         if spoken:
-                            with context.wrap_socket(connection, server_hostname="127.0.0.1") as secure:
+                            with context.wrap_socket(
+                                connection, server_hostname="127.0.0.1"
+                            ) as secure:
                                 self.assertTrue(secure.version())
                         else:
-                            self.assertRaises((ssl.SSLError, ConnectionError), context.wrap_socket, connection, server_hostname="127.0.0.1")
+                            self.assertRaises(
+                                (ssl.SSLError, ConnectionError),
+                                context.wrap_socket,
+                                connection,
+                                server_hostname="127.0.0.1",
+                            )
 
     def test_openssl_s_client_gets_its_reply(self):
-        with certificate() as (cert, key), ExchangeServer("--tls-cert", cert, "--tls-key", key) as server:
+        with certificate() as (cert, key), ExchangeServer(
+            "--tls-cert", cert, "--tls-key", key
+        ) as server:
             body = account(1)
-            client = subprocess.Popen([OPENSSL, "s_client", "-quiet", "-connect", f"127.0.0.1:{server.port}", "-CAfile", cert, "-verify_return_error"],
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            client = subprocess.Popen(
+                [
+                    OPENSSL,
+                    "s_client",
+                    "-quiet",
+                    "-connect",
+                    f"127.0.0.1:{server.port}",
+                    "-CAfile",
+                    cert,
+                    "-verify_return_error",
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
             client.stdin.write(f"{len(body)}\n{body}")
             client.stdin.flush()
             self.assertEqual(client.stdout.readline(), '<results><created id="1"/></results>\n')
@@ -192,21 +337,32 @@ class Tls(unittest.TestCase):
             client.stdout.close()
 
     def test_page_and_websocket_over_https(self):
-        with certificate() as (cert, key), ExchangeServer("--tls-cert", cert, "--tls-key", key) as server:
+        with certificate() as (cert, key), ExchangeServer(
+            "--tls-cert", cert, "--tls-key", key
+        ) as server:
             self.assertIn("<html", http_request(server.http_port, "GET", "/", ca=cert)[2])
             with Client(server.port, cert) as client:
                 client.ask('<create><symbol sym="S"/></create>')
-            server.wait_until(lambda: '"S"' in http_request(server.http_port, "GET", "/api/symbols", ca=cert)[2], "the symbol")
+            server.wait_until(
+                lambda: '"S"' in http_request(server.http_port, "GET", "/api/symbols", ca=cert)[2],
+                "the symbol",
+            )
             with Client(server.http_port, cert) as socket_client:
-                socket_client.socket.sendall(b"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                                             b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+                socket_client.socket.sendall(
+                    b"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+                )
                 self.assertIn(b"101", socket_client.file.readline())
                 while socket_client.file.readline() != b"\r\n":
                     pass
                 text = b'{"subscribe": "S"}'
-                socket_client.socket.sendall(bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)  # a mask of zeros
+                socket_client.socket.sendall(
+                    bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text
+                )  # a mask of zeros
                 head = socket_client.file.read(2)
-                size = head[1] if head[1] < 126 else int.from_bytes(socket_client.file.read(2), "big")
+                size = (
+                    head[1] if head[1] < 126 else int.from_bytes(socket_client.file.read(2), "big")
+                )
                 self.assertEqual(json.loads(socket_client.file.read(size))["type"], "snapshot")
             with socket.create_connection(("127.0.0.1", server.http_port), 30) as plain:
                 plain.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -224,30 +380,63 @@ class Tls(unittest.TestCase):
         return data
 
     def test_sighup_reads_the_certificate_again(self):
-        with certificate() as (cert, key), certificate() as (other_cert, other_key), tempfile.NamedTemporaryFile() as log, \
-                ExchangeServer("--tls-cert", cert, "--tls-key", key, errors=log) as server:
+        with certificate() as (cert, key), certificate() as (
+            other_cert,
+            other_key,
+        ), tempfile.NamedTemporaryFile() as log, ExchangeServer(
+            "--tls-cert", cert, "--tls-key", key, errors=log
+        ) as server:
             new, old = Path(other_cert).read_text(), Path(cert).read_text()
             with Client(server.port, cert) as before:
                 Path(cert).write_text(new)
                 Path(key).write_text(Path(other_key).read_text())
                 server.process.send_signal(signal.SIGHUP)
-                shown = lambda: ssl.get_server_certificate(("127.0.0.1", server.port)).split() == new.split()
+                shown = (
+                    lambda: ssl.get_server_certificate(("127.0.0.1", server.port)).split()
+                    == new.split()
+                )
                 server.wait_until(shown, "the new certificate")
                 self.assertEqual(before.ask(account(1)), '<results><created id="1"/></results>')
             Path(cert).write_text("no certificate")
             server.process.send_signal(signal.SIGHUP)
-            server.wait_until(lambda: b"not read again" in Path(log.name).read_bytes(), "its complaint")
-            self.assertEqual(ssl.get_server_certificate(("127.0.0.1", server.http_port)).split(), new.split())
+            server.wait_until(
+                lambda: b"not read again" in Path(log.name).read_bytes(), "its complaint"
+            )
+            self.assertEqual(
+                ssl.get_server_certificate(("127.0.0.1", server.http_port)).split(), new.split()
+            )
             self.assertNotEqual(new, old)
 
     def test_files_that_cannot_be_used_stop_the_start(self):
         with certificate() as (cert, key):
             locked = key + ".locked"
-            subprocess.run([OPENSSL, "pkey", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked], check=True, capture_output=True)
-            for arguments, words in ((["--tls-cert", cert], "--tls-key"), (["--tls-cert", "/nowhere", "--tls-key", key], "/nowhere"),
-                                     (["--tls-cert", cert, "--tls-key", cert], "--tls-key"), (["--tls-cert", cert, "--tls-key", locked], "has a password")):
-                result = subprocess.run([str(ExchangeServer().binary), "--port", "0", "--http-port", "off", "--store", "memory:", *arguments],
-                                        capture_output=True, text=True, timeout=30, start_new_session=True)
+            subprocess.run(
+                [OPENSSL, "pkey", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked],
+                check=True,
+                capture_output=True,
+            )
+            for arguments, words in (
+                (["--tls-cert", cert], "--tls-key"),
+                (["--tls-cert", "/nowhere", "--tls-key", key], "/nowhere"),
+                (["--tls-cert", cert, "--tls-key", cert], "--tls-key"),
+                (["--tls-cert", cert, "--tls-key", locked], "has a password"),
+            ):
+                result = subprocess.run(
+                    [
+                        str(ExchangeServer().binary),
+                        "--port",
+                        "0",
+                        "--http-port",
+                        "off",
+                        "--store",
+                        "memory:",
+                        *arguments,
+                    ],
+                    capture_output=True,
+                    text=True,
+                    timeout=30,
+                    start_new_session=True,
+                )
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(words, result.stderr + result.stdout)
 

@@ -1,5 +1,6 @@
-// The floor that the exchange is measured against: a bare Boost.Asio server on one thread, which answers
-// whatever it reads with one canned reply, of the bytes that the exchange answers an order with.
+// The floor that the exchange is measured against: a bare Boost.Asio server on one thread, which
+// answers whatever it reads with one canned reply, of the bytes that the exchange answers an order
+// with.
 //   echo_server [PORT]     0 or none: a free port of 127.0.0.1
 //   loadgen --connect 127.0.0.1:PORT --reply-check off
 
@@ -20,14 +21,17 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
-constexpr std::string_view reply = "<results><opened sym=\"SYM1\" amount=\"10\" limit=\"100.25\" id=\"123456\"/></results>\n";
+constexpr std::string_view reply =
+    "<results><opened sym=\"SYM1\" amount=\"10\" limit=\"100.25\" id=\"123456\"/></results>\n";
 
 asio::awaitable<void> serve(tcp::socket socket) {
   char bytes[4096];
   while (true) {
-    const auto [read_error, received] = co_await socket.async_read_some(asio::buffer(bytes), use_tuple);
+    const auto [read_error, received] =
+        co_await socket.async_read_some(asio::buffer(bytes), use_tuple);
     if (read_error) co_return;
-    const auto [write_error, sent] = co_await asio::async_write(socket, asio::buffer(reply), use_tuple);
+    const auto [write_error, sent] =
+        co_await asio::async_write(socket, asio::buffer(reply), use_tuple);
     if (write_error) co_return;
   }
 }

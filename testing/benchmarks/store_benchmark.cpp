@@ -1,5 +1,6 @@
-// A SQLite store alone: batches appended, projected and pruned, closed orders read back. Prints microseconds per order; under
-// `valgrind --tool=callgrind` it counts instructions. Arguments: folder, batches (2,000), orders a batch (60).
+// A SQLite store alone: batches appended, projected and pruned, closed orders read back. Prints
+// microseconds per order; under `valgrind --tool=callgrind` it counts instructions. Arguments:
+// folder, batches (2,000), orders a batch (60).
 
 #include <chrono>
 #include <cstdio>
@@ -14,11 +15,13 @@
 using namespace exchange;
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::fprintf(stderr, "usage: store_benchmark FOLDER [BATCHES [ORDERS]]\n"), 2;
+  if (argc < 2)
+    return std::fprintf(stderr, "usage: store_benchmark FOLDER [BATCHES [ORDERS]]\n"), 2;
   const BatchNumber batches = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 2'000;
   const std::uint64_t orders = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 60;
   const std::string path = std::string(argv[1]) + "/store_benchmark.db";
-  for (const char* end : {"", "-wal", "-shm", ".journal", ".journal-wal", ".lock"}) std::filesystem::remove(path + end);
+  for (const char* end : {"", "-wal", "-shm", ".journal", ".journal-wal", ".lock"})
+    std::filesystem::remove(path + end);
   SqliteStore store(path);
   store.open();
 
@@ -38,7 +41,9 @@ int main(int argc, char** argv) {
       apply(PlaceShares{symbol, account, Shares::whole(1'000'000'000)});
     }
     // Pairs that match, so that orders close.
-    for (std::uint64_t i = 0; i < orders; ++i) apply(PlaceOrder{account, symbol, i % 2 ? Side::buy : Side::sell, Shares::whole(1), Price::whole(100)});
+    for (std::uint64_t i = 0; i < orders; ++i)
+      apply(PlaceOrder{account, symbol, i % 2 ? Side::buy : Side::sell, Shares::whole(1),
+                       Price::whole(100)});
     store.append(batch, writer.finish(exchange.totals()));
     if (batch % 100 == 0) {
       Rows rows;
@@ -49,8 +54,11 @@ int main(int argc, char** argv) {
     if (batch % 1'000 == 0 && batch > 1'000) store.prune(batch - 1'000);
   }
   std::uint64_t executions = 0;
-  for (OrderId order = 1; order <= exchange.totals().orders; order += 97) executions += store.read_order(order)->executions.size();
+  for (OrderId order = 1; order <= exchange.totals().orders; order += 97)
+    executions += store.read_order(order)->executions.size();
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
-  std::printf("%llu orders in %llu batches: %.2f us an order; %llu executions read back\n", static_cast<unsigned long long>(batches * orders),
-              static_cast<unsigned long long>(batches), took.count() / double(batches * orders), static_cast<unsigned long long>(executions));
+  std::printf("%llu orders in %llu batches: %.2f us an order; %llu executions read back\n",
+              static_cast<unsigned long long>(batches * orders),
+              static_cast<unsigned long long>(batches), took.count() / double(batches * orders),
+              static_cast<unsigned long long>(executions));
 }

@@ -17,14 +17,30 @@ class Skip(Exception):
 
 def run(*command, **more):
     """Its output. Raises RuntimeError, with the end of what it said, where it fails."""
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    done = subprocess.run(
+        [str(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **more,
+    )
     if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout[-6000:]}")
+        raise RuntimeError(
+            f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout[-6000:]}"
+        )
     return done.stdout
 
 
 def succeeds(*command, **more):
-    return subprocess.run([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more).returncode == 0
+    return (
+        subprocess.run(
+            [str(word) for word in command],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **more,
+        ).returncode
+        == 0
+    )
 
 
 def need(*tools):
@@ -40,12 +56,21 @@ class Engine:
         self.folder, self.environment, self.own = Path(folder), environment, None
         need("docker")
         if succeeds("docker", "info", env=environment):
-            host = run("docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}", env=environment).strip()
+            host = run(
+                "docker",
+                "context",
+                "inspect",
+                "--format",
+                "{{.Endpoints.docker.Host}}",
+                env=environment,
+            ).strip()
             environment.setdefault("DOCKER_HOST", host)
         else:
             self.own = OwnEngine(self.folder)
             environment["DOCKER_HOST"] = self.own.host
-        self.description = run("docker", "version", "--format", "Docker {{.Server.Version}}", env=environment).strip()
+        self.description = run(
+            "docker", "version", "--format", "Docker {{.Server.Version}}", env=environment
+        ).strip()
 
     def provide_compose(self):
         if succeeds("docker", "compose", "version", env=self.environment):
@@ -69,15 +94,35 @@ def compose_plugin(folder):
         raise Skip("docker has no compose plugin, and there is no Go to build it with")
     print(f"building the compose plugin {COMPOSE}; it is kept in {CACHE}", flush=True)
     try:
-        module = json.loads(run("go", "mod", "download", "-json", f"github.com/docker/compose/v2@{COMPOSE}", cwd=folder))
+        module = json.loads(
+            run(
+                "go",
+                "mod",
+                "download",
+                "-json",
+                f"github.com/docker/compose/v2@{COMPOSE}",
+                cwd=folder,
+            )
+        )
     except RuntimeError as error:
         raise Skip(f"docker has no compose plugin, and its module cannot be had: {error}") from None
-    source = Path(folder) / "compose-source"  # its go.mod excludes versions, which `go install` does not take
+    source = (
+        Path(folder) / "compose-source"
+    )  # its go.mod excludes versions, which `go install` does not take
     shutil.copytree(module["Dir"], source, copy_function=shutil.copyfile)
     for path in [source, *source.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
     built = Path(folder) / "docker-compose"
-    run("go", "build", "-ldflags", f"-X github.com/docker/compose/v2/internal.Version={COMPOSE}", "-o", built, "./cmd", cwd=source)
+    run(
+        "go",
+        "build",
+        "-ldflags",
+        f"-X github.com/docker/compose/v2/internal.Version={COMPOSE}",
+        "-o",
+        built,
+        "./cmd",
+        cwd=source,
+    )
     shutil.rmtree(source)
     CACHE.mkdir(parents=True, exist_ok=True)
     shutil.move(built, f"{kept}.{os.getpid()}")
@@ -94,8 +139,12 @@ class OwnEngine:
             raise Skip("no Docker engine answers, and starting one takes root")
         self.folder, self.process = folder / "engine", None
         self.host = f"unix://{self.folder}/socket"
-        self.before = {"rules": rules(), "bridge": Path("/sys/class/net/docker0").exists(), "forward": forwarding().read_text(),
-                       "groups": set(control_groups())}
+        self.before = {
+            "rules": rules(),
+            "bridge": Path("/sys/class/net/docker0").exists(),
+            "forward": forwarding().read_text(),
+            "groups": set(control_groups()),
+        }
         refusals = []
         for storage in ([], ["--storage-driver=vfs"]):
             refusal = self.start(storage)
@@ -109,8 +158,22 @@ class OwnEngine:
         self.folder.mkdir()
         log_path = self.folder / "log"
         with open(log_path, "w") as log:
-            self.process = subprocess.Popen(["dockerd", "--data-root", self.folder / "data", "--exec-root", self.folder / "exec", "--pidfile",
-                                             self.folder / "pid", "--host", self.host, *storage], stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [
+                    "dockerd",
+                    "--data-root",
+                    self.folder / "data",
+                    "--exec-root",
+                    self.folder / "exec",
+                    "--pidfile",
+                    self.folder / "pid",
+                    "--host",
+                    self.host,
+                    *storage,
+                ],
+                stdout=log,
+                stderr=log,
+            )
         deadline = time.monotonic() + 60
         while not succeeds("docker", "--host", self.host, "info"):
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -122,7 +185,9 @@ class OwnEngine:
         if self.process is None:
             return
         if self.process.poll() is None:
-            containers = subprocess.run(["docker", "--host", self.host, "ps", "-aq"], capture_output=True, text=True).stdout.split()
+            containers = subprocess.run(
+                ["docker", "--host", self.host, "ps", "-aq"], capture_output=True, text=True
+            ).stdout.split()
             if containers:
                 succeeds("docker", "--host", self.host, "rm", "-f", *containers)
             self.process.terminate()
@@ -133,7 +198,9 @@ class OwnEngine:
                 self.process.wait()
         self.process = None
         mounts = [line.split()[1] for line in open("/proc/self/mounts")]
-        for mount in sorted((mount for mount in mounts if mount.startswith(f"{self.folder}/")), reverse=True):
+        for mount in sorted(
+            (mount for mount in mounts if mount.startswith(f"{self.folder}/")), reverse=True
+        ):
             succeeds("umount", "-l", mount)
         if not self.before["bridge"]:
             succeeds("ip", "link", "delete", "docker0")
@@ -149,7 +216,11 @@ def forwarding():
 
 
 def control_groups():
-    return (str(path) for pattern in ("docker", "*/docker", "docker/**/", "*/docker/**/") for path in Path("/sys/fs/cgroup").glob(pattern))
+    return (
+        str(path)
+        for pattern in ("docker", "*/docker", "docker/**/", "*/docker/**/")
+        for path in Path("/sys/fs/cgroup").glob(pattern)
+    )
 
 
 def rules():
@@ -171,7 +242,9 @@ def restore_rules(before):
     for name, (chains, lines) in rules().items():
         old_chains, old_lines = before.get(name, ({}, []))
         for line in lines:
-            if line not in old_lines and ("DOCKER" in line or "docker0" in line or "-j MASQUERADE" in line):
+            if line not in old_lines and (
+                "DOCKER" in line or "docker0" in line or "-j MASQUERADE" in line
+            ):
                 succeeds("sh", "-c", f"iptables -t {name} -D{line[2:]}")
         mine = [chain for chain in chains if chain.startswith("DOCKER") and chain not in old_chains]
         for chain in mine:

@@ -19,7 +19,16 @@ def make(tag, folder, environment):
     base, postgres = f"{tag}:base", f"{tag}:postgres"
     run("docker", "import", root_archive, base, env=environment)
     print("building the stand-in for the image of PostgreSQL", flush=True)
-    run("docker", "build", "--build-arg", f"BASE={base}", "--tag", postgres, HERE / "postgres", env=environment)
+    run(
+        "docker",
+        "build",
+        "--build-arg",
+        f"BASE={base}",
+        "--tag",
+        postgres,
+        HERE / "postgres",
+        env=environment,
+    )
     return base, postgres
 
 
@@ -30,7 +39,11 @@ def bootstrap(archive, folder):
     mirror = machine_mirror()
     run("debootstrap", "--variant=minbase", SUITE, root, *([mirror] if mirror else []))
     # This machine's way to the packages, such as a proxy; in the stand-in only.
-    proxies = [line for line in run("apt-config", "dump").splitlines() if line.startswith("Acquire::") and "::Proxy" in line]
+    proxies = [
+        line
+        for line in run("apt-config", "dump").splitlines()
+        if line.startswith("Acquire::") and "::Proxy" in line
+    ]
     (root / "etc/apt/apt.conf.d/99machine").write_text("".join(line + "\n" for line in proxies))
     CACHE.mkdir(parents=True, exist_ok=True)
     run("tar", "--create", "--file", f"{archive}.{os.getpid()}", "--directory", root, ".")
@@ -40,8 +53,17 @@ def bootstrap(archive, folder):
 
 def machine_mirror():
     """Where this machine has the suite from; else debootstrap's own default."""
-    listed = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"],
-                            capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        [
+            "apt-get",
+            "indextargets",
+            "--format",
+            "$(REPO_URI) $(RELEASE) $(COMPONENT)",
+            "Created-By: Packages",
+        ],
+        capture_output=True,
+        text=True,
+    ).stdout
     for line in listed.splitlines():
         uri, release, component = line.split()
         if (release, component) == (SUITE, "main"):

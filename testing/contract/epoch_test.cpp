@@ -23,12 +23,14 @@ void run(const std::string& file, const char* sql) {
 
 }  // namespace
 
-TEST_CASE("a SQLite server whose epoch has passed can neither append nor settle, nor vouch for what it knows") {
+TEST_CASE(
+    "a SQLite server whose epoch has passed can neither append nor settle, nor vouch for what it knows") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   SqliteStore(path).open();
   // The journal file is its server's alone, so the successor comes from inside of it: with batch 2.
-  run(path + ".journal", "CREATE TRIGGER successor AFTER INSERT ON journal WHEN new.batch = 2 BEGIN UPDATE fence SET epoch = epoch + 1; END");
+  run(path + ".journal",
+      "CREATE TRIGGER successor AFTER INSERT ON journal WHEN new.batch = 2 BEGIN UPDATE fence SET epoch = epoch + 1; END");
   SqliteStore zombie(path);
   zombie.open();
   zombie.append(1, "payload");
@@ -53,7 +55,8 @@ TEST_CASE("a SQLite server whose epoch has passed cannot change the tables") {
   CHECK(zombie.load().rows.accounts.empty());  // nor is a part of it there
 }
 
-TEST_CASE("a PostgreSQL server whose epoch has passed can neither append, settle, change the tables nor vouch for what it knows") {
+TEST_CASE(
+    "a PostgreSQL server whose epoch has passed can neither append, settle, change the tables nor vouch for what it knows") {
   const std::string url = shared_cluster().create_database();
   PostgresStore zombie(url);
   zombie.open();
@@ -62,7 +65,9 @@ TEST_CASE("a PostgreSQL server whose epoch has passed can neither append, settle
   zombie.confirm_epoch();
   pqxx::connection admin(url);
   pqxx::nontransaction(admin).exec("UPDATE fence SET epoch = epoch + 1");
-  SECTION("append, on a connection that is as good as new") { CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreFenced); }
+  SECTION("append, on a connection that is as good as new") {
+    CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreFenced);
+  }
   SECTION("what it knows") { CHECK_THROWS_AS(zombie.confirm_epoch(), StoreFenced); }
   SECTION("settle") { CHECK_THROWS_AS(zombie.settle(2), StoreFenced); }
   SECTION("project") {

@@ -1,5 +1,5 @@
-// Two servers and one store: the second is refused while the first lives, and a first that was taken for
-// dead can no longer commit.
+// Two servers and one store: the second is refused while the first lives, and a first that was
+// taken for dead can no longer commit.
 
 #include "catch.hpp"
 
@@ -49,7 +49,9 @@ TEST_CASE("SQLite refuses files that do not belong together, and files that are 
     }
     return std::string("opened");
   };
-  const auto run = [&](const std::string& command) { REQUIRE(std::system(("cd " + folder.path() + " && " + command).c_str()) == 0); };
+  const auto run = [&](const std::string& command) {
+    REQUIRE(std::system(("cd " + folder.path() + " && " + command).c_str()) == 0);
+  };
   SECTION("another store's journal") {
     run("cp b.db.journal a.db.journal");
     CHECK_THAT(open_error(), contains_text("different stores"));
@@ -59,7 +61,8 @@ TEST_CASE("SQLite refuses files that do not belong together, and files that are 
     CHECK_THAT(open_error(), contains_text("a.db.journal is missing"));
   }
   SECTION("no tables, and a journal that was pruned") {
-    SqliteDatabase(folder.path() + "/a.db.journal", SqliteDatabase::Use::write).run("UPDATE journal SET batch = 2");
+    SqliteDatabase(folder.path() + "/a.db.journal", SqliteDatabase::Use::write)
+        .run("UPDATE journal SET batch = 2");
     run("rm a.db");
     CHECK_THAT(open_error(), contains_text("a.db is missing"));
   }
@@ -74,7 +77,8 @@ TEST_CASE("SQLite refuses files that do not belong together, and files that are 
   SECTION("untouched") { CHECK(open_error() == "opened"); }
 }
 
-TEST_CASE("a second server on the same PostgreSQL database refuses to start, until the first is gone") {
+TEST_CASE(
+    "a second server on the same PostgreSQL database refuses to start, until the first is gone") {
   const std::string url = shared_cluster().create_database();
   auto first = std::make_unique<PostgresStore>(url);
   first->open();
@@ -106,7 +110,8 @@ TEST_CASE("a PostgreSQL server that lost its lock to another can neither append 
   successor.append(3, "goes on");
 }
 
-TEST_CASE("after PostgreSQL was restarted, an append that failed is settled by its number and service goes on") {
+TEST_CASE(
+    "after PostgreSQL was restarted, an append that failed is settled by its number and service goes on") {
   PostgresCluster cluster;
   PostgresStore store(cluster.create_database());
   store.open();
@@ -128,13 +133,15 @@ TEST_CASE("who has lost PostgreSQL cannot vouch for what it knows until it has a
   cluster.kill();
   CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
   cluster.start();
-  CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);  // another may have come and gone: the lock must be ours again
+  // another may have come and gone: the lock must be ours again
+  CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
   CHECK_FALSE(store.settle(1));
   store.confirm_epoch();
 }
 
 TEST_CASE("the description of a store shows no password") {
-  CHECK(PostgresStore("postgresql://user:secret@host:5432/db").describe() == "postgresql://user@host:5432/db");
+  CHECK(PostgresStore("postgresql://user:secret@host:5432/db").describe() ==
+        "postgresql://user@host:5432/db");
   CHECK(PostgresStore("postgresql://host/db?password=secret").describe() == "postgresql://host/db");
 }
 
@@ -169,7 +176,8 @@ TEST_CASE("PostgreSQL that was put back to an older state is refused at once, no
   }
 }
 
-TEST_CASE("a SQLite server whose lock file was taken from under it can neither append nor project after another has opened") {
+TEST_CASE(
+    "a SQLite server whose lock file was taken from under it can neither append nor project after another has opened") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   SqliteStore zombie(path);
@@ -181,13 +189,17 @@ TEST_CASE("a SQLite server whose lock file was taken from under it can neither a
   zombie.append(1, "payload");
 }
 
-TEST_CASE("a SQLite server that finds the journal of a successor when it settles can neither settle nor append") {
+TEST_CASE(
+    "a SQLite server that finds the journal of a successor when it settles can neither settle nor append") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
-  const auto run = [&](const std::string& command) { REQUIRE(std::system(("cd " + folder.path() + " && " + command).c_str()) == 0); };
+  const auto run = [&](const std::string& command) {
+    REQUIRE(std::system(("cd " + folder.path() + " && " + command).c_str()) == 0);
+  };
   SqliteStore zombie(path);
   zombie.open();
-  // The journal is locked while it is open; in a settlement it is opened anew, and finds what a successor left.
+  // The journal is locked while it is open; in a settlement it is opened anew, and finds what a
+  // successor left.
   run("cp x.db.journal new && cp x.db.journal-wal new-wal && sqlite3 new 'UPDATE fence SET epoch = epoch + 1'");
   run("mv new x.db.journal && rm x.db.journal-wal");
   CHECK_THROWS_AS(zombie.settle(1), StoreFenced);
@@ -216,7 +228,8 @@ TEST_CASE("a batch of another server is not settled as ours") {
   store.open();
   store.append(1, "payload");
   pqxx::connection admin(url);
-  pqxx::nontransaction(admin).exec("INSERT INTO journal SELECT 2, epoch + 1, 'of another' FROM fence");
+  pqxx::nontransaction(admin).exec(
+      "INSERT INTO journal SELECT 2, epoch + 1, 'of another' FROM fence");
   CHECK_THROWS_AS(store.settle(2), StoreFenced);
 }
 
@@ -237,7 +250,8 @@ TEST_CASE("rows that stand in the way of a projection are no trouble that passes
   const char* const in_the_way = "INSERT INTO accounts VALUES (7, '1', '0')";
   const auto refuses = [](Store& store) {
     CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
-    CHECK_THROWS_WITH(store.project(one_account(), 1), contains_text("the tables do not take batch 1; restore"));
+    CHECK_THROWS_WITH(store.project(one_account(), 1),
+                      contains_text("the tables do not take batch 1; restore"));
     CHECK(store.load().rows.accounts.size() == 1);
   };
   SECTION("SQLite") {
@@ -308,8 +322,11 @@ TEST_CASE("damaged rows are refused in words") {
     }
     return std::string("loaded");
   };
-  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = 'much'"), contains_text("no amount of cash"));
-  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '5'"), contains_text("cash not conserved"));
-  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '10000000000000000', id = 'x'"), contains_text("no account id"));
+  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = 'much'"),
+             contains_text("no amount of cash"));
+  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '5'"),
+             contains_text("cash not conserved"));
+  CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '10000000000000000', id = 'x'"),
+             contains_text("no account id"));
   CHECK(load_error("UPDATE accounts SET id = '1'") == "loaded");
 }

@@ -1,4 +1,5 @@
-// Rows of a PostgreSQL store that were changed, removed or put back: the next start refuses them in words, or they did not matter.
+// Rows of a PostgreSQL store that were changed, removed or put back: the next start refuses them in
+// words, or they did not matter.
 
 #include "catch.hpp"
 
@@ -22,9 +23,11 @@ namespace {
 void fill(Store& store) {
   const AccountId alice("1"), bob("2");
   const SymbolName spy("SPY");
-  const std::vector<Command> commands{CreateAccount{alice, Cash::whole(1'000), {.log2_n = 14, .r = 8, .p = 1, .salt = {1}}}, CreateAccount{bob, Cash::whole(10)}, PlaceShares{spy, bob, Shares::whole(10)},
-                                      PlaceOrder{alice, spy, Side::buy, Shares::whole(3), Price::whole(5)},
-                                      PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(4)}};
+  const std::vector<Command> commands{
+      CreateAccount{alice, Cash::whole(1'000), {.log2_n = 14, .r = 8, .p = 1, .salt = {1}}},
+      CreateAccount{bob, Cash::whole(10)}, PlaceShares{spy, bob, Shares::whole(10)},
+      PlaceOrder{alice, spy, Side::buy, Shares::whole(3), Price::whole(5)},
+      PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(4)}};
   Exchange exchange;
   JournalWriter writer;
   for (BatchNumber batch = 1; batch <= commands.size(); ++batch) {
@@ -70,14 +73,19 @@ TEST_CASE("rows of PostgreSQL that were edited are refused in words") {
       {"UPDATE orders SET open_e8 = 1", "contradict themselves"},
       {"DELETE FROM accounts WHERE id = '2'", "contradict themselves"},
       {"UPDATE projection SET batch = 3", "the tables are not what journal batch 3 led to"},
-      {"UPDATE projection SET digest = digest + 1", "the tables are not what journal batch 4 led to"},
+      {"UPDATE projection SET digest = digest + 1",
+       "the tables are not what journal batch 4 led to"},
       {"DELETE FROM journal WHERE batch = 5", "batch 4"},
       {"DELETE FROM journal WHERE batch >= 4", "the journal ends before batch 4"},
-      {"DELETE FROM journal WHERE batch = 4; UPDATE journal SET batch = 6 WHERE batch = 5", "rows are missing"},
-      {"UPDATE journal SET payload = set_byte(payload, 3, (get_byte(payload, 3) + 1) % 256) WHERE batch = 5", "batch 5: journal record fails its checksum"},
-      {"UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = 4) WHERE batch = 5", "journal batch 5"},
+      {"DELETE FROM journal WHERE batch = 4; UPDATE journal SET batch = 6 WHERE batch = 5",
+       "rows are missing"},
+      {"UPDATE journal SET payload = set_byte(payload, 3, (get_byte(payload, 3) + 1) % 256) WHERE batch = 5",
+       "batch 5: journal record fails its checksum"},
+      {"UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = 4) WHERE batch = 5",
+       "journal batch 5"},
       {"TRUNCATE accounts, account_keys, symbols, positions, orders, executions; UPDATE projection SET batch = 0, orders = 0, executions = 0,"
-       " cash_created_e16 = 0, last_time_us = 0, digest = 0", "batch 5"},
+       " cash_created_e16 = 0, last_time_us = 0, digest = 0",
+       "batch 5"},
   }));
   INFO(sql);
   const std::string found = start_after(sql);
@@ -88,12 +96,14 @@ TEST_CASE("rows of PostgreSQL that were edited are refused in words") {
 TEST_CASE("a PostgreSQL without data checksums, and only such a one, is warned of") {
   std::ostringstream log;
   const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
   spdlog::set_default_logger(before);
   pqxx::connection person(url);
-  const bool off = pqxx::nontransaction(person).exec("SHOW data_checksums")[0][0].as<std::string>() == "off";
+  const bool off =
+      pqxx::nontransaction(person).exec("SHOW data_checksums")[0][0].as<std::string>() == "off";
   CHECK((log.str().find("runs without data checksums") != std::string::npos) == off);
 }

@@ -33,7 +33,8 @@ class Steps {
  private:
   static int watch(sqlite3* connection, char**, const void*) {
     const auto add = [](unsigned, void*, void* statement, void*) {
-      count += std::uint64_t(sqlite3_stmt_status(static_cast<sqlite3_stmt*>(statement), SQLITE_STMTSTATUS_VM_STEP, 1));
+      count += std::uint64_t(
+          sqlite3_stmt_status(static_cast<sqlite3_stmt*>(statement), SQLITE_STMTSTATUS_VM_STEP, 1));
       return 0;
     };
     return sqlite3_trace_v2(connection, SQLITE_TRACE_PROFILE, add, nullptr);
@@ -45,11 +46,13 @@ Rows market(int filled) {
   const AccountId buyer("1"), seller("2");
   const SymbolName spy("SPY");
   Exchange exchange;
-  for (const AccountId& account : {buyer, seller}) exchange.apply(CreateAccount{account, Cash::whole(1'000'000'000)}, {});
+  for (const AccountId& account : {buyer, seller})
+    exchange.apply(CreateAccount{account, Cash::whole(1'000'000'000)}, {});
   exchange.apply(PlaceShares{spy, seller, Shares::whole(1'000'000)}, {});
   const auto trade = [&](int price, int bought) {
     exchange.apply(PlaceOrder{seller, spy, Side::sell, Shares::whole(1), Price::whole(price)}, {});
-    exchange.apply(PlaceOrder{buyer, spy, Side::buy, Shares::whole(bought), Price::whole(price)}, {});
+    exchange.apply(PlaceOrder{buyer, spy, Side::buy, Shares::whole(bought), Price::whole(price)},
+                   {});
   };
   for (int i = 0; i < filled / 2; ++i) trade(1, 1);
   for (int i = 0; i < 10; ++i) trade(2 + i, 2);  // above what is open
@@ -94,7 +97,10 @@ TEST_CASE("a start on PostgreSQL looks at what is open, though nothing has been 
   const auto count = [&](const std::string& sql) { return ask(sql)[0][0].as<std::int64_t>(); };
   // What a connection has read is counted as it ends.
   const auto rows_read = [&](const std::string& how) {
-    while (count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()") > 0)
+    while (
+        count(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()") >
+        0)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return count("SELECT " + how + " FROM pg_stat_user_tables WHERE relname = 'executions'");
   };

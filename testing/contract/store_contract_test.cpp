@@ -89,14 +89,21 @@ Exchange small_market() {
   Exchange exchange;
   const auto at = [](std::int64_t s) { return Timestamp{s * 1'000'000}; };
   exchange.apply(CreateAccount{alice, Cash::whole(1'000'000)}, at(1));
-  exchange.apply(CreateAccount{bob, parse_cash("12345678901234567890.1234567890123456").value}, at(1));
+  exchange.apply(CreateAccount{bob, parse_cash("12345678901234567890.1234567890123456").value},
+                 at(1));
   exchange.apply(CreateSymbol{null_named}, at(1));
   exchange.apply(PlaceShares{spy, bob, parse_shares("92233720367.99999999").value}, at(1));
-  exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(100), Price::whole(5)}, at(2));   // 1: half filled, open
-  exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(50), Price::whole(4)}, at(3));     // 2: filled
-  exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(7), Price::whole(3)}, at(4));     // 3: canceled
+  // 1: half filled, open
+  exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(100), Price::whole(5)}, at(2));
+  // 2: filled
+  exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(50), Price::whole(4)}, at(3));
+  // 3: canceled
+  exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(7), Price::whole(3)}, at(4));
   exchange.apply(CancelOrder{alice, 3}, at(5));
-  exchange.apply(PlaceOrder{bob, spy, Side::sell, parse_shares("0.00000001").value, Price::whole(90'000'000'000)}, at(6));  // 4: open
+  // 4: open
+  exchange.apply(PlaceOrder{bob, spy, Side::sell, parse_shares("0.00000001").value,
+                            Price::whole(90'000'000'000)},
+                 at(6));
   return exchange;
 }
 
@@ -164,7 +171,8 @@ TEST_CASE("projected tables load as the exchange they came from") {
     CHECK(loaded.balance(account) == exchange.balance(account));
     CHECK(loaded.position(account, spy) == exchange.position(account, spy));
   }
-  for (const Side side : {Side::buy, Side::sell}) CHECK(loaded.depth(spy, side) == exchange.depth(spy, side));
+  for (const Side side : {Side::buy, Side::sell})
+    CHECK(loaded.depth(spy, side) == exchange.depth(spy, side));
   CHECK(query(loaded, alice, 1) == query(exchange, alice, 1));
   CHECK(query(loaded, bob, 4) == query(exchange, bob, 4));
   CHECK(loaded.orders_in_memory() == 2);
@@ -175,7 +183,8 @@ TEST_CASE("a later projection overwrites rows and adds new ones; doing it twice 
   Store& store = place->reopen();
   Exchange exchange = small_market();
   project(store, exchange, 1);
-  exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(20), Price::whole(5)}, Timestamp{7'000'000});
+  exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(20), Price::whole(5)},
+                 Timestamp{7'000'000});
   exchange.apply(CancelOrder{alice, 1}, Timestamp{8'000'000});
   Rows rows;
   exchange.take_changes(rows);
@@ -190,10 +199,13 @@ TEST_CASE("a later projection overwrites rows and adds new ones; doing it twice 
   CHECK(loaded.depth(spy, Side::buy).empty());
   const auto order = store.read_order(1);
   REQUIRE(order);
-  CHECK((order->row.canceled == Shares::whole(30) && order->row.open == Shares() && order->row.shares == Shares::whole(100)));
-  CHECK((order->row.opened_at == Timestamp{2'000'000} && order->row.canceled_at == Timestamp{8'000'000}));
-  CHECK(order->executions == std::vector<Execution>{{Shares::whole(50), Price::whole(5), Timestamp{3'000'000}},
-                                                    {Shares::whole(20), Price::whole(5), Timestamp{7'000'000}}});
+  CHECK((order->row.canceled == Shares::whole(30) && order->row.open == Shares() &&
+         order->row.shares == Shares::whole(100)));
+  CHECK((order->row.opened_at == Timestamp{2'000'000} &&
+         order->row.canceled_at == Timestamp{8'000'000}));
+  CHECK(order->executions ==
+        std::vector<Execution>{{Shares::whole(50), Price::whole(5), Timestamp{3'000'000}},
+                               {Shares::whole(20), Price::whole(5), Timestamp{7'000'000}}});
 }
 
 TEST_CASE("an order is read with its executions, from both sides; an unknown one is not") {
@@ -203,8 +215,10 @@ TEST_CASE("an order is read with its executions, from both sides; an unknown one
   project(store, exchange, 1);
   const auto sell = store.read_order(2);
   REQUIRE(sell);
-  CHECK((sell->row.id == 2 && sell->row.side == Side::sell && sell->row.account == 1 && sell->row.limit == Price::whole(4)));
-  CHECK(sell->executions == std::vector<Execution>{{Shares::whole(50), Price::whole(5), Timestamp{3'000'000}}});
+  CHECK((sell->row.id == 2 && sell->row.side == Side::sell && sell->row.account == 1 &&
+         sell->row.limit == Price::whole(4)));
+  CHECK(sell->executions ==
+        std::vector<Execution>{{Shares::whole(50), Price::whole(5), Timestamp{3'000'000}}});
   const auto open = store.read_order(4);
   REQUIRE(open);
   CHECK(open->row.open == parse_shares("0.00000001").value);
@@ -234,7 +248,8 @@ TEST_CASE("recovery replays what the tables lack and ends in the same state") {
   store->append(1, writer.finish(exchange.totals()));
   BatchNumber batch = 1;
   for (const std::vector<Command>& commands : std::vector<std::vector<Command>>{
-           {CreateAccount{AccountId("3"), Cash()}, PlaceShares{null_named, AccountId("3"), Shares::whole(9)}},
+           {CreateAccount{AccountId("3"), Cash()},
+            PlaceShares{null_named, AccountId("3"), Shares::whole(9)}},
            {PlaceOrder{bob, spy, Side::sell, Shares::whole(60), Price::whole(5)}},
            {CancelOrder{bob, 5}}}) {
     const Timestamp now{std::int64_t(++batch) * 10'000'000};
@@ -288,7 +303,8 @@ TEST_CASE("recovery refuses a journal with a gap, a broken record or a replay th
   SECTION("tables that are not what their batch led to") {
     store.append(1, good);
     store.project(Rows{}, 1);
-    CHECK_THROWS_WITH(recover(store), contains_text("the tables are not what journal batch 1 led to"));
+    CHECK_THROWS_WITH(recover(store),
+                      contains_text("the tables are not what journal batch 1 led to"));
   }
   SECTION("good") {
     store.append(1, good);
@@ -318,7 +334,8 @@ using Keys = std::vector<std::pair<AccountId, KeyHash>>;
 
 }  // namespace
 
-TEST_CASE("keys survive a restart from the journal, from the tables, and once the journal is pruned") {
+TEST_CASE(
+    "keys survive a restart from the journal, from the tables, and once the journal is pruned") {
   const auto place = any_place();
   Store* store = &place->reopen();
   Exchange exchange;
@@ -360,7 +377,8 @@ TEST_CASE("projecting a key again, or another one, leaves the first") {
 }
 
 TEST_CASE("a store from before accounts had keys opens, keeps what it holds, and takes keys") {
-  const auto upgrade = [](const std::function<Store&()>& reopen, const std::function<void()>& drop) {
+  const auto upgrade = [](const std::function<Store&()>& reopen,
+                          const std::function<void()>& drop) {
     {
       Store& store = reopen();
       Exchange exchange;

@@ -1,5 +1,5 @@
-// The views that people query (db/*_views.sql): the same rows in PostgreSQL and SQLite, decimals to the last digit, and
-// they come to a store that was made before them.
+// The views that people query (db/*_views.sql): the same rows in PostgreSQL and SQLite, decimals to
+// the last digit, and they come to a store that was made before them.
 
 #include "catch.hpp"
 
@@ -52,11 +52,14 @@ class SqlitePlace : public Place {
     SqliteStatement rows(database, sql);
     while (rows.step()) {
       lines.emplace_back(rows.text(0));
-      for (int column = 1; column < columns(sql, database); ++column) lines.back().append("|").append(rows.text(column));
+      for (int column = 1; column < columns(sql, database); ++column)
+        lines.back().append("|").append(rows.text(column));
     }
     return lines;
   }
-  void run(const std::string& sql) override { SqliteDatabase(path(), SqliteDatabase::Use::write).run(sql.c_str()); }
+  void run(const std::string& sql) override {
+    SqliteDatabase(path(), SqliteDatabase::Use::write).run(sql.c_str());
+  }
 
  private:
   static int columns(const std::string& sql, SqliteDatabase& database) {
@@ -87,7 +90,8 @@ class PostgresPlace : public Place {
     Lines lines;
     for (const auto& row : work.exec(sql)) {
       lines.emplace_back(row[0].c_str());
-      for (int column = 1; column < int(row.size()); ++column) lines.back().append("|").append(row[column].c_str());
+      for (int column = 1; column < int(row.size()); ++column)
+        lines.back().append("|").append(row[column].c_str());
     }
     return lines;
   }
@@ -109,7 +113,10 @@ std::unique_ptr<Place> any_place() {
 // What the server logs while this lives.
 class Log {
  public:
-  Log() { spdlog::set_default_logger(std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_))); }
+  Log() {
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+        "", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
+  }
   ~Log() { spdlog::set_default_logger(before_); }
   std::string text() const { return text_.str(); }
 
@@ -122,7 +129,8 @@ class Log {
 Lines plain(Lines lines) {
   for (std::string& line : lines) {
     std::erase(line, ' ');
-    if (const std::size_t zone = line.find("+00|"); zone != std::string::npos) line.replace(zone, 3, "Z");
+    if (const std::size_t zone = line.find("+00|"); zone != std::string::npos)
+      line.replace(zone, 3, "Z");
   }
   return lines;
 }
@@ -133,25 +141,34 @@ Timestamp at(std::int64_t microseconds) { return {1'795'256'990'000'000 + micros
 
 Exchange script() {
   Exchange exchange;
-  const auto order = [&](const AccountId& account, const SymbolName& symbol, Side side, const char* shares, const char* limit, Timestamp now) {
-    const auto outcome = exchange.apply(PlaceOrder{account, symbol, side, parse_shares(shares).value, parse_price(limit).value}, now);
+  const auto order = [&](const AccountId& account, const SymbolName& symbol, Side side,
+                         const char* shares, const char* limit, Timestamp now) {
+    const auto outcome = exchange.apply(
+        PlaceOrder{account, symbol, side, parse_shares(shares).value, parse_price(limit).value},
+        now);
     REQUIRE(std::holds_alternative<Opened>(outcome));
   };
   exchange.apply(CreateAccount{alice, Cash::whole(100'000)}, at(0));
-  exchange.apply(CreateAccount{bob, parse_cash("12345678901234567890.1234567890123456").value}, at(0));
+  exchange.apply(CreateAccount{bob, parse_cash("12345678901234567890.1234567890123456").value},
+                 at(0));
   exchange.apply(CreateAccount{carol, Cash()}, at(0));
   exchange.apply(PlaceShares{spy, bob, Shares::whole(500)}, at(0));
   exchange.apply(PlaceShares{abc, alice, parse_shares("92233720367.99999999").value}, at(0));
-  order(alice, spy, Side::buy, "100", "145.67", at(1));                    // 1: takes part twice, 60 stay open
-  order(bob, spy, Side::sell, "40", "140", at(123'456));                   // 2: execution 1
-  order(alice, abc, Side::sell, "0.00000003", "0.00000001", at(200'000));  // 3: two thirds are taken
-  order(bob, abc, Side::buy, "0.00000002", "7", at(300'007));             // 4: execution 2, at 1e-8
-  order(bob, spy, Side::sell, "350.5", "150", at(400'000));                // 5: rests
-  order(bob, spy, Side::sell, "99.5", "150", at(400'001));                 // 6: rests at the same price
-  order(bob, spy, Side::sell, "10", "149.99999999", at(400'002));          // 7: the best ask, and the last of his shares
-  order(bob, spy, Side::buy, "1000000000.00000001", "140.00000003", at(400'003));  // 8: its cost has 16 decimals
-  order(alice, spy, Side::buy, "1", "145.7", at(400'004));                 // 9: the best bid
-  order(alice, spy, Side::buy, "1", "100", at(400'005));                   // 10: canceled
+  // 1: takes part twice, 60 stay open
+  order(alice, spy, Side::buy, "100", "145.67", at(1));
+  order(bob, spy, Side::sell, "40", "140", at(123'456));  // 2: execution 1
+  // 3: two thirds are taken
+  order(alice, abc, Side::sell, "0.00000003", "0.00000001", at(200'000));
+  order(bob, abc, Side::buy, "0.00000002", "7", at(300'007));  // 4: execution 2, at 1e-8
+  order(bob, spy, Side::sell, "350.5", "150", at(400'000));    // 5: rests
+  // 6: rests at the same price
+  order(bob, spy, Side::sell, "99.5", "150", at(400'001));
+  // 7: the best ask, and the last of his shares
+  order(bob, spy, Side::sell, "10", "149.99999999", at(400'002));
+  // 8: its cost has 16 decimals
+  order(bob, spy, Side::buy, "1000000000.00000001", "140.00000003", at(400'003));
+  order(alice, spy, Side::buy, "1", "145.7", at(400'004));  // 9: the best bid
+  order(alice, spy, Side::buy, "1", "100", at(400'005));    // 10: canceled
   exchange.apply(CancelOrder{alice, 10}, at(500'000));
   return exchange;
 }
@@ -163,8 +180,10 @@ void project(Store& store, Exchange& exchange) {
 }
 
 const char* const books = "SELECT symbol, side, price, shares, orders FROM book";
-const char* const executions = "SELECT id, time, symbol, price, shares, taker, buy_order, sell_order, buy_account, sell_account FROM tape";
-const char* const summaries = "SELECT account, balance, reserved, cash, open_orders, positions FROM account_summary ORDER BY account DESC";
+const char* const executions =
+    "SELECT id, time, symbol, price, shares, taker, buy_order, sell_order, buy_account, sell_account FROM tape";
+const char* const summaries =
+    "SELECT account, balance, reserved, cash, open_orders, positions FROM account_summary ORDER BY account DESC";
 
 const Lines expected_books = {"ABC|sell|0.00000001|0.00000001|1",
                               "SPY|buy|145.7|1|1",
@@ -180,15 +199,18 @@ TEST_CASE("the views hold exactly what a script of commands leads to") {
   Exchange exchange = script();
   project(place->reopen(), exchange);
   CHECK(place->query(books) == expected_books);
-  CHECK(plain(place->query(executions)) == Lines{"2|2026-11-2110:29:50.300007Z|ABC|0.00000001|0.00000002|buy|4|3|007|1",
-                                                 "1|2026-11-2110:29:50.123456Z|SPY|145.67|40|sell|1|2|1|007"});
+  CHECK(plain(place->query(executions)) ==
+        Lines{"2|2026-11-2110:29:50.300007Z|ABC|0.00000001|0.00000002|buy|4|3|007|1",
+              "1|2026-11-2110:29:50.123456Z|SPY|145.67|40|sell|1|2|1|007"});
   // Alice has 100000 - 40 x 145.67 + 2e-16 in cash, 60 x 145.67 + 145.7 of it set aside.
-  CHECK(plain(place->query(summaries)) ==
-        Lines{"3|0|0|0|0|{}",
-              "1|85287.3000000000000002|8885.9|94173.2000000000000002|3|"
-              R"({"ABC":{"shares":"92233720367.99999996","reserved":"0.00000001"},"SPY":{"shares":"40","reserved":"0"}})",
-              "007|12345678761234573686.9234553890123451|140000000030.0000014000000003|12345678901234573716.9234567890123454|4|"
-              R"({"ABC":{"shares":"0.00000002","reserved":"0"},"SPY":{"shares":"0","reserved":"460"}})"});
+  CHECK(
+      plain(place->query(summaries)) ==
+      Lines{
+          "3|0|0|0|0|{}",
+          "1|85287.3000000000000002|8885.9|94173.2000000000000002|3|"
+          R"({"ABC":{"shares":"92233720367.99999996","reserved":"0.00000001"},"SPY":{"shares":"40","reserved":"0"}})",
+          "007|12345678761234573686.9234553890123451|140000000030.0000014000000003|12345678901234573716.9234567890123454|4|"
+          R"({"ABC":{"shares":"0.00000002","reserved":"0"},"SPY":{"shares":"0","reserved":"460"}})"});
 }
 
 TEST_CASE("the views of a store without trades are empty") {
@@ -208,10 +230,12 @@ TEST_CASE("a position that was sold whole is not in the summary") {
   exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(3)}, at(1));
   Store& store = place->reopen();
   project(store, exchange);
-  CHECK(plain(place->query(summaries)) == Lines{"1|10|0|10|0|{}", R"(007|0|0|0|1|{"SPY":{"shares":"0","reserved":"2"}})"});
+  CHECK(plain(place->query(summaries)) ==
+        Lines{"1|10|0|10|0|{}", R"(007|0|0|0|1|{"SPY":{"shares":"0","reserved":"2"}})"});
   exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(2), Price::whole(3)}, at(2));
   project(store, exchange);
-  CHECK(plain(place->query(summaries)) == Lines{R"(1|4|0|4|0|{"SPY":{"shares":"2","reserved":"0"}})", "007|6|0|6|0|{}"});
+  CHECK(plain(place->query(summaries)) ==
+        Lines{R"(1|4|0|4|0|{"SPY":{"shares":"2","reserved":"0"}})", "007|6|0|6|0|{}"});
 }
 
 TEST_CASE("sums beyond 64 bits are exact in the views") {
@@ -221,13 +245,18 @@ TEST_CASE("sums beyond 64 bits are exact in the views") {
   exchange.apply(CreateSymbol{spy}, at(0));
   const Shares most = parse_shares("92233720367.99999999").value;
   for (int i = 0; i < 3; ++i)  // together more shares than 2^63 of 1e-8
-    REQUIRE(std::holds_alternative<Opened>(exchange.apply(PlaceOrder{alice, spy, Side::buy, most, parse_price("0.00000001").value}, at(1))));
+    REQUIRE(std::holds_alternative<Opened>(exchange.apply(
+        PlaceOrder{alice, spy, Side::buy, most, parse_price("0.00000001").value}, at(1))));
   // The most that one order can set aside; two would be more than all cash.
-  REQUIRE(std::holds_alternative<Opened>(exchange.apply(PlaceOrder{alice, spy, Side::buy, most, parse_price("92233720367.99999999").value}, at(2))));
+  REQUIRE(std::holds_alternative<Opened>(exchange.apply(
+      PlaceOrder{alice, spy, Side::buy, most, parse_price("92233720367.99999999").value}, at(2))));
   project(place->reopen(), exchange);
-  CHECK(place->query(books) == Lines{"SPY|buy|92233720367.99999999|92233720367.99999999|1", "SPY|buy|0.00000001|276701161103.99999997|3"});
-  CHECK(place->query(summaries) ==
-        Lines{"1|8507059173124505116820.6627963200000002|8507059172922418056346.3372036799999998|17014118346046923173167|4|{}"});
+  CHECK(place->query(books) == Lines{"SPY|buy|92233720367.99999999|92233720367.99999999|1",
+                                     "SPY|buy|0.00000001|276701161103.99999997|3"});
+  CHECK(
+      place->query(summaries) ==
+      Lines{
+          "1|8507059173124505116820.6627963200000002|8507059172922418056346.3372036799999998|17014118346046923173167|4|{}"});
 }
 
 TEST_CASE("a store from before the views gets them, and loses the one they replace") {
@@ -235,10 +264,11 @@ TEST_CASE("a store from before the views gets them, and loses the one they repla
   Exchange exchange = script();
   project(place->reopen(), exchange);
   place->close();
-  place->run("DROP VIEW book; DROP VIEW tape; DROP VIEW account_summary;"
-             "CREATE VIEW open_book AS SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, limit_e8 / 1e8 AS price,"
-             " sum(open_e8) / 1e8 AS shares, count(*) AS orders FROM orders JOIN symbols ON symbols.number = orders.symbol"
-             " WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8 ORDER BY symbols.name, is_buy DESC, limit_e8 DESC");
+  place->run(
+      "DROP VIEW book; DROP VIEW tape; DROP VIEW account_summary;"
+      "CREATE VIEW open_book AS SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, limit_e8 / 1e8 AS price,"
+      " sum(open_e8) / 1e8 AS shares, count(*) AS orders FROM orders JOIN symbols ON symbols.number = orders.symbol"
+      " WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8 ORDER BY symbols.name, is_buy DESC, limit_e8 DESC");
   CHECK(place->query("SELECT * FROM open_book").size() == expected_books.size());
   place->reopen();
   CHECK(place->query(books) == expected_books);
@@ -247,7 +277,8 @@ TEST_CASE("a store from before the views gets them, and loses the one they repla
   CHECK_THROWS(place->query("SELECT * FROM open_book"));
 }
 
-TEST_CASE("where somebody's table has the name of a view, the server says so and opens all the same") {
+TEST_CASE(
+    "where somebody's table has the name of a view, the server says so and opens all the same") {
   const auto place = any_place();
   Exchange exchange = script();
   project(place->reopen(), exchange);
@@ -270,16 +301,22 @@ TEST_CASE("a view that a person has built on ours stays when the server starts a
   CHECK(place->query("SELECT * FROM best_bid") == Lines{"SPY|145.7"});
 }
 
-TEST_CASE("PostgreSQL's views are left alone when they are of the present text, so that no lock is asked for") {
+TEST_CASE(
+    "PostgreSQL's views are left alone when they are of the present text, so that no lock is asked for") {
   PostgresPlace place;
   place.reopen();
-  const Lines before = place.query("SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2");
+  const Lines before = place.query(
+      "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2");
   place.reopen();
   CHECK(before.size() == 3);
-  CHECK(place.query("SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2") == before);
+  CHECK(
+      place.query(
+          "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2") ==
+      before);
   place.run("COMMENT ON VIEW book IS 'exchange views of an older text'");
   place.reopen();
-  const Lines after = place.query("SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2");
+  const Lines after = place.query(
+      "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2");
   CHECK(after.size() == 3);
   CHECK(after != before);
 }

@@ -22,7 +22,9 @@ def find_browser():
 
 class Browser:
     def __init__(self, binary):
-        self._profile = tempfile.TemporaryDirectory(prefix="exchange-browser-", ignore_cleanup_errors=True)
+        self._profile = tempfile.TemporaryDirectory(
+            prefix="exchange-browser-", ignore_cleanup_errors=True
+        )
         to_browser, self._out = (_high(end) for end in os.pipe())
         self._in, from_browser = (_high(end) for end in os.pipe())
 
@@ -30,13 +32,35 @@ class Browser:
             os.dup2(to_browser, 3)
             os.dup2(from_browser, 4)
 
-        arguments = [binary, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self._profile.name}", "--no-first-run", "--disable-gpu",
-                     "--disable-dev-shm-usage", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
-                     "--disable-sync", "--disable-crash-reporter", "--disable-breakpad", "--hide-scrollbars", "--mute-audio", "--no-proxy-server"]
+        arguments = [
+            binary,
+            "--headless=new",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={self._profile.name}",
+            "--no-first-run",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-extensions",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-crash-reporter",
+            "--disable-breakpad",
+            "--hide-scrollbars",
+            "--mute-audio",
+            "--no-proxy-server",
+        ]
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")  # which root cannot have
-        self._process = subprocess.Popen([*arguments, "about:blank"], pass_fds=(3, 4), preexec_fn=place_pipes, start_new_session=True,
-                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            [*arguments, "about:blank"],
+            pass_fds=(3, 4),
+            preexec_fn=place_pipes,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(to_browser)
         os.close(from_browser)
         self._changed = threading.Condition()
@@ -59,14 +83,24 @@ class Browser:
         with self._changed:
             self._last_id += 1
             number = self._last_id
-            message = {"id": number, "method": method, "params": parameters or {}, **({"sessionId": session} if session else {})}
+            message = {
+                "id": number,
+                "method": method,
+                "params": parameters or {},
+                **({"sessionId": session} if session else {}),
+            }
             text = json.dumps(message).encode() + b"\0"
             try:
                 while text:
-                    text = text[os.write(self._out, text):]
+                    text = text[os.write(self._out, text) :]
             except BrokenPipeError:
                 raise RuntimeError("the browser has ended") from None
-            if not self._changed.wait_for(lambda: number in self._answers or self._ended, PATIENCE_S) or number not in self._answers:
+            if (
+                not self._changed.wait_for(
+                    lambda: number in self._answers or self._ended, PATIENCE_S
+                )
+                or number not in self._answers
+            ):
                 raise RuntimeError(f"the browser does not answer {method}")
             answer = self._answers.pop(number)
         if "error" in answer:
@@ -89,7 +123,9 @@ class Browser:
                     if "id" in message:
                         self._answers[message["id"]] = message
                     elif message.get("sessionId") in self._pages:
-                        self._pages[message["sessionId"]].append((message["method"], message["params"]))
+                        self._pages[message["sessionId"]].append(
+                            (message["method"], message["params"])
+                        )
                 self._ended = not got
                 self._changed.notify_all()
             if not got:
@@ -110,8 +146,12 @@ class Page:
         self.browser = browser
         # A context of its own: no storage is shared with other pages.
         self._context = browser.call("Target.createBrowserContext")["browserContextId"]
-        self._target = browser.call("Target.createTarget", {"url": "about:blank", "browserContextId": self._context})["targetId"]
-        self._session = browser.call("Target.attachToTarget", {"targetId": self._target, "flatten": True})["sessionId"]
+        self._target = browser.call(
+            "Target.createTarget", {"url": "about:blank", "browserContextId": self._context}
+        )["targetId"]
+        self._session = browser.call(
+            "Target.attachToTarget", {"targetId": self._target, "flatten": True}
+        )["sessionId"]
         self.events = browser._pages.setdefault(self._session, [])
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
@@ -134,7 +174,9 @@ class Page:
             if failure and NETWORK_CHANGED not in failure:
                 raise AssertionError(f"{address}: {failure}")
             if not failure:
-                self.wait_for("location.href !== 'about:blank' && document.readyState === 'complete'")
+                self.wait_for(
+                    "location.href !== 'about:blank' && document.readyState === 'complete'"
+                )
                 if not any(NETWORK_CHANGED in failed for failed in self._failures()):
                     return
             with self.browser._changed:
@@ -142,16 +184,24 @@ class Page:
         raise AssertionError(f"{address}: the machine's network changes all the time")
 
     def resize(self, width, height):
-        self.call("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+        )
 
     def prefer(self, dark=False, still=False):
-        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-                    {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}]
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"},
+        ]
         self.call("Emulation.setEmulatedMedia", {"features": features})
 
     def evaluate(self, expression):
         """The value of an expression; a promise is awaited."""
-        answer = self.call("Runtime.evaluate", {"expression": expression, "awaitPromise": True, "returnByValue": True})
+        answer = self.call(
+            "Runtime.evaluate",
+            {"expression": expression, "awaitPromise": True, "returnByValue": True},
+        )
         if "exceptionDetails" in answer:
             thrown = answer["exceptionDetails"]
             raise AssertionError(thrown.get("exception", {}).get("description") or thrown["text"])
@@ -162,17 +212,23 @@ class Page:
         end = time.monotonic() + seconds
         while not self.evaluate(f"!!({expression})"):
             if time.monotonic() > end:
-                raise AssertionError(f"never came true: {expression}\nThe page says:\n{self.evaluate('document.body.innerText')}")
+                raise AssertionError(
+                    f"never came true: {expression}\nThe page says:\n{self.evaluate('document.body.innerText')}"
+                )
             time.sleep(0.05)
 
     def text(self, selector):
         return self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? null")
 
     def texts(self, selector):
-        return self.evaluate(f"[...document.querySelectorAll({json.dumps(selector)})].map((element) => element.innerText)")
+        return self.evaluate(
+            f"[...document.querySelectorAll({json.dumps(selector)})].map((element) => element.innerText)"
+        )
 
     def screenshot(self, path, whole=False):
-        data = self.call("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole})["data"]
+        data = self.call(
+            "Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole}
+        )["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
 
@@ -182,20 +238,39 @@ class Page:
 
     def complaints(self):
         """Uncaught exceptions, console errors and warnings; what the browser logs about failed requests is a list of its own."""
-        thrown = [event["exceptionDetails"].get("exception", {}).get("description") or event["exceptionDetails"]["text"]
-                  for event in self.seen("Runtime.exceptionThrown")]
-        said = [" ".join(str(argument.get("value", argument.get("description"))) for argument in event["args"])
-                for event in self.seen("Runtime.consoleAPICalled") if event["type"] in ("error", "warning", "assert")]
-        logged = [f"{event['entry']['source']}: {event['entry']['text']}" for event in self.seen("Log.entryAdded")
-                  if event["entry"]["level"] in ("error", "warning") and event["entry"]["source"] != "network"]
+        thrown = [
+            event["exceptionDetails"].get("exception", {}).get("description")
+            or event["exceptionDetails"]["text"]
+            for event in self.seen("Runtime.exceptionThrown")
+        ]
+        said = [
+            " ".join(
+                str(argument.get("value", argument.get("description")))
+                for argument in event["args"]
+            )
+            for event in self.seen("Runtime.consoleAPICalled")
+            if event["type"] in ("error", "warning", "assert")
+        ]
+        logged = [
+            f"{event['entry']['source']}: {event['entry']['text']}"
+            for event in self.seen("Log.entryAdded")
+            if event["entry"]["level"] in ("error", "warning")
+            and event["entry"]["source"] != "network"
+        ]
         return thrown + said + logged
 
     def failed_requests(self):
         return [failure for failure in self._failures() if NETWORK_CHANGED not in failure]
 
     def _failures(self):
-        return [event["entry"]["text"] + " " + event["entry"].get("url", "") for event in self.seen("Log.entryAdded") if event["entry"]["source"] == "network"]
+        return [
+            event["entry"]["text"] + " " + event["entry"].get("url", "")
+            for event in self.seen("Log.entryAdded")
+            if event["entry"]["source"] == "network"
+        ]
 
     def asked(self):
         """Addresses of all requests and WebSockets."""
-        return ([event["request"]["url"] for event in self.seen("Network.requestWillBeSent")] + [event["url"] for event in self.seen("Network.webSocketCreated")])
+        return [event["request"]["url"] for event in self.seen("Network.requestWillBeSent")] + [
+            event["url"] for event in self.seen("Network.webSocketCreated")
+        ]

@@ -17,7 +17,12 @@ PAGE = PROJECT / "server" / "dashboard" / "page"
 CHARTS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
 SERVER = Path(os.environ.get("SERVER_BINARY", PROJECT / "build" / "bin" / "server"))
 POLICY = "default-src 'self'"  # as the server sends it
-TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
 
 _browser = None
 
@@ -49,7 +54,13 @@ class Site:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 name = self.path.split("?")[0].lstrip("/") or "index.html"
-                file = CHARTS if name == "chart.min.js" and charts else TESTS / name[5:] if name.startswith("test/") else PAGE / name
+                file = (
+                    CHARTS
+                    if name == "chart.min.js" and charts
+                    else TESTS / name[5:]
+                    if name.startswith("test/")
+                    else PAGE / name
+                )
                 if name == "blank":
                     return self.reply(200, b"<!DOCTYPE html><title>blank</title>", TYPES[".html"])
                 if "/" in name.removeprefix("test/") or name in missing or not file.is_file():
@@ -58,7 +69,11 @@ class Site:
 
             def reply(self, status, body, type_):
                 self.send_response(status)
-                for name, text in (("Content-Type", type_), ("Content-Length", str(len(body))), ("Content-Security-Policy", POLICY)):
+                for name, text in (
+                    ("Content-Type", type_),
+                    ("Content-Length", str(len(body))),
+                    ("Content-Security-Policy", POLICY),
+                ):
                     self.send_header(name, text)
                 self.end_headers()
                 self.wfile.write(body)
@@ -69,7 +84,9 @@ class Site:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.address = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
 
     def close(self):
         self._server.shutdown()
@@ -80,8 +97,22 @@ class Exchange:
     """The real server, with a store that is gone with it."""
 
     def __init__(self, port=0, http_port=0):
-        self._process = subprocess.Popen([SERVER, "--port", str(port), "--http-port", str(http_port), "--store", "memory:", "--log-level", "error"],
-                                         stdout=subprocess.PIPE, text=True, env={k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")})
+        self._process = subprocess.Popen(
+            [
+                SERVER,
+                "--port",
+                str(port),
+                "--http-port",
+                str(http_port),
+                "--store",
+                "memory:",
+                "--log-level",
+                "error",
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")},
+        )
         ready = self._process.stdout.readline()
         if not ready.startswith("ready "):
             self.kill()

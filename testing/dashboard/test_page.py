@@ -9,12 +9,32 @@ FAKE = (TESTS / "fake_exchange.js").read_text()
 
 
 def symbol(name, last=None, trades=0):
-    return {"symbol": name, "bid": last, "bid_shares": "1", "ask": None, "ask_shares": None, "last": last, "last_time_us": None, "shares_total": "1",
-            "open_orders": 1, "trades": trades, "traded_shares": "5", "sequence": 0}
+    return {
+        "symbol": name,
+        "bid": last,
+        "bid_shares": "1",
+        "ask": None,
+        "ask_shares": None,
+        "last": last,
+        "last_time_us": None,
+        "shares_total": "1",
+        "open_orders": 1,
+        "trades": trades,
+        "traded_shares": "5",
+        "sequence": 0,
+    }
 
 
 def trade(number, price, shares, taker):
-    return {"id": number, "price": price, "shares": shares, "taker": taker, "buy_order": 1, "sell_order": 2, "time_us": 1795256991123456}
+    return {
+        "id": number,
+        "price": price,
+        "shares": shares,
+        "taker": taker,
+        "buy_order": 1,
+        "sell_order": 2,
+        "time_us": 1795256991123456,
+    }
 
 
 class PageAlone(unittest.TestCase):
@@ -39,7 +59,10 @@ class PageAlone(unittest.TestCase):
         page = self.open()
         page.wait_for("!document.querySelector('#no-symbols').hidden")
         self.assertIn("exchange-cli create symbol SPY 1=500", page.text("#no-symbols"))
-        self.assertEqual([page.text("#" + fact) for fact in ("policy", "threads", "store", "version")], ["pool", "3", "sqlite", "9.9"])
+        self.assertEqual(
+            [page.text("#" + fact) for fact in ("policy", "threads", "store", "version")],
+            ["pool", "3", "sqlite", "9.9"],
+        )
         self.assertEqual(page.text("[data-key=connections] .figure"), "42")
         self.assertEqual(page.text("[data-key=p99] .figure"), "–")
 
@@ -52,40 +75,67 @@ class PageAlone(unittest.TestCase):
         page.evaluate("document.querySelector('#symbols a[href=\"#KO\"]').click()")
         self.subscribed(page, "KO")
         self.assertEqual(page.evaluate("exchange.told.at(-2)"), {"unsubscribe": "IBM"})
-        self.assertEqual(page.evaluate("document.querySelector('#symbols [aria-current]').textContent"), "KO")
+        self.assertEqual(
+            page.evaluate("document.querySelector('#symbols [aria-current]').textContent"), "KO"
+        )
         self.assertEqual(page.evaluate(ground), chosen_ground)  # in rows of either shade
-        self.assertNotEqual(page.evaluate("getComputedStyle(document.querySelector('#symbols tr:not(.chosen)')).backgroundColor"), chosen_ground)
+        self.assertNotEqual(
+            page.evaluate(
+                "getComputedStyle(document.querySelector('#symbols tr:not(.chosen)')).backgroundColor"
+            ),
+            chosen_ground,
+        )
 
     def test_book_and_tape_follow_the_stream_with_exact_figures(self):
         page = self.with_symbols(symbol("SPY", "145.67"), fragment="#SPY", still=True)
         self.subscribed(page, "SPY")
-        page.evaluate("""exchange.snapshot("SPY", 3, [["145.67", "60", 1], ["144", "92233720367.00000001", 2]], [["146.5", "0.00000001", 1]])""")
+        page.evaluate(
+            """exchange.snapshot("SPY", 3, [["145.67", "60", 1], ["144", "92233720367.00000001", 2]], [["146.5", "0.00000001", 1]])"""
+        )
         page.wait_for("document.querySelectorAll('#ladder .level').length === 3")
         rows = [text.split() for text in page.texts("#ladder .level")]
-        self.assertEqual(rows, [["146.50", "0.00000001", "1", "0.00000001"],
-                                ["145.67", "60.00000000", "1", "60.00000000"],
-                                ["144.00", "92,233,720,367.00000001", "2", "92,233,720,427.00000001"]])
+        self.assertEqual(
+            rows,
+            [
+                ["146.50", "0.00000001", "1", "0.00000001"],
+                ["145.67", "60.00000000", "1", "60.00000000"],
+                ["144.00", "92,233,720,367.00000001", "2", "92,233,720,427.00000001"],
+            ],
+        )
         self.assertEqual(page.text("#spread"), "spread 0.83")
-        page.evaluate(f"""exchange.update("SPY", 4, [["145.67", "0", 0]], [["146.5", "7", 3]],
-                          {json.dumps([trade(1, "145.67", "40.5", "sell"), trade(2, "1000.5", "7", "buy")])})""")
+        page.evaluate(
+            f"""exchange.update("SPY", 4, [["145.67", "0", 0]], [["146.5", "7", 3]],
+                          {json.dumps([trade(1, "145.67", "40.5", "sell"), trade(2, "1000.5", "7", "buy")])})"""
+        )
         page.wait_for("document.querySelectorAll('#ladder .level').length === 2")
-        self.assertEqual([text.split()[1:] for text in page.texts("#tape tbody tr")], [["▲", "buy", "1,000.50", "7.0"], ["▼", "sell", "145.67", "40.5"]])
+        self.assertEqual(
+            [text.split()[1:] for text in page.texts("#tape tbody tr")],
+            [["▲", "buy", "1,000.50", "7.0"], ["▼", "sell", "145.67", "40.5"]],
+        )
         self.assertEqual(page.evaluate("document.title"), "SPY 1,000.5 – Exchange")
 
     def test_a_gap_in_the_sequence_is_mended_by_a_new_snapshot(self):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
-        page.evaluate("""exchange.snapshot("SPY", 3, [["1", "60", 1]], []); exchange.told.length = 0; exchange.update("SPY", 5, [["2", "1", 1]], [])""")
+        page.evaluate(
+            """exchange.snapshot("SPY", 3, [["1", "60", 1]], []); exchange.told.length = 0; exchange.update("SPY", 5, [["2", "1", 1]], [])"""
+        )
         self.subscribed(page, "SPY")
-        page.evaluate("""exchange.update("SPY", 6, [["3", "1", 1]], []); exchange.snapshot("SPY", 9, [["4", "1", 1]], []); exchange.update("SPY", 10, [["5", "2", 1]], [])""")
+        page.evaluate(
+            """exchange.update("SPY", 6, [["3", "1", 1]], []); exchange.snapshot("SPY", 9, [["4", "1", 1]], []); exchange.update("SPY", 10, [["5", "2", 1]], [])"""
+        )
         page.wait_for("document.querySelectorAll('#ladder .level').length === 2")
         self.assertEqual([text.split()[0] for text in page.texts("#ladder .level")], ["5", "4"])
 
     def test_a_stream_that_breaks_is_opened_again(self):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
-        for broken in ("exchange.sockets.at(-1).close()", "exchange.send('no JSON')", "exchange.send('null')",
-                       "exchange.snapshot('SPY', 1, [['x']], [])"):
+        for broken in (
+            "exchange.sockets.at(-1).close()",
+            "exchange.send('no JSON')",
+            "exchange.send('null')",
+            "exchange.snapshot('SPY', 1, [['x']], [])",
+        ):
             count = page.evaluate("exchange.sockets.length")
             page.evaluate("exchange.told.length = 0; " + broken)
             page.wait_for(f"exchange.sockets.length === {count} + 1")
@@ -99,10 +149,14 @@ class PageAlone(unittest.TestCase):
         page.evaluate("""exchange.send({type: "error", error: "unknown symbol 'NEW'"})""")
         page.wait_for("!document.querySelector('#book-empty').hidden")
         self.assertIn("exchange-cli create symbol NEW 1=500", page.text("#book-empty"))
-        page.evaluate(f"exchange.told.length = 0; exchange.symbols = {json.dumps([symbol('SPY'), symbol('NEW')])}")
+        page.evaluate(
+            f"exchange.told.length = 0; exchange.symbols = {json.dumps([symbol('SPY'), symbol('NEW')])}"
+        )
         self.subscribed(page, "NEW")
         page.evaluate("""exchange.snapshot("NEW", 0, [], [])""")
-        page.wait_for("document.querySelector('#book-empty').innerText.startsWith('Nobody bids for NEW')")
+        page.wait_for(
+            "document.querySelector('#book-empty').innerText.startsWith('Nobody bids for NEW')"
+        )
 
     def test_a_server_that_is_away_is_told_of_and_asked_again(self):
         page = self.with_symbols(symbol("SPY"))
@@ -112,7 +166,9 @@ class PageAlone(unittest.TestCase):
         page.evaluate("exchange.away = true; exchange.sockets.at(-1).close()")
         page.wait_for("document.querySelector('#state').dataset.state === 'away'")
         self.assertIn("The server is away.", page.text("#notice"))
-        page.evaluate("exchange.away = false; exchange.told.length = 0; exchange.metrics = exchange.text({requests: 0, started: 1800000000})")
+        page.evaluate(
+            "exchange.away = false; exchange.told.length = 0; exchange.metrics = exchange.text({requests: 0, started: 1800000000})"
+        )
         self.subscribed(page, "SPY")
         page.evaluate("exchange.snapshot('SPY', 0, [], [])")
         page.wait_for("document.querySelector('#state').dataset.state === 'live'")
@@ -120,7 +176,9 @@ class PageAlone(unittest.TestCase):
 
     def test_a_store_that_is_away_is_told_of(self):
         page = self.open()
-        page.evaluate("exchange.metrics = exchange.text({store: 0}); exchange.ready = [503, 'the store is away']")
+        page.evaluate(
+            "exchange.metrics = exchange.text({store: 0}); exchange.ready = [503, 'the store is away']"
+        )
         page.wait_for("document.querySelector('#state').innerText === 'Store away'")
         self.assertIn("Nothing is acknowledged", page.text("#notice"))
         page.evaluate("exchange.metrics = exchange.text(); exchange.ready = [503, 'stopping']")
@@ -130,7 +188,12 @@ class PageAlone(unittest.TestCase):
 
     def test_figures_that_cannot_be_read_are_called_stale_and_do_no_harm(self):
         page = self.open()
-        for odd in ("}{ what", "", "exchange_requests_total NaN\nexchange_info{policy=\"x\" 1", "<html>"):
+        for odd in (
+            "}{ what",
+            "",
+            'exchange_requests_total NaN\nexchange_info{policy="x" 1',
+            "<html>",
+        ):
             page.evaluate(f"exchange.metrics = {json.dumps(odd)}")
             page.wait_for("document.querySelector('#state').dataset.state === 'stale'")
             self.assertIn("cannot be read", page.text("#notice"))
@@ -141,17 +204,32 @@ class PageAlone(unittest.TestCase):
 
     def test_rates_are_growth_by_time(self):
         page = self.open()
-        page.evaluate("setInterval(() => { exchange.counters.requests += 50; exchange.metrics = exchange.text(); }, 50)")
-        page.wait_for("parseInt(document.querySelector('[data-key=requests] .figure').innerText.replace(',', '')) > 0")
+        page.evaluate(
+            "setInterval(() => { exchange.counters.requests += 50; exchange.metrics = exchange.text(); }, 50)"
+        )
+        page.wait_for(
+            "parseInt(document.querySelector('[data-key=requests] .figure').innerText.replace(',', '')) > 0"
+        )
         self.assertRegex(page.text("[data-key=requests] .note"), r"^[\d,]+ in all$")
 
     def test_hundreds_of_symbols_are_searched_with_few_rows(self):
-        page = self.with_symbols(*(symbol(f"SYM{number}") for number in range(900)), fragment="#SYM899")
+        page = self.with_symbols(
+            *(symbol(f"SYM{number}") for number in range(900)), fragment="#SYM899"
+        )
         page.wait_for("document.querySelectorAll('#symbols tbody tr').length > 0")
-        self.assertLessEqual(page.evaluate("document.querySelectorAll('#symbols tbody tr').length"), 200)
-        self.assertEqual(page.evaluate("document.querySelector('#symbols [aria-current]').textContent"), "SYM899")
-        page.evaluate("const search = document.querySelector('#search'); search.value = 'ym77'; search.dispatchEvent(new Event('input'))")
-        self.assertEqual(page.texts("#symbols tbody a"), ["SYM77", *(f"SYM{number}" for number in range(770, 780))])
+        self.assertLessEqual(
+            page.evaluate("document.querySelectorAll('#symbols tbody tr').length"), 200
+        )
+        self.assertEqual(
+            page.evaluate("document.querySelector('#symbols [aria-current]').textContent"), "SYM899"
+        )
+        page.evaluate(
+            "const search = document.querySelector('#search'); search.value = 'ym77'; search.dispatchEvent(new Event('input'))"
+        )
+        self.assertEqual(
+            page.texts("#symbols tbody a"),
+            ["SYM77", *(f"SYM{number}" for number in range(770, 780))],
+        )
         page.evaluate("search.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}))")
         page.wait_for("location.hash === '#SYM77'")
         self.subscribed(page, "SYM77")
@@ -159,25 +237,33 @@ class PageAlone(unittest.TestCase):
     def test_a_deep_busy_book_keeps_few_rows(self):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
-        page.evaluate("""const side = (sign) => Array.from({length: 1000}, (_, i) => [String(2000 + sign * (i + 1)), "5", 1]);
+        page.evaluate(
+            """const side = (sign) => Array.from({length: 1000}, (_, i) => [String(2000 + sign * (i + 1)), "5", 1]);
                          exchange.snapshot("SPY", 0, side(-1), side(1));
                          for (let i = 1; i <= 2000; ++i) exchange.update("SPY", i, [[String(1999 - i % 900), String(i), 1]], [],
-                             [{id: i, price: "2000", shares: String(i), taker: "buy", time_us: 1}])""")
+                             [{id: i, price: "2000", shares: String(i), taker: "buy", time_us: 1}])"""
+        )
         page.wait_for("document.querySelector('#tape tbody td:last-child')?.innerText === '2,000'")
         self.assertLess(page.evaluate("document.querySelectorAll('#ladder tr').length"), 70)
-        self.assertLessEqual(page.evaluate("document.querySelectorAll('#tape tbody tr').length"), 40)
+        self.assertLessEqual(
+            page.evaluate("document.querySelectorAll('#tape tbody tr').length"), 40
+        )
         self.assertEqual(page.evaluate("exchange.told.length"), 1)
 
     def test_nothing_is_asked_while_the_page_is_hidden(self):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
-        page.evaluate("""Object.defineProperty(document, "hidden", {configurable: true, get: () => true}); document.dispatchEvent(new Event("visibilitychange"))""")
+        page.evaluate(
+            """Object.defineProperty(document, "hidden", {configurable: true, get: () => true}); document.dispatchEvent(new Event("visibilitychange"))"""
+        )
         self.assertEqual(page.text("#state"), "Paused")
         page.wait_for("exchange.sockets.at(-1).readyState === 3")
         asked = page.evaluate("exchange.asked.metrics")
         page.evaluate("new Promise((done) => setTimeout(done, 1500))")
         self.assertEqual(page.evaluate("exchange.asked.metrics"), asked)
-        page.evaluate("delete document.hidden; exchange.told.length = 0; document.dispatchEvent(new Event('visibilitychange'))")
+        page.evaluate(
+            "delete document.hidden; exchange.told.length = 0; document.dispatchEvent(new Event('visibilitychange'))"
+        )
         self.subscribed(page, "SPY")
         page.wait_for(f"exchange.asked.metrics > {asked}")
 
@@ -189,7 +275,10 @@ class PageAlone(unittest.TestCase):
         page.wait_for(f"{theme} === 'light'")
         for choice, shown in (("light", "light"), ("dark", "dark")):
             page.evaluate("document.querySelector('#theme').click()")
-            self.assertEqual([page.evaluate("localStorage.getItem('theme')"), page.evaluate(theme)], [choice, shown])
+            self.assertEqual(
+                [page.evaluate("localStorage.getItem('theme')"), page.evaluate(theme)],
+                [choice, shown],
+            )
         page.call("Page.reload")
         page.wait_for(f"document.readyState === 'complete' && {theme} === 'dark'")
         self.assertIn("Dark", page.text("#theme"))
@@ -213,17 +302,35 @@ class PageAlone(unittest.TestCase):
     def test_no_layout_overflows(self):
         long = "X" * 32
         for dark in (False, True):
-            for width, height in ((360, 740), (390, 844), (768, 1024), (1000, 700), (1400, 900), (1920, 1080), (3840, 2160)):
+            for width, height in (
+                (360, 740),
+                (390, 844),
+                (768, 1024),
+                (1000, 700),
+                (1400, 900),
+                (1920, 1080),
+                (3840, 2160),
+            ):
                 with self.subTest(width=width, dark=dark):
-                    page = self.with_symbols(symbol(long, "92233720367.99999999", 5), symbol("SPY"), width=width, height=height, dark=dark)
+                    page = self.with_symbols(
+                        symbol(long, "92233720367.99999999", 5),
+                        symbol("SPY"),
+                        width=width,
+                        height=height,
+                        dark=dark,
+                    )
                     self.subscribed(page, long)
-                    page.evaluate(f"""exchange.snapshot("{long}", 1, [["92233720367.99999998", "92233720367.99999999", 100000]],
+                    page.evaluate(
+                        f"""exchange.snapshot("{long}", 1, [["92233720367.99999998", "92233720367.99999999", 100000]],
                                       [["92233720367.99999999", "92233720367.99999999", 100000]],
-                                      [{{id: 1, price: "92233720367.99999999", shares: "92233720367.99999999", taker: "sell", time_us: 1795256991123456}}])""")
+                                      [{{id: 1, price: "92233720367.99999999", shares: "92233720367.99999999", taker: "sell", time_us: 1795256991123456}}])"""
+                    )
                     page.wait_for("document.querySelectorAll('#tape tbody tr').length === 1")
                     self.assertEqual(page.evaluate("document.documentElement.scrollWidth"), width)
                     if width >= 1600:
-                        self.assertEqual(page.evaluate("document.documentElement.scrollHeight"), height)  # a wall cannot be scrolled
+                        self.assertEqual(
+                            page.evaluate("document.documentElement.scrollHeight"), height
+                        )  # a wall cannot be scrolled
 
     def test_text_stands_out_from_its_ground(self):
         contrast = """(() => {
@@ -241,15 +348,40 @@ class PageAlone(unittest.TestCase):
             return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
           };
         })()"""
-        pairs = [("text", "panel"), ("muted", "panel"), ("muted", "sunk"), ("muted", "ground"), ("bid", "panel"), ("ask", "panel"), ("bid", "sunk"), ("ask", "sunk"),
-                 ("bid", "panel", "bid-total", "bid-bar"), ("ask", "panel", "ask-total", "ask-bar"), ("text", "panel", "bid-total", "bid-bar"),
-                 ("text", "panel", "ask-total", "ask-bar"), ("muted", "panel", "bid-total", "bid-bar"), ("muted", "panel", "ask-total", "ask-bar"),
-                 ("good", "panel"), ("good", "sunk"), ("bad", "panel"), ("bad", "sunk"), ("warn", "panel"), ("warn", "warn-ground"), ("bad", "bad-ground"), ("panel", "accent")]
+        pairs = [
+            ("text", "panel"),
+            ("muted", "panel"),
+            ("muted", "sunk"),
+            ("muted", "ground"),
+            ("bid", "panel"),
+            ("ask", "panel"),
+            ("bid", "sunk"),
+            ("ask", "sunk"),
+            ("bid", "panel", "bid-total", "bid-bar"),
+            ("ask", "panel", "ask-total", "ask-bar"),
+            ("text", "panel", "bid-total", "bid-bar"),
+            ("text", "panel", "ask-total", "ask-bar"),
+            ("muted", "panel", "bid-total", "bid-bar"),
+            ("muted", "panel", "ask-total", "ask-bar"),
+            ("good", "panel"),
+            ("good", "sunk"),
+            ("bad", "panel"),
+            ("bad", "sunk"),
+            ("warn", "panel"),
+            ("warn", "warn-ground"),
+            ("bad", "bad-ground"),
+            ("panel", "accent"),
+        ]
         for dark in (False, True):
             page = self.open(dark=dark)
             for text, *grounds in pairs:
                 with self.subTest(text=text, grounds=grounds, dark=dark):
-                    self.assertGreaterEqual(page.evaluate(f"{contrast}({', '.join(map(json.dumps, [text, *grounds]))})"), 4.5)
+                    self.assertGreaterEqual(
+                        page.evaluate(
+                            f"{contrast}({', '.join(map(json.dumps, [text, *grounds]))})"
+                        ),
+                        4.5,
+                    )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from urllib.request import urlopen
 
 from support import POLICY, SERVER, Exchange, browser
 
-MARKET = ('<create><account id="1" balance="100000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">500</account></symbol></create>')
+MARKET = '<create><account id="1" balance="100000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">500</account></symbol></create>'
 BID = '<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>'
 HIT = '<transactions id="2"><order sym="SPY" amount="-40.5" limit="140"/></transactions>'
 STATE = "document.querySelector('#state').dataset.state"
@@ -31,7 +31,9 @@ class PageOfTheServer(unittest.TestCase):
     def assert_clean(self, page, exchange):
         self.assertEqual(page.complaints(), [])
         own = (exchange.address + "/", f"ws://127.0.0.1:{exchange.http_port}/")
-        self.assertEqual([address for address in page.asked() if not address.startswith((*own, "data:"))], [])
+        self.assertEqual(
+            [address for address in page.asked() if not address.startswith((*own, "data:"))], []
+        )
 
     def test_a_trade_appears_on_the_page(self):
         exchange = self.start()
@@ -40,7 +42,9 @@ class PageOfTheServer(unittest.TestCase):
 
         self.assertIn('created sym="SPY"', exchange.request(MARKET))
         page.wait_for("location.hash === '#SPY'")
-        page.wait_for("document.querySelector('#book-empty').innerText.startsWith('Nobody bids for SPY')")
+        page.wait_for(
+            "document.querySelector('#book-empty').innerText.startsWith('Nobody bids for SPY')"
+        )
 
         exchange.request(BID)
         page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
@@ -53,13 +57,22 @@ class PageOfTheServer(unittest.TestCase):
         self.assertEqual(page.evaluate("document.title"), "SPY 145.67 – Exchange")
 
         page.wait_for("document.querySelector('[data-key=trades] .note').innerText === '1 in all'")
-        page.wait_for("document.querySelector('[data-key=requests] .note').innerText === '3 in all'")
+        page.wait_for(
+            "document.querySelector('[data-key=requests] .note').innerText === '3 in all'"
+        )
         commands = [text.split() for text in page.texts("#commands tbody tr")]
-        self.assertEqual([(*row[:-4], row[-4], row[-1]) for row in commands if row[0] == "order"], [("order", "✓", "2")])
+        self.assertEqual(
+            [(*row[:-4], row[-4], row[-1]) for row in commands if row[0] == "order"],
+            [("order", "✓", "2")],
+        )
         self.assertEqual(page.text("#policy"), "loop")
 
-        exchange.request('<transactions id="2"><order sym="SPY" amount="-1000" limit="1"/></transactions>')
-        page.wait_for("document.querySelector('#commands').innerText.includes('✕ insufficient shares')")
+        exchange.request(
+            '<transactions id="2"><order sym="SPY" amount="-1000" limit="1"/></transactions>'
+        )
+        page.wait_for(
+            "document.querySelector('#commands').innerText.includes('✕ insufficient shares')"
+        )
         self.assert_clean(page, exchange)
         self.assertEqual(page.failed_requests(), [])
 
@@ -89,7 +102,9 @@ class PageOfTheServer(unittest.TestCase):
             second.request(request)
         page.wait_for("document.querySelector('#ladder .bids .level')?.innerText.includes('9.25')")
         page.wait_for("document.querySelector('#tape tbody tr')?.innerText.includes('9.25')")
-        page.wait_for("document.querySelector('[data-key=requests] .note').innerText === '3 in all'")
+        page.wait_for(
+            "document.querySelector('[data-key=requests] .note').innerText === '3 in all'"
+        )
         page.wait_for(f"{STATE} === 'live'")
         self.assertTrue(page.evaluate("document.querySelector('#notice').hidden"))
         self.assert_clean(page, second)

@@ -1,5 +1,6 @@
-// Damage to the files of a SQLite store: whatever single thing is done to them, the store is refused in words or every row
-// reads back as it was stored; never other rows, never a crash. EXCHANGE_NIGHTLY=1 damages every byte.
+// Damage to the files of a SQLite store: whatever single thing is done to them, the store is
+// refused in words or every row reads back as it was stored; never other rows, never a crash.
+// EXCHANGE_NIGHTLY=1 damages every byte.
 
 #include "catch.hpp"
 
@@ -41,10 +42,17 @@ struct Everything {
 };
 
 bool same(const Everything& a, const Everything& b) {
-  const auto same_order = [](const StoredOrder& l, const StoredOrder& r) { return fields(l.row) == fields(r.row) && l.executions == r.executions; };
-  const auto same_execution = [](const ExecutionRow& l, const ExecutionRow& r) { return fields(l) == fields(r); };
-  return a.last_batch == b.last_batch && same_rows(a.rows, b.rows) && std::equal(a.orders.begin(), a.orders.end(), b.orders.begin(), b.orders.end(), same_order) &&
-         std::equal(a.newest_executions.begin(), a.newest_executions.end(), b.newest_executions.begin(), b.newest_executions.end(), same_execution);
+  const auto same_order = [](const StoredOrder& l, const StoredOrder& r) {
+    return fields(l.row) == fields(r.row) && l.executions == r.executions;
+  };
+  const auto same_execution = [](const ExecutionRow& l, const ExecutionRow& r) {
+    return fields(l) == fields(r);
+  };
+  return a.last_batch == b.last_batch && same_rows(a.rows, b.rows) &&
+         std::equal(a.orders.begin(), a.orders.end(), b.orders.begin(), b.orders.end(),
+                    same_order) &&
+         std::equal(a.newest_executions.begin(), a.newest_executions.end(),
+                    b.newest_executions.begin(), b.newest_executions.end(), same_execution);
 }
 
 void project(Store& store, Exchange& exchange, BatchNumber batch) {
@@ -60,7 +68,8 @@ Everything read_everything(const std::string& path) {
   Recovered recovered = recover(store);
   Everything all;
   all.last_batch = recovered.last_batch;
-  store.read_journal(recovered.last_batch - recovered.batches_replayed, [&](const JournalRow& row) { all.journal.push_back(row.payload); });
+  store.read_journal(recovered.last_batch - recovered.batches_replayed,
+                     [&](const JournalRow& row) { all.journal.push_back(row.payload); });
   project(store, recovered.exchange, recovered.last_batch);
   all.rows = store.load().rows;
   for (OrderId order = 1; order <= recovered.exchange.totals().orders; ++order) {
@@ -77,7 +86,8 @@ enum class End { closed, killed };
 // A store of some hundred orders, open and closed ones, on a disk that can be put back to it.
 class Specimen {
  public:
-  Specimen(std::uint64_t seed, End end, BatchNumber batches = usual_batches) : batches_(batches), disk_(seed) {
+  Specimen(std::uint64_t seed, End end, BatchNumber batches = usual_batches)
+      : batches_(batches), disk_(seed) {
     spdlog::set_level(spdlog::level::off);
     RandomCommands commands(seed, false);
     auto store = std::make_unique<SqliteStore>(path());
@@ -88,7 +98,9 @@ class Specimen {
       const Timestamp now = commands.next_time();
       writer.begin(now);
       for (int i = 0; i < 5 || writer.empty(); ++i)
-        if (const Command command = commands.next(exchange.totals().orders); changed_state(exchange.apply(command, now))) writer.add(command);
+        if (const Command command = commands.next(exchange.totals().orders);
+            changed_state(exchange.apply(command, now)))
+          writer.add(command);
       store->append(batch, writer.finish(exchange.totals()));
       if (batch % 7 == 0 && batch < batches - 8) project(*store, exchange, batch);
       if (batch == batches / 2) store->prune(batch / 2);
@@ -139,7 +151,8 @@ struct Counts {
 
 // What is said, without names and numbers.
 std::string reason(std::string text) {
-  if (const auto at = text.find(": "); text.starts_with("/") && at != std::string::npos) text.erase(0, at + 2);
+  if (const auto at = text.find(": "); text.starts_with("/") && at != std::string::npos)
+    text.erase(0, at + 2);
   std::string kept;
   for (const char c : text.substr(0, text.find(';')))
     if (c < '0' || c > '9') kept += c;
@@ -147,7 +160,8 @@ std::string reason(std::string text) {
 }
 
 // Opens and reads; the damage must be refused or must not matter.
-void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::string& what, Counts& counts) {
+void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::string& what,
+             Counts& counts) {
   specimen.put(files, with_mark);
   try {
     const Everything found = read_everything(specimen.path());
@@ -155,11 +169,15 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
       ++counts.exact;
       return;
     }
-    // As a crash before the last commits would have left it; a log that has kept its length shows all but the last: two,
-    // where the mark of a commit itself is gone, three, where the last frame was swapped with one near it.
-    const bool shorter = std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.second.size() < specimen.files().at(file.first).size(); });
+    // As a crash before the last commits would have left it; a log that has kept its length shows
+    // all but the last: two, where the mark of a commit itself is gone, three, where the last frame
+    // was swapped with one near it.
+    const bool shorter = std::any_of(files.begin(), files.end(), [&](const auto& file) {
+      return file.second.size() < specimen.files().at(file.first).size();
+    });
     const bool gone = files.size() < specimen.files().size();
-    const BatchNumber lost = specimen.stored().last_batch - std::min(found.last_batch, specimen.stored().last_batch);
+    const BatchNumber lost =
+        specimen.stored().last_batch - std::min(found.last_batch, specimen.stored().last_batch);
     if (!with_mark && lost > 0 && (shorter || gone || lost <= 3)) {
       ++counts.cut_short;
       return;
@@ -168,7 +186,8 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
   } catch (const StoreCorrupt& error) {
     ++counts.refused;
     ++counts.reasons[reason(error.what())];
-    if (std::string(error.what()).find(';') == std::string::npos) FAIL(what << ": does not say what to do: " << error.what());
+    if (std::string(error.what()).find(';') == std::string::npos)
+      FAIL(what << ": does not say what to do: " << error.what());
   } catch (const StoreUnavailable& error) {
     ++counts.refused;
     ++counts.reasons[reason(error.what())];
@@ -178,9 +197,12 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
 }
 
 void print(const char* what, const Counts& counts) {
-  std::printf("%s: %llu refused, %llu read exactly as stored, %llu cut short\n", what, static_cast<unsigned long long>(counts.refused),
-              static_cast<unsigned long long>(counts.exact), static_cast<unsigned long long>(counts.cut_short));
-  for (const auto& [reason, count] : counts.reasons) std::printf("  %6llu %s\n", static_cast<unsigned long long>(count), reason.c_str());
+  std::printf("%s: %llu refused, %llu read exactly as stored, %llu cut short\n", what,
+              static_cast<unsigned long long>(counts.refused),
+              static_cast<unsigned long long>(counts.exact),
+              static_cast<unsigned long long>(counts.cut_short));
+  for (const auto& [reason, count] : counts.reasons)
+    std::printf("  %6llu %s\n", static_cast<unsigned long long>(count), reason.c_str());
 }
 
 // The n-th page of a database file or frame of a log.
@@ -189,7 +211,9 @@ std::pair<std::size_t, std::size_t> unit(const std::string& name, std::size_t nu
   return {number * page_bytes, page_bytes};
 }
 std::size_t units(const std::string& name, const Bytes& bytes) {
-  return name.ends_with("-wal") ? (bytes.size() - std::min(bytes.size(), log_header_bytes)) / frame_bytes : bytes.size() / page_bytes;
+  return name.ends_with("-wal")
+             ? (bytes.size() - std::min(bytes.size(), log_header_bytes)) / frame_bytes
+             : bytes.size() / page_bytes;
 }
 
 void damage_everywhere(Specimen& specimen, bool with_mark, Counts& counts) {
@@ -205,24 +229,38 @@ void damage_everywhere(Specimen& specimen, bool with_mark, Counts& counts) {
     // Bits: all bytes of the headers in full runs, else a sample.
     const std::size_t flips = nightly() ? bytes.size() : 100;
     for (std::size_t i = 0; i < flips; ++i) {
-      const std::size_t at = nightly() ? i : i < 40 ? random() % std::min<std::size_t>(bytes.size(), 128) : random() % bytes.size();
+      const std::size_t at = nightly() ? i
+                             : i < 40  ? random() % std::min<std::size_t>(bytes.size(), 128)
+                                       : random() % bytes.size();
       const auto bit = random() % 8;
-      damaged("bit " + std::to_string(bit) + " of byte " + std::to_string(at) + " flipped", [&](Bytes& b) { b[at] = static_cast<unsigned char>(b[at] ^ 1u << bit); });
+      damaged("bit " + std::to_string(bit) + " of byte " + std::to_string(at) + " flipped",
+              [&](Bytes& b) { b[at] = static_cast<unsigned char>(b[at] ^ 1u << bit); });
     }
     const std::size_t count = units(name, bytes);
     constexpr std::size_t sample = 16;
     for (std::size_t i = 0; i < (nightly() ? count : std::min(count, sample)); ++i) {
-      const std::size_t number = nightly() || count <= sample ? i : i == 0 ? 0 : i == 1 ? count - 1 : random() % count;
+      const std::size_t number = nightly() || count <= sample ? i
+                                 : i == 0                     ? 0
+                                 : i == 1                     ? count - 1
+                                                              : random() % count;
       const auto [begin, size] = unit(name, number);
       const auto at = [begin = begin](Bytes& b) { return b.begin() + std::ptrdiff_t(begin); };
       const auto n = std::ptrdiff_t(size);
-      damaged("page " + std::to_string(number + 1) + " zeroed", [&](Bytes& b) { std::fill(at(b), at(b) + n, 0); });
-      damaged("end of page " + std::to_string(number + 1) + " zeroed", [&](Bytes& b) { std::fill(at(b) + n - 512, at(b) + n, 0); });
-      damaged("cut before page " + std::to_string(number + 1), [&, begin = begin](Bytes& b) { b.resize(begin); });
-      damaged("cut within page " + std::to_string(number + 1), [&, begin = begin, size = size](Bytes& b) { b.resize(begin + random() % size); });
+      damaged("page " + std::to_string(number + 1) + " zeroed",
+              [&](Bytes& b) { std::fill(at(b), at(b) + n, 0); });
+      damaged("end of page " + std::to_string(number + 1) + " zeroed",
+              [&](Bytes& b) { std::fill(at(b) + n - 512, at(b) + n, 0); });
+      damaged("cut before page " + std::to_string(number + 1),
+              [&, begin = begin](Bytes& b) { b.resize(begin); });
+      damaged("cut within page " + std::to_string(number + 1),
+              [&, begin = begin, size = size](Bytes& b) { b.resize(begin + random() % size); });
       const auto [other, other_size] = unit(name, random() % count);
-      damaged("page " + std::to_string(number + 1) + " overwritten by another", [&, from = other](Bytes& b) { std::copy_n(b.begin() + std::ptrdiff_t(from), n, at(b)); });
-      damaged("page " + std::to_string(number + 1) + " swapped", [&, with = other](Bytes& b) { std::swap_ranges(at(b), at(b) + n, b.begin() + std::ptrdiff_t(with)); });
+      damaged(
+          "page " + std::to_string(number + 1) + " overwritten by another",
+          [&, from = other](Bytes& b) { std::copy_n(b.begin() + std::ptrdiff_t(from), n, at(b)); });
+      damaged("page " + std::to_string(number + 1) + " swapped", [&, with = other](Bytes& b) {
+        std::swap_ranges(at(b), at(b) + n, b.begin() + std::ptrdiff_t(with));
+      });
     }
     damaged("emptied", [](Bytes& b) { b.clear(); });
     Files files = specimen.files();
@@ -254,8 +292,10 @@ TEST_CASE("a damaged file of a store that was killed is refused, or reads exactl
   CHECK(counts.cut_short == 0);
 }
 
-// After a power cut the mark in the lock file may be older, here missing. The end of a log is then like that of a crash.
-TEST_CASE("without the mark of the newest batch, damage to a log may cost its end, never anything else") {
+// After a power cut the mark in the lock file may be older, here missing. The end of a log is then
+// like that of a crash.
+TEST_CASE(
+    "without the mark of the newest batch, damage to a log may cost its end, never anything else") {
   Specimen specimen(test_seed(), End::killed);
   Counts counts;
   damage_everywhere(specimen, false, counts);
@@ -264,8 +304,10 @@ TEST_CASE("without the mark of the newest batch, damage to a log may cost its en
   CHECK(counts.cut_short > 0);
 }
 
-TEST_CASE("a backup that is put under logs which were left behind is refused, or reads exactly as stored") {
-  Specimen specimen(test_seed(), End::killed, 4 * Specimen::usual_batches);  // large enough for pages that the log has nothing of
+TEST_CASE(
+    "a backup that is put under logs which were left behind is refused, or reads exactly as stored") {
+  // large enough for pages that the log has nothing of
+  Specimen specimen(test_seed(), End::killed, 4 * Specimen::usual_batches);
   REQUIRE(specimen.backups().size() == 3);
   Counts counts;
   for (const bool with_mark : {true, false})
@@ -273,14 +315,16 @@ TEST_CASE("a backup that is put under logs which were left behind is refused, or
       for (const int which : {1, 2, 3}) {
         Files files = specimen.files();
         if (which & 1) files[specimen.path()] = backup.at(specimen.path());
-        if (which & 2) files[specimen.path() + ".journal"] = backup.at(specimen.path() + ".journal");
+        if (which & 2)
+          files[specimen.path() + ".journal"] = backup.at(specimen.path() + ".journal");
         attempt(specimen, files, with_mark, "backup " + std::to_string(which), counts);
       }
   print("backup under logs", counts);
   CHECK(counts.refused > 0);
 }
 
-TEST_CASE("a page that goes bad while the server runs is refused when it is read, from the file and from the log") {
+TEST_CASE(
+    "a page that goes bad while the server runs is refused when it is read, from the file and from the log") {
   TemporaryFolder folder;
   SimulatedDisk disk(1);
   const std::string path = folder / "x.db";
@@ -291,12 +335,16 @@ TEST_CASE("a page that goes bad while the server runs is refused when it is read
   const AccountId account("1");
   exchange.apply(CreateAccount{account, Cash::whole(1'000)}, {});
   exchange.apply(PlaceShares{SymbolName("S"), account, Shares::whole(5)}, {});
-  for (int i = 0; i < 50; ++i) exchange.apply(PlaceOrder{account, SymbolName("S"), Side::buy, Shares::whole(1), Price::whole(1)}, {});
+  for (int i = 0; i < 50; ++i)
+    exchange.apply(
+        PlaceOrder{account, SymbolName("S"), Side::buy, Shares::whole(1), Price::whole(1)}, {});
   project(store, exchange, 1);
   if (!in_log) store.prune(0);  // into the file
   Bytes& bytes = disk.bytes_of(path + (in_log ? "-wal" : ""));
-  for (std::size_t at = in_log ? log_header_bytes + 100 : page_bytes; at < bytes.size(); at += 512) bytes[at] ^= 1;
-  CHECK_THROWS_WITH(store.read_order(7), contains_text("fails") && contains_text("restore the store from a backup"));
+  for (std::size_t at = in_log ? log_header_bytes + 100 : page_bytes; at < bytes.size(); at += 512)
+    bytes[at] ^= 1;
+  CHECK_THROWS_WITH(store.read_order(7),
+                    contains_text("fails") && contains_text("restore the store from a backup"));
 }
 
 TEST_CASE("edited journal rows are refused by their number") {
@@ -319,9 +367,11 @@ TEST_CASE("edited journal rows are refused by their number") {
     const auto at = std::to_string(1 + random() % payload.size());
     const std::string where = " WHERE batch = " + std::to_string(batch);
     const std::string edits[] = {
-        "UPDATE journal SET payload = CAST(substr(payload, 1, " + at + " - 1) || x'5A5B' || substr(payload, " + at + " + 1) AS BLOB)" + where,
+        "UPDATE journal SET payload = CAST(substr(payload, 1, " + at +
+            " - 1) || x'5A5B' || substr(payload, " + at + " + 1) AS BLOB)" + where,
         "UPDATE journal SET payload = CAST(substr(payload, 1, " + at + " - 1) AS BLOB)" + where,
-        "UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = " + std::to_string(batch == last ? batch - 1 : batch + 1) + ")" + where,
+        "UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = " +
+            std::to_string(batch == last ? batch - 1 : batch + 1) + ")" + where,
         "DELETE FROM journal" + where,
     };
     const std::string& sql = edits[std::size_t(i) % 4];

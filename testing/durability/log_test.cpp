@@ -52,7 +52,8 @@ struct LoggedDatabase {
 
 }  // namespace
 
-TEST_CASE_METHOD(LoggedDatabase, "what was rolled back stands behind the end of a log and is no later commit") {
+TEST_CASE_METHOD(LoggedDatabase,
+                 "what was rolled back stands behind the end of a log and is no later commit") {
   std::map<std::string, SimulatedDisk::Bytes> files;
   std::size_t end = 0;
   {
@@ -69,10 +70,12 @@ TEST_CASE_METHOD(LoggedDatabase, "what was rolled back stands behind the end of 
   }
   CHECK(reopened(files, [&](auto&) {}) == "7 rows");
   CHECK(reopened(files, [&](auto& log) { log[end + page_at] ^= 1; }) == "4 rows");
-  CHECK_THAT(reopened(files, [&](auto& log) { log[32 + page_at] ^= 1; }), contains_text("frame 1 is damaged, and later commits follow"));
+  CHECK_THAT(reopened(files, [&](auto& log) { log[32 + page_at] ^= 1; }),
+             contains_text("frame 1 is damaged, and later commits follow"));
 }
 
-TEST_CASE_METHOD(LoggedDatabase, "a damaged commit is told also where a crash cut short the one behind it") {
+TEST_CASE_METHOD(LoggedDatabase,
+                 "a damaged commit is told also where a crash cut short the one behind it") {
   std::map<std::string, SimulatedDisk::Bytes> files;
   std::size_t end = 0;
   {
@@ -92,7 +95,9 @@ TEST_CASE_METHOD(LoggedDatabase, "a damaged commit is told also where a crash cu
              contains_text("is damaged, and later commits follow"));
 }
 
-TEST_CASE_METHOD(LoggedDatabase, "what a crash left behind the end of a log goes also while another program reads the file") {
+TEST_CASE_METHOD(
+    LoggedDatabase,
+    "what a crash left behind the end of a log goes also while another program reads the file") {
   std::map<std::string, SimulatedDisk::Bytes> files;
   std::size_t end = 0;
   {
@@ -117,7 +122,8 @@ TEST_CASE_METHOD(LoggedDatabase, "what a crash left behind the end of a log goes
     files = disk.files();
   }
   CHECK(reopened(files, [&](auto&) {}) == "5 rows");
-  CHECK(reopened(files, [&](auto& log) { log[end + page_at] ^= 1; }) == "2 rows");  // in the next crash
+  // in the next crash
+  CHECK(reopened(files, [&](auto& log) { log[end + page_at] ^= 1; }) == "2 rows");
 }
 
 TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {
@@ -128,13 +134,18 @@ TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {
   fs::create_symlink("elsewhere/j", db() + ".journal");
   SECTION("found") { CHECK(start() == "batch 9"); }
   SECTION("damaged") {
-    std::fstream(there + "-wal", std::ios::in | std::ios::out | std::ios::binary).seekp(32 + 4'120 + page_at).put('\x7F');
+    std::fstream(there + "-wal", std::ios::in | std::ios::out | std::ios::binary)
+        .seekp(32 + 4'120 + page_at)
+        .put('\x7F');
     fs::remove(db() + ".lock");
-    CHECK_THAT(start(), contains_text("elsewhere/j-wal: frame 2 is damaged, and later commits follow"));
+    CHECK_THAT(start(),
+               contains_text("elsewhere/j-wal: frame 2 is damaged, and later commits follow"));
   }
   SECTION("left behind alone") {
     for (const std::string& file : {there, db(), db() + "-wal"}) fs::remove(file);
-    CHECK_THAT(start(), contains_text("elsewhere/j-wal is there, but the database that it belongs to is not"));
+    CHECK_THAT(
+        start(),
+        contains_text("elsewhere/j-wal is there, but the database that it belongs to is not"));
   }
 }
 
@@ -145,16 +156,19 @@ TEST_CASE("a checkpoint that fails is no failed projection: the log keeps it, an
   SqliteStore store(path);
   store.open();
   Exchange exchange;
-  for (int i = 0; i < 5'000; ++i) exchange.apply(CreateAccount{AccountId(std::to_string(1'000'000 + i)), Cash::whole(1)}, {});
+  for (int i = 0; i < 5'000; ++i)
+    exchange.apply(CreateAccount{AccountId(std::to_string(1'000'000 + i)), Cash::whole(1)}, {});
   Rows rows;
   exchange.take_changes(rows);
   disk.full = [&](const std::string& name, std::uint64_t) { return name == path; };
   std::ostringstream log;
   const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
   std::uint64_t projections = 0;
   for (; projections < 200 && disk.bytes_of(path + "-wal").size() < 1'200 * 4'120; ++projections) {
-    for (AccountRow& row : rows.accounts) row.balance = Cash::whole(std::int64_t(projections));  // or SQLite writes nothing
+    // or SQLite writes nothing
+    for (AccountRow& row : rows.accounts) row.balance = Cash::whole(std::int64_t(projections));
     CHECK_NOTHROW(store.project(rows, 1));
   }
   CHECK_NOTHROW(store.project(rows, 2));

@@ -1,5 +1,6 @@
 #pragma once
-// A folder with SQLite stores whose histories are known, as their servers left them: closed, killed, or before there were checksums.
+// A folder with SQLite stores whose histories are known, as their servers left them: closed,
+// killed, or before there were checksums.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,12 +17,17 @@ namespace exchange::testing {
 
 inline const AccountId alice("1");
 
-// Batches after those that a journal holds: an account, then symbols. Projects what `projected` says.
-inline void fill(SqliteStore& store, BatchNumber first, BatchNumber last, BatchNumber projected, std::int64_t cash = 9) {
+// Batches after those that a journal holds: an account, then symbols. Projects what `projected`
+// says.
+inline void fill(SqliteStore& store, BatchNumber first, BatchNumber last, BatchNumber projected,
+                 std::int64_t cash = 9) {
   Recovered recovered = recover(store);
   JournalWriter writer;
   for (BatchNumber batch = first; batch <= last; ++batch) {
-    const Command command = batch == 1 ? Command(CreateAccount{alice, Cash::whole(cash), {.log2_n = 14, .r = 8, .p = 1, .salt = {1}}}) : Command(CreateSymbol{SymbolName("S" + std::to_string(batch))});
+    const Command command =
+        batch == 1 ? Command(CreateAccount{
+                         alice, Cash::whole(cash), {.log2_n = 14, .r = 8, .p = 1, .salt = {1}}})
+                   : Command(CreateSymbol{SymbolName("S" + std::to_string(batch))});
     writer.begin(Timestamp{std::int64_t(batch)});
     recovered.exchange.apply(command, Timestamp{std::int64_t(batch)});
     writer.add(command);
@@ -45,7 +51,8 @@ struct Place {
     if (killed) fill_and_be_killed(name, 5, 9, 7);
   }
   // In a child that is gone as after kill -9: logs stay behind.
-  void fill_and_be_killed(const std::string& name, BatchNumber first, BatchNumber last, BatchNumber projected) const {
+  void fill_and_be_killed(const std::string& name, BatchNumber first, BatchNumber last,
+                          BatchNumber projected) const {
     const pid_t child = ::fork();
     if (child == 0) {
       try {
@@ -75,7 +82,8 @@ struct Place {
   // Both files as servers wrote them that knew no page checksums: rewritten without reserved bytes.
   void make_old(const std::string& name = "x") const {
     for (const char* file : {"", ".journal"}) {
-      REQUIRE(std::system(("sqlite3 '" + db(name) + file + "' .dump | sqlite3 '" + db("old") + "'").c_str()) == 0);
+      REQUIRE(std::system(("sqlite3 '" + db(name) + file + "' .dump | sqlite3 '" + db("old") + "'")
+                              .c_str()) == 0);
       run_shell("PRAGMA user_version = 1; PRAGMA journal_mode = WAL", db("old"));
       std::filesystem::rename(db("old"), db(name) + file);
       REQUIRE(contents(db(name) + file)[20] == 0);

@@ -1,5 +1,6 @@
-// What a power cut, a kill or a failing disk leaves of a SQLite store, with seeded random cuts at every operation of its files.
-// EXCHANGE_NIGHTLY=1 runs thousands of seeds; EXCHANGE_SEEDS says how many.
+// What a power cut, a kill or a failing disk leaves of a SQLite store, with seeded random cuts at
+// every operation of its files. EXCHANGE_NIGHTLY=1 runs thousands of seeds; EXCHANGE_SEEDS says how
+// many.
 
 #include "catch.hpp"
 
@@ -21,7 +22,8 @@ std::uint64_t seeds(std::uint64_t in_ci, std::uint64_t at_night) {
 }
 
 struct Counts {
-  std::uint64_t starts = 0, cuts = 0, batches = 0, kept_in_flight = 0, sync_stops = 0, refused_starts = 0, faults = 0;
+  std::uint64_t starts = 0, cuts = 0, batches = 0, kept_in_flight = 0, sync_stops = 0,
+                refused_starts = 0, faults = 0;
   void add(const ServerOnDisk& server) {
     batches += server.acknowledged();
     kept_in_flight += server.kept_in_flight();
@@ -29,20 +31,25 @@ struct Counts {
     refused_starts += server.refused_starts();
   }
   void print(const char* what, std::uint64_t runs) const {
-    std::printf("%s: %llu seeds, %llu starts, %llu cuts, %llu failed operations, %llu batches acknowledged, %llu kept that were under way, "
-                "%llu stops for a failed sync, %llu refused starts\n",
-                what, static_cast<unsigned long long>(runs), static_cast<unsigned long long>(starts), static_cast<unsigned long long>(cuts),
-                static_cast<unsigned long long>(faults), static_cast<unsigned long long>(batches), static_cast<unsigned long long>(kept_in_flight),
-                static_cast<unsigned long long>(sync_stops), static_cast<unsigned long long>(refused_starts));
+    std::printf(
+        "%s: %llu seeds, %llu starts, %llu cuts, %llu failed operations, %llu batches acknowledged, %llu kept that were under way, "
+        "%llu stops for a failed sync, %llu refused starts\n",
+        what, static_cast<unsigned long long>(runs), static_cast<unsigned long long>(starts),
+        static_cast<unsigned long long>(cuts), static_cast<unsigned long long>(faults),
+        static_cast<unsigned long long>(batches), static_cast<unsigned long long>(kept_in_flight),
+        static_cast<unsigned long long>(sync_stops),
+        static_cast<unsigned long long>(refused_starts));
   }
 };
 
-// For many seeds: a server of several lives, into each of which `plan(disk, random)` brings trouble.
+// For many seeds: a server of several lives, into each of which `plan(disk, random)` brings
+// trouble.
 template <class Plan>
 Counts many(const char* name, std::uint64_t runs, int lives, Plan plan) {
   Counts counts;
   for (std::uint64_t seed = test_seed(); seed != test_seed() + runs; ++seed) {
-    INFO("again: EXCHANGE_SEEDS=1 build/bin/durability_tests --seed " << seed << " \"" << name << "\"");
+    INFO("again: EXCHANGE_SEEDS=1 build/bin/durability_tests --seed " << seed << " \"" << name
+                                                                      << "\"");
     std::mt19937_64 random(seed);
     ServerOnDisk server(seed);
     for (int life = 0; life < lives; ++life) {
@@ -64,11 +71,14 @@ Counts many(const char* name, std::uint64_t runs, int lives, Plan plan) {
 
 TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and invents nothing") {
   const auto counts =
-      many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing", seeds(150, 10'000), 5, [](SimulatedDisk& disk, auto& random) {
-        // Often early: the files are made, recovered and brought up within the first operations.
-        const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
-        disk.plan(disk.operations() + 1 + random() % within, random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
-      });
+      many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing",
+           seeds(150, 10'000), 5, [](SimulatedDisk& disk, auto& random) {
+             // Often early: the files are made, recovered and brought up within the first
+             // operations.
+             const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
+             disk.plan(disk.operations() + 1 + random() % within,
+                       random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
+           });
   if (counts.starts < 500) return;  // a replay
   CHECK(counts.cuts > counts.starts / 3);
   CHECK(counts.kept_in_flight > 0);
@@ -76,10 +86,12 @@ TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and
 }
 
 TEST_CASE("a disk that is full or fails to write or to sync is never acknowledged on") {
-  const auto counts = many("a disk that is full or fails to write or to sync is never acknowledged on", seeds(100, 5'000), 4, [](SimulatedDisk& disk, auto& random) {
-    const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
-    disk.plan(disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);
-  });
+  const auto counts = many(
+      "a disk that is full or fails to write or to sync is never acknowledged on",
+      seeds(100, 5'000), 4, [](SimulatedDisk& disk, auto& random) {
+        const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
+        disk.plan(disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);
+      });
   if (counts.starts < 300) return;  // a replay
   CHECK(counts.faults > counts.starts / 3);
   CHECK(counts.sync_stops > 0);

@@ -1,5 +1,6 @@
-// What an operator finds after a mistake: files missing, swapped, emptied, of something else or out of reach. Every refusal
-// names the file, says what is wrong and what to do; and what is refused is left as it was.
+// What an operator finds after a mistake: files missing, swapped, emptied, of something else or out
+// of reach. Every refusal names the file, says what is wrong and what to do; and what is refused is
+// left as it was.
 
 #include "catch.hpp"
 
@@ -22,7 +23,8 @@ TEST_CASE_METHOD(Place, "a killed store starts again with all its batches") {
   CHECK(start() == "batch 9");
 }
 
-TEST_CASE_METHOD(Place, "a log that is longer than what SQLite's VFS writes at once starts again too") {
+TEST_CASE_METHOD(Place,
+                 "a log that is longer than what SQLite's VFS writes at once starts again too") {
   fill_and_be_killed("x", 1, 99, 50);
   CHECK(fs::file_size(db() + ".journal-wal") > 256 * 1024);
   CHECK(start() == "batch 99");
@@ -31,21 +33,27 @@ TEST_CASE_METHOD(Place, "a log that is longer than what SQLite's VFS writes at o
 TEST_CASE_METHOD(Place, "files that are missing or empty are named, and nothing else is touched") {
   const bool emptied = GENERATE(false, true);
   make("x", true);
-  const auto lose = [&](const std::string& file) { emptied ? fs::resize_file(file, 0) : void(fs::remove(file)); };
+  const auto lose = [&](const std::string& file) {
+    emptied ? fs::resize_file(file, 0) : void(fs::remove(file));
+  };
   SECTION("the journal") {
     const std::string log = contents(db() + ".journal-wal");
     lose(db() + ".journal");
-    CHECK_THAT(start(), contains_text("x.db.journal is missing or empty") && contains_text("put the journal back"));
+    CHECK_THAT(start(), contains_text("x.db.journal is missing or empty") &&
+                            contains_text("put the journal back"));
     CHECK(contents(db() + ".journal-wal") == log);
   }
   SECTION("the journal's log") {
     lose(db() + ".journal-wal");
-    CHECK_THAT(start(), contains_text("but batch 9 was acknowledged") && contains_text("put it back") && contains_text("remove " + db() + ".lock"));
+    CHECK_THAT(start(), contains_text("but batch 9 was acknowledged") &&
+                            contains_text("put it back") &&
+                            contains_text("remove " + db() + ".lock"));
   }
   SECTION("the journal's log, and the mark with it") {
     lose(db() + ".journal-wal");
     lose(db() + ".lock");
-    CHECK_THAT(start(), contains_text("ends before batch 7") && contains_text("restore the store from a backup"));
+    CHECK_THAT(start(), contains_text("ends before batch 7") &&
+                            contains_text("restore the store from a backup"));
   }
   SECTION("the tables' log: the journal replays") {
     lose(db() + "-wal");
@@ -66,7 +74,10 @@ TEST_CASE_METHOD(Place, "files that are missing or empty are named, and nothing 
   SECTION("both, but not their logs") {
     lose(db());
     lose(db() + ".journal");
-    CHECK_THAT(start(), contains_text("x.db.journal-wal is there, but the database that it belongs to is not") && contains_text("for a new store"));
+    CHECK_THAT(
+        start(),
+        contains_text("x.db.journal-wal is there, but the database that it belongs to is not") &&
+            contains_text("for a new store"));
   }
 }
 
@@ -79,21 +90,27 @@ TEST_CASE_METHOD(Place, "tables that are missing are not rebuilt from a journal 
     fill(store, 10, 10, 0);
   }
   fs::rename(db(), db("kept"));
-  CHECK_THAT(start(), contains_text("does not go back to the first batch") && contains_text("put the tables back"));
+  CHECK_THAT(start(), contains_text("does not go back to the first batch") &&
+                          contains_text("put the tables back"));
   fs::rename(db("kept"), db());
   CHECK(start() == "batch 10");
 }
 
-TEST_CASE_METHOD(Place, "files in each other's place, of two stores or of something else are refused and left as they are") {
+TEST_CASE_METHOD(
+    Place,
+    "files in each other's place, of two stores or of something else are refused and left as they are") {
   make("x", false);
   make("y", false);
-  const auto put = [&](const std::string& from, const std::string& to) { fs::copy_file(from, to, fs::copy_options::overwrite_existing); };
+  const auto put = [&](const std::string& from, const std::string& to) {
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing);
+  };
   SECTION("tables and journal swapped") {
     fs::rename(db(), db("t"));
     fs::rename(db() + ".journal", db());
     fs::rename(db("t"), db() + ".journal");
     const std::string tables = contents(db());
-    CHECK_THAT(start(), contains_text("x.db.journal has no table 'journal'") && contains_text("put the right file back"));
+    CHECK_THAT(start(), contains_text("x.db.journal has no table 'journal'") &&
+                            contains_text("put the right file back"));
     CHECK(contents(db()) == tables);
   }
   SECTION("the tables of another store") {
@@ -111,11 +128,13 @@ TEST_CASE_METHOD(Place, "files in each other's place, of two stores or of someth
   }
   SECTION("no database") {
     std::ofstream(db()) << std::string(10'000, 'x');
-    CHECK_THAT(start(), contains_text("damaged") && contains_text("restore the store from a backup"));
+    CHECK_THAT(start(),
+               contains_text("damaged") && contains_text("restore the store from a backup"));
   }
   SECTION("a newer server's") {
     SqliteDatabase(db(), SqliteDatabase::Use::write).run("PRAGMA user_version = 99");
-    CHECK_THAT(start(), contains_text("another version of the exchange (schema 99") && contains_text("start the server that wrote it"));
+    CHECK_THAT(start(), contains_text("another version of the exchange (schema 99") &&
+                            contains_text("start the server that wrote it"));
   }
   SECTION("cut in the middle") {
     fs::resize_file(db(), fs::file_size(db()) / 2);
@@ -137,10 +156,12 @@ TEST_CASE_METHOD(Place, "a log that was left behind by another database is refus
   }
 }
 
-TEST_CASE_METHOD(Place, "a folder that is missing or out of reach, and files that may not be written, say so") {
+TEST_CASE_METHOD(
+    Place, "a folder that is missing or out of reach, and files that may not be written, say so") {
   SECTION("no folder") {
     SqliteStore store(folder / "none/x.db");
-    CHECK_THROWS_WITH(store.open(), contains_text("cannot create") && contains_text("is the folder there"));
+    CHECK_THROWS_WITH(store.open(),
+                      contains_text("cannot create") && contains_text("is the folder there"));
   }
   SECTION("a folder in the place of a file") {
     fs::create_directory(db());
@@ -152,17 +173,22 @@ TEST_CASE_METHOD(Place, "a folder that is missing or out of reach, and files tha
     // Root may do everything: be somebody else for a moment.
     constexpr uid_t nobody = 65'534;
     if (::geteuid() == 0) {
-      fs::permissions(folder.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
-      fs::permissions(db() + ".lock", fs::perms::all & ~(fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec));
+      fs::permissions(folder.path(),
+                      fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+      fs::permissions(db() + ".lock",
+                      fs::perms::all & ~(fs::perms::owner_exec | fs::perms::group_exec |
+                                         fs::perms::others_exec));
       REQUIRE(::seteuid(nobody) == 0);
     }
     const std::string said = start();
     if (::getuid() == 0) REQUIRE(::seteuid(0) == 0);
-    CHECK_THAT(said, contains_text("x.db") && (contains_text("give this user the right") || contains_text("may this user write")));
+    CHECK_THAT(said, contains_text("x.db") && (contains_text("give this user the right") ||
+                                               contains_text("may this user write")));
   }
 }
 
-TEST_CASE_METHOD(Place, "a disk that is full at the start says so, and the start succeeds once there is room") {
+TEST_CASE_METHOD(
+    Place, "a disk that is full at the start says so, and the start succeeds once there is room") {
   SimulatedDisk disk(3);
   {
     SqliteStore store(db());
@@ -174,7 +200,9 @@ TEST_CASE_METHOD(Place, "a disk that is full at the start says so, and the start
   CHECK(start() == "batch 9");
 }
 
-TEST_CASE_METHOD(Place, "other programs read the files; what they copy from the log is taken, what they change is refused") {
+TEST_CASE_METHOD(
+    Place,
+    "other programs read the files; what they copy from the log is taken, what they change is refused") {
   make("x", true);
   SECTION("the last to close copies the log into the file") {
     run_shell("SELECT count(*) FROM accounts", db());
@@ -190,12 +218,15 @@ TEST_CASE_METHOD(Place, "other programs read the files; what they copy from the 
   }
   SECTION("a copy by its .backup is a store") {
     start();
-    for (const char* file : {"", ".journal"}) REQUIRE(std::system(("sqlite3 '" + db() + file + "' \".backup '" + db("copy") + file + "'\"").c_str()) == 0);
+    for (const char* file : {"", ".journal"})
+      REQUIRE(std::system(("sqlite3 '" + db() + file + "' \".backup '" + db("copy") + file + "'\"")
+                              .c_str()) == 0);
     CHECK(start("copy") == "batch 9");
   }
   SECTION("a copy by VACUUM INTO is a store") {
     start();
-    for (const char* file : {"", ".journal"}) run_shell("VACUUM INTO '" + db("copy") + file + "'", db() + file);
+    for (const char* file : {"", ".journal"})
+      run_shell("VACUUM INTO '" + db("copy") + file + "'", db() + file);
     CHECK(start("copy") == "batch 9");
   }
 }

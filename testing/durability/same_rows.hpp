@@ -12,15 +12,20 @@ inline auto fields(const AccountRow& r) { return std::tuple(r.number, r.id, r.ba
 inline auto fields(const SymbolRow& r) { return std::tuple(r.number, r.name, r.shares_total); }
 inline auto fields(const PositionRow& r) { return std::tuple(r.account, r.symbol, r.shares); }
 inline auto fields(const OrderRow& r) {
-  return std::tuple(r.id, r.account, r.symbol, r.side, r.shares, r.limit, r.open, r.canceled, r.opened_at, r.canceled_at);
+  return std::tuple(r.id, r.account, r.symbol, r.side, r.shares, r.limit, r.open, r.canceled,
+                    r.opened_at, r.canceled_at);
 }
-inline auto fields(const ExecutionRow& r) { return std::tuple(r.id, r.symbol, r.buy_order, r.sell_order, r.shares, r.price, r.time); }
+inline auto fields(const ExecutionRow& r) {
+  return std::tuple(r.id, r.symbol, r.buy_order, r.sell_order, r.shares, r.price, r.time);
+}
 
 inline bool same_rows(const Rows& a, const Rows& b) {
   const auto same = [](const auto& left, const auto& right) {
-    return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const auto& l, const auto& r) { return fields(l) == fields(r); });
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [](const auto& l, const auto& r) { return fields(l) == fields(r); });
   };
-  return same(a.accounts, b.accounts) && same(a.symbols, b.symbols) && same(a.positions, b.positions) && same(a.orders, b.orders) &&
+  return same(a.accounts, b.accounts) && same(a.symbols, b.symbols) &&
+         same(a.positions, b.positions) && same(a.orders, b.orders) &&
          same(a.executions, b.executions) && a.totals == b.totals;
 }
 

@@ -8,7 +8,8 @@
 #include "durability/same_rows.hpp"
 
 namespace exchange::testing {
-// The real store, which notes what is under way, and ends the wait for a disk that will not come back.
+// The real store, which notes what is under way, and ends the wait for a disk that will not come
+// back.
 struct ServerOnDisk::Recorder : SqliteStore {
   Recorder(ServerOnDisk& owner, const std::string& path) : SqliteStore(path), server(owner) {}
   void append(BatchNumber batch, std::string_view payload) override {
@@ -24,7 +25,8 @@ struct ServerOnDisk::Recorder : SqliteStore {
   ServerOnDisk& server;
 };
 
-ServerOnDisk::ServerOnDisk(std::uint64_t seed) : disk(seed), random_(seed + 1), commands_(seed + 2, false) {
+ServerOnDisk::ServerOnDisk(std::uint64_t seed)
+    : disk(seed), random_(seed + 1), commands_(seed + 2, false) {
   spdlog::set_level(spdlog::level::off);  // thousands of stores that go away and come back
   // The kernel writes the lock file back some time or never.
   disk.on_operation = [this] {
@@ -51,7 +53,8 @@ void ServerOnDisk::run(int batches) {
     if (!disk.stopped()) {
       if (disk.faults_met() == 0 || !(sync_failed || starting_)) throw;
       ++(sync_failed ? stops_for_failed_sync_ : refused_starts_);
-      disk.stop(SimulatedDisk::Fault::process_end);  // as the server does: at once, without closing anything
+      // as the server does: at once, without closing anything
+      disk.stop(SimulatedDisk::Fault::process_end);
     }
   }
   committer_.reset();
@@ -61,7 +64,8 @@ void ServerOnDisk::run(int batches) {
 }
 
 void ServerOnDisk::restart() {
-  if (disk.stopped_by() == SimulatedDisk::Fault::power_cut && random_() % 2 == 0) std::ofstream(path() + ".lock") << lock_on_disk_;
+  if (disk.stopped_by() == SimulatedDisk::Fault::power_cut && random_() % 2 == 0)
+    std::ofstream(path() + ".lock") << lock_on_disk_;
   disk.restart();
 }
 
@@ -72,7 +76,8 @@ void ServerOnDisk::start() {
   Recovered recovered = recover(*store_);
   starting_ = false;
   const BatchNumber found = recovered.last_batch;
-  INFO("acknowledged " << payloads_.size() << (in_flight_ ? ", one under way" : "") << ", found " << found);
+  INFO("acknowledged " << payloads_.size() << (in_flight_ ? ", one under way" : "") << ", found "
+                       << found);
   if (in_flight_ && found == payloads_.size() + 1) {
     payloads_.push_back(*in_flight_);
     ++kept_in_flight_;
@@ -81,7 +86,8 @@ void ServerOnDisk::start() {
   REQUIRE(found == payloads_.size());
   projected_ = found - recovered.batches_replayed;
   const BatchNumber projected = projected_;
-  committer_ = std::make_unique<Committer>(std::move(recovered.exchange), found, *store_, clock_, limits_, metrics_);
+  committer_ = std::make_unique<Committer>(std::move(recovered.exchange), found, *store_, clock_,
+                                           limits_, metrics_);
   compare(projected);
 }
 
@@ -118,9 +124,11 @@ void ServerOnDisk::compare(BatchNumber projected_before) {
   for (OrderId order = 1; order <= promised.totals().orders; ++order) {
     const std::optional<StoredOrder> stored = store_->read_order(order);
     REQUIRE(stored);
-    const Status now{order, stored->row.open, stored->row.canceled, stored->row.canceled_at, stored->executions};
+    const Status now{order, stored->row.open, stored->row.canceled, stored->row.canceled_at,
+                     stored->executions};
     const NotInMemory closed{stored->row.account, order};
-    if (!(Outcome(now) == model.answer(QueryOrder{RandomCommands::account(0), order}, closed))) FAIL("order " << order << " differs");
+    if (!(Outcome(now) == model.answer(QueryOrder{RandomCommands::account(0), order}, closed)))
+      FAIL("order " << order << " differs");
   }
 }
 
@@ -128,7 +136,8 @@ void ServerOnDisk::step() {
   Submission submission;
   const auto count = 1 + commands_.below(6);
   std::vector<Command> commands;
-  for (std::uint64_t i = 0; i < count; ++i) commands.push_back(commands_.next(committer_->exchange().totals().orders + i / 2));
+  for (std::uint64_t i = 0; i < count; ++i)
+    commands.push_back(commands_.next(committer_->exchange().totals().orders + i / 2));
   submission.commands = commands;
   clock_.time_us = commands_.next_time().microseconds;
   Submission* const one = &submission;

@@ -1,8 +1,9 @@
 #pragma once
-// A server's core on a SimulatedDisk, without threads: the real SqliteStore, recovery and Committer, projections and prunes
-// in between, and what clients were told. After a power cut it is started again and everything is compared with what it
-// must hold: every batch whose commit returned, in order, nothing else but possibly the one that was under way; and tables
-// that are those of an independent model.
+// A server's core on a SimulatedDisk, without threads: the real SqliteStore, recovery and
+// Committer, projections and prunes in between, and what clients were told. After a power cut it is
+// started again and everything is compared with what it must hold: every batch whose commit
+// returned, in order, nothing else but possibly the one that was under way; and tables that are
+// those of an independent model.
 
 #include <memory>
 #include <optional>
@@ -26,8 +27,8 @@ class ServerOnDisk {
   explicit ServerOnDisk(std::uint64_t seed);
   ~ServerOnDisk();
 
-  // Opens, recovers, compares, commits `batches` batches and closes. Where the disk stops, or fails so that the server must
-  // stop, it ends earlier. Then restart(), whatever happened.
+  // Opens, recovers, compares, commits `batches` batches and closes. Where the disk stops, or fails
+  // so that the server must stop, it ends earlier. Then restart(), whatever happened.
   void run(int batches);
   // The next start finds what survived.
   void restart();
@@ -59,8 +60,8 @@ class ServerOnDisk {
   std::unique_ptr<Committer> committer_;
   BatchNumber projected_ = 0;
 
-  std::vector<std::string> payloads_;      // of every batch that must be there, from batch 1
-  std::optional<std::string> in_flight_;   // of the batch whose commit has not returned
+  std::vector<std::string> payloads_;     // of every batch that must be there, from batch 1
+  std::optional<std::string> in_flight_;  // of the batch whose commit has not returned
   bool starting_ = false;
   std::uint64_t stops_for_failed_sync_ = 0, refused_starts_ = 0, kept_in_flight_ = 0;
 };

@@ -12,7 +12,9 @@ using Fault = SimulatedDisk::Fault;
 struct SimulatedDisk::Node {
   Bytes now, on_disk;
   std::vector<Change> unsynced;
-  bool new_log = false;  // a log or rollback journal whose folder entry is synced with its first sync, as SQLite does on Unix
+  // a log or rollback journal whose folder entry is synced with its first sync, as SQLite does on
+  // Unix
+  bool new_log = false;
   std::vector<File*> files;
   std::vector<std::unique_ptr<Bytes>> shared_memory;
 };
@@ -50,9 +52,12 @@ struct SimulatedDiskMethods {
   using Change = SimulatedDisk::Change;
   using Kind = Change::Kind;
 
-  static SimulatedDisk& disk(sqlite3_vfs* vfs) { return *static_cast<SimulatedDisk*>(vfs->pAppData); }
+  static SimulatedDisk& disk(sqlite3_vfs* vfs) {
+    return *static_cast<SimulatedDisk*>(vfs->pAppData);
+  }
 
-  static int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* room, int flags, int* out_flags) {
+  static int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* room, int flags,
+                  int* out_flags) {
     SimulatedDisk& disk = SimulatedDiskMethods::disk(vfs);
     room->pMethods = nullptr;
     if (disk.stopped_) return SQLITE_IOERR;
@@ -65,7 +70,8 @@ struct SimulatedDiskMethods {
       if ((flags & SQLITE_OPEN_CREATE) == 0) return SQLITE_CANTOPEN;
       if (disk.begin(Fault::none) != SQLITE_OK) return SQLITE_CANTOPEN;
       node = std::make_shared<Node>();
-      node->new_log = (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL)) != 0;
+      node->new_log =
+          (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL)) != 0;
       disk.folder_.emplace(name, node);
     }
     File& file = *new (room) File{};
@@ -89,7 +95,8 @@ struct SimulatedDiskMethods {
     File& file = of(base);
     if (file.disk->stopped_) return SQLITE_IOERR_READ;
     const auto& bytes = file.node->now;
-    const std::size_t begin = std::min<std::size_t>(bytes.size(), std::size_t(offset)), count = std::min<std::size_t>(bytes.size() - begin, std::size_t(amount));
+    const std::size_t begin = std::min<std::size_t>(bytes.size(), std::size_t(offset)),
+                      count = std::min<std::size_t>(bytes.size() - begin, std::size_t(amount));
     std::copy_n(bytes.begin() + std::ptrdiff_t(begin), count, static_cast<char*>(into));
     std::memset(static_cast<char*>(into) + count, 0, std::size_t(amount) - count);
     return count == std::size_t(amount) ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
@@ -98,14 +105,20 @@ struct SimulatedDiskMethods {
   static int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset) {
     File& file = of(base);
     if (file.disk->stopped_) return SQLITE_IOERR_WRITE;
-    if (file.disk->full && file.disk->full(file.name, std::max<std::uint64_t>(file.node->now.size(), std::uint64_t(offset + amount)))) return SQLITE_FULL;
+    if (file.disk->full &&
+        file.disk->full(file.name, std::max<std::uint64_t>(file.node->now.size(),
+                                                           std::uint64_t(offset + amount))))
+      return SQLITE_FULL;
     const auto* bytes = static_cast<const unsigned char*>(from);
     const int code = file.disk->begin(Fault::write_error);
     Change change{Kind::write, std::uint64_t(offset), {bytes, bytes + amount}};
     // What fails half-way may have been written half-way: up to the end of some sector.
     if (code != SQLITE_OK) {
-      const std::uint64_t end = (change.at + file.disk->below(std::uint64_t(amount) + sector_bytes)) / sector_bytes * sector_bytes;
-      change.bytes.resize(std::min<std::uint64_t>(std::uint64_t(amount), std::max(end, change.at) - change.at));
+      const std::uint64_t end =
+          (change.at + file.disk->below(std::uint64_t(amount) + sector_bytes)) / sector_bytes *
+          sector_bytes;
+      change.bytes.resize(
+          std::min<std::uint64_t>(std::uint64_t(amount), std::max(end, change.at) - change.at));
     }
     change_bytes(file.node->now, change);
     file.node->unsynced.push_back(std::move(change));
@@ -126,7 +139,8 @@ struct SimulatedDiskMethods {
     SimulatedDisk& disk = *file.disk;
     const int code = disk.begin(Fault::sync_error);
     if (code != SQLITE_OK) {
-      if (!disk.stopped_) std::erase_if(file.node->unsynced, [&](const Change&) { return disk.below(2) == 0; });
+      if (!disk.stopped_)
+        std::erase_if(file.node->unsynced, [&](const Change&) { return disk.below(2) == 0; });
       return code;
     }
     for (const Change& change : file.node->unsynced) change_bytes(file.node->on_disk, change);
@@ -157,19 +171,23 @@ struct SimulatedDiskMethods {
     return SQLITE_OK;
   }
   static int check_reserved(sqlite3_file* base, int* held) {
-    *held = std::any_of(of(base).node->files.begin(), of(base).node->files.end(), [](const File* file) { return file->lock >= SQLITE_LOCK_RESERVED; });
+    *held = std::any_of(of(base).node->files.begin(), of(base).node->files.end(),
+                        [](const File* file) { return file->lock >= SQLITE_LOCK_RESERVED; });
     return SQLITE_OK;
   }
 
   static int map(sqlite3_file* base, int region, int size, int extend, void volatile** at) {
     File& file = of(base);
     auto& memory = file.node->shared_memory;
-    if (std::none_of(file.node->files.begin(), file.node->files.end(), [](const File* other) { return other->mapped; })) memory.clear();
+    if (std::none_of(file.node->files.begin(), file.node->files.end(),
+                     [](const File* other) { return other->mapped; }))
+      memory.clear();
     file.mapped = true;
     *at = nullptr;
     if (int(memory.size()) <= region) {
       if (!extend) return SQLITE_OK;
-      while (int(memory.size()) <= region) memory.push_back(std::make_unique<SimulatedDisk::Bytes>(std::size_t(size)));
+      while (int(memory.size()) <= region)
+        memory.push_back(std::make_unique<SimulatedDisk::Bytes>(std::size_t(size)));
     }
     *at = memory[std::size_t(region)]->data();
     return SQLITE_OK;
@@ -183,7 +201,9 @@ struct SimulatedDiskMethods {
       return SQLITE_OK;
     }
     for (const File* other : file.node->files)
-      if (other != &file && ((other->exclusive | (flags & SQLITE_SHM_EXCLUSIVE ? other->shared : 0)) & bits) != 0) return SQLITE_BUSY;
+      if (other != &file &&
+          ((other->exclusive | (flags & SQLITE_SHM_EXCLUSIVE ? other->shared : 0)) & bits) != 0)
+        return SQLITE_BUSY;
     (flags & SQLITE_SHM_SHARED ? file.shared : file.exclusive) |= bits;
     return SQLITE_OK;
   }
@@ -204,7 +224,8 @@ struct SimulatedDiskMethods {
   static int access(sqlite3_vfs* vfs, const char* name, int flags, int* found) {
     SimulatedDisk& disk = SimulatedDiskMethods::disk(vfs);
     const auto node = disk.folder_.find(name);
-    *found = node != disk.folder_.end() && (flags != SQLITE_ACCESS_EXISTS || !node->second->now.empty());
+    *found =
+        node != disk.folder_.end() && (flags != SQLITE_ACCESS_EXISTS || !node->second->now.empty());
     return disk.stopped_ ? SQLITE_IOERR_ACCESS : SQLITE_OK;
   }
 
@@ -274,7 +295,11 @@ void SimulatedDisk::plan(std::uint64_t operation, Fault fault, std::uint64_t cou
 }
 
 int SimulatedDisk::begin(Fault kind) {
-  const auto code = [&] { return kind == Fault::sync_error ? SQLITE_IOERR_FSYNC : kind == Fault::write_error ? SQLITE_IOERR_WRITE : SQLITE_IOERR; };
+  const auto code = [&] {
+    return kind == Fault::sync_error    ? SQLITE_IOERR_FSYNC
+           : kind == Fault::write_error ? SQLITE_IOERR_WRITE
+                                        : SQLITE_IOERR;
+  };
   if (stopped_) return code();
   if (on_operation) on_operation();
   ++operations_;
@@ -306,9 +331,14 @@ void SimulatedDisk::survive(Node& node) {
     }
     // Each sector that the write touches, for itself.
     for (std::size_t from = 0; from < change.bytes.size();) {
-      const std::size_t to = std::min(change.bytes.size(), (change.at + from) / sector_bytes * sector_bytes + sector_bytes - change.at);
+      const std::size_t to =
+          std::min(change.bytes.size(),
+                   (change.at + from) / sector_bytes * sector_bytes + sector_bytes - change.at);
       if (below(2) == 0)
-        change_bytes(node.on_disk, {Change::Kind::write, change.at + from, {change.bytes.begin() + std::ptrdiff_t(from), change.bytes.begin() + std::ptrdiff_t(to)}});
+        change_bytes(node.on_disk, {Change::Kind::write,
+                                    change.at + from,
+                                    {change.bytes.begin() + std::ptrdiff_t(from),
+                                     change.bytes.begin() + std::ptrdiff_t(to)}});
       from = to;
     }
   }
@@ -335,13 +365,16 @@ std::uint64_t SimulatedDisk::used() const {
   return used;
 }
 
-SimulatedDisk::Bytes& SimulatedDisk::bytes_of(const std::string& name) { return folder_.at(name)->now; }
+SimulatedDisk::Bytes& SimulatedDisk::bytes_of(const std::string& name) {
+  return folder_.at(name)->now;
+}
 
 void SimulatedDisk::restart() {
   if (stopped_by_ == Fault::power_cut) {
     auto survivors = folder_on_disk_;
     for (const auto& [name, node] : folder_)
-      if (below(2) == 0) survivors.insert_or_assign(name, node);  // no difference where the entry is on the disk
+      // no difference where the entry is on the disk
+      if (below(2) == 0) survivors.insert_or_assign(name, node);
     for (const auto& [name, node] : folder_on_disk_)
       if (!folder_.contains(name) && below(2) == 0) survivors.erase(name);
     folder_ = survivors;

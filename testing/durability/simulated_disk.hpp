@@ -1,10 +1,10 @@
 #pragma once
-// A disk in memory, as SQLite's default VFS while it lives: it knows what was synced and what was only written, and at a
-// power cut keeps of the latter what a real disk might: nothing, all, a prefix, any writes, torn sectors; of files that
-// were made or removed without a sync of their folder, any. It fails operations as told.
-// A sector of 512 bytes is written whole or not at all, as disks promise.
-// A failed sync is Linux' kind: some of what was written is lost for good, and the next sync succeeds.
-// Everything comes from the seed. One thread, one process.
+// A disk in memory, as SQLite's default VFS while it lives: it knows what was synced and what was
+// only written, and at a power cut keeps of the latter what a real disk might: nothing, all, a
+// prefix, any writes, torn sectors; of files that were made or removed without a sync of their
+// folder, any. It fails operations as told. A sector of 512 bytes is written whole or not at all,
+// as disks promise. A failed sync is Linux' kind: some of what was written is lost for good, and
+// the next sync succeeds. Everything comes from the seed. One thread, one process.
 
 #include <sqlite3.h>
 
@@ -29,8 +29,8 @@ class SimulatedDisk {
 
   // Operations that change something: writes, truncations, syncs, new and removed files.
   std::uint64_t operations() const { return operations_; }
-  // From the operation of that number on, `count` operations of the kind that the fault hits fail. A power cut and the end
-  // of the process are for good: everything fails until restart().
+  // From the operation of that number on, `count` operations of the kind that the fault hits fail.
+  // A power cut and the end of the process are for good: everything fails until restart().
   void plan(std::uint64_t operation, Fault fault, std::uint64_t count = 1);
   bool stopped() const { return stopped_; }
   Fault stopped_by() const { return stopped_by_; }
@@ -45,7 +45,8 @@ class SimulatedDisk {
   void set_files(const std::map<std::string, Bytes>& files);
   // Of a file that may be open: what the next reader of it gets.
   Bytes& bytes_of(const std::string& name);
-  // Whether a write that would bring a file (no name: a temporary one) to so many bytes finds the disk full.
+  // Whether a write that would bring a file (no name: a temporary one) to so many bytes finds the
+  // disk full.
   std::function<bool(const std::string& name, std::uint64_t bytes)> full;
   std::uint64_t used() const;  // bytes of all files that have a name
   // Before every operation.

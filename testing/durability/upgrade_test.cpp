@@ -1,4 +1,5 @@
-// Stores of servers that knew no page checksums: they get them where there is room, and start where there is none.
+// Stores of servers that knew no page checksums: they get them where there is room, and start where
+// there is none.
 
 #include "catch.hpp"
 
@@ -27,7 +28,9 @@ struct OldStore : Place {
   }
   // So that a copy of the tables needs six megabytes.
   void make_large() const {
-    run_shell("CREATE TABLE padding AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT randomblob(3000) FROM n", db());
+    run_shell(
+        "CREATE TABLE padding AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT randomblob(3000) FROM n",
+        db());
   }
   void put_on(SimulatedDisk& disk) const {
     std::map<std::string, SimulatedDisk::Bytes> files;
@@ -47,7 +50,9 @@ int version_in(const Bytes& bytes) {
 
 }  // namespace
 
-TEST_CASE_METHOD(OldStore, "files without page checksums get them at the next start, and servers that know none keep off them") {
+TEST_CASE_METHOD(
+    OldStore,
+    "files without page checksums get them at the next start, and servers that know none keep off them") {
   CHECK(start() == "batch 9");
   for (const char* file : {"", ".journal"}) {
     CHECK(contents(db() + file)[20] == checksum_bytes);
@@ -70,7 +75,9 @@ TEST_CASE_METHOD(Place, "files with page checksums say so by their version") {
   for (const char* file : {"", ".journal"}) CHECK(version_in(contents(db() + file)) == 2);
 }
 
-TEST_CASE_METHOD(OldStore, "an old store whose rewriting fills the disk starts as it is, and leaves the room that it found") {
+TEST_CASE_METHOD(
+    OldStore,
+    "an old store whose rewriting fills the disk starts as it is, and leaves the room that it found") {
   make_large();
   SimulatedDisk disk(3);
   put_on(disk);
@@ -118,20 +125,27 @@ TEST_CASE_METHOD(OldStore, "an old store is not rewritten where there is no room
   for (const char* file : {"", ".journal"}) fs::copy_file(db() + file, db(place) + file);
   std::ostringstream log;
   const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
   const std::string said = start(place);
   spdlog::set_default_logger(before);
   CHECK(said == "batch 9");
-  CHECK_THAT(log.str(), contains_text("its pages carry no checksums") && contains_text("MiB free, and "));
+  CHECK_THAT(log.str(),
+             contains_text("its pages carry no checksums") && contains_text("MiB free, and "));
   CHECK(contents(db(place))[20] == 0);
 }
 
-TEST_CASE_METHOD(OldStore, "commits of an old store's tables that a power cut took out of order are replayed") {
+TEST_CASE_METHOD(
+    OldStore, "commits of an old store's tables that a power cut took out of order are replayed") {
   const pid_t child = ::fork();
   if (child == 0) {  // as the old server: killed
     sqlite3* tables = nullptr;
     bool done = sqlite3_open(db().c_str(), &tables) == SQLITE_OK;
-    for (int i = 0; i < 5; ++i) done = done && sqlite3_exec(tables, "PRAGMA synchronous = NORMAL; UPDATE projection SET epoch = epoch + 1", nullptr, nullptr, nullptr) == SQLITE_OK;
+    for (int i = 0; i < 5; ++i)
+      done = done &&
+             sqlite3_exec(tables,
+                          "PRAGMA synchronous = NORMAL; UPDATE projection SET epoch = epoch + 1",
+                          nullptr, nullptr, nullptr) == SQLITE_OK;
     ::_exit(done ? 0 : 1);
   }
   int status = 0;

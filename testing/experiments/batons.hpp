@@ -1,7 +1,8 @@
 #pragma once
-// Ways in which one thread hands its turn to another and waits for its own. Side 0 passes odd numbers to side 1, which passes even
-// ones back: pass(to, number), await(me) -> the number that arrived. A side awaits only after it passed, or first of all (side 1).
-// Thread: each side on a thread (or process, or fiber) of its own.
+// Ways in which one thread hands its turn to another and waits for its own. Side 0 passes odd
+// numbers to side 1, which passes even ones back: pass(to, number), await(me) -> the number that
+// arrived. A side awaits only after it passed, or first of all (side 1). Thread: each side on a
+// thread (or process, or fiber) of its own.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -115,7 +116,8 @@ class DescriptorBaton {
   ~DescriptorBaton() {
     for (unsigned side = 0; side < 2; ++side) {
       ::close(read_by_[side]);
-      if (written_to_[side] != read_by_[side] && written_to_[side] != read_by_[1 - side]) ::close(written_to_[side]);
+      if (written_to_[side] != read_by_[side] && written_to_[side] != read_by_[1 - side])
+        ::close(written_to_[side]);
     }
   }
   void pass(unsigned to, std::uint32_t turn) {
@@ -163,14 +165,17 @@ class TcpBaton : public DescriptorBaton {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     sockaddr* const any = reinterpret_cast<sockaddr*>(&address);
-    need(::bind(listener, any, size) == 0 && ::listen(listener, 1) == 0 && ::getsockname(listener, any, &size) == 0, "listen");
+    need(::bind(listener, any, size) == 0 && ::listen(listener, 1) == 0 &&
+             ::getsockname(listener, any, &size) == 0,
+         "listen");
     read_by_[0] = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     need(::connect(read_by_[0], any, size) == 0, "connect");
     need((read_by_[1] = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)) >= 0, "accept");
     ::close(listener);
     const int yes = 1;
     for (unsigned side = 0; side < 2; ++side) {
-      need(::setsockopt(read_by_[side], IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0, "TCP_NODELAY");
+      need(::setsockopt(read_by_[side], IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0,
+           "TCP_NODELAY");
       written_to_[side] = read_by_[1 - side];
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Maps from number to number that many threads write, each guarded in another way. All have the same three operations:
+// Maps from number to number that many threads write, each guarded in another way. All have the
+// same three operations:
 //   add(thread, key)   adds one to the value of the key, which is 0 where there is none
 //   get(thread, key)   the value
 //   sums()             after all threads are done: how many keys, and the sum of their values
@@ -99,7 +100,8 @@ class TbbHashMap {
   Map map_;
 };
 
-// Never locks, but cannot erase while others use it, and its values must be safe to share themselves.
+// Never locks, but cannot erase while others use it, and its values must be safe to share
+// themselves.
 class TbbUnorderedMap {
  public:
   explicit TbbUnorderedMap(unsigned) {}
@@ -127,7 +129,8 @@ class ThreadMaps {
   void merge() {
     for (std::size_t thread = 1; thread < maps_.size(); ++thread) {
       maps_[0].map.merge(maps_[thread].map);
-      for (const auto& [key, value] : maps_[thread].map) maps_[0].map[key] += value;  // keys that both had
+      // keys that both had
+      for (const auto& [key, value] : maps_[thread].map) maps_[0].map[key] += value;
       maps_[thread].map.clear();
     }
   }

@@ -19,12 +19,16 @@ struct Mix {
 };
 constexpr Mix mixes[] = {{99, "99:1"}, {90, "90:10"}, {50, "50:50"}};
 
-enum class Use { overlapping, disjoint, one_cpu };  // of keys by threads; overlapping keys, but all threads pinned to one CPU
+// of keys by threads; overlapping keys, but all threads pinned to one CPU
+enum class Use { overlapping, disjoint, one_cpu };
 constexpr Use uses[] = {Use::overlapping, Use::disjoint};
-const char* word_for(Use use) { return use == Use::overlapping ? "overlapping" : use == Use::disjoint ? "disjoint" : "one-cpu"; }
+const char* word_for(Use use) {
+  return use == Use::overlapping ? "overlapping" : use == Use::disjoint ? "disjoint" : "one-cpu";
+}
 
 std::string name_of(const std::string& map, unsigned reads, Use use, unsigned threads) {
-  return "collections/" + map + "/" + std::to_string(reads) + "/" + word_for(use) + "/" + std::to_string(threads);
+  return "collections/" + map + "/" + std::to_string(reads) + "/" + word_for(use) + "/" +
+         std::to_string(threads);
 }
 
 // Numbers drawn at random, cheaper than what is measured.
@@ -65,7 +69,8 @@ class Deadline {
   bool over() {
     const double now = now_s();
     double end = 0;
-    if (end_s_.load(std::memory_order_relaxed) == 0) end_s_.compare_exchange_strong(end, now + seconds_);
+    if (end_s_.load(std::memory_order_relaxed) == 0)
+      end_s_.compare_exchange_strong(end, now + seconds_);
     return now >= end_s_.load(std::memory_order_relaxed);
   }
 
@@ -75,7 +80,8 @@ class Deadline {
 };
 
 template <class Map>
-double mixed(const Settings& settings, unsigned reads, Use use, unsigned threads, Counters& counters) {
+double mixed(const Settings& settings, unsigned reads, Use use, unsigned threads,
+             Counters& counters) {
   Map map(threads);
   const bool disjoint = use == Use::disjoint;
   const unsigned first_cpu = usable_cpus().front();
@@ -91,7 +97,8 @@ double mixed(const Settings& settings, unsigned reads, Use use, unsigned threads
     const long slice = disjoint ? keys / threads : keys;
     for (; own.operations % clock_every != 0 || !deadline.over(); ++own.operations) {
       const std::uint64_t drawn = draw();
-      const long at = long(drawn % std::uint64_t(slice)), key = disjoint ? at * threads + thread : at;
+      const long at = long(drawn % std::uint64_t(slice)),
+                 key = disjoint ? at * threads + thread : at;
       if ((drawn >> 20) % 100 < reads) {
         own.read_sum += map.get(thread, key);
       } else {
@@ -105,7 +112,8 @@ double mixed(const Settings& settings, unsigned reads, Use use, unsigned threads
   const CpuTime after = cpu_time();
   const Done all = total(done);
   counters["rate"] = double(all.operations) / seconds;
-  counters["cpu"] = (after.user_s - before.user_s + after.system_s - before.system_s) / double(all.operations);
+  counters["cpu"] =
+      (after.user_s - before.user_s + after.system_s - before.system_s) / double(all.operations);
   counters["lost"] = double(keys + all.writes - map.sums().values);
   return seconds;
 }
@@ -120,7 +128,8 @@ constexpr bool possible(Use use) {
 constexpr int lengths[] = {1, 10, 100, 1'000};
 constexpr unsigned length_threads[] = {2, 8};
 std::string length_name(const std::string& lock, int length, unsigned threads) {
-  return "collections/length/" + lock + "/" + std::to_string(length) + "/" + std::to_string(threads);
+  return "collections/length/" + lock + "/" + std::to_string(length) + "/" +
+         std::to_string(threads);
 }
 
 template <class Mutex, class ReadLock>
@@ -137,7 +146,8 @@ double long_reads(const Settings& settings, int length, unsigned threads, Counte
       const std::uint64_t drawn = draw();
       if ((drawn >> 20) % 100 < 99) {
         const ReadLock lock(mutex);
-        for (int i = 0; i < length; ++i) own.read_sum += value_in(map, long((drawn + std::uint64_t(i) * 17) % keys));
+        for (int i = 0; i < length; ++i)
+          own.read_sum += value_in(map, long((drawn + std::uint64_t(i) * 17) % keys));
       } else {
         const double begin_s = now_s();
         {
@@ -164,7 +174,10 @@ Sample scaled(Sample sample, double factor) {
 }
 
 std::string short_name(const std::string& map) {
-  return map == "shared" ? "shared_mutex" : map == "sharded" ? "shards" : map == "hash" || map == "unordered" ? "tbb " + map : map;
+  return map == "shared"                       ? "shared_mutex"
+         : map == "sharded"                    ? "shards"
+         : map == "hash" || map == "unordered" ? "tbb " + map
+                                               : map;
 }
 
 std::string leaders(std::vector<std::pair<double, std::string>>& rates) {
@@ -176,16 +189,24 @@ std::string leaders(std::vector<std::pair<double, std::string>>& rates) {
 }
 
 void report_mixes(const Measurements& measured, Report& out) {
-  Table all{"mixes", "Million operations per second, " + std::to_string(shown_threads) + " threads", {"reads:writes", "keys"}, {}};
-  Table cpu{"cpu", "CPU time of one operation (user and system), " + std::to_string(shown_threads) + " threads", all.columns, {}};
+  Table all{"mixes",
+            "Million operations per second, " + std::to_string(shown_threads) + " threads",
+            {"reads:writes", "keys"},
+            {}};
+  Table cpu{
+      "cpu",
+      "CPU time of one operation (user and system), " + std::to_string(shown_threads) + " threads",
+      all.columns,
+      {}};
   for_each_map([&]<class Map>(const char*, const char* label, Map*) {
     all.columns.push_back(label);
     cpu.columns.push_back(label);
   });
-  Table first{"fastest",
-              "The fastest of the maps that all threads share, by threads; others within 10 % of it behind it",
-              {"reads:writes", "keys"},
-              {}};
+  Table first{
+      "fastest",
+      "The fastest of the maps that all threads share, by threads; others within 10 % of it behind it",
+      {"reads:writes", "keys"},
+      {}};
   for (const unsigned threads : thread_counts) first.columns.push_back(std::to_string(threads));
   double lost = 0;
   for (const Use use : uses)
@@ -215,8 +236,10 @@ void report_mixes(const Measurements& measured, Report& out) {
             all_row.push_back(count(rate));
             cpu_row.push_back(duration(measured.of(name, "cpu")));
           }
-          if (!std::is_same_v<Map, ThreadMaps>) rates[i].emplace_back(rate.median(), short_name(map));
-          lost = std::max({lost, measured.of(name, "lost").high(), -measured.of(name, "lost").low()});
+          if (!std::is_same_v<Map, ThreadMaps>)
+            rates[i].emplace_back(rate.median(), short_name(map));
+          lost =
+              std::max({lost, measured.of(name, "lost").high(), -measured.of(name, "lost").low()});
         }
         plot.series.push_back(std::move(series));
       });
@@ -229,19 +252,22 @@ void report_mixes(const Measurements& measured, Report& out) {
   out.tables.push_back(std::move(all));
   out.tables.push_back(std::move(cpu));
   out.tables.push_back(std::move(first));
-  out.check("mixes of reads and writes lose no write under any guard", lost == 0, number(lost) + " lost");
+  out.check("mixes of reads and writes lose no write under any guard", lost == 0,
+            number(lost) + " lost");
 }
 
 // What contention costs: the same threads, but never two at the same time.
 void report_one_cpu(const Measurements& measured, Report& out) {
   Table table{"one-cpu",
-              "Million operations per second, overlapping keys, " + std::to_string(shown_threads) + " threads on one CPU and on all",
+              "Million operations per second, overlapping keys, " + std::to_string(shown_threads) +
+                  " threads on one CPU and on all",
               {"reads:writes", "CPUs"},
               {}};
   double lost = 0;
   for (const Mix& mix : mixes)
     for (const Use use : {Use::one_cpu, Use::overlapping}) {
-      table.rows.push_back({mix.name, use == Use::one_cpu ? "1" : std::to_string(usable_cpus().size())});
+      table.rows.push_back(
+          {mix.name, use == Use::one_cpu ? "1" : std::to_string(usable_cpus().size())});
       for_each_map([&]<class Map>(const char* map, const char* label, Map*) {
         if (!possible<Map>(use)) return;
         if (table.rows.size() == 1) table.columns.push_back(label);
@@ -258,7 +284,8 @@ void report_lengths(const Measurements& measured, Report& out) {
   Table table{
       "lengths",
       "99:1, so many keys read under one lock: thousand operations per second, and the longest wait of a writer in any run",
-      {"keys in a read", "threads", "std::mutex", "std::shared_mutex", "gain", "longest write, mutex", "longest write, shared_mutex"},
+      {"keys in a read", "threads", "std::mutex", "std::shared_mutex", "gain",
+       "longest write, mutex", "longest write, shared_mutex"},
       {}};
   Plot plot{"lengths",
             "99:1, by the length of a read: shared_mutex against mutex",
@@ -271,14 +298,19 @@ void report_lengths(const Measurements& measured, Report& out) {
   for (const unsigned threads : length_threads) {
     Series series{std::to_string(threads) + " threads", {}};
     for (const int length : lengths) {
-      const auto rate = [&](const char* lock) { return measured.of(length_name(lock, length, threads), "rate"); };
+      const auto rate = [&](const char* lock) {
+        return measured.of(length_name(lock, length, threads), "rate");
+      };
       const auto thousands = [&](const char* lock) { return count(scaled(rate(lock), 1e-3)); };
-      const auto longest = [&](const char* lock) { return duration(measured.of(length_name(lock, length, threads), "write_max").high()); };
+      const auto longest = [&](const char* lock) {
+        return duration(measured.of(length_name(lock, length, threads), "write_max").high());
+      };
       const double gain = rate("shared").median() / rate("mutex").median();
-      table.rows.push_back({number(length), std::to_string(threads), thousands("mutex"), thousands("shared"), number(gain),
-                            longest("mutex"), longest("shared")});
-      series.points.push_back(
-          {double(length), gain, rate("shared").low() / rate("mutex").high(), rate("shared").high() / rate("mutex").low()});
+      table.rows.push_back({number(length), std::to_string(threads), thousands("mutex"),
+                            thousands("shared"), number(gain), longest("mutex"),
+                            longest("shared")});
+      series.points.push_back({double(length), gain, rate("shared").low() / rate("mutex").high(),
+                               rate("shared").high() / rate("mutex").low()});
       for (const char* lock : {"mutex", "shared"})
         lost = std::max({lost, measured.of(length_name(lock, length, threads), "lost").high(),
                          -measured.of(length_name(lock, length, threads), "lost").low()});
@@ -287,7 +319,8 @@ void report_lengths(const Measurements& measured, Report& out) {
   }
   out.tables.push_back(std::move(table));
   out.plots.push_back(std::move(plot));
-  out.check("longer reads lose no write under mutex and shared_mutex", lost == 0, number(lost) + " lost");
+  out.check("longer reads lose no write under mutex and shared_mutex", lost == 0,
+            number(lost) + " lost");
 }
 
 }  // namespace
@@ -299,21 +332,27 @@ void prepare_readers(const Settings& settings) {
         for (const unsigned threads : thread_counts)
           if (possible<Map>(use))
             measure(name_of(map, mix.reads, use, threads),
-                    [=, reads = mix.reads](Counters& counters) { return mixed<Map>(settings, reads, use, threads, counters); });
+                    [=, reads = mix.reads](Counters& counters) {
+                      return mixed<Map>(settings, reads, use, threads, counters);
+                    });
   });
   for_each_map([&]<class Map>(const char* map, const char*, Map*) {
     for (const Mix& mix : mixes)
       if (possible<Map>(Use::one_cpu))
-        measure(name_of(map, mix.reads, Use::one_cpu, shown_threads), [=, reads = mix.reads](Counters& counters) {
-          return mixed<Map>(settings, reads, Use::one_cpu, shown_threads, counters);
-        });
+        measure(name_of(map, mix.reads, Use::one_cpu, shown_threads),
+                [=, reads = mix.reads](Counters& counters) {
+                  return mixed<Map>(settings, reads, Use::one_cpu, shown_threads, counters);
+                });
   });
   for (const int length : lengths)
     for (const unsigned threads : length_threads) {
-      measure(length_name("mutex", length, threads),
-              [=](Counters& counters) { return long_reads<std::mutex, std::lock_guard<std::mutex>>(settings, length, threads, counters); });
+      measure(length_name("mutex", length, threads), [=](Counters& counters) {
+        return long_reads<std::mutex, std::lock_guard<std::mutex>>(settings, length, threads,
+                                                                   counters);
+      });
       measure(length_name("shared", length, threads), [=](Counters& counters) {
-        return long_reads<std::shared_mutex, std::shared_lock<std::shared_mutex>>(settings, length, threads, counters);
+        return long_reads<std::shared_mutex, std::shared_lock<std::shared_mutex>>(
+            settings, length, threads, counters);
       });
     }
 }

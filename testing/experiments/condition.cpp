@@ -23,7 +23,8 @@ struct Tally {
   long out_of_order = 0;  // woken before somebody who had waited longer
 };
 
-// A buffer of a few places between producers and consumers; get() says nothing once all has been taken.
+// A buffer of a few places between producers and consumers; get() says nothing once all has been
+// taken.
 class Buffer {
  public:
   virtual ~Buffer() = default;
@@ -52,7 +53,8 @@ class Buffer {
 // std::condition_variable: who is woken has to queue for the mutex, and to look again.
 class SignalAndContinue final : public Buffer {
  public:
-  SignalAndContinue(std::size_t places, long total, bool one_for_all) : Buffer(places, total), one_for_all_(one_for_all) {}
+  SignalAndContinue(std::size_t places, long total, bool one_for_all)
+      : Buffer(places, total), one_for_all_(one_for_all) {}
 
   void put(long item) override {
     {
@@ -105,7 +107,8 @@ class SignalAndContinue final : public Buffer {
   Queue& consumers_ = one_for_all_ ? both_ : not_empty_;
 };
 
-// HoareMonitor: who is woken finds what it waited for, so there is an `if` where the other needs a `while`.
+// HoareMonitor: who is woken finds what it waited for, so there is an `if` where the other needs a
+// `while`.
 class HandOff final : public Buffer {
  public:
   HandOff(std::size_t places, long total, bool leaves) : Buffer(places, total), leaves_(leaves) {}
@@ -185,7 +188,8 @@ double context_switches() {
   return double(usage.ru_nvcsw + usage.ru_nivcsw);
 }
 
-double run(const Variant& variant, std::size_t places, unsigned pairs, long items, Counters& counters) {
+double run(const Variant& variant, std::size_t places, unsigned pairs, long items,
+           Counters& counters) {
   const std::unique_ptr<Buffer> buffer = variant.make(places, items);
   const long share = items / long(pairs);
   std::vector<std::vector<long>> taken(pairs);
@@ -229,7 +233,8 @@ double run(const Variant& variant, std::size_t places, unsigned pairs, long item
   std::iota(expected.begin(), expected.end(), 0);
   counters["wrong"] = double(overtaken) + (all == expected ? 0 : 1);
   counters["item"] = seconds / double(items);
-  counters["cpu"] = (after.user_s - before.user_s + after.system_s - before.system_s) / double(items);
+  counters["cpu"] =
+      (after.user_s - before.user_s + after.system_s - before.system_s) / double(items);
   counters["switches"] = (context_switches() - switches) / double(items);
   counters["woken"] = double(buffer->tally.woken) / double(items);
   counters["futile"] = double(buffer->tally.futile) / double(items);
@@ -242,7 +247,8 @@ double run(const Variant& variant, std::size_t places, unsigned pairs, long item
 }
 
 std::string cell(const Variant& variant, std::size_t places, unsigned pairs) {
-  return std::string("condition/") + variant.name + "/" + std::to_string(places) + "/" + std::to_string(pairs);
+  return std::string("condition/") + variant.name + "/" + std::to_string(places) + "/" +
+         std::to_string(pairs);
 }
 
 void prepare(const Settings& settings) {
@@ -251,22 +257,28 @@ void prepare(const Settings& settings) {
     for (const std::size_t places : places_of_buffer)
       for (const unsigned pairs : s.pairs)
         measure(cell(variant, places, pairs),
-                [&variant, places, pairs, items = s.items](Counters& counters) { return run(variant, places, pairs, items, counters); });
+                [&variant, places, pairs, items = s.items](Counters& counters) {
+                  return run(variant, places, pairs, items, counters);
+                });
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const Sizes s = sizes(settings);
-  Table throughput{"throughput", "Time for one item through the buffer", {"condition variable"}, {}};
+  Table throughput{
+      "throughput", "Time for one item through the buffer", {"condition variable"}, {}};
   for (const std::size_t places : places_of_buffer)
     for (const unsigned pairs : s.pairs)
-      throughput.columns.push_back(std::to_string(pairs) + " + " + std::to_string(pairs) + " threads, " + std::to_string(places) +
+      throughput.columns.push_back(std::to_string(pairs) + " + " + std::to_string(pairs) +
+                                   " threads, " + std::to_string(places) +
                                    (places == 1 ? " place" : " places"));
-  Table fairness{"fairness",
-                 "What it takes for one item, and how fair it is: " + std::to_string(s.pairs.back()) + " + " +
-                     std::to_string(s.pairs.back()) + " threads, 1 place",
-                 {"condition variable", "CPU time", "context switches", "woken", "of them for nothing", "of them out of turn",
-                  "luckiest consumer to an equal share", "wait of a consumer: median", "99 %", "longest"},
-                 {}};
+  Table fairness{
+      "fairness",
+      "What it takes for one item, and how fair it is: " + std::to_string(s.pairs.back()) + " + " +
+          std::to_string(s.pairs.back()) + " threads, 1 place",
+      {"condition variable", "CPU time", "context switches", "woken", "of them for nothing",
+       "of them out of turn", "luckiest consumer to an equal share", "wait of a consumer: median",
+       "99 %", "longest"},
+      {}};
   for (const Variant& variant : variants) {
     std::vector<std::string> row{variant.label};
     double wrong = 0, futile = 0, out_of_order = 0;
@@ -280,15 +292,22 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       }
     throughput.rows.push_back(std::move(row));
     const std::string name = cell(variant, 1, s.pairs.back());
-    const auto plain = [&](const char* what) { return number(measured.of(name, what).median(), 2); };
-    fairness.rows.push_back({variant.label, duration(measured.of(name, "cpu").median()), plain("switches"), plain("woken"), plain("futile"),
-                             plain("out_of_order"), plain("most"), duration(measured.of(name, "p50").median()),
-                             duration(measured.of(name, "p99").median()), duration(measured.of(name, "worst"))});
-    out.check(std::string(variant.label) + ": every item arrives once, those of one producer in order", wrong == 0,
-              number(wrong) + " wrong");
+    const auto plain = [&](const char* what) {
+      return number(measured.of(name, what).median(), 2);
+    };
+    fairness.rows.push_back(
+        {variant.label, duration(measured.of(name, "cpu").median()), plain("switches"),
+         plain("woken"), plain("futile"), plain("out_of_order"), plain("most"),
+         duration(measured.of(name, "p50").median()), duration(measured.of(name, "p99").median()),
+         duration(measured.of(name, "worst"))});
+    out.check(
+        std::string(variant.label) + ": every item arrives once, those of one producer in order",
+        wrong == 0, number(wrong) + " wrong");
     if (!variant.hands_over) continue;
-    out.check(std::string(variant.label) + ": who is woken finds its condition true", futile == 0, number(futile) + " an item did not");
-    out.check(std::string(variant.label) + ": first come, first served", out_of_order == 0, number(out_of_order) + " an item out of turn");
+    out.check(std::string(variant.label) + ": who is woken finds its condition true", futile == 0,
+              number(futile) + " an item did not");
+    out.check(std::string(variant.label) + ": first come, first served", out_of_order == 0,
+              number(out_of_order) + " an item out of turn");
   }
   out.tables.push_back(std::move(throughput));
   out.tables.push_back(std::move(fairness));
@@ -298,8 +317,9 @@ const Add add(
     5.1,
     {.name = "condition",
      .title = "5. Condition variables: signal and continue, or hand over?",
-     .asked = "std::condition_variable lets the signaller go on, and the woken thread look again; Hoare's monitor runs the woken thread "
-              "at once. What does each cost, and which is fair?",
+     .asked =
+         "std::condition_variable lets the signaller go on, and the woken thread look again; Hoare's monitor runs the woken thread "
+         "at once. What does each cost, and which is fair?",
      .measured =
          "Producers and consumers share a buffer of 1 place or 16, whose use is all that they do. Four ways to wait for it: "
          "std::condition_variable with one condition for each side and notify_one, the same with one for all and notify_all, Hoare's "

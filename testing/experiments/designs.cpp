@@ -39,10 +39,13 @@ class Journal {
   void append(std::string_view payload) {
     if (commit_ == Commit::none) return;
     auto size = std::uint32_t(payload.size());
-    const iovec parts[] = {{&size, sizeof size}, {const_cast<char*>(payload.data()), payload.size()}};
-    if (::writev(file_, parts, 2) != ssize_t(sizeof size + payload.size())) throw std::runtime_error("the journal cannot be written");
+    const iovec parts[] = {{&size, sizeof size},
+                           {const_cast<char*>(payload.data()), payload.size()}};
+    if (::writev(file_, parts, 2) != ssize_t(sizeof size + payload.size()))
+      throw std::runtime_error("the journal cannot be written");
     if (commit_ == Commit::sleep) std::this_thread::sleep_for(std::chrono::microseconds(100));
-    if (commit_ == Commit::fdatasync && ::fdatasync(file_) != 0) throw std::runtime_error("the journal cannot be synced");
+    if (commit_ == Commit::fdatasync && ::fdatasync(file_) != 0)
+      throw std::runtime_error("the journal cannot be synced");
     ++commits_;
   }
   bool exists() const { return commit_ != Commit::none; }
@@ -52,9 +55,11 @@ class Journal {
   void for_each(Visit visit) const {
     std::uint32_t size = 0;
     std::string payload;
-    for (off_t at = 0; ::pread(file_, &size, sizeof size, at) == ssize_t(sizeof size); at += off_t(sizeof size + payload.size())) {
+    for (off_t at = 0; ::pread(file_, &size, sizeof size, at) == ssize_t(sizeof size);
+         at += off_t(sizeof size + payload.size())) {
       payload.resize(size);
-      if (::pread(file_, payload.data(), size, at + off_t(sizeof size)) != ssize_t(size)) throw std::runtime_error("a record is cut short");
+      if (::pread(file_, payload.data(), size, at + off_t(sizeof size)) != ssize_t(size))
+        throw std::runtime_error("a record is cut short");
       visit(payload);
     }
   }
@@ -70,13 +75,15 @@ void set_up(Exchange& exchange, unsigned first_symbol, unsigned last_symbol) {
     exchange.apply(CreateAccount{account_id(account), Cash::whole(1'000'000'000'000)}, {});
   for (unsigned symbol = first_symbol; symbol < last_symbol; ++symbol)
     for (unsigned account = 0; account < accounts; ++account)
-      exchange.apply(PlaceShares{symbol_name(symbol), account_id(account), Shares::whole(100'000'000)}, {});
+      exchange.apply(
+          PlaceShares{symbol_name(symbol), account_id(account), Shares::whole(100'000'000)}, {});
   // Some trades and cancels, so that the engine has its memory before time counts.
   for (unsigned i = 0; i < 4 * accounts; ++i) {
     const unsigned symbol = first_symbol + i % (last_symbol - first_symbol);
     for (const Side side : {Side::buy, Side::sell})
-      exchange.apply(
-          PlaceOrder{account_id(i % accounts), symbol_name(symbol), side, Shares::whole(side == Side::buy ? 2 : 1), Price::whole(100)}, {});
+      exchange.apply(PlaceOrder{account_id(i % accounts), symbol_name(symbol), side,
+                                Shares::whole(side == Side::buy ? 2 : 1), Price::whole(100)},
+                     {});
     exchange.apply(CancelOrder{account_id(i % accounts), exchange.totals().orders - 1}, {});
   }
 }
@@ -94,17 +101,21 @@ class Part {
   // The time of a batch: never goes back.
   Timestamp now() const {
     const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-    return std::max(Timestamp{std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()}, exchange_.totals().last_time);
+    return std::max(
+        Timestamp{std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()},
+        exchange_.totals().last_time);
   }
 
-  // Looks ahead as Committer does, and gives up changed rows and closed orders now and then as Core does.
+  // Looks ahead as Committer does, and gives up changed rows and closed orders now and then as Core
+  // does.
   void apply(std::span<Task* const> tasks, Timestamp now, JournalWriter& writer) {
     constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
     located_.clear();
     for (std::size_t at = 0; at < tasks.size(); ++at) {
       while (located_.size() < std::min(at + locate_ahead, tasks.size()))
         located_.push_back(exchange_.locate(tasks[located_.size()]->command));
-      if (const std::size_t ahead = at + prefetch_ahead; ahead < tasks.size()) exchange_.prefetch(tasks[ahead]->command, located_[ahead]);
+      if (const std::size_t ahead = at + prefetch_ahead; ahead < tasks.size())
+        exchange_.prefetch(tasks[ahead]->command, located_[ahead]);
       Task& task = *tasks[at];
       task.outcome = exchange_.apply(task.command, now, located_[at]);
       if (journal_.exists() && changed_state(task.outcome)) writer.add(task.command);
@@ -130,7 +141,8 @@ class Part {
   void audit(Design::Audit& audit) const {
     audit.orders += exchange_.totals().orders - orders_before_;
     audit.commits += journal_.commits();
-    if (const std::string violation = exchange_.check_invariants(); !violation.empty()) audit.violation = violation;
+    if (const std::string violation = exchange_.check_invariants(); !violation.empty())
+      audit.violation = violation;
     if (!journal_.exists()) return;
     Exchange replayed;
     set_up(replayed, first_symbol_, last_symbol_);
@@ -138,10 +150,13 @@ class Part {
       const JournalRecord record = decode_journal_record(payload);
       audit.journaled += record.commands.size();
       for (const Command& command : record.commands)
-        if (!changed_state(replayed.apply(command, record.time))) audit.violation = "a command that was accepted is refused in replay";
-      if (replayed.totals().digest != record.digest) audit.violation = "a replayed batch leads to another state";
+        if (!changed_state(replayed.apply(command, record.time)))
+          audit.violation = "a command that was accepted is refused in replay";
+      if (replayed.totals().digest != record.digest)
+        audit.violation = "a replayed batch leads to another state";
     });
-    if (replayed.totals() != exchange_.totals()) audit.violation = "the journal replays to another state";
+    if (replayed.totals() != exchange_.totals())
+      audit.violation = "the journal replays to another state";
   }
 
  private:
@@ -156,7 +171,8 @@ class Part {
   const unsigned first_symbol_, last_symbol_;
 };
 
-// Lock, apply, commit, unlock. With several shards each has its lock, and tasks go to the shard of their symbol.
+// Lock, apply, commit, unlock. With several shards each has its lock, and tasks go to the shard of
+// their symbol.
 template <class Lock>
 class Locked final : public Design {
  public:
@@ -186,7 +202,8 @@ class Locked final : public Design {
 
  private:
   struct alignas(64) Shard {
-    Shard(const DesignSettings& settings, unsigned first_symbol, unsigned last_symbol) : part(settings, first_symbol, last_symbol) {}
+    Shard(const DesignSettings& settings, unsigned first_symbol, unsigned last_symbol)
+        : part(settings, first_symbol, last_symbol) {}
     Lock lock;
     Part part;
   };
@@ -216,12 +233,14 @@ class GroupCommit final : public Design {
     const std::uint64_t mine = next_;
     waiting_[mine % 2].wait(lock, [&] { return durable_ >= mine || !committing_; });
     if (durable_ >= mine) return true;
-    // The first of its batch that finds nobody committing does it for all of them; the next batch fills meanwhile.
+    // The first of its batch that finds nobody committing does it for all of them; the next batch
+    // fills meanwhile.
     committing_ = true;
     filling_ = false;
     ++next_;
     JournalWriter& writer = writers_[mine % 2];
-    const std::string_view payload = writer.empty() ? std::string_view() : writer.finish(part_.totals());
+    const std::string_view payload =
+        writer.empty() ? std::string_view() : writer.finish(part_.totals());
     lock.unlock();
     if (!payload.empty()) part_.journal().append(payload);
     lock.lock();
@@ -248,10 +267,12 @@ class GroupCommit final : public Design {
   std::uint64_t next_ = 1, durable_ = 0;  // batches
 };
 
-// server/core in small: callers queue, the thread drains all that waits, commits it as one batch and completes it.
+// server/core in small: callers queue, the thread drains all that waits, commits it as one batch
+// and completes it.
 class CoreThread final : public Design {
  public:
-  explicit CoreThread(const DesignSettings& settings) : part_(settings, 0, symbols), thread_([this] { serve(); }) {}
+  explicit CoreThread(const DesignSettings& settings)
+      : part_(settings, 0, symbols), thread_([this] { serve(); }) {}
   ~CoreThread() override { finish(); }
 
   bool run(std::span<Task* const> tasks, const std::atomic<bool>&) override {
@@ -297,7 +318,8 @@ class CoreThread final : public Design {
                     submissions.swap(inbox.submissions);
                     stopping = inbox.stopping && submissions.empty();
                   });
-      for (const Submission* submission : submissions) tasks.insert(tasks.end(), submission->tasks.begin(), submission->tasks.end());
+      for (const Submission* submission : submissions)
+        tasks.insert(tasks.end(), submission->tasks.begin(), submission->tasks.end());
       part_.commit(tasks);
       for (Submission* submission : submissions) submission->done.release();
     }
@@ -313,12 +335,20 @@ class CoreThread final : public Design {
 AccountId account_id(unsigned account) { return AccountId(std::to_string(account + 1)); }
 SymbolName symbol_name(unsigned symbol) { return SymbolName("SYM" + std::to_string(symbol)); }
 
-std::unique_ptr<Design> behind_mutex(const DesignSettings& settings) { return std::make_unique<Locked<StdMutex>>(settings, 1); }
-std::unique_ptr<Design> behind_spinlock(const DesignSettings& settings) { return std::make_unique<Locked<BackoffLock>>(settings, 1); }
+std::unique_ptr<Design> behind_mutex(const DesignSettings& settings) {
+  return std::make_unique<Locked<StdMutex>>(settings, 1);
+}
+std::unique_ptr<Design> behind_spinlock(const DesignSettings& settings) {
+  return std::make_unique<Locked<BackoffLock>>(settings, 1);
+}
 std::unique_ptr<Design> behind_mutex_per_symbol(const DesignSettings& settings) {
   return std::make_unique<Locked<StdMutex>>(settings, symbols);
 }
-std::unique_ptr<Design> behind_mutex_with_group_commit(const DesignSettings& settings) { return std::make_unique<GroupCommit>(settings); }
-std::unique_ptr<Design> behind_core_thread(const DesignSettings& settings) { return std::make_unique<CoreThread>(settings); }
+std::unique_ptr<Design> behind_mutex_with_group_commit(const DesignSettings& settings) {
+  return std::make_unique<GroupCommit>(settings);
+}
+std::unique_ptr<Design> behind_core_thread(const DesignSettings& settings) {
+  return std::make_unique<CoreThread>(settings);
+}
 
 }  // namespace exchange::experiments

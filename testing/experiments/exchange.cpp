@@ -32,11 +32,12 @@ const CommitKind commits[] = {{Commit::none, "none", "no commit"},
                               {Commit::sleep, "sleep", "a commit of 100 us asleep"},
                               {Commit::fdatasync, "fdatasync", "fdatasync"}};
 
-// Draws commands of one client and keeps its open orders: 35 % cancels of random orders of its own, 60 % limit orders around the
-// price, 5 % that cross it. Each client has an account of its own.
+// Draws commands of one client and keeps its open orders: 35 % cancels of random orders of its own,
+// 60 % limit orders around the price, 5 % that cross it. Each client has an account of its own.
 class Client {
  public:
-  Client(std::uint64_t seed, unsigned account) : random_(seed), account_(account_id(account % accounts)) {}
+  Client(std::uint64_t seed, unsigned account)
+      : random_(seed), account_(account_id(account % accounts)) {}
 
   void draw(Task& task) {
     const unsigned kind = below(100);
@@ -52,8 +53,8 @@ class Client {
     const bool buy = below(2) == 0, marketable = kind >= 95;
     const auto distance = std::int64_t(1 + below(100));
     const std::int64_t cents = 10'000 + (buy == marketable ? distance : -distance);
-    task.command = PlaceOrder{account_, symbol_name(task.symbol), buy ? Side::buy : Side::sell, Shares::whole(1 + below(100)),
-                              Price::from_units(cents * 1'000'000)};
+    task.command = PlaceOrder{account_, symbol_name(task.symbol), buy ? Side::buy : Side::sell,
+                              Shares::whole(1 + below(100)), Price::from_units(cents * 1'000'000)};
   }
   void take(const Task& task) {
     ++answered;
@@ -106,17 +107,20 @@ double run(const Kind& kind, const DesignSettings& settings, const Load& load, C
       std::vector<Task> tasks(load.clients);
       std::vector<Task*> pointers;
       for (unsigned client = 0; client < load.clients; ++client) {
-        clients.emplace_back(load.seed * 1'000 + thread * load.clients + client, thread * load.clients + client);
+        clients.emplace_back(load.seed * 1'000 + thread * load.clients + client,
+                             thread * load.clients + client);
         pointers.push_back(&tasks[client]);
       }
       Histogram& latency_ns = latencies_ns[thread];
       start.arrive_and_wait();
       while (!over.load(std::memory_order_relaxed)) {
-        for (unsigned client = 0; client < load.clients; ++client) clients[client].draw(tasks[client]);
+        for (unsigned client = 0; client < load.clients; ++client)
+          clients[client].draw(tasks[client]);
         const double submitted_s = now_s();
         if (!design->run(pointers, over)) break;
         latency_ns.record(std::uint64_t((now_s() - submitted_s) * 1e9));
-        for (unsigned client = 0; client < load.clients; ++client) clients[client].take(tasks[client]);
+        for (unsigned client = 0; client < load.clients; ++client)
+          clients[client].take(tasks[client]);
       }
       for (const Client& client : clients) {
         totals[thread].answered += client.answered;
@@ -150,7 +154,8 @@ double run(const Kind& kind, const DesignSettings& settings, const Load& load, C
   counters["p99"] = double(latency_ns.quantile(0.99)) * 1e-9;
   counters["batch"] = audit.commits > 0 ? double(audit.journaled) / double(audit.commits) : 0;
   counters["orders_lost"] = double(audit.orders) - double(orders);
-  counters["not_journaled"] = settings.commit == Commit::none ? 0 : double(audit.journaled) - double(changed);
+  counters["not_journaled"] =
+      settings.commit == Commit::none ? 0 : double(audit.journaled) - double(changed);
   counters["violations"] = double(!audit.violation.empty()) + double(unexpected);
   return seconds;
 }
@@ -166,7 +171,8 @@ Sizes sizes(const Settings& settings) {
 constexpr unsigned loops = 2, clients_of_loop = 32;
 
 std::string cell(const CommitKind& commit, const Kind& kind, unsigned threads, unsigned clients) {
-  return std::string("exchange/") + commit.name + "/" + kind.name + "/" + std::to_string(threads) + "x" + std::to_string(clients);
+  return std::string("exchange/") + commit.name + "/" + kind.name + "/" + std::to_string(threads) +
+         "x" + std::to_string(clients);
 }
 
 void prepare(const Settings& settings) {
@@ -176,8 +182,9 @@ void prepare(const Settings& settings) {
       const DesignSettings design{commit.commit, settings.binaries};
       const auto add = [&](unsigned threads, unsigned clients) {
         const Load load{threads, clients, s.window_s, settings.seed};
-        measure(cell(commit, kind, threads, clients),
-                [&kind, design, load](Counters& counters) { return run(kind, design, load, counters); });
+        measure(cell(commit, kind, threads, clients), [&kind, design, load](Counters& counters) {
+          return run(kind, design, load, counters);
+        });
       };
       for (const unsigned threads : s.threads) add(threads, 1);
       add(loops, clients_of_loop);
@@ -185,23 +192,33 @@ void prepare(const Settings& settings) {
 }
 
 std::string rate(const Sample& sample) {
-  const auto rounded = [](double value) { return number(value < 10'000 ? std::round(value) : std::round(value / 100) * 100); };
-  return rounded(sample.median()) + " (" + rounded(sample.low()) + "-" + rounded(sample.high()) + ")";
+  const auto rounded = [](double value) {
+    return number(value < 10'000 ? std::round(value) : std::round(value / 100) * 100);
+  };
+  return rounded(sample.median()) + " (" + rounded(sample.low()) + "-" + rounded(sample.high()) +
+         ")";
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const Sizes s = sizes(settings);
   const unsigned most = s.threads.back();
-  Table cost{
-      "cost", "What a command costs and how long its client waits, with " + std::to_string(most) + " threads", {"engine behind"}, {}};
+  Table cost{"cost",
+             "What a command costs and how long its client waits, with " + std::to_string(most) +
+                 " threads",
+             {"engine behind"},
+             {}};
   Table loop{"loops",
-             std::to_string(loops) + " threads carry " + std::to_string(clients_of_loop) + " clients each and submit together",
+             std::to_string(loops) + " threads carry " + std::to_string(clients_of_loop) +
+                 " clients each and submit together",
              {"engine behind"},
              {}};
   for (const CommitKind& commit : commits) {
-    Table table{
-        std::string("rate-") + commit.name, std::string("Commands a second by threads, with ") + commit.label, {"engine behind"}, {}};
-    for (const unsigned threads : s.threads) table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
+    Table table{std::string("rate-") + commit.name,
+                std::string("Commands a second by threads, with ") + commit.label,
+                {"engine behind"},
+                {}};
+    for (const unsigned threads : s.threads)
+      table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
     Plot plot{std::string("rate-") + commit.name,
               std::string("Commands a second, with ") + commit.label,
               "threads",
@@ -221,21 +238,26 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
     }
     out.tables.push_back(std::move(table));
     out.plots.push_back(std::move(plot));
-    for (const char* what : {": CPU time", ": median; 99 %"}) cost.columns.push_back(commit.label + std::string(what));
-    for (const char* what : {": commands/s", ": CPU time"}) loop.columns.push_back(commit.label + std::string(what));
+    for (const char* what : {": CPU time", ": median; 99 %"})
+      cost.columns.push_back(commit.label + std::string(what));
+    for (const char* what : {": commands/s", ": CPU time"})
+      loop.columns.push_back(commit.label + std::string(what));
   }
   cost.columns.push_back("commands in a commit, fdatasync");
   for (const Kind& kind : kinds) {
     cost.rows.push_back({kind.label});
     loop.rows.push_back({kind.label});
     for (const CommitKind& commit : commits) {
-      const std::string many = cell(commit, kind, most, 1), few = cell(commit, kind, loops, clients_of_loop);
+      const std::string many = cell(commit, kind, most, 1),
+                        few = cell(commit, kind, loops, clients_of_loop);
       cost.rows.back().push_back(duration(measured.of(many, "cpu").median()));
-      cost.rows.back().push_back(duration(measured.of(many, "p50").median()) + "; " + duration(measured.of(many, "p99").median()));
+      cost.rows.back().push_back(duration(measured.of(many, "p50").median()) + "; " +
+                                 duration(measured.of(many, "p99").median()));
       loop.rows.back().push_back(rate(measured.of(few, "rate")));
       loop.rows.back().push_back(duration(measured.of(few, "cpu").median()));
     }
-    cost.rows.back().push_back(number(measured.of(cell(commits[2], kind, most, 1), "batch").median()));
+    cost.rows.back().push_back(
+        number(measured.of(cell(commits[2], kind, most, 1), "batch").median()));
 
     double lost = 0, not_journaled = 0, violations = 0;
     const auto worst = [&](double& sum, const std::string& name, const char* what) {
@@ -250,9 +272,12 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
         worst(violations, name, "violations");
       }
     }
-    out.check(std::string(kind.label) + ": every order is answered once and every engine's books balance", lost == 0 && violations == 0,
-              number(lost) + " orders astray, " + number(violations) + " violations");
-    out.check(std::string(kind.label) + ": what was answered is in the journals, and they replay to the same state",
+    out.check(
+        std::string(kind.label) + ": every order is answered once and every engine's books balance",
+        lost == 0 && violations == 0,
+        number(lost) + " orders astray, " + number(violations) + " violations");
+    out.check(std::string(kind.label) +
+                  ": what was answered is in the journals, and they replay to the same state",
               not_journaled == 0 && violations == 0, number(not_journaled) + " commands astray");
   }
   out.tables.push_back(std::move(cost));
@@ -262,18 +287,22 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       "a symbol only, and there are 16 journals without an order among them");
 }
 
-const Add add(9, {.name = "exchange",
-                  .title = "9. The exchange: one thread for the engine, or locks?",
-                  .asked = "The matching engine behind a mutex, a spinlock, a mutex for each symbol, a mutex with group commit, and "
-                           "behind a thread of its own with batches, used by 1 to 64 threads: which is fastest without a commit, and with "
-                           "one?",
-                  .measured = "The engine of the product, 64 accounts, 16 symbols; clients place orders around one price (5 % cross it) "
-                              "and cancel a third of the time, each waiting for its answer. No sockets and no XML: this is the core "
-                              "alone. A commit is nothing, 100 us of sleep, or a write and an fdatasync of a journal of the product's "
-                              "format. Then two threads carry 32 clients each, as two event loops do. After each run every journal is "
-                              "replayed.",
-                  .prepare = prepare,
-                  .report = report});
+const Add add(
+    9,
+    {.name = "exchange",
+     .title = "9. The exchange: one thread for the engine, or locks?",
+     .asked =
+         "The matching engine behind a mutex, a spinlock, a mutex for each symbol, a mutex with group commit, and "
+         "behind a thread of its own with batches, used by 1 to 64 threads: which is fastest without a commit, and with "
+         "one?",
+     .measured =
+         "The engine of the product, 64 accounts, 16 symbols; clients place orders around one price (5 % cross it) "
+         "and cancel a third of the time, each waiting for its answer. No sockets and no XML: this is the core "
+         "alone. A commit is nothing, 100 us of sleep, or a write and an fdatasync of a journal of the product's "
+         "format. Then two threads carry 32 clients each, as two event loops do. After each run every journal is "
+         "replayed.",
+     .prepare = prepare,
+     .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

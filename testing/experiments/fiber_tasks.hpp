@@ -1,6 +1,7 @@
 #pragma once
-// Five tasks, as threads or as fibers, under one interface (run, yield, Mutex), and a spinlock that counts its spins.
-// Thread: run() starts what it needs and waits for all of it; the rest is called by its tasks.
+// Five tasks, as threads or as fibers, under one interface (run, yield, Mutex), and a spinlock that
+// counts its spins. Thread: run() starts what it needs and waits for all of it; the rest is called
+// by its tasks.
 
 #include <boost/fiber/algo/shared_work.hpp>
 #include <boost/fiber/barrier.hpp>
@@ -43,7 +44,8 @@ struct Fibers {
   static void yield() { boost::this_fiber::yield(); }
   static void run_here(const TaskBody& work) {
     std::vector<boost::fibers::fiber> running;
-    for (unsigned task = 0; task < tasks; ++task) running.emplace_back([&work, task] { work(task); });
+    for (unsigned task = 0; task < tasks; ++task)
+      running.emplace_back([&work, task] { work(task); });
     for (boost::fibers::fiber& fiber : running) fiber.join();
   }
   static double run(const TaskBody& work) {
@@ -63,7 +65,7 @@ struct FibersOnTwoThreads : Fibers {
 };
 
 struct Contention {
-  std::uint64_t sections = 0;        // that had to wait
+  std::uint64_t sections = 0;  // that had to wait
   std::uint64_t got_by_spinning = 0;
   std::uint64_t spins = 0;
 };
@@ -76,7 +78,8 @@ inline void pause_cpu() {
 #endif
 }
 
-// Test and test-and-set. It spins so many times, then it lets somebody else run: on one OS thread it would spin for ever otherwise.
+// Test and test-and-set. It spins so many times, then it lets somebody else run: on one OS thread
+// it would spin for ever otherwise.
 template <class Kind>
 class Spinlock {
  public:
@@ -102,7 +105,10 @@ class Spinlock {
   const Contention& contention() const { return contention_; }
 
  private:
-  bool try_lock() { return !taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire); }
+  bool try_lock() {
+    return !taken_.load(std::memory_order_relaxed) &&
+           !taken_.exchange(true, std::memory_order_acquire);
+  }
 
   std::atomic<bool> taken_ = false;
   const unsigned spins_max_;

@@ -1,5 +1,6 @@
-// 3, last part. Many threads, each of which waits until its record is on the disk before it writes the next: each with an fdatasync
-// of its own, or one committer that takes all records that wait and syncs once for them.
+// 3, last part. Many threads, each of which waits until its record is on the disk before it writes
+// the next: each with an fdatasync of its own, or one committer that takes all records that wait
+// and syncs once for them.
 
 #include <algorithm>
 #include <condition_variable>
@@ -13,9 +14,11 @@ namespace exchange::experiments {
 namespace {
 
 constexpr unsigned thread_counts[] = {1, 4, 16, 64};
-constexpr long numbers_of_a_thread = 1'000'000'000;  // thread 3 writes the records 3,000,000,000 and so on
+// thread 3 writes the records 3,000,000,000 and so on
+constexpr long numbers_of_a_thread = 1'000'000'000;
 
-// Each thread writes and syncs for itself; the file is written at its end, so that records never overlap.
+// Each thread writes and syncs for itself; the file is written at its end, so that records never
+// overlap.
 class EachForItself {
  public:
   explicit EachForItself(TemporaryFile& file) : file_(file) {}
@@ -84,7 +87,8 @@ class OneCommitter {
   std::thread thread_;  // last: uses all of the above
 };
 
-// Of what the threads were told is on the disk: how many records are not in the file exactly once, and how many strangers are.
+// Of what the threads were told is on the disk: how many records are not in the file exactly once,
+// and how many strangers are.
 long misplaced(const TemporaryFile& file, const std::vector<long>& acknowledged) {
   const std::string content = file.content();
   std::vector<std::string_view> found;
@@ -93,7 +97,8 @@ long misplaced(const TemporaryFile& file, const std::vector<long>& acknowledged)
   std::sort(found.begin(), found.end());
   std::vector<Record> expected;
   for (std::size_t thread = 0; thread < acknowledged.size(); ++thread)
-    for (long i = 0; i < acknowledged[thread]; ++i) expected.push_back(record_of(long(thread) * numbers_of_a_thread + i));
+    for (long i = 0; i < acknowledged[thread]; ++i)
+      expected.push_back(record_of(long(thread) * numbers_of_a_thread + i));
   long wrong = content.size() == expected.size() * record_bytes ? 0 : 1;
   for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i)
     wrong += found[i] != std::string_view(expected[i].data(), record_bytes);
@@ -119,7 +124,8 @@ double run_writers(const Settings& settings, unsigned threads, Counters& counter
   });
   journal.stop();
   std::vector<double> all_s;
-  for (const auto& of_thread : waited_s) all_s.insert(all_s.end(), of_thread.begin(), of_thread.end());
+  for (const auto& of_thread : waited_s)
+    all_s.insert(all_s.end(), of_thread.begin(), of_thread.end());
   std::sort(all_s.begin(), all_s.end());
   counters["rate"] = double(all_s.size()) / seconds;
   counters["p50"] = all_s[all_s.size() / 2];
@@ -137,32 +143,46 @@ std::string name_of(const std::string& journal, unsigned threads) {
 
 void prepare_commits(const Settings& settings) {
   for (const unsigned threads : thread_counts) {
-    measure(name_of("own", threads), [=](Counters& counters) { return run_writers<EachForItself>(settings, threads, counters); });
-    measure(name_of("one", threads), [=](Counters& counters) { return run_writers<OneCommitter>(settings, threads, counters); });
+    measure(name_of("own", threads), [=](Counters& counters) {
+      return run_writers<EachForItself>(settings, threads, counters);
+    });
+    measure(name_of("one", threads), [=](Counters& counters) {
+      return run_writers<OneCommitter>(settings, threads, counters);
+    });
   }
 }
 
 void report_commits(const Measurements& measured, const std::string& where, Report& out) {
-  Table table{
-      "commits",
-      "Threads that wait until their record is on the disk, " + where,
-      {"threads", "each syncs: records/s", "median wait", "99 %", "one committer: records/s", "median wait", "99 %", "records in a commit"},
-      {}};
-  Plot plot{"commits", "Threads that wait until their record is on the disk, " + where, "threads", "records/s", true,
-            true,      {{"each syncs for itself", {}}, {"one committer", {}}}};
+  Table table{"commits",
+              "Threads that wait until their record is on the disk, " + where,
+              {"threads", "each syncs: records/s", "median wait", "99 %",
+               "one committer: records/s", "median wait", "99 %", "records in a commit"},
+              {}};
+  Plot plot{"commits",
+            "Threads that wait until their record is on the disk, " + where,
+            "threads",
+            "records/s",
+            true,
+            true,
+            {{"each syncs for itself", {}}, {"one committer", {}}}};
   double wrong = 0;
   for (const unsigned threads : thread_counts) {
-    const auto of = [&](const char* journal, const char* counter) { return measured.of(name_of(journal, threads), counter); };
-    table.rows.push_back({std::to_string(threads), count(of("own", "rate")), duration(of("own", "p50").median()),
-                          duration(of("own", "p99").median()), count(of("one", "rate")), duration(of("one", "p50").median()),
-                          duration(of("one", "p99").median()), number(of("one", "group").median())});
+    const auto of = [&](const char* journal, const char* counter) {
+      return measured.of(name_of(journal, threads), counter);
+    };
+    table.rows.push_back({std::to_string(threads), count(of("own", "rate")),
+                          duration(of("own", "p50").median()), duration(of("own", "p99").median()),
+                          count(of("one", "rate")), duration(of("one", "p50").median()),
+                          duration(of("one", "p99").median()),
+                          number(of("one", "group").median())});
     plot.series[0].points.push_back(point(threads, of("own", "rate")));
     plot.series[1].points.push_back(point(threads, of("one", "rate")));
     for (const char* journal : {"own", "one"}) wrong = std::max(wrong, of(journal, "wrong").high());
   }
   out.tables.push_back(std::move(table));
   out.plots.push_back(std::move(plot));
-  out.check("each record that a thread was told is on the disk is in the file, once", wrong == 0, number(wrong) + " wrong");
+  out.check("each record that a thread was told is on the disk is in the file, once", wrong == 0,
+            number(wrong) + " wrong");
 }
 
 }  // namespace exchange::experiments

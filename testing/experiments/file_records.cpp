@@ -29,7 +29,9 @@ std::span<const Record> all_records(long count) {
   return std::span<const Record>(made).first(std::size_t(count));
 }
 
-void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+void fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
 
 TemporaryFile::TemporaryFile() {
   std::string folder = (std::filesystem::temp_directory_path() / "experiments.XXXXXX").string();
@@ -46,7 +48,8 @@ TemporaryFile::~TemporaryFile() {
 }
 
 void TemporaryFile::write(const void* bytes, std::size_t size) {
-  if (::write(descriptor_, bytes, size) != ssize_t(size)) fail("write");  // a regular file takes all or fails
+  // a regular file takes all or fails
+  if (::write(descriptor_, bytes, size) != ssize_t(size)) fail("write");
 }
 
 void TemporaryFile::sync() {
@@ -63,7 +66,8 @@ long TemporaryFile::wrong(long count) const {
   long wrong = found.size() == std::size_t(count) * record_bytes ? 0 : 1;
   for (long i = 0; i < count; ++i)
     wrong += found.size() < std::size_t(i + 1) * record_bytes ||
-             std::memcmp(found.data() + i * record_bytes, all_records(count)[i].data(), record_bytes) != 0;
+             std::memcmp(found.data() + i * record_bytes, all_records(count)[i].data(),
+                         record_bytes) != 0;
   return wrong;
 }
 

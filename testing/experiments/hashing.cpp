@@ -34,7 +34,8 @@ std::string hash(const std::string& text, const std::string& salt) {
 }
 
 std::vector<Password> passwords(unsigned cost) {
-  const std::string setting = "$2b$" + std::string(cost < 10 ? "0" : "") + std::to_string(cost) + "$";
+  const std::string setting =
+      "$2b$" + std::string(cost < 10 ? "0" : "") + std::to_string(cost) + "$";
   std::vector<Password> made{{"correct horse", setting + "abcdefghijklmnopqrstuu", ""},
                              {"battery staple", setting + "ABCDEFGHIJKLMNOPQRSTUu", ""}};
   for (Password& one : made) one.hash = hash(one.text, one.salt);
@@ -56,7 +57,8 @@ class Gauge {
   std::atomic<unsigned> now_{0}, most_{0};
 };
 
-// Runs requests somewhere. Returns when the request is done; false where the time was over before it was accepted.
+// Runs requests somewhere. Returns when the request is done; false where the time was over before
+// it was accepted.
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
@@ -76,7 +78,8 @@ class ThreadEach final : public Mechanism {
 // Whoever finds no place waits outside, first come, first served.
 class BoundedPool final : public Mechanism {
  public:
-  BoundedPool(unsigned workers, unsigned buffer) : workers_(workers), buffer_(buffer), pool_(workers) {}
+  BoundedPool(unsigned workers, unsigned buffer)
+      : workers_(workers), buffer_(buffer), pool_(workers) {}
   ~BoundedPool() override { pool_.join(); }
 
   bool run(const std::function<void()>& request) override {

@@ -1,6 +1,6 @@
 #pragma once
-// Callers who each want one bcrypt hash after the other, served by a thread for each request or by a bounded pool. What the bcrypt
-// experiment and the program bcrypt_pool run.
+// Callers who each want one bcrypt hash after the other, served by a thread for each request or by
+// a bounded pool. What the bcrypt experiment and the program bcrypt_pool run.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,9 @@ namespace exchange::experiments {
 
 struct HashingPlan {
   unsigned callers = 30;
-  bool pool = true;      // else a thread for each request
-  unsigned buffer = 10;  // requests that may wait before the pool; more callers have to wait outside
+  bool pool = true;  // else a thread for each request
+  // requests that may wait before the pool; more callers have to wait outside
+  unsigned buffer = 10;
   unsigned workers = 2;  // of the pool
   double seconds = 5;    // after that callers begin nothing more
   unsigned cost = 10;    // 2^cost rounds
@@ -28,7 +29,8 @@ struct HashingResult {
   unsigned waiting_most = 0;      // requests in the buffer at a time
   double seconds = 0;             // until the last was done
   double cpu_s = 0;               // of the process, until then
-  Histogram latency_us;           // from a caller's wish to its hash; of those turned away, how long they had waited
+  // from a caller's wish to its hash; of those turned away, how long they had waited
+  Histogram latency_us;
 };
 
 // Throws std::runtime_error where the library has no bcrypt.

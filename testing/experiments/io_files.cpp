@@ -42,7 +42,8 @@ std::pair<int, int> open_unnamed() {
 }  // namespace
 
 Buffer::Buffer(std::size_t bytes) : size_(bytes) {
-  data_.reset(static_cast<char*>(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)));
+  data_.reset(static_cast<char*>(
+      std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)));
   if (!data_) throw std::bad_alloc();
   std::memset(data_.get(), 0, bytes);
 }
@@ -63,7 +64,8 @@ File::File(const Buffer& content) {
   std::tie(cached_, direct_) = open_unnamed();
   std::size_t written = 0;
   while (written < content.size()) {
-    const ssize_t bytes = ::pwrite(cached_, content.data() + written, content.size() - written, off_t(written));
+    const ssize_t bytes =
+        ::pwrite(cached_, content.data() + written, content.size() - written, off_t(written));
     need(bytes > 0, "pwrite");
     written += std::size_t(bytes);
   }
@@ -78,8 +80,10 @@ File::~File() {
 bool File::holds(const Buffer& content) const {
   std::vector<char> piece(1'024 * kilobyte);
   for (std::size_t at = 0; at < content.size();) {
-    const ssize_t bytes = ::pread(cached_, piece.data(), std::min(piece.size(), content.size() - at), off_t(at));
-    if (bytes <= 0 || std::memcmp(piece.data(), content.data() + at, std::size_t(bytes)) != 0) return false;
+    const ssize_t bytes =
+        ::pread(cached_, piece.data(), std::min(piece.size(), content.size() - at), off_t(at));
+    if (bytes <= 0 || std::memcmp(piece.data(), content.data() + at, std::size_t(bytes)) != 0)
+      return false;
     at += std::size_t(bytes);
   }
   return true;
@@ -115,15 +119,25 @@ std::string direct_refusal(std::size_t bytes) {
 
 std::string folder_told() {
   const long kind = file_system_kind();
-  const std::pair<long, const char*> known[] = {{0xEF53, "ext4"}, {tmpfs_kind, "tmpfs"}, {0x58465342, "xfs"}, {0x9123683E, "btrfs"}, {0x794C7630, "overlayfs"}};
-  const auto* const found = std::find_if(std::begin(known), std::end(known), [&](const auto& entry) { return entry.first == kind; });
+  const std::pair<long, const char*> known[] = {{0xEF53, "ext4"},
+                                                {tmpfs_kind, "tmpfs"},
+                                                {0x58465342, "xfs"},
+                                                {0x9123683E, "btrfs"},
+                                                {0x794C7630, "overlayfs"}};
+  const auto* const found = std::find_if(std::begin(known), std::end(known),
+                                         [&](const auto& entry) { return entry.first == kind; });
   char number[32];
   std::snprintf(number, sizeof number, "file system %#lx", kind);
-  return temporary_folder() + ", " + (found == std::end(known) ? std::string(number) : found->second);
+  return temporary_folder() + ", " +
+         (found == std::end(known) ? std::string(number) : found->second);
 }
 
 Stream::Stream(int file, bool writes, Buffer& buffer, std::size_t piece_bytes, unsigned depth)
-    : file_(file), writes_(writes), buffer_(buffer), piece_bytes_(piece_bytes), operations_(depth) {}
+    : file_(file),
+      writes_(writes),
+      buffer_(buffer),
+      piece_bytes_(piece_bytes),
+      operations_(depth) {}
 
 void Stream::begin(IoQueue& queue) {
   for (Operation& operation : operations_) {
@@ -134,8 +148,10 @@ void Stream::begin(IoQueue& queue) {
 }
 
 void Stream::completed(Operation& operation, IoQueue& queue) {
-  if (!advance(operation) || begin_next(operation)) queue.begin(operation);
-  else --under_way_;
+  if (!advance(operation) || begin_next(operation))
+    queue.begin(operation);
+  else
+    --under_way_;
 }
 
 void Stream::run() {
@@ -148,8 +164,12 @@ void Stream::run() {
 
 bool Stream::begin_next(Operation& operation) {
   if (next_ >= buffer_.size()) return false;
-  operation = {.file = file_, .writes = writes_, .data = buffer_.data() + next_, .size = std::min(piece_bytes_, buffer_.size() - next_),
-               .offset = off_t(next_), .owner = this};
+  operation = {.file = file_,
+               .writes = writes_,
+               .data = buffer_.data() + next_,
+               .size = std::min(piece_bytes_, buffer_.size() - next_),
+               .offset = off_t(next_),
+               .owner = this};
   next_ += operation.size;
   if (piece_bytes_ >= timed_bytes_min) operation.begin_s = now_s();
   return true;
@@ -157,12 +177,14 @@ bool Stream::begin_next(Operation& operation) {
 
 bool Stream::advance(Operation& operation) {
   if (operation.result <= 0)
-    throw std::system_error(operation.result < 0 ? int(-operation.result) : EIO, std::generic_category(), writes_ ? "write" : "read");
+    throw std::system_error(operation.result < 0 ? int(-operation.result) : EIO,
+                            std::generic_category(), writes_ ? "write" : "read");
   operation.data += operation.result;
   operation.size -= std::size_t(operation.result);
   operation.offset += operation.result;
   if (operation.size > 0) return false;
-  if (piece_bytes_ >= timed_bytes_min) operations_ns.record(std::uint64_t((now_s() - operation.begin_s) * 1e9));
+  if (piece_bytes_ >= timed_bytes_min)
+    operations_ns.record(std::uint64_t((now_s() - operation.begin_s) * 1e9));
   return true;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Files to read and write, with a content that can be told apart, and streams of operations over them.
-// The files have no name by the time that anybody uses them, so nothing can be left behind.
+// Files to read and write, with a content that can be told apart, and streams of operations over
+// them. The files have no name by the time that anybody uses them, so nothing can be left behind.
 // Thread: one at a time; a stream is driven by one thread.
 
 #include <sys/types.h>

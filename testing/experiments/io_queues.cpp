@@ -16,8 +16,10 @@ namespace exchange::experiments {
 
 ssize_t run_blocking(const Operation& operation) {
   for (;;) {
-    const ssize_t result = operation.writes ? ::pwrite(operation.file, operation.data, operation.size, operation.offset)
-                                            : ::pread(operation.file, operation.data, operation.size, operation.offset);
+    const ssize_t result =
+        operation.writes
+            ? ::pwrite(operation.file, operation.data, operation.size, operation.offset)
+            : ::pread(operation.file, operation.data, operation.size, operation.offset);
     if (result >= 0) return result;
     if (errno != EINTR) return -errno;
   }
@@ -41,8 +43,11 @@ class AioQueue final : public IoQueue {
     control->block.aio_nbytes = operation.size;
     control->block.aio_offset = operation.offset;
     control->block.aio_sigevent.sigev_notify = SIGEV_NONE;
-    const int refused = operation.writes ? ::aio_write(&control->block) : ::aio_read(&control->block);
-    if (refused != 0) throw std::system_error(errno, std::generic_category(), operation.writes ? "aio_write" : "aio_read");
+    const int refused =
+        operation.writes ? ::aio_write(&control->block) : ::aio_read(&control->block);
+    if (refused != 0)
+      throw std::system_error(errno, std::generic_category(),
+                              operation.writes ? "aio_write" : "aio_read");
     under_way_.push_back(std::move(control));
   }
   void completed(bool wait, std::vector<Operation*>& done) override {
@@ -96,8 +101,10 @@ class UringQueue final : public IoQueue {
     if (entry == nullptr) throw std::runtime_error("io_uring takes no more");
     const auto size = unsigned(operation.size);
     const auto offset = std::uint64_t(operation.offset);
-    if (operation.writes) ::io_uring_prep_write(entry, operation.file, operation.data, size, offset);
-    else ::io_uring_prep_read(entry, operation.file, operation.data, size, offset);
+    if (operation.writes)
+      ::io_uring_prep_write(entry, operation.file, operation.data, size, offset);
+    else
+      ::io_uring_prep_read(entry, operation.file, operation.data, size, offset);
     ::io_uring_sqe_set_data(entry, &operation);
     ++under_way_;
   }

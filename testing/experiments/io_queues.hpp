@@ -1,6 +1,7 @@
 #pragma once
-// Ways to read and write files from one thread: calls that block, POSIX aio (threads of the C library), io_uring (the kernel).
-// Thread: each queue belongs to one thread; what other threads it has is its own affair.
+// Ways to read and write files from one thread: calls that block, POSIX aio (threads of the C
+// library), io_uring (the kernel). Thread: each queue belongs to one thread; what other threads it
+// has is its own affair.
 
 #include <sys/types.h>
 
@@ -17,8 +18,8 @@ struct Operation {
   std::size_t size = 0;
   off_t offset = 0;
   void* owner = nullptr;
-  double begin_s = 0;      // for whoever wants to know how long it took
-  ssize_t result = 0;      // bytes, which may be fewer than asked for, or -errno
+  double begin_s = 0;  // for whoever wants to know how long it took
+  ssize_t result = 0;  // bytes, which may be fewer than asked for, or -errno
 };
 
 class IoQueue {

@@ -47,12 +47,18 @@ Add::Add(double place, Experiment experiment) {
 }
 
 void measure(const std::string& name, std::function<double(Counters&)> once) {
-  benchmark::RegisterBenchmark(name.c_str(), [once = std::move(once)](benchmark::State& state) {
-    for (auto _ : state) state.SetIterationTime(once(state.counters));
-  })->UseManualTime()->Iterations(1)->Unit(benchmark::kSecond);
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [once = std::move(once)](benchmark::State& state) {
+                                 for (auto _ : state) state.SetIterationTime(once(state.counters));
+                               })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Unit(benchmark::kSecond);
 }
 
-double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 double run_threads(unsigned threads, const std::function<void(unsigned)>& work) {
   double begin_s = 0;
@@ -70,7 +76,9 @@ double run_threads(unsigned threads, const std::function<void(unsigned)>& work) 
 CpuTime cpu_time() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) { return double(time.tv_sec) + double(time.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& time) {
+    return double(time.tv_sec) + double(time.tv_usec) / 1e6;
+  };
   return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
 }
 
@@ -126,7 +134,8 @@ void pin_thread(const std::vector<unsigned>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const unsigned cpu : cpus) CPU_SET(cpu, &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0) throw std::runtime_error("cannot pin to these CPUs");
+  if (sched_setaffinity(0, sizeof set, &set) != 0)
+    throw std::runtime_error("cannot pin to these CPUs");
 }
 
 std::string number(double value, int significant) {
@@ -138,7 +147,8 @@ std::string number(double value, int significant) {
   std::string digits = text;
   std::size_t point = digits.find('.');
   if (point == std::string::npos) point = digits.size();
-  for (std::size_t at = point; at > 3 && digits[at - 4] != '-'; at -= 3) digits.insert(at - 3, 1, ',');
+  for (std::size_t at = point; at > 3 && digits[at - 4] != '-'; at -= 3)
+    digits.insert(at - 3, 1, ',');
   return digits;
 }
 
@@ -163,8 +173,8 @@ std::string duration(double seconds) {
 
 std::string duration(const Sample& sample) {
   const Unit unit = unit_of(sample.median() == 0 ? sample.high() : sample.median());
-  return number(sample.median() / unit.seconds) + " " + unit.name + " (" + number(sample.low() / unit.seconds) + "-" +
-         number(sample.high() / unit.seconds) + ")";
+  return number(sample.median() / unit.seconds) + " " + unit.name + " (" +
+         number(sample.low() / unit.seconds) + "-" + number(sample.high() / unit.seconds) + ")";
 }
 
 std::string count(const Sample& sample) {
@@ -172,15 +182,24 @@ std::string count(const Sample& sample) {
 }
 
 std::string percent(const Sample& share) {
-  return number(100 * share.median()) + " % (" + number(100 * share.low()) + "-" + number(100 * share.high()) + ")";
+  return number(100 * share.median()) + " % (" + number(100 * share.low()) + "-" +
+         number(100 * share.high()) + ")";
 }
 
-Point point(double x, const Sample& sample) { return {x, sample.median(), sample.low(), sample.high()}; }
+Point point(double x, const Sample& sample) {
+  return {x, sample.median(), sample.low(), sample.high()};
+}
 
-void measure_times(unsigned repetitions, const std::string& name, std::function<double(Counters&)> once) {
-  benchmark::RegisterBenchmark(name.c_str(), [once = std::move(once)](benchmark::State& state) {
-    for (auto _ : state) state.SetIterationTime(once(state.counters));
-  })->UseManualTime()->Iterations(1)->Repetitions(int(repetitions))->Unit(benchmark::kSecond);
+void measure_times(unsigned repetitions, const std::string& name,
+                   std::function<double(Counters&)> once) {
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [once = std::move(once)](benchmark::State& state) {
+                                 for (auto _ : state) state.SetIterationTime(once(state.counters));
+                               })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(int(repetitions))
+      ->Unit(benchmark::kSecond);
 }
 
 }  // namespace exchange::experiments

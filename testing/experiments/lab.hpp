@@ -1,7 +1,8 @@
 #pragma once
-// What every experiment is made of. An experiment registers measurements with Google Benchmark, which repeats and interleaves
-// them; then it turns what was measured into tables, plots and checks. The runner (main.cpp) prints them and writes JSON.
-// Thread: the main thread; what is measured starts threads of its own.
+// What every experiment is made of. An experiment registers measurements with Google Benchmark,
+// which repeats and interleaves them; then it turns what was measured into tables, plots and
+// checks. The runner (main.cpp) prints them and writes JSON. Thread: the main thread; what is
+// measured starts threads of its own.
 
 #include <benchmark/benchmark.h>
 
@@ -14,10 +15,11 @@
 namespace exchange::experiments {
 
 struct Settings {
-  bool quick = false;         // sizes and repetitions for a smoke run: all experiments in two minutes
-  unsigned repetitions = 5;   // of each measurement
-  std::uint64_t seed = 1;     // of everything drawn at random; printed
-  std::string binaries;       // the folder of this binary and of the child programs
+  // sizes and repetitions for a smoke run: all experiments in two minutes
+  bool quick = false;
+  unsigned repetitions = 5;  // of each measurement
+  std::uint64_t seed = 1;    // of everything drawn at random; printed
+  std::string binaries;      // the folder of this binary and of the child programs
 };
 
 // The same thing measured several times.
@@ -28,10 +30,13 @@ struct Sample {
   double high() const;  // the greatest
 };
 
-// What was measured, by name of the measurement and of the counter. Real seconds of an iteration are the counter "seconds".
+// What was measured, by name of the measurement and of the counter. Real seconds of an iteration
+// are the counter "seconds".
 class Measurements {
  public:
-  void add(const std::string& name, const std::string& counter, double value) { samples_[name][counter].values.push_back(value); }
+  void add(const std::string& name, const std::string& counter, double value) {
+    samples_[name][counter].values.push_back(value);
+  }
   bool has(const std::string& name) const { return samples_.contains(name); }
   // Throws std::out_of_range that names what is missing.
   const Sample& of(const std::string& name, const std::string& counter = "seconds") const;
@@ -59,7 +64,8 @@ struct Plot {
   std::vector<Series> series;
 };
 
-// Something that must hold whatever the machine: no lost update, mutual exclusion, totals. Never a time.
+// Something that must hold whatever the machine: no lost update, mutual exclusion, totals. Never a
+// time.
 struct Check {
   std::string what;
   bool holds;
@@ -78,31 +84,37 @@ struct Report {
   std::vector<std::string> notes;  // what could not be measured here, and why
   std::vector<Excerpt> excerpts;
 
-  void check(std::string what, bool holds, std::string seen) { checks.push_back({std::move(what), holds, std::move(seen)}); }
+  void check(std::string what, bool holds, std::string seen) {
+    checks.push_back({std::move(what), holds, std::move(seen)});
+  }
 };
 
 struct Experiment {
-  std::string name;      // on the command line: "locks"
+  std::string name;  // on the command line: "locks"
   std::string title;
   std::string asked;     // the question, as somebody would ask it
   std::string measured;  // how it is answered
-  std::function<void(const Settings&)> prepare;  // registers measurements; their names begin with `name`/
+  // registers measurements; their names begin with `name`/
+  std::function<void(const Settings&)> prepare;
   std::function<void(const Settings&, const Measurements&, Report&)> report;
 };
 
-// All experiments in the order of the page; each file adds its own at start-up with a global of this kind.
+// All experiments in the order of the page; each file adds its own at start-up with a global of
+// this kind.
 std::vector<Experiment>& experiments();
 struct Add {
   Add(double place, Experiment experiment);
 };
 
-// Registers one measurement: `once` does the work one time and returns the seconds that count. It may set counters.
+// Registers one measurement: `once` does the work one time and returns the seconds that count. It
+// may set counters.
 using Counters = benchmark::UserCounters;
 void measure(const std::string& name, std::function<double(Counters&)> once);
 
 // Seconds of a clock that is never set.
 double now_s();
-// Runs `work(thread)` on so many threads, which begin together; returns the seconds from the beginning to the end of the last.
+// Runs `work(thread)` on so many threads, which begin together; returns the seconds from the
+// beginning to the end of the last.
 double run_threads(unsigned threads, const std::function<void(unsigned thread)>& work);
 // CPU seconds of this process so far.
 struct CpuTime {
@@ -132,8 +144,9 @@ std::string count(const Sample& sample);
 std::string percent(const Sample& share);
 Point point(double x, const Sample& sample);
 
-// What ThreadSanitizer said about the first race of a program: both accesses, each with its first frames, without addresses.
-// `accesses` are the two headings ("Write of size 8 by thread T1"); empty where it found no race.
+// What ThreadSanitizer said about the first race of a program: both accesses, each with its first
+// frames, without addresses. `accesses` are the two headings ("Write of size 8 by thread T1");
+// empty where it found no race.
 struct RaceReport {
   std::vector<std::string> accesses;
   std::string excerpt;
@@ -143,6 +156,7 @@ struct RaceReport {
 RaceReport race_report(const std::vector<std::string>& command, std::size_t frames_max = 1);
 
 // As measure(), but so many times however often the others are repeated: for what takes long.
-void measure_times(unsigned repetitions, const std::string& name, std::function<double(Counters&)> once);
+void measure_times(unsigned repetitions, const std::string& name,
+                   std::function<double(Counters&)> once);
 
 }  // namespace exchange::experiments

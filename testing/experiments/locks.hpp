@@ -1,7 +1,8 @@
 #pragma once
-// The locks that are compared. Each has lock(over), which returns true once the caller holds it, and unlock(). A spinlock stops waiting
-// when `over` is set, and returns false: with many more threads than CPUs a run would else take minutes to end. The others sleep
-// while they wait, take no notice of `over`, and always return true.
+// The locks that are compared. Each has lock(over), which returns true once the caller holds it,
+// and unlock(). A spinlock stops waiting when `over` is set, and returns false: with many more
+// threads than CPUs a run would else take minutes to end. The others sleep while they wait, take no
+// notice of `over`, and always return true.
 
 #include <pthread.h>
 #include <sched.h>
@@ -48,7 +49,8 @@ class PthreadMutex {
     pthread_mutexattr_init(&attributes);
     ENSURE(pthread_mutexattr_settype(&attributes, type) == 0);
     ENSURE(pthread_mutexattr_setprotocol(&attributes, protocol) == 0);
-    if (protocol == PTHREAD_PRIO_PROTECT) ENSURE(pthread_mutexattr_setprioceiling(&attributes, ceiling) == 0);
+    if (protocol == PTHREAD_PRIO_PROTECT)
+      ENSURE(pthread_mutexattr_setprioceiling(&attributes, ceiling) == 0);
     ENSURE(pthread_mutex_init(&mutex_, &attributes) == 0);
     pthread_mutexattr_destroy(&attributes);
   }
@@ -97,7 +99,9 @@ class BackoffLock {
  public:
   bool lock(const std::atomic<bool>& over) {
     for (unsigned pauses = 1;;) {
-      if (!taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire)) return true;
+      if (!taken_.load(std::memory_order_relaxed) &&
+          !taken_.exchange(true, std::memory_order_acquire))
+        return true;
       if (over.load(std::memory_order_relaxed)) return false;
       for (unsigned i = 0; i < pauses; ++i) cpu_pause();
       pauses = std::min(2 * pauses, pauses_max);
@@ -115,7 +119,9 @@ class YieldingLock {
  public:
   bool lock(const std::atomic<bool>& over) {
     for (unsigned looks = 0;; ++looks) {
-      if (!taken_.load(std::memory_order_relaxed) && !taken_.exchange(true, std::memory_order_acquire)) return true;
+      if (!taken_.load(std::memory_order_relaxed) &&
+          !taken_.exchange(true, std::memory_order_acquire))
+        return true;
       if (over.load(std::memory_order_relaxed)) return false;
       if (looks < looks_max)
         cpu_pause();
@@ -130,7 +136,8 @@ class YieldingLock {
   std::atomic<bool> taken_{false};
 };
 
-// First come, first served. Who gives up leaves a number that nobody answers to, so this lock is then of no more use.
+// First come, first served. Who gives up leaves a number that nobody answers to, so this lock is
+// then of no more use.
 class TicketLock {
  public:
   bool lock(const std::atomic<bool>& over) {
@@ -141,7 +148,9 @@ class TicketLock {
     }
     return true;
   }
-  void unlock() { serving_.store(serving_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  void unlock() {
+    serving_.store(serving_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
  private:
   alignas(64) std::atomic<unsigned> next_{0};

@@ -1,7 +1,8 @@
 #pragma once
-// A monitor as Hoare defined it: signal() hands the monitor over to the thread that has waited longest for that condition, at once,
-// so that it finds the condition as the signaller left it. The signaller goes on when the monitor is next left. Threads enter first
-// come, first served. Any thread; of each thread at most one call waits.
+// A monitor as Hoare defined it: signal() hands the monitor over to the thread that has waited
+// longest for that condition, at once, so that it finds the condition as the signaller left it. The
+// signaller goes on when the monitor is next left. Threads enter first come, first served. Any
+// thread; of each thread at most one call waits.
 
 #include <semaphore.h>
 
@@ -74,7 +75,8 @@ class HoareMonitor {
       }
       turn.await();
     }
-    // signal() and leave() in one, where nothing remains to be done: the signaller need not come back.
+    // signal() and leave() in one, where nothing remains to be done: the signaller need not come
+    // back.
     void signal_and_leave() {
       if (waiting_.empty()) return monitor_.leave();
       pop_front().give();

@@ -17,8 +17,8 @@
 namespace exchange::experiments {
 namespace {
 
-// Three threads on one CPU: the low one holds the lock and has work left, the middle one has much work and wants no lock, the high one
-// wants the lock. The starter sets them off in that order.
+// Three threads on one CPU: the low one holds the lock and has work left, the middle one has much
+// work and wants no lock, the high one wants the lock. The starter sets them off in that order.
 enum Who { low, middle, high, starter };
 constexpr int fifo_priority[] = {1, 2, 3, 4};  // of SCHED_FIFO
 
@@ -34,13 +34,15 @@ int take_priority(Scheduling scheduling, Who who) {
   return who != low || setpriority(PRIO_PROCESS, id_t(gettid()), 19) == 0 ? 0 : errno;
 }
 
-// Empty where threads may be scheduled so, and with `boost` may leave nice 19 again; else what was refused, and why.
+// Empty where threads may be scheduled so, and with `boost` may leave nice 19 again; else what was
+// refused, and why.
 std::string refusal(Scheduling scheduling, bool boost) {
   int error = 0;
   const int ordinary = getpriority(PRIO_PROCESS, 0);
   std::thread([&] {
     error = take_priority(scheduling, scheduling == Scheduling::nice ? low : starter);
-    if (error == 0 && boost && setpriority(PRIO_PROCESS, id_t(gettid()), ordinary) != 0) error = errno;
+    if (error == 0 && boost && setpriority(PRIO_PROCESS, id_t(gettid()), ordinary) != 0)
+      error = errno;
   }).join();
   if (error == 0) return {};
   return std::string(scheduling == Scheduling::real_time ? "SCHED_FIFO"
@@ -50,7 +52,8 @@ std::string refusal(Scheduling scheduling, bool boost) {
 }
 
 struct Trial {
-  double acquire_s = -1;       // from the low one having the lock to the high one having it; below 0: gave up
+  // from the low one having the lock to the high one having it; below 0: gave up
+  double acquire_s = -1;
   bool before_middle = false;  // the high one had the lock before the middle one was done
   bool excluded = true;
 };
@@ -69,10 +72,12 @@ class Semaphore {
   sem_t semaphore_;
 };
 
-constexpr double section_s = 5e-3, middle_s = 40e-3, patience_s = 100e-3;  // a section longer than a slice of the scheduler
+// a section longer than a slice of the scheduler
+constexpr double section_s = 5e-3, middle_s = 40e-3, patience_s = 100e-3;
 unsigned trials(const Settings& settings) { return settings.quick ? 3 : 10; }
 
-// A spinlock whose waiter gives up some time: on its CPU a spinning real-time thread would let nobody else run, ever.
+// A spinlock whose waiter gives up some time: on its CPU a spinning real-time thread would let
+// nobody else run, ever.
 class PatientSpinlock {
  public:
   bool lock(const std::atomic<bool>&) {
@@ -165,8 +170,10 @@ struct Variant {
 };
 const Variant variants[] = {
     {"fifo-mutex", "SCHED_FIFO, std::mutex", Scheduling::real_time, run_trial<StdMutex>},
-    {"fifo-inherit", "SCHED_FIFO, inheritance", Scheduling::real_time, run_trial<InheritingMutex>, false, true},
-    {"fifo-ceiling", "SCHED_FIFO, ceiling", Scheduling::real_time, run_trial<CeilingMutex>, false, true},
+    {"fifo-inherit", "SCHED_FIFO, inheritance", Scheduling::real_time, run_trial<InheritingMutex>,
+     false, true},
+    {"fifo-ceiling", "SCHED_FIFO, ceiling", Scheduling::real_time, run_trial<CeilingMutex>, false,
+     true},
     {"fifo-spin", "SCHED_FIFO, spinlock", Scheduling::real_time, run_trial<PatientSpinlock>},
     {"nice-mutex", "nice 19, std::mutex", Scheduling::nice, run_trial<StdMutex>},
     {"nice-inherit", "nice 19, inheritance", Scheduling::nice, run_trial<InheritingMutex>},
@@ -201,17 +208,20 @@ void prepare(const Settings& settings) {
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const unsigned count_of_trials = trials(settings);
-  Table table{"acquire",
-              "From the low thread having the lock to the high one having it: the low one works " + duration(section_s) +
-                  " inside, the middle one " + duration(middle_s),
-              {"priorities, lock", "median", "longest", "acquired", "before the middle one was done"},
-              {}};
+  Table table{
+      "acquire",
+      "From the low thread having the lock to the high one having it: the low one works " +
+          duration(section_s) + " inside, the middle one " + duration(middle_s),
+      {"priorities, lock", "median", "longest", "acquired", "before the middle one was done"},
+      {}};
   for (const Variant& variant : variants) {
     if (const std::string refused = refusal(variant.scheduling, variant.boost); !refused.empty()) {
       out.notes.push_back(std::string(variant.label) + ": " + refused);
       continue;
     }
-    const auto sample = [&](const char* what) -> const Sample& { return measured.of(cell(variant), what); };
+    const auto sample = [&](const char* what) -> const Sample& {
+      return measured.of(cell(variant), what);
+    };
     const double all = double(count_of_trials) * double(sample("acquired").values.size());
     const auto total = [&](const char* what) {
       double sum = 0;
@@ -219,30 +229,41 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       return sum;
     };
     const bool never = total("acquired") == 0;
-    const auto of_all = [&](const char* what) { return number(total(what)) + " of " + number(all); };
-    table.rows.push_back({variant.label, never ? "gave up after " + duration(patience_s) : duration(sample("acquire")),
-                          never ? "-" : duration(sample("worst").high()), of_all("acquired"), of_all("before_middle")});
-    out.check(std::string(variant.label) + ": nobody else inside", total("not_excluded") == 0, number(total("not_excluded")) + " times");
+    const auto of_all = [&](const char* what) {
+      return number(total(what)) + " of " + number(all);
+    };
+    table.rows.push_back(
+        {variant.label,
+         never ? "gave up after " + duration(patience_s) : duration(sample("acquire")),
+         never ? "-" : duration(sample("worst").high()), of_all("acquired"),
+         of_all("before_middle")});
+    out.check(std::string(variant.label) + ": nobody else inside", total("not_excluded") == 0,
+              number(total("not_excluded")) + " times");
     if (variant.run != run_trial<PatientSpinlock>)
-      out.check(std::string(variant.label) + ": acquired in the end", total("acquired") == all, of_all("acquired"));
+      out.check(std::string(variant.label) + ": acquired in the end", total("acquired") == all,
+                of_all("acquired"));
     if (variant.lends)
-      out.check(std::string(variant.label) + ": the high one has the lock before the middle one is done", total("before_middle") == all,
-                of_all("before_middle"));
+      out.check(
+          std::string(variant.label) + ": the high one has the lock before the middle one is done",
+          total("before_middle") == all, of_all("before_middle"));
   }
   out.tables.push_back(std::move(table));
 }
 
-const Add add(5.2,
-              {.name = "priority",
-               .title = "5. Priority: an urgent thread waits for a lock that an unimportant one holds",
-               .asked = "Three threads on one CPU: the low one holds the lock, the high one wants it, the middle one keeps the CPU busy. "
-                        "How long does the high one wait, with and without lending its priority to the holder?",
-               .measured = "The starter lets the low thread take the lock; from then on the time counts. It then wakes the high one and "
-                           "the middle one. Real-time priorities where the system permits them; else, and also, the low thread at nice "
-                           "19. Boosting is what the library of the write-up did: the holder has an ordinary priority while it holds the "
-                           "lock.",
-               .prepare = prepare,
-               .report = report});
+const Add add(
+    5.2,
+    {.name = "priority",
+     .title = "5. Priority: an urgent thread waits for a lock that an unimportant one holds",
+     .asked =
+         "Three threads on one CPU: the low one holds the lock, the high one wants it, the middle one keeps the CPU busy. "
+         "How long does the high one wait, with and without lending its priority to the holder?",
+     .measured =
+         "The starter lets the low thread take the lock; from then on the time counts. It then wakes the high one and "
+         "the middle one. Real-time priorities where the system permits them; else, and also, the low thread at nice "
+         "19. Boosting is what the library of the write-up did: the holder has an ordinary priority while it holds the "
+         "lock.",
+     .prepare = prepare,
+     .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

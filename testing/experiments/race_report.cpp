@@ -8,7 +8,8 @@
 namespace exchange::experiments {
 namespace {
 
-// "    #0 increment ../testing/experiments/racy_counter.cpp:16 (racy_counter_tsan+0x2c67)" -> "    #0 increment racy_counter.cpp:16"
+// "    #0 increment ../testing/experiments/racy_counter.cpp:16 (racy_counter_tsan+0x2c67)" -> " #0
+// increment racy_counter.cpp:16"
 std::string frame(const std::string& line) {
   static const std::regex module(R"( \([^()]*\+0x[0-9a-f]+\).*$)"), folders(R"((\.\.)?/[^ ]*/)");
   return std::regex_replace(std::regex_replace(line, module, ""), folders, "");
@@ -23,11 +24,14 @@ RaceReport race_report(const std::vector<std::string>& command, std::size_t fram
     std::vector<std::string> in_order{"/usr/bin/setarch", "-R"};
     in_order.insert(in_order.end(), command.begin(), command.end());
     const ChildResult again = run_child(in_order, 60);
-    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos) return {.refused = child.output.substr(0, child.output.find('\n'))};
+    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos)
+      return {.refused = child.output.substr(0, child.output.find('\n'))};
     child = again;
   }
 
-  static const std::regex access(R"(^ *((Previous )?(atomic )?(read|write) of size \d+) at 0x[0-9a-f]+ (by .*):$)", std::regex::icase);
+  static const std::regex access(
+      R"(^ *((Previous )?(atomic )?(read|write) of size \d+) at 0x[0-9a-f]+ (by .*):$)",
+      std::regex::icase);
   RaceReport report;
   report.output = child.output;
   std::istringstream lines(child.output);

@@ -1,5 +1,6 @@
-// racy_counter TASKS INCREMENTS: a data race on purpose, so it is a program of its own, run as a child. Prints the count that is
-// left, and the seconds from the barrier to the end of the last task. Built twice: plain, and under ThreadSanitizer.
+// racy_counter TASKS INCREMENTS: a data race on purpose, so it is a program of its own, run as a
+// child. Prints the count that is left, and the seconds from the barrier to the end of the last
+// task. Built twice: plain, and under ThreadSanitizer.
 
 #include <barrier>
 #include <chrono>

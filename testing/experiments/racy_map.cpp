@@ -1,6 +1,7 @@
-// racy_map TASKS KEYS: writes to one std::unordered_map without any guard, on purpose, so it is a program of its own, run as a child.
-// Says what became of the map: "intact", or "corrupt" with what is wrong; often it does not get so far. What never ends is
-// killed by a limit on CPU time (SIGXCPU), which does not depend on how busy the machine is.
+// racy_map TASKS KEYS: writes to one std::unordered_map without any guard, on purpose, so it is a
+// program of its own, run as a child. Says what became of the map: "intact", or "corrupt" with what
+// is wrong; often it does not get so far. What never ends is killed by a limit on CPU time
+// (SIGXCPU), which does not depend on how busy the machine is.
 
 #include <sys/resource.h>
 
@@ -49,8 +50,8 @@ int main(int argc, char** argv) {
   }
   const long size = long(map.size());
   const bool intact = size == expected && walked == expected && missing == 0;
-  std::printf("%s: size() %ld of %ld, %ld reached by walking, %ld keys not found\n", intact ? "intact" : "corrupt", size, expected,
-              walked, missing);
+  std::printf("%s: size() %ld of %ld, %ld reached by walking, %ld keys not found\n",
+              intact ? "intact" : "corrupt", size, expected, walked, missing);
   std::fflush(stdout);
   std::_Exit(0);  // to take a broken map apart could crash after all was said
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Work of a known length: a chain of multiplications that keeps one CPU busy and touches no memory. It counts steps, not time, so
-// a thread that is put off its CPU has as much left to do as before. Any thread.
+// Work of a known length: a chain of multiplications that keeps one CPU busy and touches no memory.
+// It counts steps, not time, so a thread that is put off its CPU has as much left to do as before.
+// Any thread.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,8 @@
-// A market day out of bytes: batches of commands through the Committer, projections, releases, restarts and clocks that
-// jump, beside the naive exchange. Every outcome is the naive one's, the invariants hold, an exchange recovered from
-// tables and journal at any point is the one that ran, and the journal alone replays to the same digest.
-// Input: a byte for what to do, then bytes for its fields, over and over; all bytes mean something.
+// A market day out of bytes: batches of commands through the Committer, projections, releases,
+// restarts and clocks that jump, beside the naive exchange. Every outcome is the naive one's, the
+// invariants hold, an exchange recovered from tables and journal at any point is the one that ran,
+// and the journal alone replays to the same digest. Input: a byte for what to do, then bytes for
+// its fields, over and over; all bytes mean something.
 
 #include <spdlog/spdlog.h>
 
@@ -23,8 +24,12 @@ constexpr std::size_t commands_max = 300;  // of one input: the naive exchange t
 constexpr int restarts_max = 2;            // each makes an exchange, which takes its time
 constexpr unsigned accounts = 5, symbols = 3;  // of each, one more is named and never created
 
-AccountId account_of(unsigned number) { return AccountId(number == 0 ? std::string(64, '7') : std::to_string(number)); }
-SymbolName symbol_of(unsigned number) { return SymbolName(number == 0 ? std::string(32, 'z') : "S" + std::to_string(number)); }
+AccountId account_of(unsigned number) {
+  return AccountId(number == 0 ? std::string(64, '7') : std::to_string(number));
+}
+SymbolName symbol_of(unsigned number) {
+  return SymbolName(number == 0 ? std::string(32, 'z') : "S" + std::to_string(number));
+}
 
 class HandClock final : public Clock {
  public:
@@ -51,7 +56,10 @@ class Day {
         case 3:
           if (restarts_ < restarts_max) commit(), restart();
           break;
-        case 4: clock_.time.microseconds += std::int64_t(bytes_.below(256)) * 40'000 - 2'000'000; break;  // back, too
+        // back, too
+        case 4:
+          clock_.time.microseconds += std::int64_t(bytes_.below(256)) * 40'000 - 2'000'000;
+          break;
         case 5: submissions_.emplace_back(); break;
         default: add(command(what - 6));
       }
@@ -84,7 +92,8 @@ class Day {
     const std::uint8_t byte = bytes_.byte();
     if (byte < 200) return Cash::whole(byte);
     const std::uint64_t high = bytes_.word() >> 1;
-    return byte < 210 ? cash_total_max : Cash::from_units(Int128(UInt128(high) << 64 | bytes_.word()));
+    return byte < 210 ? cash_total_max
+                      : Cash::from_units(Int128(UInt128(high) << 64 | bytes_.word()));
   }
   OrderId order_id() {
     const std::uint8_t byte = bytes_.byte();
@@ -101,8 +110,12 @@ class Day {
     if (what < 2) return CreateAccount{account, cash()};
     if (what < 3) return CreateSymbol{symbol};
     if (what < 6) return PlaceShares{symbol, account, Shares::from_units(units())};
-    if (what < 12) return PlaceOrder{account, symbol, Side::buy, Shares::from_units(units()), Price::from_units(units())};
-    if (what < 18) return PlaceOrder{account, symbol, Side::sell, Shares::from_units(units()), Price::from_units(units())};
+    if (what < 12)
+      return PlaceOrder{account, symbol, Side::buy, Shares::from_units(units()),
+                        Price::from_units(units())};
+    if (what < 18)
+      return PlaceOrder{account, symbol, Side::sell, Shares::from_units(units()),
+                        Price::from_units(units())};
     if (what < 22) return CancelOrder{account, order_id()};
     return QueryOrder{account, order_id()};
   }
@@ -122,7 +135,8 @@ class Day {
     for (const auto& commands : submissions_)
       if (!commands.empty()) batch.emplace_back().commands = commands;
     for (Submission& submission : batch) pointers.push_back(&submission);
-    const Timestamp now = std::max(clock_.time, newest_change_);  // the exchange's time never goes back
+    // the exchange's time never goes back
+    const Timestamp now = std::max(clock_.time, newest_change_);
     if (!batch.empty()) HOLDS(committer_->commit(pointers) == pointers.size(), "a batch is cut");
     for (const Submission& submission : batch) compare(submission, now);
     submissions_.clear();
@@ -134,30 +148,39 @@ class Day {
     for (std::size_t i = 0; i < submission.commands.size(); ++i) {
       const Command& command = submission.commands[i];
       Outcome outcome = submission.outcomes[i];
-      const bool too_long = told > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
+      const bool too_long =
+          told > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
       told += executions_told(outcome);
-      const Outcome expected = too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
+      const Outcome expected =
+          too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
       if (changed_state(expected)) newest_change_ = now;
       if (const auto* forgotten = std::get_if<NotInMemory>(&outcome)) {
-        HOLDS(forgotten->order <= released_orders_, "forgot order " + std::to_string(forgotten->order));
-        outcome = outcome_from_tables(command, forgotten->account, store_.read_order(forgotten->order));
+        HOLDS(forgotten->order <= released_orders_,
+              "forgot order " + std::to_string(forgotten->order));
+        outcome =
+            outcome_from_tables(command, forgotten->account, store_.read_order(forgotten->order));
       }
-      HOLDS(outcome == expected, print(command) + "\n  " + print(outcome) + "\nbut the naive exchange says\n  " + print(expected));
+      HOLDS(outcome == expected, print(command) + "\n  " + print(outcome) +
+                                     "\nbut the naive exchange says\n  " + print(expected));
     }
   }
 
   void check_state(const Exchange& exchange) const {
     HOLDS(exchange.check_invariants().empty(), exchange.check_invariants());
-    HOLDS(exchange.accounts() == model_.accounts() && exchange.totals().orders == model_.orders(), "miscounted");
+    HOLDS(exchange.accounts() == model_.accounts() && exchange.totals().orders == model_.orders(),
+          "miscounted");
     for (unsigned account = 0; account <= accounts; ++account) {
       const AccountId id = account_of(account);
-      HOLDS(exchange.balance(id) == model_.balance(id), print(id) + " has " + to_string(exchange.balance(id)));
+      HOLDS(exchange.balance(id) == model_.balance(id),
+            print(id) + " has " + to_string(exchange.balance(id)));
       for (unsigned symbol = 0; symbol <= symbols; ++symbol)
-        HOLDS(exchange.position(id, symbol_of(symbol)) == model_.position(id, symbol_of(symbol)), print(id) + " in " + print(symbol_of(symbol)));
+        HOLDS(exchange.position(id, symbol_of(symbol)) == model_.position(id, symbol_of(symbol)),
+              print(id) + " in " + print(symbol_of(symbol)));
     }
     for (unsigned symbol = 0; symbol <= symbols; ++symbol)
       for (const Side side : {Side::buy, Side::sell})
-        HOLDS(exchange.depth(symbol_of(symbol), side) == model_.depth(symbol_of(symbol), side), "book of " + print(symbol_of(symbol)));
+        HOLDS(exchange.depth(symbol_of(symbol), side) == model_.depth(symbol_of(symbol), side),
+              "book of " + print(symbol_of(symbol)));
   }
 
   // --- tables and restarts ---
@@ -182,11 +205,13 @@ class Day {
     const Totals before = committer_->exchange().totals();
     Recovered recovered = recover(store_, bytes_.byte());
     HOLDS(recovered.exchange.totals() == before, "recovered to another state");
-    HOLDS(recovered.last_batch == committer_->last_batch(), "recovered to batch " + std::to_string(recovered.last_batch));
+    HOLDS(recovered.last_batch == committer_->last_batch(),
+          "recovered to batch " + std::to_string(recovered.last_batch));
     check_state(recovered.exchange);
     mark_ = 0;  // closed orders are counted from the start
     released_orders_ = orders_in_tables_;
-    committer_.emplace(std::move(recovered.exchange), recovered.last_batch, store_, clock_, limits_, metrics());
+    committer_.emplace(std::move(recovered.exchange), recovered.last_batch, store_, clock_, limits_,
+                       metrics());
   }
   // The journal from its beginning, without any tables.
   void check_journal() {
@@ -196,10 +221,12 @@ class Day {
       JournalWriter writer;
       writer.begin(record.time);
       for (const Command& command : record.commands) {
-        HOLDS(changed_state(replayed.apply(command, record.time)), "a journaled command is refused: " + print(command));
+        HOLDS(changed_state(replayed.apply(command, record.time)),
+              "a journaled command is refused: " + print(command));
         writer.add(command);
       }
-      HOLDS(replayed.totals().digest == record.digest, "digest of batch " + std::to_string(row.batch));
+      HOLDS(replayed.totals().digest == record.digest,
+            "digest of batch " + std::to_string(row.batch));
       HOLDS(writer.finish(replayed.totals()) == row.payload, "encodes to other bytes");
     });
     HOLDS(replayed.totals() == committer_->exchange().totals(), "the journal leads elsewhere");
@@ -216,7 +243,7 @@ class Day {
   HandClock clock_;
   CoreLimits limits_;
   std::optional<Committer> committer_;
-  ClosedMark mark_ = 0;                            // of the last projection since the start
+  ClosedMark mark_ = 0;  // of the last projection since the start
   OrderId orders_in_tables_ = 0, released_orders_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// Numbers as clients write them, against an oracle of decimal digits in text: whatever is accepted has exactly the
-// value that was written, prints in its shortest form and reads back; whatever is refused has the right reason.
-// Input: the text.
+// Numbers as clients write them, against an oracle of decimal digits in text: whatever is accepted
+// has exactly the value that was written, prints in its shortest form and reads back; whatever is
+// refused has the right reason. Input: the text.
 
 #include <algorithm>
 
@@ -24,13 +24,17 @@ Oracle read(std::string_view text, std::size_t decimals, std::string_view units_
   oracle.negative = text.starts_with('-');
   if (oracle.negative) text.remove_prefix(1);
   const std::size_t point = text.find('.');
-  const std::string whole(text.substr(0, point)), fraction(point == std::string_view::npos ? "" : text.substr(point + 1));
+  const std::string whole(text.substr(0, point)),
+      fraction(point == std::string_view::npos ? "" : text.substr(point + 1));
   const std::string digits = whole + fraction;
-  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) return {NumberError::not_a_number};
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
+    return {NumberError::not_a_number};
   if (fraction.size() > decimals) return {NumberError::too_many_decimals};
   oracle.units = digits + std::string(decimals - fraction.size(), '0');
   oracle.units.erase(0, std::min(oracle.units.find_first_not_of('0'), oracle.units.size()));
-  const auto larger = [](std::string_view a, std::string_view b) { return a.size() != b.size() ? a.size() > b.size() : a > b; };
+  const auto larger = [](std::string_view a, std::string_view b) {
+    return a.size() != b.size() ? a.size() > b.size() : a > b;
+  };
   if (larger(oracle.units, units_max)) return {NumberError::out_of_range};
   if (oracle.units.empty()) oracle = {NumberError::none, false, "0"};
   return oracle;
@@ -42,18 +46,21 @@ std::string shortest(const Oracle& oracle, std::size_t decimals) {
   if (digits.size() <= decimals) digits.insert(0, decimals + 1 - digits.size(), '0');
   std::string fraction = digits.substr(digits.size() - decimals);
   while (fraction.ends_with('0')) fraction.pop_back();
-  return (oracle.negative ? "-" : "") + digits.substr(0, digits.size() - decimals) + (fraction.empty() ? "" : "." + fraction);
+  return (oracle.negative ? "-" : "") + digits.substr(0, digits.size() - decimals) +
+         (fraction.empty() ? "" : "." + fraction);
 }
 
 template <class Number>
-void check(Parsed<Number> (*parse)(std::string_view), std::string_view text, std::size_t decimals, std::string_view units_max) {
+void check(Parsed<Number> (*parse)(std::string_view), std::string_view text, std::size_t decimals,
+           std::string_view units_max) {
   const Oracle expected = read(text, decimals, units_max);
   const Parsed<Number> parsed = parse(text);
   const auto details = [&] { return "text: " + std::string(text); };
   HOLDS(parsed.error == expected.error, details());
   if (!parsed) return;
   const std::string sign = expected.negative ? "-" : "";
-  HOLDS(units_text(parsed.value.units()) == sign + expected.units, details() + " units: " + units_text(parsed.value.units()));
+  HOLDS(units_text(parsed.value.units()) == sign + expected.units,
+        details() + " units: " + units_text(parsed.value.units()));
   const std::string printed = to_string(parsed.value);
   HOLDS(printed == shortest(expected, decimals), details() + " printed: " + printed);
   const Parsed<Number> again = parse(printed);
@@ -69,12 +76,15 @@ void check_units(std::string_view text) {
   const Oracle expected = read(text, 0, "170141183460469231731687303715884105727");
   const Parsed<Cash> parsed = parse_cash_units(text);
   HOLDS(parsed.error == expected.error, std::string(text));
-  if (parsed) HOLDS(units_text(parsed.value.units()) == (expected.negative ? "-" : "") + expected.units, std::string(text));
+  if (parsed)
+    HOLDS(units_text(parsed.value.units()) == (expected.negative ? "-" : "") + expected.units,
+          std::string(text));
 }
 
 void check_order_id(std::string_view text) {
   const auto id = parse_order_id(text);
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool digits =
+      !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   const Oracle expected = read(digits ? text : "x", 0, "18446744073709551615");
   const bool sound = expected.error == NumberError::none && expected.units != "0";
   HOLDS(id.has_value() == sound, std::string(text));

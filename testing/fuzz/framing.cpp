@@ -1,6 +1,7 @@
-// A stream of bytes, cut at fuzzed places, through a Session. Whatever the cuts: every frame is answered as soon as it
-// is complete, replies and commands are those of its documents taken one by one, memory stays within the limits.
-// Input: a byte that chooses limits and options, a byte n, n bytes for the lengths of the cuts, the stream.
+// A stream of bytes, cut at fuzzed places, through a Session. Whatever the cuts: every frame is
+// answered as soon as it is complete, replies and commands are those of its documents taken one by
+// one, memory stays within the limits. Input: a byte that chooses limits and options, a byte n, n
+// bytes for the lengths of the cuts, the stream.
 
 #include <algorithm>
 #include <cstring>
@@ -23,9 +24,24 @@ ProtocolLimits choose_limits(std::uint8_t choice) {
   ProtocolLimits limits;
   switch (choice % 4) {
     case 0: break;
-    case 1: limits = {.frame_bytes_max = 99, .leaves_max = 3, .read_buffer_bytes_min = 32, .read_buffer_bytes_max = 64}; break;
-    case 2: limits = {.frame_bytes_max = 1'000, .length_line_bytes_max = 4, .read_buffer_bytes_min = 32, .read_buffer_bytes_max = 128}; break;
-    case 3: limits = {.frame_bytes_max = 300, .leaves_max = 1, .read_buffer_bytes_min = 24, .read_buffer_bytes_max = 24}; break;
+    case 1:
+      limits = {.frame_bytes_max = 99,
+                .leaves_max = 3,
+                .read_buffer_bytes_min = 32,
+                .read_buffer_bytes_max = 64};
+      break;
+    case 2:
+      limits = {.frame_bytes_max = 1'000,
+                .length_line_bytes_max = 4,
+                .read_buffer_bytes_min = 32,
+                .read_buffer_bytes_max = 128};
+      break;
+    case 3:
+      limits = {.frame_bytes_max = 300,
+                .leaves_max = 1,
+                .read_buffer_bytes_min = 24,
+                .read_buffer_bytes_max = 24};
+      break;
   }
   limits.length_before_reply = choice & 4;
   limits.close_after_reply = choice & 8;
@@ -39,7 +55,8 @@ std::vector<Outcome> execute(Exchange& exchange, const std::vector<Command>& com
 }
 
 // What each document gets, taken by itself.
-std::vector<std::string> expected_replies(const Framed& framed, const ProtocolLimits& limits, Totals& after) {
+std::vector<std::string> expected_replies(const Framed& framed, const ProtocolLimits& limits,
+                                          Totals& after) {
   Exchange exchange;
   XmlDocument document;
   std::vector<std::string> replies;
@@ -48,8 +65,10 @@ std::vector<std::string> expected_replies(const Framed& framed, const ProtocolLi
     text += 'x';  // the byte behind it
     std::vector<Leaf> leaves;
     std::vector<Command> commands;
-    const Request request = read_request(text.data(), frame.xml.size(), limits, document, leaves, commands);
-    append_results(replies.emplace_back(), request, leaves, execute(exchange, commands), limits.length_before_reply);
+    const Request request =
+        read_request(text.data(), frame.xml.size(), limits, document, leaves, commands);
+    append_results(replies.emplace_back(), request, leaves, execute(exchange, commands),
+                   limits.length_before_reply);
   }
   after = exchange.totals();
   return replies;
@@ -58,7 +77,11 @@ std::vector<std::string> expected_replies(const Framed& framed, const ProtocolLi
 class Conversation {
  public:
   Conversation(std::string_view stream, const ProtocolLimits& limits)
-      : stream_(stream), limits_(limits), framed_(read_frames(stream, limits)), expected_(expected_replies(framed_, limits, totals_)), session_(limits) {}
+      : stream_(stream),
+        limits_(limits),
+        framed_(read_frames(stream, limits)),
+        expected_(expected_replies(framed_, limits, totals_)),
+        session_(limits) {}
 
   // Checks everything after every piece. `lengths` of pieces are used over and over.
   void run(std::span<const std::size_t> lengths) {
@@ -77,10 +100,14 @@ class Conversation {
     }
     HOLDS(session_.finished(), "the session does not end");
     if (limits_.close_after_reply && closed_early && !session_.refused()) return;
-    HOLDS(answered_ == framed_.documents.size(), std::to_string(answered_) + " of " + std::to_string(framed_.documents.size()) + " answered");
+    HOLDS(answered_ == framed_.documents.size(), std::to_string(answered_) + " of " +
+                                                     std::to_string(framed_.documents.size()) +
+                                                     " answered");
     HOLDS(exchange_.totals() == totals_, "other commands were executed");
-    HOLDS(session_.refused() == !framed_.rest.empty(), "refused: " + std::to_string(session_.refused()));
-    const bool hopeless = !framed_.rest.empty() && !framed_.rest_is_cut_short && !framed_.rest_can_become_a_frame(limits_);
+    HOLDS(session_.refused() == !framed_.rest.empty(),
+          "refused: " + std::to_string(session_.refused()));
+    const bool hopeless = !framed_.rest.empty() && !framed_.rest_is_cut_short &&
+                          !framed_.rest_can_become_a_frame(limits_);
     HOLDS(!closed_early || hopeless, "closed early, though a frame could have come of it");
   }
   const std::string& last_words() const { return last_words_; }
@@ -90,8 +117,11 @@ class Conversation {
     const std::span<char> space = session_.read_space();
     HOLDS(!space.empty(), "no room to read into");
     // Grows with the bytes that came, never with a length that was only claimed.
-    const std::size_t bound = std::max({limits_.read_buffer_bytes_min, 2 * limits_.read_buffer_bytes_max, 4 * sent_});
-    HOLDS(space.size() <= bound && space.size() <= 2 * limits_.read_buffer_bytes_max + limits_.frame_bytes_max + limits_.length_line_bytes_max,
+    const std::size_t bound =
+        std::max({limits_.read_buffer_bytes_min, 2 * limits_.read_buffer_bytes_max, 4 * sent_});
+    HOLDS(space.size() <= bound && space.size() <= 2 * limits_.read_buffer_bytes_max +
+                                                       limits_.frame_bytes_max +
+                                                       limits_.length_line_bytes_max,
           std::to_string(space.size()) + " bytes to read into after " + std::to_string(sent_));
     const std::size_t taken = std::min(bytes, space.size());
     std::memcpy(space.data(), stream_.data() + sent_, taken);
@@ -103,7 +133,8 @@ class Conversation {
   void answer(bool ended) {
     const std::size_t answered_before = answered_;
     while (!session_.finished() && session_.take_wave()) {
-      HOLDS(session_.requests() > 0 && session_.requests() <= limits_.leaves_max, "requests in a wave: " + std::to_string(session_.requests()));
+      HOLDS(session_.requests() > 0 && session_.requests() <= limits_.leaves_max,
+            "requests in a wave: " + std::to_string(session_.requests()));
       const std::vector<Command> commands = session_.commands();
       session_.reply(execute(exchange_, commands));
       check_replies(session_.output());
@@ -111,11 +142,15 @@ class Conversation {
     }
     std::size_t complete = 0;
     while (complete < expected_.size() && framed_.documents[complete].end <= sent_) ++complete;
-    HOLDS(answered_ == complete, std::to_string(answered_) + " answered, " + std::to_string(complete) + " complete");
+    HOLDS(answered_ == complete,
+          std::to_string(answered_) + " answered, " + std::to_string(complete) + " complete");
     if (!limits_.close_after_reply || ended || session_.refused()) return;
     const std::size_t end = complete == 0 ? 0 : framed_.documents[complete - 1].end;
-    const bool all_answered = answered_ > answered_before && std::all_of(stream_.begin() + std::ptrdiff_t(end), stream_.begin() + std::ptrdiff_t(sent_), is_blank);
-    HOLDS(session_.finished() == all_answered, "closes after replies: " + std::to_string(session_.finished()));
+    const bool all_answered = answered_ > answered_before &&
+                              std::all_of(stream_.begin() + std::ptrdiff_t(end),
+                                          stream_.begin() + std::ptrdiff_t(sent_), is_blank);
+    HOLDS(session_.finished() == all_answered,
+          "closes after replies: " + std::to_string(session_.finished()));
   }
 
   // The next replies that are expected, and at the end perhaps one about bad framing.
@@ -130,8 +165,13 @@ class Conversation {
         HOLDS(session_.refused(), std::string(output));
         last_words_ = output;
         output = {};
-        const std::string_view document = limits_.length_before_reply ? std::string_view(last_words_).substr(last_words_.find('\n') + 1) : last_words_;
-        HOLDS(document.starts_with("<results><error>bad framing: ") && replies_problem(document).empty(), last_words_);
+        const std::string_view document =
+            limits_.length_before_reply
+                ? std::string_view(last_words_).substr(last_words_.find('\n') + 1)
+                : last_words_;
+        HOLDS(document.starts_with("<results><error>bad framing: ") &&
+                  replies_problem(document).empty(),
+              last_words_);
       }
     }
   }
@@ -161,6 +201,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Conversation uncut(bytes.rest(), limits), cut(bytes.rest(), limits);
   uncut.run(whole);
   cut.run(lengths);
-  if (!limits.close_after_reply) HOLDS(cut.last_words() == uncut.last_words(), cut.last_words() + " after cuts, else " + uncut.last_words());
+  if (!limits.close_after_reply)
+    HOLDS(cut.last_words() == uncut.last_words(),
+          cut.last_words() + " after cuts, else " + uncut.last_words());
   return 0;
 }

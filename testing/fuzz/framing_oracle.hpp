@@ -1,5 +1,6 @@
 #pragma once
-// PROTOCOL's framing in its plainest form, over a whole stream: what the incremental code is compared with.
+// PROTOCOL's framing in its plainest form, over a whole stream: what the incremental code is
+// compared with.
 
 #include <string_view>
 #include <vector>
@@ -22,7 +23,8 @@ struct Framed {
     std::size_t digits = 0;
     while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9') ++digits;
     if (digits == rest.size()) return digits < limits.length_line_bytes_max;
-    return digits > 0 && rest.size() == digits + 1 && rest[digits] == '\r' && rest.size() < limits.length_line_bytes_max;
+    return digits > 0 && rest.size() == digits + 1 && rest[digits] == '\r' &&
+           rest.size() < limits.length_line_bytes_max;
   }
   bool rest_is_cut_short = false;  // it has a good length line, and too few bytes after it
 };
@@ -35,14 +37,17 @@ inline Framed read_frames(std::string_view stream, const ProtocolLimits& limits)
     while (at < stream.size() && is_blank(stream[at])) ++at;
     framed.rest = stream.substr(at);
     const std::size_t newline = framed.rest.find('\n');
-    if (newline == std::string_view::npos || newline + 1 > limits.length_line_bytes_max) return framed;
+    if (newline == std::string_view::npos || newline + 1 > limits.length_line_bytes_max)
+      return framed;
     std::string_view digits = framed.rest.substr(0, newline);
     if (digits.ends_with('\r')) digits.remove_suffix(1);
-    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) return framed;
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
+      return framed;
     const std::size_t significant = digits.find_first_not_of('0');
     if (significant == std::string_view::npos) return framed;
     unsigned __int128 length = 0;  // a length line is short, so it cannot overflow
-    for (const char digit : digits.substr(significant)) length = length * 10 + unsigned(digit - '0');
+    for (const char digit : digits.substr(significant))
+      length = length * 10 + unsigned(digit - '0');
     if (length > limits.frame_bytes_max) return framed;
     if (length > framed.rest.size() - newline - 1) {
       framed.rest_is_cut_short = true;

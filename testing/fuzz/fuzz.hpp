@@ -1,7 +1,7 @@
 #pragma once
-// What the fuzz targets share. A target is one file with one LLVMFuzzerTestOneInput: libFuzzer drives it where there is
-// clang, replay.cpp everywhere else. It keeps nothing from one input to the next, and stops the process at the first
-// property that does not hold.
+// What the fuzz targets share. A target is one file with one LLVMFuzzerTestOneInput: libFuzzer
+// drives it where there is clang, replay.cpp everywhere else. It keeps nothing from one input to
+// the next, and stops the process at the first property that does not hold.
 
 #include <sys/prctl.h>
 
@@ -15,20 +15,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace exchange::fuzz {
 
-[[noreturn]] inline void property_failed(const char* property, const char* file, int line, const std::string& details) {
-  std::fprintf(stderr, "property does not hold: %s (%s:%d)\n%s\n", property, file, line, details.c_str());
+[[noreturn]] inline void property_failed(const char* property, const char* file, int line,
+                                         const std::string& details) {
+  std::fprintf(stderr, "property does not hold: %s (%s:%d)\n%s\n", property, file, line,
+               details.c_str());
   std::fflush(stderr);
   std::abort();
 }
 
-// The engine asks for huge pages, which suits one that lives for years: clearing them would take most of the time of
-// one that lives for a millisecond.
+// The engine asks for huge pages, which suits one that lives for years: clearing them would take
+// most of the time of one that lives for a millisecond.
 inline const int small_pages = prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 
 // An input taken apart from its front. Where it is used up, everything is 0.
 class Bytes {
  public:
-  Bytes(const std::uint8_t* data, std::size_t size) : rest_(reinterpret_cast<const char*>(data), size) {}
+  Bytes(const std::uint8_t* data, std::size_t size)
+      : rest_(reinterpret_cast<const char*>(data), size) {}
   bool empty() const { return rest_.empty(); }
   std::string_view rest() const { return rest_; }
 
@@ -53,5 +56,7 @@ class Bytes {
 }  // namespace exchange::fuzz
 
 // `details` says what it was, in a std::string; it is worked out only on failure.
-#define HOLDS(property, details) \
-  (__builtin_expect(!!(property), 1) ? (void)0 : ::exchange::fuzz::property_failed(#property, __FILE__, __LINE__, details))
+#define HOLDS(property, details)     \
+  (__builtin_expect(!!(property), 1) \
+       ? (void)0                     \
+       : ::exchange::fuzz::property_failed(#property, __FILE__, __LINE__, details))

@@ -1,9 +1,14 @@
-// Bytes as journal rows, with their checksum put right, so that what is tested is what stands behind it.
-// - decode_journal_record says StoreCorrupt or gives a record that encodes to the same bytes: what JournalWriter cannot
+// Bytes as journal rows, with their checksum put right, so that what is tested is what stands
+// behind it.
+// - decode_journal_record says StoreCorrupt or gives a record that encodes to the same bytes: what
+// JournalWriter cannot
 //   have written is refused, and a record has one form.
-// - recover() over a store with such rows, and with tables out of the same bytes, says StoreCorrupt or gives an exchange
-//   that is sound, goes on trading, and recovers again to the same state. Nothing else, whatever the numbers claim.
-// Input: a byte that chooses, then what it says: one row as it is, or rows behind tables, each made of fields.
+// - recover() over a store with such rows, and with tables out of the same bytes, says StoreCorrupt
+// or gives an exchange
+//   that is sound, goes on trading, and recovers again to the same state. Nothing else, whatever
+//   the numbers claim.
+// Input: a byte that chooses, then what it says: one row as it is, or rows behind tables, each made
+// of fields.
 
 #include <boost/crc.hpp>
 #include <optional>
@@ -42,7 +47,10 @@ void check_canonical(std::string_view payload) {
     writer.add(command);
     commands += print(command) + "\n";
   }
-  HOLDS(writer.finish({.orders = record->orders, .executions = record->executions, .digest = record->digest}) == payload, commands);
+  HOLDS(writer.finish({.orders = record->orders,
+                       .executions = record->executions,
+                       .digest = record->digest}) == payload,
+        commands);
 }
 
 // A memory store whose tables are whatever is put there, as a file on a disk may be.
@@ -71,7 +79,8 @@ void check_cash(const Exchange& exchange) {
   Int128 left = exchange.totals().cash_created.units();
   for (unsigned number = 0; number < accounts; ++number) {
     const Int128 balance = exchange.balance(account_of(number)).units();
-    HOLDS(balance >= 0 && balance <= left, "account " + std::to_string(1 + number) + " has " + units_text(balance) + " units");
+    HOLDS(balance >= 0 && balance <= left,
+          "account " + std::to_string(1 + number) + " has " + units_text(balance) + " units");
     left -= balance;
   }
 }
@@ -88,8 +97,11 @@ void check_recovery(Store& store) {
   exchange.apply(CreateAccount{account, Cash::whole(100)}, now);
   exchange.apply(PlaceShares{SymbolName("S1"), account, Shares::whole(10)}, now);
   for (const Side side : {Side::sell, Side::buy})
-    for (const std::int64_t price : {1, 5, 2}) exchange.apply(PlaceOrder{account, SymbolName("S1"), side, Shares::whole(2), Price::whole(price)}, now);
-  for (OrderId order = exchange.totals().orders; order > 0 && order + 8 > exchange.totals().orders; --order)
+    for (const std::int64_t price : {1, 5, 2})
+      exchange.apply(
+          PlaceOrder{account, SymbolName("S1"), side, Shares::whole(2), Price::whole(price)}, now);
+  for (OrderId order = exchange.totals().orders; order > 0 && order + 8 > exchange.totals().orders;
+       --order)
     exchange.apply(CancelOrder{account, order}, now);
   HOLDS(exchange.check_invariants().empty(), exchange.check_invariants());
 }
@@ -120,7 +132,10 @@ class Fields {
   // Short, or longer than any: what lies between takes memory by its own right (IdIndex).
   std::uint64_t count() {
     const std::uint8_t byte = bytes_.byte();
-    return byte < 200 ? byte % 32 : byte < 220 ? UINT64_MAX - (byte - 200) : byte < 240 ? bytes_.word() % 100'000 : order_ids_max + 1 + bytes_.word() / 2;
+    return byte < 200   ? byte % 32
+           : byte < 220 ? UINT64_MAX - (byte - 200)
+           : byte < 240 ? bytes_.word() % 100'000
+                        : order_ids_max + 1 + bytes_.word() / 2;
   }
   std::uint32_t number() {
     const std::uint8_t byte = bytes_.byte();
@@ -133,16 +148,22 @@ class Fields {
 
   Rows tables() {
     Rows rows;
-    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i) rows.accounts.push_back({chance() ? number() : i, account(), Cash::from_units(wide_units())});
-    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i) rows.symbols.push_back({chance() ? number() : i, symbol(), Shares::from_units(units())});
-    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i) rows.positions.push_back({number(), number(), Shares::from_units(units())});
+    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
+      rows.accounts.push_back({chance() ? number() : i, account(), Cash::from_units(wide_units())});
+    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
+      rows.symbols.push_back({chance() ? number() : i, symbol(), Shares::from_units(units())});
+    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
+      rows.positions.push_back({number(), number(), Shares::from_units(units())});
     for (unsigned i = 0, end = bytes_.below(6); i < end; ++i) {
       const Shares open = Shares::from_units(units());
-      rows.orders.push_back({chance() ? count() : i + 1, number(), number(), side(), chance() ? Shares::from_units(units()) : open, Price::from_units(units()),
-                             open, chance() ? Shares::from_units(units()) : Shares(), time(), time()});
+      rows.orders.push_back({chance() ? count() : i + 1, number(), number(), side(),
+                             chance() ? Shares::from_units(units()) : open,
+                             Price::from_units(units()), open,
+                             chance() ? Shares::from_units(units()) : Shares(), time(), time()});
     }
     for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
-      rows.executions.push_back({chance() ? count() : i + 1, number(), count(), count(), Shares::from_units(units()), Price::from_units(units()), time()});
+      rows.executions.push_back({chance() ? count() : i + 1, number(), count(), count(),
+                                 Shares::from_units(units()), Price::from_units(units()), time()});
     rows.totals = {count(), count(), Cash::from_units(wide_units()), time(), bytes_.word()};
     if (!chance()) settle(rows);
     return rows;
@@ -158,7 +179,9 @@ class Fields {
       writer.add(command);
       if (exchange != nullptr) exchange->apply(command, now);
     }
-    return std::string(writer.finish(exchange != nullptr ? exchange->totals() : Totals{count(), count(), {}, {}, bytes_.word()}));
+    return std::string(writer.finish(exchange != nullptr
+                                         ? exchange->totals()
+                                         : Totals{count(), count(), {}, {}, bytes_.word()}));
   }
 
  private:
@@ -169,12 +192,15 @@ class Fields {
       case 0: return CreateAccount{account(), Cash::from_units(std::max<Int128>(wide_units(), 0))};
       case 1: return CreateSymbol{symbol()};
       case 2: return PlaceShares{symbol(), account(), Shares::from_units(positive())};
-      case 3: return PlaceOrder{account(), symbol(), side(), Shares::from_units(positive()), Price::from_units(positive())};
+      case 3:
+        return PlaceOrder{account(), symbol(), side(), Shares::from_units(positive()),
+                          Price::from_units(positive())};
       default: return CancelOrder{account(), count()};
     }
   }
 
-  // Makes the sums agree, as far as numbers allow: a forger can add up, and so can a broken disk by chance.
+  // Makes the sums agree, as far as numbers allow: a forger can add up, and so can a broken disk by
+  // chance.
   static void settle(Rows& rows) {
     UInt128 cash = 0;
     std::vector<std::uint64_t> shares(rows.symbols.size());
@@ -183,11 +209,13 @@ class Fields {
       if (row.symbol < shares.size()) shares[row.symbol] += std::uint64_t(row.shares.units());
     for (const OrderRow& row : rows.orders) {
       if (row.side == Side::buy) cash += UInt128(Int128(row.open.units()) * row.limit.units());
-      if (row.side == Side::sell && row.symbol < shares.size()) shares[row.symbol] += std::uint64_t(row.open.units());
+      if (row.side == Side::sell && row.symbol < shares.size())
+        shares[row.symbol] += std::uint64_t(row.open.units());
       rows.totals.orders = std::max(rows.totals.orders, row.id);
     }
     rows.totals.cash_created = Cash::from_units(Int128(cash));
-    for (std::size_t i = 0; i < shares.size(); ++i) rows.symbols[i].shares_total = Shares::from_units(std::int64_t(shares[i]));
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      rows.symbols[i].shares_total = Shares::from_units(std::int64_t(shares[i]));
   }
 
   Bytes& bytes_;
@@ -226,7 +254,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   switch (bytes.below(4)) {
     case 0: fuzz::run_payload(std::string(bytes.rest())); break;
     case 1: fuzz::run_payload(fuzz::with_checksum(std::string(bytes.rest()))); break;
-    case 2: fuzz::run_payload(fuzz::with_checksum('\x01' + std::string(bytes.rest()))); break;  // of the right version
+    // of the right version
+    case 2: fuzz::run_payload(fuzz::with_checksum('\x01' + std::string(bytes.rest()))); break;
     default: fuzz::run_store(bytes);
   }
   return 0;

@@ -1,7 +1,8 @@
-// Drives a fuzz target without libFuzzer: runs every file given (of folders, every file in them), then random mutations
-// of them from a printed seed. Any compiler; a part of the tests.
+// Drives a fuzz target without libFuzzer: runs every file given (of folders, every file in them),
+// then random mutations of them from a printed seed. Any compiler; a part of the tests.
 //   replay_framing [--mutations N] [--seed N] FILE|FOLDER...
-// Where a property fails, the input that did it is left in a file, and the command that runs it again is printed.
+// Where a property fails, the input that did it is left in a file, and the command that runs it
+// again is printed.
 
 #include <algorithm>
 #include <csignal>
@@ -25,8 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t input_bytes_max = 4'096;  // of a mutated input, as libFuzzer has it
 
-std::string input;          // that is being run
-std::string input_path;     // where it came from; empty for a mutation
+std::string input;       // that is being run
+std::string input_path;  // where it came from; empty for a mutation
 std::string program, failure_path;
 
 void print(const std::string& text) {
@@ -38,7 +39,8 @@ void on_crash(int signal) {
   std::signal(signal, SIG_DFL);
   if (input_path.empty()) {
     const int file = open(failure_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    if (file >= 0 && write(file, input.data(), input.size()) == ssize_t(input.size())) input_path = failure_path;
+    if (file >= 0 && write(file, input.data(), input.size()) == ssize_t(input.size()))
+      input_path = failure_path;
   }
   print("run it again: " + program + " --mutations 0 " + input_path + "\n");
   std::raise(signal);
@@ -63,7 +65,8 @@ std::vector<fs::path> files_in(const fs::path& path) {
 void mutate(std::string& bytes, const std::string& other, std::mt19937_64& random) {
   for (auto changes = 1 + random() % 5; changes > 0; --changes) {
     const std::size_t at = bytes.empty() ? 0 : random() % bytes.size();
-    const std::size_t length = std::min<std::size_t>(1 + random() % (random() % 3 == 0 ? 32 : 3), bytes.size() - at);
+    const std::size_t length =
+        std::min<std::size_t>(1 + random() % (random() % 3 == 0 ? 32 : 3), bytes.size() - at);
     switch (random() % 8) {
       case 0:
         if (!bytes.empty()) bytes[at] = char(bytes[at] ^ (1 << random() % 8));
@@ -73,7 +76,9 @@ void mutate(std::string& bytes, const std::string& other, std::mt19937_64& rando
         break;
       case 2: bytes.insert(at, 1 + random() % 3, char(random())); break;
       case 3: bytes.erase(at, length); break;
-      case 4: bytes.insert(bytes.empty() ? 0 : random() % bytes.size(), bytes.substr(at, length)); break;
+      case 4:
+        bytes.insert(bytes.empty() ? 0 : random() % bytes.size(), bytes.substr(at, length));
+        break;
       case 5:
         if (!bytes.empty()) bytes[at] = char(bytes[at] + int(random() % 9) - 4);
         break;
@@ -92,7 +97,8 @@ void mutate(std::string& bytes, const std::string& other, std::mt19937_64& rando
 
 int main(int argc, char** argv) {
   program = argv[0];
-  failure_path = fs::current_path() / ("failed_" + fs::path(program).filename().string() + "." + std::to_string(getpid()));
+  failure_path = fs::current_path() / ("failed_" + fs::path(program).filename().string() + "." +
+                                       std::to_string(getpid()));
   std::uint64_t seed = std::random_device()(), mutations = 0;
   std::vector<std::string> inputs;
   for (int i = 1; i < argc; ++i) {
@@ -117,8 +123,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s [--mutations N] [--seed N] FILE|FOLDER...\n", argv[0]);
     return 2;
   }
-  std::printf("%zu inputs, and %llu mutations of them from --seed %llu\n", inputs.size(), static_cast<unsigned long long>(mutations),
-              static_cast<unsigned long long>(seed));
+  std::printf("%zu inputs, and %llu mutations of them from --seed %llu\n", inputs.size(),
+              static_cast<unsigned long long>(mutations), static_cast<unsigned long long>(seed));
   std::fflush(stdout);
   std::mt19937_64 random(seed);
   for (std::uint64_t i = 0; i < mutations; ++i) {

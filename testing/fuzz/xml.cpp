@@ -1,5 +1,7 @@
-// A document through the strict XML layer, the request reader and the replies, beside libxml2 as an independent judge.
-// - What we accept is well-formed and says the same to both; what we refuse is not well-formed, or is refused by choice
+// A document through the strict XML layer, the request reader and the replies, beside libxml2 as an
+// independent judge.
+// - What we accept is well-formed and says the same to both; what we refuse is not well-formed, or
+// is refused by choice
 //   (server/protocol/xml.hpp).
 // - Replies are well-formed, one element for each leaf, and repeat what the client wrote.
 // - Commands written out and read again are the same commands.
@@ -25,7 +27,8 @@ Element read(const pugi::xml_node& node) {
   Element element{.name = node.name()};
   std::string scratch;
   for (auto attribute = node.first_attribute(); attribute; attribute = attribute.next_attribute())
-    element.attributes[attribute.name()] = plain_space(resolve_references(attribute.value(), scratch));
+    element.attributes[attribute.name()] =
+        plain_space(resolve_references(attribute.value(), scratch));
   for (auto child = node.first_child(); child; child = child.next_sibling())
     if (child.type() == pugi::node_element) element.children.push_back(read(child));
   element.text = plain_space(element_text(node));
@@ -56,21 +59,30 @@ bool is_accepted_encoding(std::string encoding) {
 }
 
 // Whether `problem` is a refusal by choice, and this well-formed document really is what it says.
-bool refused_by_choice(const std::string& problem, const Judgement& judgement, std::string_view text) {
+bool refused_by_choice(const std::string& problem, const Judgement& judgement,
+                       std::string_view text) {
   if (problem.ends_with("document types are not accepted")) return judgement.has_document_type;
   if (problem.ends_with("elements nested too deep")) return judgement.depth > limits.xml_depth_max;
-  if (problem.ends_with("too many attributes on one element")) return judgement.attributes_max > limits.xml_attributes_max;
-  if (problem.ends_with("attribute value too long")) return judgement.attribute_bytes_max * 8 > limits.xml_attribute_bytes_max;  // "&#x3c;": as written
-  if (problem.ends_with("encodings other than UTF-8 are not accepted")) return !judgement.encoding.empty() && !is_accepted_encoding(judgement.encoding);
-  if (problem.ends_with("unknown XML version")) return judgement.version != "1.0" && judgement.version != "1.1";
-  if (problem.ends_with("not UTF-8, or a character that XML does not allow")) return !is_as_declared(judgement.encoding, text) || looks_wide(text);
+  if (problem.ends_with("too many attributes on one element"))
+    return judgement.attributes_max > limits.xml_attributes_max;
+  // "&#x3c;": as written
+  if (problem.ends_with("attribute value too long"))
+    return judgement.attribute_bytes_max * 8 > limits.xml_attribute_bytes_max;
+  if (problem.ends_with("encodings other than UTF-8 are not accepted"))
+    return !judgement.encoding.empty() && !is_accepted_encoding(judgement.encoding);
+  if (problem.ends_with("unknown XML version"))
+    return judgement.version != "1.0" && judgement.version != "1.1";
+  if (problem.ends_with("not UTF-8, or a character that XML does not allow"))
+    return !is_as_declared(judgement.encoding, text) || looks_wide(text);
   return false;
 }
 
-void check_document(std::string_view text, const Judgement& judgement, const XmlDocument& document, const std::string& problem) {
+void check_document(std::string_view text, const Judgement& judgement, const XmlDocument& document,
+                    const std::string& problem) {
   const auto details = [&] { return problem + "\n" + std::string(text); };
   if (problem.empty()) {
-    HOLDS(judgement.well_formed || XmlJudge::judge(with_short_references(text)).well_formed, details());
+    HOLDS(judgement.well_formed || XmlJudge::judge(with_short_references(text)).well_formed,
+          details());
     if (!judgement.names_are_qualified) return;
     Element ours = read(document.root()), theirs = judgement.root;
     forget_mixed_text(ours);
@@ -107,7 +119,8 @@ std::vector<Echo> what_is_repeated(const Element& root) {
     } else if (child.name == "order") {
       asked.push_back(echo_of(child, {"sym", "amount", "limit"}));
     } else {
-      asked.push_back(child.name == "query" || child.name == "cancel" ? echo_of(child, {"id"}) : Echo());
+      asked.push_back(child.name == "query" || child.name == "cancel" ? echo_of(child, {"id"})
+                                                                      : Echo());
     }
   }
   return asked;
@@ -119,7 +132,8 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
   HOLDS(answer.well_formed && answer.root.name == "results", reply);
   const std::vector<Element>& elements = answer.root.children;
   if (!request.mistake.empty()) {
-    HOLDS(elements.size() == 1 && elements[0].name == "error" && elements[0].attributes.empty(), reply);
+    HOLDS(elements.size() == 1 && elements[0].name == "error" && elements[0].attributes.empty(),
+          reply);
     HOLDS(elements[0].text == plain_space(request.mistake), reply);
     return;
   }
@@ -132,7 +146,8 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
     if (elements[i].name == "status" || elements[i].name == "canceled") {
       // The number, not as it was written: "007" is order 7.
       const std::string& id = asked[i].at("id");
-      HOLDS(attributes.at("id") == id.substr(std::min(id.find_first_not_of('0'), id.size())), reply);
+      HOLDS(attributes.at("id") == id.substr(std::min(id.find_first_not_of('0'), id.size())),
+            reply);
       continue;
     }
     HOLDS(attributes == asked[i], reply);
@@ -141,23 +156,35 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
 
 // --- commands as documents ---
 
-std::string attribute(const char* name, std::string_view value) { return " " + std::string(name) + "=\"" + std::string(value) + "\""; }
+std::string attribute(const char* name, std::string_view value) {
+  return " " + std::string(name) + "=\"" + std::string(value) + "\"";
+}
 
 struct AsDocument {
   std::string operator()(const CreateAccount& c) const {
-    return "<create><account" + attribute("id", c.account.view()) + attribute("balance", to_string(c.balance)) + "/></create>";
+    return "<create><account" + attribute("id", c.account.view()) +
+           attribute("balance", to_string(c.balance)) + "/></create>";
   }
-  std::string operator()(const CreateSymbol& c) const { return "<create><symbol" + attribute("sym", c.symbol.view()) + "/></create>"; }
+  std::string operator()(const CreateSymbol& c) const {
+    return "<create><symbol" + attribute("sym", c.symbol.view()) + "/></create>";
+  }
   std::string operator()(const PlaceShares& c) const {
-    return "<create><symbol" + attribute("sym", c.symbol.view()) + "><account" + attribute("id", c.account.view()) + ">" + to_string(c.shares) +
+    return "<create><symbol" + attribute("sym", c.symbol.view()) + "><account" +
+           attribute("id", c.account.view()) + ">" + to_string(c.shares) +
            "</account></symbol></create>";
   }
   std::string operator()(const PlaceOrder& c) const {
-    return transactions(c.account, "order" + attribute("sym", c.symbol.view()) + attribute("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
+    return transactions(c.account, "order" + attribute("sym", c.symbol.view()) +
+                                       attribute("amount", (c.side == Side::sell ? "-" : "") +
+                                                               to_string(c.shares)) +
                                        attribute("limit", to_string(c.limit)));
   }
-  std::string operator()(const CancelOrder& c) const { return transactions(c.account, "cancel" + attribute("id", std::to_string(c.order))); }
-  std::string operator()(const QueryOrder& c) const { return transactions(c.account, "query" + attribute("id", std::to_string(c.order))); }
+  std::string operator()(const CancelOrder& c) const {
+    return transactions(c.account, "cancel" + attribute("id", std::to_string(c.order)));
+  }
+  std::string operator()(const QueryOrder& c) const {
+    return transactions(c.account, "query" + attribute("id", std::to_string(c.order)));
+  }
   static std::string transactions(const AccountId& account, const std::string& element) {
     return "<transactions" + attribute("id", account.view()) + "><" + element + "/></transactions>";
   }
@@ -169,9 +196,11 @@ void check_round_trip(const Command& command) {
   XmlDocument document;
   std::vector<Leaf> leaves;
   std::vector<Command> commands;
-  const Request request = read_request(text.data(), written.size(), limits, document, leaves, commands);
+  const Request request =
+      read_request(text.data(), written.size(), limits, document, leaves, commands);
   HOLDS(request.mistake.empty() && commands.size() == 1, written);
-  HOLDS(commands[0].index() == command.index() && std::visit(AsDocument(), commands[0]) == written, written);
+  HOLDS(commands[0].index() == command.index() && std::visit(AsDocument(), commands[0]) == written,
+        written);
 }
 
 }  // namespace
@@ -183,7 +212,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const fuzz::Judgement judgement = fuzz::XmlJudge::judge(text);
 
-  // Exactly as long as promised, so that a sanitizer sees a byte too far; the one behind it must come back.
+  // Exactly as long as promised, so that a sanitizer sees a byte too far; the one behind it must
+  // come back.
   const std::unique_ptr<char[]> buffer(new char[size + 1]);
   XmlDocument document;
   std::copy(text.begin(), text.end(), buffer.get());
@@ -194,7 +224,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::copy(text.begin(), text.end(), buffer.get());
   std::vector<Leaf> leaves;
   std::vector<Command> commands;
-  const Request request = read_request(buffer.get(), size, fuzz::limits, document, leaves, commands);
+  const Request request =
+      read_request(buffer.get(), size, fuzz::limits, document, leaves, commands);
   HOLDS(leaves.size() == request.leaves && commands.size() <= leaves.size(), std::string(text));
   Exchange exchange;
   std::vector<Outcome> outcomes;

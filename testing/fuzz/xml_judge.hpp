@@ -1,6 +1,7 @@
 #pragma once
-// An independent judge of XML: libxml2. Says whether a document is well-formed and what stands in it, in a form that
-// forgets what a parser may choose: the order of attributes, kinds and amounts of white space.
+// An independent judge of XML: libxml2. Says whether a document is well-formed and what stands in
+// it, in a form that forgets what a parser may choose: the order of attributes, kinds and amounts
+// of white space.
 
 #include <libxml/parser.h>
 #include <libxml/tree.h>
@@ -31,17 +32,22 @@ inline std::string plain_space(std::string_view text) {
   return plain;
 }
 
-// As a parser guesses that takes them: UTF-16 and -32 by their marks or by the zeros of their first character, EBCDIC.
+// As a parser guesses that takes them: UTF-16 and -32 by their marks or by the zeros of their first
+// character, EBCDIC.
 inline bool looks_wide(std::string_view text) {
   const std::string_view first = text.substr(0, 4);
-  return first.starts_with("\xFE\xFF") || first.starts_with("\xFF\xFE") || first.find('\0') != first.npos || first.starts_with('\x4C');
+  return first.starts_with("\xFE\xFF") || first.starts_with("\xFF\xFE") ||
+         first.find('\0') != first.npos || first.starts_with('\x4C');
 }
 
-// As well-formed as the document, with hexadecimal references as short as can be: libxml2 refuses a letter as the eleventh digit of one in text.
+// As well-formed as the document, with hexadecimal references as short as can be: libxml2 refuses a
+// letter as the eleventh digit of one in text.
 inline std::string with_short_references(std::string_view document) {
   std::string text(document);
   for (std::size_t at = text.find("&#x"); at != text.npos; at = text.find("&#x", at + 3))
-    while (text.compare(at + 3, 1, "0") == 0 && text.find_first_of("0123456789abcdefABCDEF", at + 4) == at + 4) text.erase(at + 3, 1);
+    while (text.compare(at + 3, 1, "0") == 0 &&
+           text.find_first_of("0123456789abcdefABCDEF", at + 4) == at + 4)
+      text.erase(at + 3, 1);
   return text;
 }
 
@@ -49,7 +55,7 @@ struct Element {
   std::string name;
   std::map<std::string, std::string> attributes;
   std::vector<Element> children;
-  std::string text;           // all that is directly inside
+  std::string text;  // all that is directly inside
   bool operator==(const Element&) const = default;
 
   const std::string* attribute(const std::string& name_wanted) const {
@@ -68,9 +74,10 @@ inline std::string print(const Element& element) {
 
 struct Judgement {
   bool well_formed = false;
-  bool names_are_qualified = false;  // colons are where namespaces have them; else `root` is not worked out
+  // colons are where namespaces have them; else `root` is not worked out
+  bool names_are_qualified = false;
   bool has_document_type = false;
-  std::string encoding;              // that was declared or detected; empty where it was neither
+  std::string encoding;  // that was declared or detected; empty where it was neither
   std::string version;
   std::size_t depth = 0, attributes_max = 0;
   std::size_t attribute_bytes_max = 0;  // of a value, resolved
@@ -82,14 +89,19 @@ class XmlJudge {
   static Judgement judge(std::string_view document) {
     static const bool initialized = (xmlInitParser(), true);
     (void)initialized;
-    const std::unique_ptr<xmlParserCtxt, void (*)(xmlParserCtxtPtr)> context(xmlNewParserCtxt(), xmlFreeParserCtxt);
-    constexpr int options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_HUGE;
+    const std::unique_ptr<xmlParserCtxt, void (*)(xmlParserCtxtPtr)> context(xmlNewParserCtxt(),
+                                                                             xmlFreeParserCtxt);
+    constexpr int options =
+        XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_HUGE;
     const std::unique_ptr<xmlDoc, void (*)(xmlDocPtr)> tree(
-        xmlCtxtReadMemory(context.get(), document.data(), int(document.size()), nullptr, nullptr, options), xmlFreeDoc);
+        xmlCtxtReadMemory(context.get(), document.data(), int(document.size()), nullptr, nullptr,
+                          options),
+        xmlFreeDoc);
     Judgement judgement;
     judgement.well_formed = context->wellFormed == 1 && tree != nullptr;
     // It takes a zero after the root for the end of the document.
-    if (!looks_wide(document) && document.find('\0') != document.npos) judgement.well_formed = false;
+    if (!looks_wide(document) && document.find('\0') != document.npos)
+      judgement.well_formed = false;
     if (!judgement.well_formed) return judgement;
     judgement.names_are_qualified = context->nsWellFormed == 1;
     judgement.has_document_type = tree->intSubset != nullptr;
@@ -97,22 +109,29 @@ class XmlJudge {
     judgement.version = text_of(tree->version);
     const xmlNode* root = xmlDocGetRootElement(tree.get());
     measure(judgement, root, 1);
-    if (judgement.names_are_qualified && judgement.depth <= depth_read_max) judgement.root = read(root);
+    if (judgement.names_are_qualified && judgement.depth <= depth_read_max)
+      judgement.root = read(root);
     return judgement;
   }
 
  private:
   static constexpr std::size_t depth_read_max = 64;
 
-  static std::string text_of(const xmlChar* text) { return text == nullptr ? "" : reinterpret_cast<const char*>(text); }
+  static std::string text_of(const xmlChar* text) {
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
   static std::string value_of(const xmlAttr* attribute) {
-    const std::unique_ptr<xmlChar, decltype(xmlFree)> value(xmlNodeListGetString(attribute->doc, attribute->children, 1), xmlFree);
+    const std::unique_ptr<xmlChar, decltype(xmlFree)> value(
+        xmlNodeListGetString(attribute->doc, attribute->children, 1), xmlFree);
     return text_of(value.get());
   }
   // libxml2 leaves each ampersand of a namespace as a reference.
-  static std::string value_of(const xmlNs* space) { return boost::algorithm::replace_all_copy(text_of(space->href), "&#38;", "&"); }
+  static std::string value_of(const xmlNs* space) {
+    return boost::algorithm::replace_all_copy(text_of(space->href), "&#38;", "&");
+  }
   static std::string qualified(const xmlNs* space, const xmlChar* name) {
-    return (space != nullptr && space->prefix != nullptr ? text_of(space->prefix) + ":" : "") + text_of(name);
+    return (space != nullptr && space->prefix != nullptr ? text_of(space->prefix) + ":" : "") +
+           text_of(name);
   }
 
   static void measure(Judgement& judgement, const xmlNode* root, std::size_t depth) {
@@ -122,10 +141,13 @@ class XmlJudge {
       left.pop_back();
       judgement.depth = std::max(judgement.depth, at);
       std::size_t attributes = 0;
-      for (const xmlAttr* attribute = element->properties; attribute != nullptr; attribute = attribute->next, ++attributes)
-        judgement.attribute_bytes_max = std::max(judgement.attribute_bytes_max, value_of(attribute).size());
+      for (const xmlAttr* attribute = element->properties; attribute != nullptr;
+           attribute = attribute->next, ++attributes)
+        judgement.attribute_bytes_max =
+            std::max(judgement.attribute_bytes_max, value_of(attribute).size());
       for (const xmlNs* space = element->nsDef; space != nullptr; space = space->next, ++attributes)
-        judgement.attribute_bytes_max = std::max(judgement.attribute_bytes_max, value_of(space).size());
+        judgement.attribute_bytes_max =
+            std::max(judgement.attribute_bytes_max, value_of(space).size());
       judgement.attributes_max = std::max(judgement.attributes_max, attributes);
       for (const xmlNode* child = element->children; child != nullptr; child = child->next)
         if (child->type == XML_ELEMENT_NODE) left.push_back({child, at + 1});
@@ -134,14 +156,18 @@ class XmlJudge {
 
   static Element read(const xmlNode* node) {
     Element element{.name = qualified(node->ns, node->name)};
-    for (const xmlAttr* attribute = node->properties; attribute != nullptr; attribute = attribute->next)
-      element.attributes[qualified(attribute->ns, attribute->name)] = plain_space(value_of(attribute));
+    for (const xmlAttr* attribute = node->properties; attribute != nullptr;
+         attribute = attribute->next)
+      element.attributes[qualified(attribute->ns, attribute->name)] =
+          plain_space(value_of(attribute));
     for (const xmlNs* space = node->nsDef; space != nullptr; space = space->next)
-      element.attributes[space->prefix == nullptr ? "xmlns" : "xmlns:" + text_of(space->prefix)] = plain_space(value_of(space));
+      element.attributes[space->prefix == nullptr ? "xmlns" : "xmlns:" + text_of(space->prefix)] =
+          plain_space(value_of(space));
     std::string text;
     for (const xmlNode* child = node->children; child != nullptr; child = child->next) {
       if (child->type == XML_ELEMENT_NODE) element.children.push_back(read(child));
-      if (child->type == XML_TEXT_NODE || child->type == XML_CDATA_SECTION_NODE) text += text_of(child->content);
+      if (child->type == XML_TEXT_NODE || child->type == XML_CDATA_SECTION_NODE)
+        text += text_of(child->content);
     }
     element.text = plain_space(text);
     return element;

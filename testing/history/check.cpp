@@ -12,9 +12,12 @@
 namespace exchange::history {
 namespace {
 
-std::string error_of(const Leaf& leaf, std::string_view sentence) { return "<error" + leaf.echo + ">" + std::string(sentence) + "</error>"; }
+std::string error_of(const Leaf& leaf, std::string_view sentence) {
+  return "<error" + leaf.echo + ">" + std::string(sentence) + "</error>";
+}
 
-// Where in the commit order a request is: after so many commits it began, after so many it had ended.
+// Where in the commit order a request is: after so many commits it began, after so many it had
+// ended.
 struct Place {
   Version begin = never, end = never;
   bool known() const { return begin != never; }
@@ -29,7 +32,11 @@ struct Bound {
 class Checker {
  public:
   Checker(const std::vector<Request>& requests, const std::vector<Batch>& journal)
-      : requests_(requests), journal_(journal), commits_(commits_of(journal)), commit_of_leaf_(requests.size()), places_(requests.size()) {}
+      : requests_(requests),
+        journal_(journal),
+        commits_(commits_of(journal)),
+        commit_of_leaf_(requests.size()),
+        places_(requests.size()) {}
 
   Verdict run() {
     match(requests_, commits_, verdict_.findings);
@@ -46,12 +53,16 @@ class Checker {
       if (places_[request].known() && !requests_[request].replies.empty()) compare_change(request);
     place_all();
     count();
-    std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(), [](const Finding& a, const Finding& b) { return a.line.empty() < b.line.empty(); });
+    std::stable_sort(
+        verdict_.findings.begin(), verdict_.findings.end(),
+        [](const Finding& a, const Finding& b) { return a.line.empty() < b.line.empty(); });
     return std::move(verdict_);
   }
 
  private:
-  void find(std::size_t request, const std::string& sentence) { verdict_.findings.push_back({requests_[request].line, sentence}); }
+  void find(std::size_t request, const std::string& sentence) {
+    verdict_.findings.push_back({requests_[request].line, sentence});
+  }
 
   // --- replies to changes ---
 
@@ -60,17 +71,24 @@ class Checker {
     std::size_t commit = 0;
     for (const Batch& batch : journal_) {
       const std::string name = "batch " + std::to_string(batch.number);
-      if (batch.record.time < last) verdict_.findings.push_back({"", name + " is older than the one before it"});
+      if (batch.record.time < last)
+        verdict_.findings.push_back({"", name + " is older than the one before it"});
       last = batch.record.time;
       for (std::size_t i = 0; i < batch.record.commands.size(); ++i, ++commit) {
-        const Outcome& outcome = outcomes_.emplace_back(model_.apply(commits_[commit].command, batch.record.time));
+        const Outcome& outcome =
+            outcomes_.emplace_back(model_.apply(commits_[commit].command, batch.record.time));
         if (const auto* rejected = std::get_if<Rejected>(&outcome))
-          verdict_.findings.push_back({"", exchange::history::describe(commits_, commit) + " breaks the rules: " + std::string(exchange::describe(rejected->reason))});
+          verdict_.findings.push_back(
+              {"", exchange::history::describe(commits_, commit) +
+                       " breaks the rules: " + std::string(exchange::describe(rejected->reason))});
       }
       if (batch.record.orders != model_.orders() || batch.record.executions != model_.executions())
-        verdict_.findings.push_back({"", name + " says that there were " + std::to_string(batch.record.orders) + " orders and " +
-                                             std::to_string(batch.record.executions) + " executions after it; by the rules there were " +
-                                             std::to_string(model_.orders()) + " and " + std::to_string(model_.executions())});
+        verdict_.findings.push_back({"", name + " says that there were " +
+                                             std::to_string(batch.record.orders) + " orders and " +
+                                             std::to_string(batch.record.executions) +
+                                             " executions after it; by the rules there were " +
+                                             std::to_string(model_.orders()) + " and " +
+                                             std::to_string(model_.executions())});
     }
   }
 
@@ -81,56 +99,75 @@ class Checker {
       if (!request.answered) continue;
       const std::size_t wanted = request.refusal.empty() ? request.leaves.size() : 1;
       if (request.replies.size() != wanted)
-        find(i, "got " + std::to_string(request.replies.size()) + " reply elements to " + std::to_string(wanted) + " asked");
+        find(i, "got " + std::to_string(request.replies.size()) + " reply elements to " +
+                    std::to_string(wanted) + " asked");
       else if (!request.refusal.empty() && name_of(request.replies.front()) != "error")
         find(i, "is malformed (" + request.refusal + "), but got " + request.replies.front());
     }
   }
 
   bool comparable(std::size_t request) const {
-    return requests_[request].refusal.empty() && requests_[request].replies.size() == requests_[request].leaves.size() && !requests_[request].replies.empty();
+    return requests_[request].refusal.empty() &&
+           requests_[request].replies.size() == requests_[request].leaves.size() &&
+           !requests_[request].replies.empty();
   }
 
-  // The commits of a request fix its place: what it asked for beside them was answered between them.
+  // The commits of a request fix its place: what it asked for beside them was answered between
+  // them.
   void compare_change(std::size_t index) {
     if (!comparable(index)) return;
     const Request& request = requests_[index];
     Version version = places_[index].end;
-    for (std::size_t leaf = request.leaves.size(); leaf-- > 0;) {  // backwards: a commit tells the version of the leaves before it
+    // backwards: a commit tells the version of the leaves before it
+    for (std::size_t leaf = request.leaves.size(); leaf-- > 0;) {
       const auto commit = commit_of_leaf_[index].find(leaf);
       const bool committed = commit != commit_of_leaf_[index].end();
       if (committed) version = commit->second;
       ++verdict_.compared;
-      const std::string wanted = wanted_reply(request, leaf, committed ? &outcomes_[version] : nullptr, version);
-      if (wanted != request.replies[leaf]) find(index, "was told " + request.replies[leaf] + "; right was " + wanted + ", by the replay of " + where(version));
+      const std::string wanted =
+          wanted_reply(request, leaf, committed ? &outcomes_[version] : nullptr, version);
+      if (wanted != request.replies[leaf])
+        find(index, "was told " + request.replies[leaf] + "; right was " + wanted +
+                        ", by the replay of " + where(version));
     }
   }
 
   // What the model replies to a leaf; the reply itself where there is nothing to compare.
-  std::string wanted_reply(const Request& request, std::size_t leaf, const Outcome* committed, Version version) {
+  std::string wanted_reply(const Request& request, std::size_t leaf, const Outcome* committed,
+                           Version version) {
     const Leaf& asked = request.leaves[leaf];
     const std::string& told = request.replies[leaf];
     if (committed) return reply_element(*committed, asked.echo);
-    if (!asked.command) return told.starts_with("<error" + asked.echo + ">") ? told : error_of(asked, "…");
-    if (std::holds_alternative<QueryOrder>(*asked.command) && told == error_of(asked, exchange::describe(Reason::reply_too_long))) return told;
+    if (!asked.command)
+      return told.starts_with("<error" + asked.echo + ">") ? told : error_of(asked, "…");
+    if (std::holds_alternative<QueryOrder>(*asked.command) &&
+        told == error_of(asked, exchange::describe(Reason::reply_too_long)))
+      return told;
     return reply_element(model_.outcome(*asked.command, version), asked.echo);
   }
 
   // "the journal up to batch 3, command 5 (…)"
-  std::string where(Version version) const { return version == 0 ? "nothing yet" : "the journal up to " + exchange::history::describe(commits_, version - 1); }
+  std::string where(Version version) const {
+    return version == 0 ? "nothing yet"
+                        : "the journal up to " + exchange::history::describe(commits_, version - 1);
+  }
 
   // --- real time ---
 
-  // Goes through the requests as they were sent and gives each that changed nothing the earliest place that is right. The earliest is also the best:
-  // it demands least of those that come later.
+  // Goes through the requests as they were sent and gives each that changed nothing the earliest
+  // place that is right. The earliest is also the best: it demands least of those that come later.
   void place_all() {
     std::vector<std::size_t> by_call, by_return;
     for (std::size_t i = 0; i < requests_.size(); ++i)
       if (requests_[i].answered || places_[i].known()) by_call.push_back(i);
-    std::stable_sort(by_call.begin(), by_call.end(), [&](std::size_t a, std::size_t b) { return requests_[a].call < requests_[b].call; });
+    std::stable_sort(by_call.begin(), by_call.end(), [&](std::size_t a, std::size_t b) {
+      return requests_[a].call < requests_[b].call;
+    });
     for (const std::size_t i : by_call)
       if (requests_[i].answered) by_return.push_back(i);
-    std::stable_sort(by_return.begin(), by_return.end(), [&](std::size_t a, std::size_t b) { return *requests_[a].answered < *requests_[b].answered; });
+    std::stable_sort(by_return.begin(), by_return.end(), [&](std::size_t a, std::size_t b) {
+      return *requests_[a].answered < *requests_[b].answered;
+    });
     mark_boundaries();
     note_successors(by_call);
 
@@ -139,25 +176,33 @@ class Checker {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> last_on_connection;
     std::map<std::pair<std::uint64_t, std::int64_t>, std::size_t> last_of_client;
     const auto raise = [&](Bound& bound, std::size_t source) {
-      if (places_[source].known() && places_[source].end > bound.version) bound = {places_[source].end, source};
+      if (places_[source].known() && places_[source].end > bound.version)
+        bound = {places_[source].end, source};
     };
     for (const std::size_t i : by_call) {
       const Request& request = requests_[i];
-      for (; returned < by_return.size() && *requests_[by_return[returned]].answered < request.call; ++returned) raise(passed, by_return[returned]);
+      for (; returned < by_return.size() && *requests_[by_return[returned]].answered < request.call;
+           ++returned)
+        raise(passed, by_return[returned]);
       Bound earliest = passed;
-      if (const auto [before, first] = last_on_connection.try_emplace({request.run, request.connection}, i); !first) {
+      if (const auto [before, first] =
+              last_on_connection.try_emplace({request.run, request.connection}, i);
+          !first) {
         check_connection(before->second, i);
         raise(earliest, std::exchange(before->second, i));
       }
-      if (const auto [before, first] = last_of_client.try_emplace({request.run, request.client}, i); !first) {
+      if (const auto [before, first] = last_of_client.try_emplace({request.run, request.client}, i);
+          !first) {
         const Request& previous = requests_[before->second];
-        if (previous.answered && *previous.answered <= request.call) raise(earliest, before->second);
+        if (previous.answered && *previous.answered <= request.call)
+          raise(earliest, before->second);
         before->second = i;
       }
       if (!places_[i].known())
         place(i, earliest);
       else if (places_[i].begin < earliest.version)
-        find(i, "was committed as " + exchange::history::describe(commits_, places_[i].begin) + ", " + too_late(i, earliest));
+        find(i, "was committed as " + exchange::history::describe(commits_, places_[i].begin) +
+                    ", " + too_late(i, earliest));
     }
   }
 
@@ -165,7 +210,8 @@ class Checker {
   std::string too_late(std::size_t request, const Bound& earliest) const {
     const Request &later = requests_[request], &before = requests_[earliest.source];
     std::ostringstream text;
-    text << "before that of " << before.line << " (" << exchange::history::describe(commits_, earliest.version - 1) << "), ";
+    text << "before that of " << before.line << " ("
+         << exchange::history::describe(commits_, earliest.version - 1) << "), ";
     if (before.answered && *before.answered <= later.call)
       text << "whose reply came " << (later.call - *before.answered) << " ns before this was sent";
     else
@@ -176,30 +222,36 @@ class Checker {
   void check_connection(std::size_t before, std::size_t request) {
     const Request &earlier = requests_[before], &later = requests_[request];
     if (later.answered && (!earlier.answered || *earlier.answered > *later.answered))
-      find(request, "was answered before " + earlier.line + ", which was sent before it on the same connection");
+      find(request, "was answered before " + earlier.line +
+                        ", which was sent before it on the same connection");
   }
 
   // Nothing comes between the commits of one request.
   void mark_boundaries() {
     boundary_.assign(commits_.size() + 1, 0);
     for (Version version = commits_.size() + 1; version-- > 0;) {
-      const bool inside = version > 0 && version < commits_.size() && commits_[version].request != nobody &&
+      const bool inside = version > 0 && version < commits_.size() &&
+                          commits_[version].request != nobody &&
                           commits_[version].request == commits_[version - 1].request;
       boundary_[version] = inside ? boundary_[version + 1] : version;
     }
   }
 
-  // Of some requests that changed something, by the time they were sent: the earliest place of all from one on.
+  // Of some requests that changed something, by the time they were sent: the earliest place of all
+  // from one on.
   struct Successors {
     std::vector<std::pair<std::int64_t, Bound>> from;
     void add(std::int64_t call, Bound bound) { from.push_back({call, bound}); }
     void close() {
       for (std::size_t i = from.size(); i-- > 1;)
-        if (from[i].second.version < from[i - 1].second.version) from[i - 1].second = from[i].second;
+        if (from[i].second.version < from[i - 1].second.version)
+          from[i - 1].second = from[i].second;
     }
     // Of those sent at this time or later.
     Bound earliest(std::int64_t time) const {
-      const auto found = std::lower_bound(from.begin(), from.end(), time, [](const auto& one, std::int64_t t) { return one.first < t; });
+      const auto found =
+          std::lower_bound(from.begin(), from.end(), time,
+                           [](const auto& one, std::int64_t t) { return one.first < t; });
       return found == from.end() ? Bound{never} : found->second;
     }
   };
@@ -225,8 +277,11 @@ class Checker {
   Bound latest_of(std::size_t index) {
     const Request& request = requests_[index];
     Bound latest{commits_.size()};
-    for (const Bound& bound : {all_.earliest(*request.answered + 1), of_client_[{request.run, request.client}].earliest(*request.answered),
-                               on_connection_[{request.run, request.connection}].earliest(number_on_connection_[index] + 1)})
+    for (const Bound& bound :
+         {all_.earliest(*request.answered + 1),
+          of_client_[{request.run, request.client}].earliest(*request.answered),
+          on_connection_[{request.run, request.connection}].earliest(number_on_connection_[index] +
+                                                                     1)})
       if (bound.version < latest.version) latest = bound;
     return latest;
   }
@@ -258,7 +313,9 @@ class Checker {
     if (!comparable(index)) return;
     // Of what was acknowledged as a change, and has no commit, matching has spoken.
     for (std::size_t leaf = 0; leaf < request.leaves.size(); ++leaf)
-      if (const std::string_view name = name_of(request.replies[leaf]); request.leaves[leaf].command && (name == "created" || name == "opened" || name == "canceled"))
+      if (const std::string_view name = name_of(request.replies[leaf]);
+          request.leaves[leaf].command &&
+          (name == "created" || name == "opened" || name == "canceled"))
         return;
     verdict_.compared += request.leaves.size();
     const Bound latest = latest_of(index);
@@ -274,16 +331,23 @@ class Checker {
     const Request& request = requests_[index];
     std::size_t leaf = 0;
     const Version now = std::min(earliest.version, latest.version);
-    while (leaf + 1 < request.leaves.size() && wanted_reply(request, leaf, nullptr, now) == request.replies[leaf]) ++leaf;
-    const std::string told = "was told " + request.replies[leaf], right = wanted_reply(request, leaf, nullptr, now);
-    if (const auto old = earliest.version == 0 ? std::nullopt : first_right(request, 0, earliest.version - 1)) {
+    while (leaf + 1 < request.leaves.size() &&
+           wanted_reply(request, leaf, nullptr, now) == request.replies[leaf])
+      ++leaf;
+    const std::string told = "was told " + request.replies[leaf],
+                      right = wanted_reply(request, leaf, nullptr, now);
+    if (const auto old =
+            earliest.version == 0 ? std::nullopt : first_right(request, 0, earliest.version - 1)) {
       const Version until = next_change(request, *old);
-      return told + ": stale. It was so until " + (until == never ? "the end" : exchange::history::describe(commits_, until - 1)) + ", " +
-             "and this request comes later, as it may not stand " + too_late(index, earliest) + "; then " + right + " was right";
+      return told + ": stale. It was so until " +
+             (until == never ? "the end" : exchange::history::describe(commits_, until - 1)) +
+             ", " + "and this request comes later, as it may not stand " +
+             too_late(index, earliest) + "; then " + right + " was right";
     }
     if (latest.version < commits_.size())
       if (const auto future = first_right(request, latest.version + 1, commits_.size()))
-        return told + ", which is so only after " + where(*future) + ", but " + requests_[latest.source].line +
+        return told + ", which is so only after " + where(*future) + ", but " +
+               requests_[latest.source].line +
                ", which was sent after this reply had come or behind it on the same connection, was committed before (" +
                exchange::history::describe(commits_, latest.version) + ")";
     return told + ", which is so at no place of the commit order; right was " + right;
@@ -307,7 +371,8 @@ class Checker {
         verdict_.unanswered_but_committed += !commit_of_leaf_[i].empty();
       }
       for (const std::string& reply : requests_[i].replies)
-        verdict_.not_compared += reply.find(exchange::describe(Reason::reply_too_long)) != std::string::npos;
+        verdict_.not_compared +=
+            reply.find(exchange::describe(Reason::reply_too_long)) != std::string::npos;
     }
   }
 
@@ -317,7 +382,8 @@ class Checker {
   std::vector<std::map<std::size_t, std::size_t>> commit_of_leaf_;  // of each request
   std::vector<Place> places_;                                       // of each request
   std::vector<Outcome> outcomes_;                                   // of each commit
-  std::vector<Version> boundary_;                                   // the first version from each on that is inside no request
+  // the first version from each on that is inside no request
+  std::vector<Version> boundary_;
   VersionedExchange model_;
   Successors all_;
   std::map<std::pair<std::uint64_t, std::int64_t>, Successors> of_client_;
@@ -328,6 +394,8 @@ class Checker {
 
 }  // namespace
 
-Verdict check(const std::vector<Request>& requests, const std::vector<Batch>& journal) { return Checker(requests, journal).run(); }
+Verdict check(const std::vector<Request>& requests, const std::vector<Batch>& journal) {
+  return Checker(requests, journal).run();
+}
 
 }  // namespace exchange::history

@@ -27,21 +27,28 @@ Leaf placement(const pugi::xml_node& element, const pugi::xml_node& symbol) {
   const auto name = parse_symbol_name(symbol.attribute("sym").value());
   const auto id = parse_account_id(element.attribute("id").value());
   std::string_view text = element.child_value();
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.remove_suffix(1);
   const auto shares = parse_shares(text);
-  if (name && id && shares && shares.value > Shares()) leaf.command = PlaceShares{*name, *id, shares.value};
+  if (name && id && shares && shares.value > Shares())
+    leaf.command = PlaceShares{*name, *id, shares.value};
   return leaf;
 }
 
 Leaf order(const pugi::xml_node& element, const std::optional<AccountId>& by) {
-  Leaf leaf{.name = "order", .echo = repeated(element, "sym") + repeated(element, "amount") + repeated(element, "limit")};
+  Leaf leaf{
+      .name = "order",
+      .echo = repeated(element, "sym") + repeated(element, "amount") + repeated(element, "limit")};
   const auto symbol = parse_symbol_name(element.attribute("sym").value());
   const auto amount = parse_shares(element.attribute("amount").value());
   const auto limit = parse_price(element.attribute("limit").value());
-  if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price()) return leaf;
+  if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price())
+    return leaf;
   const bool buys = amount.value > Shares();
-  leaf.command = PlaceOrder{*by, *symbol, buys ? Side::buy : Side::sell, buys ? amount.value : Shares() - amount.value, limit.value};
+  leaf.command = PlaceOrder{*by, *symbol, buys ? Side::buy : Side::sell,
+                            buys ? amount.value : Shares() - amount.value, limit.value};
   return leaf;
 }
 
@@ -58,10 +65,12 @@ void read_create(const pugi::xml_node& root, std::vector<Leaf>& leaves) {
     const std::string_view name = element.name();
     if (name == "symbol" && !element.first_child()) {
       Leaf& leaf = leaves.emplace_back(Leaf{.name = "symbol", .echo = repeated(element, "sym")});
-      if (const auto symbol = parse_symbol_name(element.attribute("sym").value())) leaf.command = CreateSymbol{*symbol};
+      if (const auto symbol = parse_symbol_name(element.attribute("sym").value()))
+        leaf.command = CreateSymbol{*symbol};
     } else if (name == "symbol") {
       for (const pugi::xml_node& child : element.children())
-        leaves.push_back(std::string_view(child.name()) == "account" ? placement(child, element) : Leaf{.name = child.name()});
+        leaves.push_back(std::string_view(child.name()) == "account" ? placement(child, element)
+                                                                     : Leaf{.name = child.name()});
     } else {
       leaves.push_back(name == "account" ? account(element) : Leaf{.name = std::string(name)});
     }
@@ -112,7 +121,8 @@ bool read_reply(const std::string& document, std::vector<std::string>& elements)
   return parts.complete();
 }
 
-void read_history(std::istream& in, const std::string& name, std::uint64_t& runs, std::vector<Request>& requests) {
+void read_history(std::istream& in, const std::string& name, std::uint64_t& runs,
+                  std::vector<Request>& requests) {
   std::uint64_t number = 0;
   bool begun = false;
   for (std::string text; std::getline(in, text);) {
@@ -137,7 +147,9 @@ void read_history(std::istream& in, const std::string& name, std::uint64_t& runs
       if (json.at("return").is_null()) continue;
       request.answered = json.at("return").get<std::int64_t>();
       if (*request.answered < request.call) throw Unusable("a reply before its request");
-      if (!read_reply(json.at("reply").get<std::string>(), request.replies)) request.replies.clear();  // as too few elements
+      // as too few elements
+      if (!read_reply(json.at("reply").get<std::string>(), request.replies))
+        request.replies.clear();
     } catch (const nlohmann::json::exception& error) {
       throw Unusable(line + ": " + error.what());
     } catch (const Unusable& error) {

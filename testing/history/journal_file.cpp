@@ -11,8 +11,8 @@ namespace {
 
 void add(std::vector<Batch>& batches, BatchNumber number, std::string_view payload) {
   if (number != batches.size() + 1)
-    throw Unusable("the journal has no batch " + std::to_string(batches.size() + 1) + " but has " + std::to_string(number) +
-                   ": was the server started with --keep-journal?");
+    throw Unusable("the journal has no batch " + std::to_string(batches.size() + 1) + " but has " +
+                   std::to_string(number) + ": was the server started with --keep-journal?");
   try {
     batches.push_back({number, decode_journal_record(payload)});
   } catch (const StoreCorrupt& error) {
@@ -21,22 +21,28 @@ void add(std::vector<Batch>& batches, BatchNumber number, std::string_view paylo
 }
 
 std::vector<Batch> read_sqlite(const std::string& path) {
-  // A server that was killed leaves its last batches in the write-ahead log: SQLite reads them from there.
+  // A server that was killed leaves its last batches in the write-ahead log: SQLite reads them from
+  // there.
   sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> database(opened, sqlite3_close);
   const auto check = [&](int result) {
-    if (result != SQLITE_OK) throw Unusable("cannot read " + path + ": " + sqlite3_errmsg(opened) + " (is a server still running?)");
+    if (result != SQLITE_OK)
+      throw Unusable("cannot read " + path + ": " + sqlite3_errmsg(opened) +
+                     " (is a server still running?)");
   };
   check(code);
   sqlite3_stmt* prepared = nullptr;
-  check(sqlite3_prepare_v2(opened, "SELECT batch, payload FROM journal ORDER BY batch", -1, &prepared, nullptr));
+  check(sqlite3_prepare_v2(opened, "SELECT batch, payload FROM journal ORDER BY batch", -1,
+                           &prepared, nullptr));
   const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> rows(prepared, sqlite3_finalize);
   std::vector<Batch> batches;
   int step;
   while ((step = sqlite3_step(prepared)) == SQLITE_ROW) {
     const auto* bytes = static_cast<const char*>(sqlite3_column_blob(prepared, 1));
-    add(batches, BatchNumber(sqlite3_column_int64(prepared, 0)), {bytes, std::size_t(sqlite3_column_bytes(prepared, 1))});
+    add(batches, BatchNumber(sqlite3_column_int64(prepared, 0)),
+        {bytes, std::size_t(sqlite3_column_bytes(prepared, 1))});
   }
   check(step == SQLITE_DONE ? SQLITE_OK : step);
   return batches;
@@ -45,7 +51,8 @@ std::vector<Batch> read_sqlite(const std::string& path) {
 std::string from_hex(std::string_view hex) {
   const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
   std::string bytes;
-  for (std::size_t at = 0; at + 1 < hex.size(); at += 2) bytes += char(digit(hex[at]) << 4 | digit(hex[at + 1]));
+  for (std::size_t at = 0; at + 1 < hex.size(); at += 2)
+    bytes += char(digit(hex[at]) << 4 | digit(hex[at + 1]));
   return bytes;
 }
 
@@ -56,8 +63,9 @@ std::vector<Batch> read_postgres(const std::string& url) {
     pqxx::connection connection(url);
     pqxx::read_transaction work(connection);
     while (true) {
-      const auto rows = work.exec("SELECT batch, encode(payload, 'hex') FROM journal WHERE batch > " + std::to_string(batches.size()) +
-                                  " ORDER BY batch LIMIT " + std::to_string(rows_at_once));
+      const auto rows = work.exec(
+          "SELECT batch, encode(payload, 'hex') FROM journal WHERE batch > " +
+          std::to_string(batches.size()) + " ORDER BY batch LIMIT " + std::to_string(rows_at_once));
       for (const auto& row : rows) add(batches, row[0].as<BatchNumber>(), from_hex(row[1].c_str()));
       if (rows.size() < rows_at_once) return batches;
     }
@@ -70,8 +78,10 @@ std::vector<Batch> read_postgres(const std::string& url) {
 
 std::vector<Batch> read_journal(const std::string& store) {
   if (store.starts_with("sqlite:")) return read_sqlite(store.substr(7) + ".journal");
-  if (store.starts_with("postgresql://") || store.starts_with("postgres://")) return read_postgres(store);
-  throw Unusable("'" + store + "' is neither sqlite:PATH nor postgresql://…: only these keep a journal");
+  if (store.starts_with("postgresql://") || store.starts_with("postgres://"))
+    return read_postgres(store);
+  throw Unusable("'" + store +
+                 "' is neither sqlite:PATH nor postgresql://…: only these keep a journal");
 }
 
 }  // namespace exchange::history

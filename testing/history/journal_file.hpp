@@ -1,12 +1,13 @@
 #pragma once
-// The journal of a store that no server holds, whole (--keep-journal), as the order of commits. Changes nothing in the store.
+// The journal of a store that no server holds, whole (--keep-journal), as the order of commits.
+// Changes nothing in the store.
 
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "store/store.hpp"
 #include "store/journal_record.hpp"
+#include "store/store.hpp"
 
 namespace exchange::history {
 
@@ -15,7 +16,8 @@ struct Batch {
   JournalRecord record;
 };
 
-// What cannot be read, or is no basis for a judgement: a wrong path, a pruned journal, a damaged record.
+// What cannot be read, or is no basis for a judgement: a wrong path, a pruned journal, a damaged
+// record.
 struct Unusable : std::runtime_error {
   using runtime_error::runtime_error;
 };

@@ -14,7 +14,14 @@ GO_ENVIRONMENT = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": 
 
 
 def go(*arguments, timeout=300):
-    return subprocess.run(["go", *arguments], cwd=PORCUPINE, env=os.environ | GO_ENVIRONMENT, capture_output=True, text=True, timeout=timeout)
+    return subprocess.run(
+        ["go", *arguments],
+        cwd=PORCUPINE,
+        env=os.environ | GO_ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
 
 
 @functools.cache
@@ -26,7 +33,11 @@ def no_porcupine():
         fetched = go("mod", "download", timeout=60)
     except subprocess.TimeoutExpired:
         return "the Go module proxy does not answer"
-    return None if fetched.returncode == 0 else f"the Go module cannot be fetched: {fetched.stderr.strip().splitlines()[-1]}"
+    return (
+        None
+        if fetched.returncode == 0
+        else f"the Go module cannot be fetched: {fetched.stderr.strip().splitlines()[-1]}"
+    )
 
 
 @functools.cache
@@ -41,11 +52,19 @@ def porcupine_binary():
 def porcupine(*histories, html=None):
     """(exit code, output)"""
     page = ["-html", str(html)] if html else []
-    done = subprocess.run([porcupine_binary().name + "/porcupine", "-timeout", "5m", *page, *map(str, histories)], capture_output=True, text=True)
+    done = subprocess.run(
+        [porcupine_binary().name + "/porcupine", "-timeout", "5m", *page, *map(str, histories)],
+        capture_output=True,
+        text=True,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 def check_history(store, *histories):
     """(exit code, output)"""
-    done = subprocess.run([str(BINARIES / "check-history"), "--store", store, *map(str, histories)], capture_output=True, text=True)
+    done = subprocess.run(
+        [str(BINARIES / "check-history"), "--store", store, *map(str, histories)],
+        capture_output=True,
+        text=True,
+    )
     return done.returncode, done.stdout + done.stderr

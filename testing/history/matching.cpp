@@ -8,13 +8,20 @@ namespace exchange::history {
 namespace {
 
 struct KeyWriter {
-  std::string operator()(const CreateAccount& c) const { return join("account", c.account.view(), to_string(c.balance)); }
-  std::string operator()(const CreateSymbol& c) const { return join("symbol", c.symbol.view()); }
-  std::string operator()(const PlaceShares& c) const { return join("place", c.symbol.view(), c.account.view(), to_string(c.shares)); }
-  std::string operator()(const PlaceOrder& c) const {
-    return join(c.side == Side::buy ? "buy" : "sell", c.account.view(), c.symbol.view(), to_string(c.shares), to_string(c.limit));
+  std::string operator()(const CreateAccount& c) const {
+    return join("account", c.account.view(), to_string(c.balance));
   }
-  std::string operator()(const CancelOrder& c) const { return join("cancel", c.account.view(), std::to_string(c.order)); }
+  std::string operator()(const CreateSymbol& c) const { return join("symbol", c.symbol.view()); }
+  std::string operator()(const PlaceShares& c) const {
+    return join("place", c.symbol.view(), c.account.view(), to_string(c.shares));
+  }
+  std::string operator()(const PlaceOrder& c) const {
+    return join(c.side == Side::buy ? "buy" : "sell", c.account.view(), c.symbol.view(),
+                to_string(c.shares), to_string(c.limit));
+  }
+  std::string operator()(const CancelOrder& c) const {
+    return join("cancel", c.account.view(), std::to_string(c.order));
+  }
   std::string operator()(const QueryOrder&) const { return "query"; }
   template <class... Part>
   static std::string join(std::string text, const Part&... part) {
@@ -29,12 +36,14 @@ std::string key_of(const Command& command) { return std::visit(KeyWriter{}, comm
 std::optional<OrderId> id_of(const std::string& element) {
   const std::size_t at = element.find(" id=\"");
   if (at == std::string::npos) return {};
-  return parse_order_id(std::string_view(element).substr(at + 5, element.find('"', at + 5) - at - 5));
+  return parse_order_id(
+      std::string_view(element).substr(at + 5, element.find('"', at + 5) - at - 5));
 }
 
 class Matcher {
  public:
-  Matcher(const std::vector<Request>& requests, std::vector<Commit>& commits, std::vector<Finding>& findings)
+  Matcher(const std::vector<Request>& requests, std::vector<Commit>& commits,
+          std::vector<Finding>& findings)
       : requests_(requests), commits_(commits), findings_(findings) {
     keys_.reserve(commits.size());
     for (std::size_t i = 0; i < commits.size(); ++i) {
@@ -46,16 +55,22 @@ class Matcher {
 
   void run() {
     std::vector<std::size_t> answered, unanswered;
-    for (std::size_t i = 0; i < requests_.size(); ++i) (requests_[i].replies.empty() ? unanswered : answered).push_back(i);
-    // Requests that name nothing but what others may have asked for too come last, and take what is left in the order of their replies:
-    // the first commit that real time allows, by those before them, so that an equal request that was never answered keeps its own.
+    for (std::size_t i = 0; i < requests_.size(); ++i)
+      (requests_[i].replies.empty() ? unanswered : answered).push_back(i);
+    // Requests that name nothing but what others may have asked for too come last, and take what is
+    // left in the order of their replies: the first commit that real time allows, by those before
+    // them, so that an equal request that was never answered keeps its own.
     const auto anchored = [&](std::size_t i) { return anchor(i, accepted(i)).has_value(); };
     const auto rest = std::stable_partition(answered.begin(), answered.end(), anchored);
-    std::stable_sort(rest, answered.end(), [&](std::size_t a, std::size_t b) { return requests_[a].answered < requests_[b].answered; });
+    std::stable_sort(rest, answered.end(), [&](std::size_t a, std::size_t b) {
+      return requests_[a].answered < requests_[b].answered;
+    });
     std::for_each(answered.begin(), rest, [&](std::size_t i) { take_answered(i); });
     note_times();
     std::for_each(rest, answered.end(), [&](std::size_t i) { take_answered(i); });
-    std::stable_sort(unanswered.begin(), unanswered.end(), [&](std::size_t a, std::size_t b) { return requests_[a].call < requests_[b].call; });
+    std::stable_sort(unanswered.begin(), unanswered.end(), [&](std::size_t a, std::size_t b) {
+      return requests_[a].call < requests_[b].call;
+    });
     take_unanswered(unanswered);
   }
 
@@ -68,12 +83,14 @@ class Matcher {
     const auto& [asked, replies] = std::tie(requests_[request].leaves, requests_[request].replies);
     for (std::size_t i = 0; i < std::min(asked.size(), replies.size()); ++i) {
       const std::string_view name = name_of(replies[i]);
-      if (asked[i].command && (name == "created" || name == "opened" || name == "canceled")) leaves.push_back(i);
+      if (asked[i].command && (name == "created" || name == "opened" || name == "canceled"))
+        leaves.push_back(i);
     }
     return leaves;
   }
 
-  // The commit of the first leaf that only one commit can be, as if the request's commits stood together.
+  // The commit of the first leaf that only one commit can be, as if the request's commits stood
+  // together.
   std::optional<std::size_t> anchor(std::size_t request, const Leaves& leaves) const {
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       const auto commit = only_commit(request, leaves[i]);
@@ -89,13 +106,16 @@ class Matcher {
       return id && *id <= by_order_.size() ? std::optional(by_order_[*id - 1]) : std::nullopt;
     }
     const auto found = by_key_.find(key_of(command));
-    return found != by_key_.end() && found->second.size() == 1 ? std::optional(found->second.front()) : std::nullopt;
+    return found != by_key_.end() && found->second.size() == 1
+               ? std::optional(found->second.front())
+               : std::nullopt;
   }
 
   bool fits(std::size_t request, std::size_t leaf, std::size_t commit) const {
     if (commit >= commits_.size() || commits_[commit].request != nobody) return false;
     if (keys_[commit] != key_of(*requests_[request].leaves[leaf].command)) return false;
-    return commits_[commit].order == 0 || requests_[request].replies.empty() || id_of(requests_[request].replies[leaf]) == commits_[commit].order;
+    return commits_[commit].order == 0 || requests_[request].replies.empty() ||
+           id_of(requests_[request].replies[leaf]) == commits_[commit].order;
   }
 
   bool fits_together(std::size_t request, const Leaves& leaves, std::size_t first) const {
@@ -115,18 +135,22 @@ class Matcher {
     std::size_t first = anchor(request, leaves).value_or(nobody);
     if (first == nobody || !fits_together(request, leaves, first)) {
       first = first_fit(request, leaves, earliest(request), latest(request));
-      if (first == nobody) first = first_fit(request, leaves, 0, commits_.size());  // against real time, which the check will say
+      // against real time, which the check will say
+      if (first == nobody) first = first_fit(request, leaves, 0, commits_.size());
     }
     if (first == nobody) return take_one_by_one(request, leaves);
     for (std::size_t i = 0; i < leaves.size(); ++i) own(request, leaves[i], first + i);
-    if (commits_[first].batch != commits_[first + leaves.size() - 1].batch) report(request, "its commands were committed in more than one batch");
+    if (commits_[first].batch != commits_[first + leaves.size() - 1].batch)
+      report(request, "its commands were committed in more than one batch");
   }
 
   // Of the commits from `begin` on, before `end`.
-  std::size_t first_fit(std::size_t request, const Leaves& leaves, std::size_t begin, std::size_t end) const {
+  std::size_t first_fit(std::size_t request, const Leaves& leaves, std::size_t begin,
+                        std::size_t end) const {
     const auto same = by_key_.find(key_of(*requests_[request].leaves[leaves.front()].command));
     if (same == by_key_.end()) return nobody;
-    for (auto commit = std::lower_bound(same->second.begin(), same->second.end(), begin); commit != same->second.end() && *commit < end; ++commit)
+    for (auto commit = std::lower_bound(same->second.begin(), same->second.end(), begin);
+         commit != same->second.end() && *commit < end; ++commit)
       if (fits_together(request, leaves, *commit)) return *commit;
     return nobody;
   }
@@ -140,20 +164,24 @@ class Matcher {
         sent_.push_back({request.call, commit});
       }
     std::sort(returned_.begin(), returned_.end());
-    for (std::size_t i = 1; i < returned_.size(); ++i) returned_[i].second = std::max(returned_[i].second, returned_[i - 1].second);
+    for (std::size_t i = 1; i < returned_.size(); ++i)
+      returned_[i].second = std::max(returned_[i].second, returned_[i - 1].second);
     std::sort(sent_.begin(), sent_.end());
-    for (std::size_t i = sent_.size(); i-- > 1;) sent_[i - 1].second = std::min(sent_[i - 1].second, sent_[i].second);
+    for (std::size_t i = sent_.size(); i-- > 1;)
+      sent_[i - 1].second = std::min(sent_[i - 1].second, sent_[i].second);
   }
 
   // Behind all that was answered before this was sent.
   std::size_t earliest(std::size_t request) const {
-    const auto after = std::lower_bound(returned_.begin(), returned_.end(), std::pair(requests_[request].call, std::size_t(0)));
+    const auto after = std::lower_bound(returned_.begin(), returned_.end(),
+                                        std::pair(requests_[request].call, std::size_t(0)));
     return after == returned_.begin() ? 0 : std::prev(after)->second;
   }
 
   // Before all that was sent after this was answered.
   std::size_t latest(std::size_t request) const {
-    const auto after = std::upper_bound(sent_.begin(), sent_.end(), std::pair(*requests_[request].answered, nobody));
+    const auto after = std::upper_bound(sent_.begin(), sent_.end(),
+                                        std::pair(*requests_[request].answered, nobody));
     return after == sent_.end() ? commits_.size() : after->second;
   }
 
@@ -166,7 +194,8 @@ class Matcher {
   bool take_one(std::size_t request, std::size_t leaf) {
     const Request& asked = requests_[request];
     const std::string told = "was told " + asked.replies[leaf];
-    if (const auto same = by_key_.find(key_of(*asked.leaves[leaf].command)); same != by_key_.end()) {
+    if (const auto same = by_key_.find(key_of(*asked.leaves[leaf].command));
+        same != by_key_.end()) {
       for (const std::size_t commit : same->second)
         if (fits(request, leaf, commit)) {
           own(request, leaf, commit);
@@ -176,16 +205,21 @@ class Matcher {
     const auto commit = only_commit(request, leaf);
     if (!commit)
       report(request, told + ", but the journal does not have it: an acknowledged command is lost");
-    else if (commits_[*commit].request != nobody && keys_[*commit] == key_of(*asked.leaves[leaf].command))
-      report(request, told + ", as was " + requests_[commits_[*commit].request].line + " for the same commit: " + describe(commits_, *commit));
+    else if (commits_[*commit].request != nobody &&
+             keys_[*commit] == key_of(*asked.leaves[leaf].command))
+      report(request, told + ", as was " + requests_[commits_[*commit].request].line +
+                          " for the same commit: " + describe(commits_, *commit));
     else
-      report(request, told + ", but the journal has something else there: " + describe(commits_, *commit));
+      report(request,
+             told + ", but the journal has something else there: " + describe(commits_, *commit));
     return false;
   }
 
-  // A request without a reply was executed as a whole or not at all: of those that could have made a commit, the one that explains most.
+  // A request without a reply was executed as a whole or not at all: of those that could have made
+  // a commit, the one that explains most.
   void take_unanswered(const std::vector<std::size_t>& unanswered) {
-    std::unordered_map<std::string, std::vector<std::size_t>> askers;  // those sent first come first
+    // those sent first come first
+    std::unordered_map<std::string, std::vector<std::size_t>> askers;
     for (const std::size_t request : unanswered)
       for (const Leaf& leaf : requests_[request].leaves)
         if (leaf.command) {
@@ -213,27 +247,33 @@ class Matcher {
     }
   }
 
-  // The leaves that made the commits from this one on, if the request was executed there. Those between them were refused.
+  // The leaves that made the commits from this one on, if the request was executed there. Those
+  // between them were refused.
   Leaves executed(std::size_t request, std::size_t commit) const {
     Leaves leaves;
     const std::size_t first = commit;
     for (std::size_t leaf = 0; leaf < requests_[request].leaves.size(); ++leaf)
-      if (requests_[request].leaves[leaf].command && fits(request, leaf, commit) && commits_[commit].batch == commits_[first].batch) {
+      if (requests_[request].leaves[leaf].command && fits(request, leaf, commit) &&
+          commits_[commit].batch == commits_[first].batch) {
         leaves.push_back(leaf);
         ++commit;
       }
     return leaves;
   }
 
-  void report(std::size_t request, const std::string& sentence) { findings_.push_back({requests_[request].line, sentence}); }
+  void report(std::size_t request, const std::string& sentence) {
+    findings_.push_back({requests_[request].line, sentence});
+  }
 
   const std::vector<Request>& requests_;
   std::vector<Commit>& commits_;
   std::vector<Finding>& findings_;
-  std::vector<std::string> keys_;                                          // of each commit
+  std::vector<std::string> keys_;  // of each commit
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
-  std::vector<std::size_t> by_order_;                                      // commit of order n at n - 1
-  // By time of those whose commits are known: the commit behind which what was sent later stands, and before which what was answered earlier does.
+  // commit of order n at n - 1
+  std::vector<std::size_t> by_order_;
+  // By time of those whose commits are known: the commit behind which what was sent later stands,
+  // and before which what was answered earlier does.
   std::vector<std::pair<std::int64_t, std::size_t>> returned_, sent_;
 };
 
@@ -249,7 +289,8 @@ std::vector<Commit> commits_of(const std::vector<Batch>& journal) {
   OrderId orders = 0;
   for (const Batch& batch : journal)
     for (const Command& command : batch.record.commands)
-      commits.push_back({command, batch.record.time, batch.number, std::holds_alternative<PlaceOrder>(command) ? ++orders : 0});
+      commits.push_back({command, batch.record.time, batch.number,
+                         std::holds_alternative<PlaceOrder>(command) ? ++orders : 0});
   return commits;
 }
 
@@ -257,11 +298,13 @@ std::string describe(const std::vector<Commit>& commits, std::size_t commit) {
   std::size_t first = commit;
   while (first > 0 && commits[first - 1].batch == commits[commit].batch) --first;
   const Commit& one = commits[commit];
-  return "batch " + std::to_string(one.batch) + ", command " + std::to_string(commit - first + 1) + " (" +
-         (one.order ? "order " + std::to_string(one.order) + ": " : "") + key_of(one.command) + ")";
+  return "batch " + std::to_string(one.batch) + ", command " + std::to_string(commit - first + 1) +
+         " (" + (one.order ? "order " + std::to_string(one.order) + ": " : "") +
+         key_of(one.command) + ")";
 }
 
-void match(const std::vector<Request>& requests, std::vector<Commit>& commits, std::vector<Finding>& findings) {
+void match(const std::vector<Request>& requests, std::vector<Commit>& commits,
+           std::vector<Finding>& findings) {
   Matcher(requests, commits, findings).run();
 }
 

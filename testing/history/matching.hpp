@@ -1,6 +1,7 @@
 #pragma once
-// Which request made which command of the journal. A command that was acknowledged must be there once, and no command may be
-// there that nobody asked for. A request's commands stand together and in one batch, without others between them.
+// Which request made which command of the journal. A command that was acknowledged must be there
+// once, and no command may be there that nobody asked for. A request's commands stand together and
+// in one batch, without others between them.
 
 #include <optional>
 #include <string>
@@ -27,13 +28,15 @@ std::vector<Commit> commits_of(const std::vector<Batch>& journal);
 std::string describe(const std::vector<Commit>& commits, std::size_t commit);
 
 struct Finding {
-  std::string line;      // of the history; empty where it is about the journal alone
+  std::string line;  // of the history; empty where it is about the journal alone
   std::string sentence;
 };
 
-// Fills in who asked for each commit. Adds a finding for each acknowledged command that is missing or there twice, for each that differs from what
-// was asked, for requests whose commands do not stand together, and for commits nobody asked for.
-void match(const std::vector<Request>& requests, std::vector<Commit>& commits, std::vector<Finding>& findings);
+// Fills in who asked for each commit. Adds a finding for each acknowledged command that is missing
+// or there twice, for each that differs from what was asked, for requests whose commands do not
+// stand together, and for commits nobody asked for.
+void match(const std::vector<Request>& requests, std::vector<Commit>& commits,
+           std::vector<Finding>& findings);
 
 // The name of a reply element: "opened".
 std::string_view name_of(const std::string& element);

@@ -25,14 +25,24 @@ class History:
             return self.connections
 
     def begin(self, client, connection, document):
-        entry = {"client": client, "connection": connection, "call": time.monotonic_ns(), "return": None, "request": document, "reply": None}
+        entry = {
+            "client": client,
+            "connection": connection,
+            "call": time.monotonic_ns(),
+            "return": None,
+            "request": document,
+            "reply": None,
+        }
         with self.lock:
             self.lines.append(entry)
         return entry
 
     def write(self, path):
         with open(path, "w") as file:
-            print(json.dumps({"history": 1, "clock": "monotonic, ns", "command": ["random_clients"]}), file=file)
+            print(
+                json.dumps({"history": 1, "clock": "monotonic, ns", "command": ["random_clients"]}),
+                file=file,
+            )
             for entry in sorted(self.lines, key=lambda line: line["call"]):
                 print(json.dumps(entry), file=file)
 
@@ -86,9 +96,15 @@ class Market:
         self.lock, self.orders = threading.Lock(), []
 
     def set_up(self):
-        accounts = "".join(f'<account id="{account}" balance="600.125"/>' for account in self.accounts)
-        shares = "".join(f'<symbol sym="{symbol}">' + "".join(f'<account id="{account}">40</account>' for account in self.accounts) + "</symbol>"
-                         for symbol in self.symbols)
+        accounts = "".join(
+            f'<account id="{account}" balance="600.125"/>' for account in self.accounts
+        )
+        shares = "".join(
+            f'<symbol sym="{symbol}">'
+            + "".join(f'<account id="{account}">40</account>' for account in self.accounts)
+            + "</symbol>"
+            for symbol in self.symbols
+        )
         return f"<create>{accounts}{shares}</create>"
 
     def request(self, random_):
@@ -97,11 +113,16 @@ class Market:
         choice = random_.random()
         if choice < 0.04:
             new = str(random_.randint(100, 104))  # two clients may want the same
-            return f'<create><account id="{new}" balance="{random_.choice(["0", "12.5", "-1"])}"/>' \
-                   f'<symbol sym="{random_.choice(self.symbols)}"><account id="{random_.choice([account, new])}">3</account></symbol></create>', account
+            return (
+                f'<create><account id="{new}" balance="{random_.choice(["0", "12.5", "-1"])}"/>'
+                f'<symbol sym="{random_.choice(self.symbols)}"><account id="{random_.choice([account, new])}">3</account></symbol></create>',
+                account,
+            )
         if choice < 0.06:
             return f'<create><symbol sym="N{random_.randint(1, 2)}"/></create>', account
-        leaves = "".join(self.leaf(random_, account) for _ in range(random_.choice([1, 1, 1, 2, 3])))
+        leaves = "".join(
+            self.leaf(random_, account) for _ in range(random_.choice([1, 1, 1, 2, 3]))
+        )
         return f'<transactions id="{account}">{leaves}</transactions>', account
 
     def leaf(self, random_, account):
@@ -109,7 +130,11 @@ class Market:
             latest = self.orders[-12:]
         choice = random_.random()
         if choice < 0.5 or not latest:
-            symbol = random_.choice(self.symbols) if random_.random() < 0.96 else f"N{random_.randint(1, 3)}"
+            symbol = (
+                random_.choice(self.symbols)
+                if random_.random() < 0.96
+                else f"N{random_.randint(1, 3)}"
+            )
             sign = random_.choice(["", "-"])
             return f'<order sym="{symbol}" amount="{sign}{random_.choice(AMOUNTS)}" limit="{random_.choice(PRICES)}"/>'
         own = [order for owner, order in latest if owner == account]
@@ -118,7 +143,9 @@ class Market:
 
     def learn(self, account, reply):
         with self.lock:
-            self.orders += [(account, order) for order in re.findall(r'<opened [^>]* id="(\d+)"/>', reply)]
+            self.orders += [
+                (account, order) for order in re.findall(r'<opened [^>]* id="(\d+)"/>', reply)
+            ]
 
 
 def set_up_market(history, market, port):

@@ -21,8 +21,20 @@ class Server:
     """A server that keeps its journal. Leaving the block stops it; kill() is a power cut of the process."""
 
     def __init__(self, store, policy="loop", port=0, binary=None):
-        self.command = [str(binary or BINARIES / "server"), "--port", str(port), "--http-port", "off", "--log-level", "error", "--keep-journal",
-                        "--policy", policy, "--store", store]
+        self.command = [
+            str(binary or BINARIES / "server"),
+            "--port",
+            str(port),
+            "--http-port",
+            "off",
+            "--log-level",
+            "error",
+            "--keep-journal",
+            "--policy",
+            policy,
+            "--store",
+            store,
+        ]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
@@ -62,7 +74,8 @@ def read_frame(file):
 class StaleServer:
     """A real exchange behind a cache that believes orders do not change: a query that was answered once is answered so ever after.
 
-    Each reply was right once, so that nobody who looks at one connection or one reply alone can tell."""
+    Each reply was right once, so that nobody who looks at one connection or one reply alone can tell.
+    """
 
     def __init__(self, port):
         self.upstream, self.lock, self.answers = port, threading.Lock(), {}
@@ -102,7 +115,9 @@ class StaleServer:
                     reply = replies.readline()
                     if not reply:
                         return
-                    if re.search(rb"<query\b", document) and not re.search(rb"<(order|cancel)\b", document):
+                    if re.search(rb"<query\b", document) and not re.search(
+                        rb"<(order|cancel)\b", document
+                    ):
                         with self.lock:
                             first = self.answers.setdefault(document, reply)
                             self.lies += first != reply

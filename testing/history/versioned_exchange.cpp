@@ -8,8 +8,12 @@ namespace {
 std::string text(const AccountId& id) { return std::string(id.view()); }
 std::string text(const SymbolName& name) { return std::string(name.view()); }
 
-bool by_version(Version version, const std::pair<Version, Cash>& value) { return version < value.first; }
-bool by_version(Version version, const std::pair<Version, Shares>& value) { return version < value.first; }
+bool by_version(Version version, const std::pair<Version, Cash>& value) {
+  return version < value.first;
+}
+bool by_version(Version version, const std::pair<Version, Shares>& value) {
+  return version < value.first;
+}
 
 const AccountId& owner(const CancelOrder& command) { return command.account; }
 const AccountId& owner(const QueryOrder& command) { return command.account; }
@@ -18,29 +22,36 @@ const AccountId& owner(const QueryOrder& command) { return command.account; }
 
 template <class Value>
 Value VersionedExchange::Timeline<Value>::at(Version version) const {
-  const auto after = std::upper_bound(values_.begin(), values_.end(), version, [](Version v, const auto& value) { return by_version(v, value); });
+  const auto after =
+      std::upper_bound(values_.begin(), values_.end(), version,
+                       [](Version v, const auto& value) { return by_version(v, value); });
   return after == values_.begin() ? Value() : std::prev(after)->second;
 }
 
 template <class Value>
 Version VersionedExchange::Timeline<Value>::next_change(Version version) const {
-  const auto after = std::upper_bound(values_.begin(), values_.end(), version, [](Version v, const auto& value) { return by_version(v, value); });
+  const auto after =
+      std::upper_bound(values_.begin(), values_.end(), version,
+                       [](Version v, const auto& value) { return by_version(v, value); });
   return after == values_.end() ? never : after->first;
 }
 
 // --- looking ---
 
-const VersionedExchange::Account* VersionedExchange::account(const AccountId& id, Version version) const {
+const VersionedExchange::Account* VersionedExchange::account(const AccountId& id,
+                                                             Version version) const {
   const auto found = accounts_.find(text(id));
   return found == accounts_.end() || found->second.created > version ? nullptr : &found->second;
 }
 
-const VersionedExchange::Symbol* VersionedExchange::symbol(const SymbolName& name, Version version) const {
+const VersionedExchange::Symbol* VersionedExchange::symbol(const SymbolName& name,
+                                                           Version version) const {
   const auto found = symbols_.find(text(name));
   return found == symbols_.end() || found->second.created > version ? nullptr : &found->second;
 }
 
-const VersionedExchange::Order* VersionedExchange::order(const AccountId& account, OrderId id, Version version) const {
+const VersionedExchange::Order* VersionedExchange::order(const AccountId& account, OrderId id,
+                                                         Version version) const {
   if (id == 0 || id > orders_.size()) return nullptr;
   const Order& order = orders_[id - 1];
   return order.opened > version || !(order.placed.account == account) ? nullptr : &order;
@@ -70,7 +81,8 @@ Outcome VersionedExchange::outcome(const Command& command, Version version) cons
 
 Outcome VersionedExchange::at(const CreateAccount& command, Version version) const {
   if (account(command.account, version)) return Rejected{Reason::account_exists};
-  if (UInt128(cash_.at(version).units()) + UInt128(command.balance.units()) > UInt128(cash_total_max.units()))
+  if (UInt128(cash_.at(version).units()) + UInt128(command.balance.units()) >
+      UInt128(cash_total_max.units()))
     return Rejected{Reason::cash_total_overflow};
   return Created{};
 }
@@ -80,7 +92,8 @@ Outcome VersionedExchange::at(const CreateSymbol&, Version) const { return Creat
 Outcome VersionedExchange::at(const PlaceShares& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const Symbol* const known = symbol(command.symbol, version);
-  if (known && UInt128(known->total.at(version).units()) + UInt128(command.shares.units()) > UInt128(shares_total_max.units()))
+  if (known && UInt128(known->total.at(version).units()) + UInt128(command.shares.units()) >
+                   UInt128(shares_total_max.units()))
     return Rejected{Reason::shares_total_overflow};
   return Created{};
 }
@@ -90,10 +103,12 @@ Outcome VersionedExchange::at(const PlaceOrder& command, Version version) const 
   if (!by) return Rejected{Reason::unknown_account};
   if (!symbol(command.symbol, version)) return Rejected{Reason::unknown_symbol};
   if (command.side == Side::buy) {
-    if (by->free.at(version) < cost(command.shares, command.limit)) return Rejected{Reason::insufficient_funds};
+    if (by->free.at(version) < cost(command.shares, command.limit))
+      return Rejected{Reason::insufficient_funds};
   } else {
     const auto shares = by->free_shares.find(text(command.symbol));
-    if (shares == by->free_shares.end() || shares->second.at(version) < command.shares) return Rejected{Reason::insufficient_shares};
+    if (shares == by->free_shares.end() || shares->second.at(version) < command.shares)
+      return Rejected{Reason::insufficient_shares};
   }
   return Opened{0};
 }
@@ -143,9 +158,10 @@ Version VersionedExchange::next_change(const Command& command, Version at) const
       if (shares != by->second.free_shares.end()) consider(shares->second.next_change(at));
     }
   } else if (!std::holds_alternative<CreateSymbol>(command)) {
-    const auto [account, id] = std::holds_alternative<CancelOrder>(command)
-                                   ? std::pair(owner(std::get<CancelOrder>(command)), std::get<CancelOrder>(command).order)
-                                   : std::pair(owner(std::get<QueryOrder>(command)), std::get<QueryOrder>(command).order);
+    const auto [account, id] =
+        std::holds_alternative<CancelOrder>(command)
+            ? std::pair(owner(std::get<CancelOrder>(command)), std::get<CancelOrder>(command).order)
+            : std::pair(owner(std::get<QueryOrder>(command)), std::get<QueryOrder>(command).order);
     consider_account(account);
     if (id == 0 || id > orders_.size()) return next;
     const Order& named = orders_[id - 1];
@@ -163,7 +179,8 @@ Outcome VersionedExchange::apply(const Command& command, Timestamp now) {
   const bool accepted = changed_state(expected);
   ++version_;
   if (accepted) return std::visit([&](const auto& c) { return execute(c, now); }, command);
-  if (const auto* refused = std::get_if<PlaceOrder>(&command)) orders_.push_back({.placed = *refused});
+  if (const auto* refused = std::get_if<PlaceOrder>(&command))
+    orders_.push_back({.placed = *refused});
   return expected;
 }
 
@@ -238,7 +255,8 @@ void VersionedExchange::trade(Order& taker, Order& maker, Timestamp now) {
     order->open -= shares;
     order->executions.push_back({version_, {shares, price, now}});
   }
-  const PlaceOrder &buy = (taker.placed.side == Side::buy ? taker : maker).placed, &sell = (taker.placed.side == Side::buy ? maker : taker).placed;
+  const PlaceOrder &buy = (taker.placed.side == Side::buy ? taker : maker).placed,
+                   &sell = (taker.placed.side == Side::buy ? maker : taker).placed;
   pay(sell.account, cost(shares, price));
   pay(buy.account, cost(shares, buy.limit) - cost(shares, price));
   give(buy.account, buy.symbol, shares);
@@ -257,6 +275,8 @@ Outcome VersionedExchange::execute(const CancelOrder& command, Timestamp now) {
   return Canceled{status(command.order, order, version_)};
 }
 
-Outcome VersionedExchange::execute(const QueryOrder&, Timestamp) { ENSURE(!"a query changes nothing"); }
+Outcome VersionedExchange::execute(const QueryOrder&, Timestamp) {
+  ENSURE(!"a query changes nothing");
+}
 
 }  // namespace exchange::history

@@ -1,8 +1,8 @@
 #pragma once
-// PROTOCOL's rules once more, as a model that forgets nothing: after any number of commands it can still say what a
-// command would have been answered after fewer. Written from the rules; shares value types with the engine, and no logic.
-// Indexed, so that a million commands are no matter; unit tests compare it with NaiveExchange, which scans.
-// Thread: one at a time.
+// PROTOCOL's rules once more, as a model that forgets nothing: after any number of commands it can
+// still say what a command would have been answered after fewer. Written from the rules; shares
+// value types with the engine, and no logic. Indexed, so that a million commands are no matter;
+// unit tests compare it with NaiveExchange, which scans. Thread: one at a time.
 
 #include <deque>
 #include <map>
@@ -20,11 +20,12 @@ inline constexpr Version never = SIZE_MAX;
 
 class VersionedExchange {
  public:
-  // Applies the next command of the journal. A command that the rules refuse changes nothing; an order then has an id all the same.
+  // Applies the next command of the journal. A command that the rules refuse changes nothing; an
+  // order then has an id all the same.
   Outcome apply(const Command& command, Timestamp now);
 
-  // What the command would be answered at this version, at most version(): for a command that would change something there, Created,
-  // Opened{0}, or Canceled with an empty status.
+  // What the command would be answered at this version, at most version(): for a command that would
+  // change something there, Created, Opened{0}, or Canceled with an empty status.
   Outcome outcome(const Command& command, Version at) const;
   // The first version after `at` at which outcome() may be another one; never where there is none.
   Version next_change(const Command& command, Version at) const;
@@ -44,7 +45,7 @@ class VersionedExchange {
       else
         values_.emplace_back(from, value);
     }
-    Value at(Version version) const;        // Value() before the first
+    Value at(Version version) const;  // Value() before the first
     Value latest() const { return values_.empty() ? Value() : values_.back().second; }
     Version next_change(Version after) const;
 
@@ -72,7 +73,8 @@ class VersionedExchange {
   struct Symbol {
     Version created = never;
     Timeline<Shares> total;
-    // Open orders by price, those of one price in the order of arrival; canceled ones are skipped when they are met.
+    // Open orders by price, those of one price in the order of arrival; canceled ones are skipped
+    // when they are met.
     std::map<Price, std::deque<OrderId>> buys, sells;
   };
 

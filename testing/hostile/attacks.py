@@ -22,10 +22,14 @@ class Peer:
     def __init__(self, attack, number):
         self.number = number
         self.socket = socket.socket()
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset at the end: leaves no ports behind
+        self.socket.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )  # reset at the end: leaves no ports behind
         if attack.receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, attack.receive_buffer)
-        self.socket.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT: ports are shared between addresses
+        self.socket.setsockopt(
+            socket.IPPROTO_IP, 24, 1
+        )  # IP_BIND_ADDRESS_NO_PORT: ports are shared between addresses
         self.socket.bind((attack.address(number), 0))
         self.socket.setblocking(False)
         self.told = b""
@@ -39,7 +43,7 @@ class Peer:
         self.unsent += data
         try:
             while self.unsent:
-                self.unsent = self.unsent[self.socket.send(self.unsent):]
+                self.unsent = self.unsent[self.socket.send(self.unsent) :]
         except BlockingIOError:
             pass
         except OSError:
@@ -67,7 +71,12 @@ class Attack:
 
     def __init__(self, port, count, addresses, order):
         self.port, self.count, self.addresses, self.order = port, count, addresses, order
-        self.peers, self.fates, self.told, self.connected = {}, collections.Counter(), collections.Counter(), 0
+        self.peers, self.fates, self.told, self.connected = (
+            {},
+            collections.Counter(),
+            collections.Counter(),
+            0,
+        )
         self.connecting = 0
 
     def address(self, number):
@@ -83,7 +92,9 @@ class Attack:
         peer = Peer(self, number)
         self.peers[peer.socket.fileno()] = peer
         self.connecting += 1
-        epoll.register(peer.socket, select.EPOLLOUT | select.EPOLLRDHUP | (select.EPOLLIN if self.reads else 0))
+        epoll.register(
+            peer.socket, select.EPOLLOUT | select.EPOLLRDHUP | (select.EPOLLIN if self.reads else 0)
+        )
 
     def end(self, epoll, peer):
         epoll.unregister(peer.socket)
@@ -100,7 +111,9 @@ class Attack:
             self.connecting -= 1
         if events & select.EPOLLIN and self.reads:
             peer.read()
-        if events & (select.EPOLLHUP | select.EPOLLERR) or (events & select.EPOLLRDHUP and not self.reads):
+        if events & (select.EPOLLHUP | select.EPOLLERR) or (
+            events & select.EPOLLRDHUP and not self.reads
+        ):
             peer.open = False
         if events & select.EPOLLOUT and peer.open:
             peer.send()
@@ -131,7 +144,11 @@ class Attack:
             for descriptor, events in epoll.poll(0.05 if begun >= self.count else 0.01):
                 if descriptor == sys.stdin.fileno():
                     stopping = True
-                elif descriptor in self.peers and self.handle(epoll, descriptor, events) and self.connects_again:
+                elif (
+                    descriptor in self.peers
+                    and self.handle(epoll, descriptor, events)
+                    and self.connects_again
+                ):
                     begun -= 1
             if not ready and ever >= self.count and (self.connects_again or self.settled()):
                 ready = True
@@ -151,7 +168,17 @@ class Attack:
         for peer in self.peers.values():
             if peer.told:
                 self.told[peer.told.decode(errors="replace")] += 1
-        print(json.dumps({"fates": self.fates, "told": self.told, "connected": self.connected, "cpu_s": used.ru_utime + used.ru_stime}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "fates": self.fates,
+                    "told": self.told,
+                    "connected": self.connected,
+                    "cpu_s": used.ru_utime + used.ru_stime,
+                }
+            ),
+            flush=True,
+        )
 
 
 class Idle(Attack):
@@ -261,8 +288,17 @@ class SlowHttp(SlowSenders):
         return b"GET /api/symbols HTTP/1.1\r\nHost: exchange\r\nX-Slow: "
 
 
-KINDS = {"idle": Idle, "blanks": Blanks, "slow-senders": SlowSenders, "half-open": HalfOpen, "never-reading": NeverReading,
-         "half-frames": HalfFrames, "storm": Storm, "garbage": Garbage, "slow-http": SlowHttp}
+KINDS = {
+    "idle": Idle,
+    "blanks": Blanks,
+    "slow-senders": SlowSenders,
+    "half-open": HalfOpen,
+    "never-reading": NeverReading,
+    "half-frames": HalfFrames,
+    "storm": Storm,
+    "garbage": Garbage,
+    "slow-http": SlowHttp,
+}
 
 
 def main():
@@ -271,7 +307,9 @@ def main():
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     os.set_blocking(sys.stdin.fileno(), False)
     first, _, last = addresses.partition("-")
-    KINDS[kind](int(port), int(count), range(int(first), int(last or first) + 1), order[0] if order else "1").run()
+    KINDS[kind](
+        int(port), int(count), range(int(first), int(last or first) + 1), order[0] if order else "1"
+    ).run()
 
 
 if __name__ == "__main__":

@@ -46,7 +46,9 @@ class Connection:
     def _reply(self):
         self._receive_until(lambda: self.received)
         if self.received[:1].isdigit():  # --reply-framing length
-            self._receive_until(lambda: b"\n" in self.received or len(self.received) > LENGTH_LINE_MAX)
+            self._receive_until(
+                lambda: b"\n" in self.received or len(self.received) > LENGTH_LINE_MAX
+            )
             line, newline, _ = bytes(self.received).partition(b"\n")
             if not newline or not line.strip().isdigit():
                 raise BadReply(f"no length line: {line[:40]!r}")
@@ -74,7 +76,10 @@ class Connection:
     def _receive(self):
         data = self.socket.recv(READ_BYTES)
         if not data:
-            raise BadReply("the connection was closed " + ("inside a reply" if self.received else "without a reply"))
+            raise BadReply(
+                "the connection was closed "
+                + ("inside a reply" if self.received else "without a reply")
+            )
         self.received += data
 
 
@@ -110,7 +115,14 @@ class ExchangeClient:
                 failure = error
         if failure is not None and not isinstance(failure, Refused):
             self.close()
-        self.fire(request_type="XML", name=name, response_time=took_ms, response_length=len(reply), exception=failure, context={})
+        self.fire(
+            request_type="XML",
+            name=name,
+            response_time=took_ms,
+            response_length=len(reply),
+            exception=failure,
+            context={},
+        )
         return reply if failure is None else None
 
     def close(self):

@@ -34,7 +34,9 @@ def all_there(environment):
 @events.init.add_listener
 def listen(environment, **_):
     environment.events.spawning_complete.add_listener(lambda **_: all_there(environment))
-    environment.events.test_stopping.add_listener(lambda **_: mark_unless_worker(environment, "stopping"))
+    environment.events.test_stopping.add_listener(
+        lambda **_: mark_unless_worker(environment, "stopping")
+    )
 
 
 class OnXmlPort(User):
@@ -114,7 +116,12 @@ class OverHttp:
             except (Refused, BadReply) as error:
                 answer.failure(str(error))
 
-    tasks = [read_order, read_order, read_book, write]  # Locust looks for @task in users only, not in what is mixed in
+    tasks = [
+        read_order,
+        read_order,
+        read_book,
+        write,
+    ]  # Locust looks for @task in users only, not in what is mixed in
 
 
 class PlainHttpUser(OverHttp, HttpUser):

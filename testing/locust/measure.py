@@ -30,7 +30,11 @@ def session_processes(session):
     """{pid: CPU seconds} of the processes of a session: Locust with its workers."""
     found = {}
     for entry in os.scandir("/proc"):
-        if entry.name.isdigit() and (stat := stat_fields(f"/proc/{entry.name}/stat")) and int(stat[1][3]) == session:
+        if (
+            entry.name.isdigit()
+            and (stat := stat_fields(f"/proc/{entry.name}/stat"))
+            and int(stat[1][3]) == session
+        ):
             found[int(entry.name)] = cpu_of(stat[1])
     return found
 
@@ -75,9 +79,9 @@ class Usage:
     server_thread_name: str
     locust: float
     locust_process: float  # the busiest
-    machine: float         # busy part of all CPUs
-    others: float          # what is neither server nor load: the kernel's own work, and others on this machine
-    commits: float         # part of the time that the server spent in commits
+    machine: float  # busy part of all CPUs
+    others: float  # what is neither server nor load: the kernel's own work, and others on this machine
+    commits: float  # part of the time that the server spent in commits
     load_average: float = field(default_factory=lambda: os.getloadavg()[0])
 
 
@@ -97,11 +101,25 @@ class Watch(threading.Thread):
     def take(self):
         busy, everything = machine_busy_seconds()
         metrics = {}
-        for line in self.server.http("/metrics").splitlines() if len(self.samples) % 10 == 0 else ():
+        for line in (
+            self.server.http("/metrics").splitlines() if len(self.samples) % 10 == 0 else ()
+        ):
             name, _, value = line.rpartition(" ")
             metrics[name] = value
-        commit_us = int(metrics["exchange_commit_microseconds_total"]) if metrics else self.samples[-1].commit_us
-        return Sample(time.monotonic(), self.server.cpu_seconds(), threads_of(self.server.pid), session_processes(self.session), busy, everything, commit_us)
+        commit_us = (
+            int(metrics["exchange_commit_microseconds_total"])
+            if metrics
+            else self.samples[-1].commit_us
+        )
+        return Sample(
+            time.monotonic(),
+            self.server.cpu_seconds(),
+            threads_of(self.server.pid),
+            session_processes(self.session),
+            busy,
+            everything,
+            commit_us,
+        )
 
     def finish(self):
         self.ended.set()
@@ -117,7 +135,9 @@ def usage_between(samples, began, ended):
     inside = [sample for sample in samples if began <= sample.at <= ended]
     if len(inside) < 2:
         at = [sample.at for sample in samples] or [0.0]
-        raise NotMeasured(f"too short to be measured: from {began:.1f} to {ended:.1f}, {len(samples)} samples from {at[0]:.1f} to {at[-1]:.1f}")
+        raise NotMeasured(
+            f"too short to be measured: from {began:.1f} to {ended:.1f}, {len(samples)} samples from {at[0]:.1f} to {at[-1]:.1f}"
+        )
     first, last = inside[0], inside[-1]
     seconds = last.at - first.at
     threads = {thread: cpu - first.threads.get(thread, 0) for thread, cpu in last.threads.items()}
@@ -125,9 +145,17 @@ def usage_between(samples, began, ended):
     processes = [cpu - first.locust.get(pid, 0) for pid, cpu in last.locust.items()]
     server, locust = last.server - first.server, sum(processes)
     others = max(0.0, last.busy - first.busy - server - locust)
-    return Usage(seconds, server / seconds, threads[busiest] / seconds, busiest[1], locust / seconds, max(processes, default=0) / seconds,
-                 (last.busy - first.busy) / max(last.everything - first.everything, 1e-9), others / seconds,
-                 (last.commit_us - first.commit_us) / 1e6 / seconds)
+    return Usage(
+        seconds,
+        server / seconds,
+        threads[busiest] / seconds,
+        busiest[1],
+        locust / seconds,
+        max(processes, default=0) / seconds,
+        (last.busy - first.busy) / max(last.everything - first.everything, 1e-9),
+        others / seconds,
+        (last.commit_us - first.commit_us) / 1e6 / seconds,
+    )
 
 
 def read_marks(path):
@@ -140,14 +168,31 @@ def read_marks(path):
     return marks
 
 
-NUMBERS = {"requests": "Request Count", "failures": "Failure Count", "median": "Median Response Time", "p95": "95%", "p99": "99%", "average": "Average Response Time",
-           "minimum": "Min Response Time", "maximum": "Max Response Time", "size": "Average Content Size", "rate": "Requests/s", "failure_rate": "Failures/s"}
+NUMBERS = {
+    "requests": "Request Count",
+    "failures": "Failure Count",
+    "median": "Median Response Time",
+    "p95": "95%",
+    "p99": "99%",
+    "average": "Average Response Time",
+    "minimum": "Min Response Time",
+    "maximum": "Max Response Time",
+    "size": "Average Content Size",
+    "rate": "Requests/s",
+    "failure_rate": "Failures/s",
+}
 
 
 def read_statistics(path):
     """{request name: {figure: number, or None where there is none}} of Locust's _stats.csv; the whole is `Aggregated`."""
     with open(path, newline="") as file:
-        return {row["Name"]: {figure: None if row[column] == "N/A" else float(row[column]) for figure, column in NUMBERS.items()} for row in csv.DictReader(file)}
+        return {
+            row["Name"]: {
+                figure: None if row[column] == "N/A" else float(row[column])
+                for figure, column in NUMBERS.items()
+            }
+            for row in csv.DictReader(file)
+        }
 
 
 def read_history(path):
@@ -157,14 +202,25 @@ def read_history(path):
         for row in csv.DictReader(file):
             if row["Name"] != "Aggregated":
                 continue
-            now = tuple(float(row[column] if row[column] != "N/A" else 0) for column in
-                        ("Timestamp", "Total Request Count", "Total Average Response Time", "Total Average Content Size"))
+            now = tuple(
+                float(row[column] if row[column] != "N/A" else 0)
+                for column in (
+                    "Timestamp",
+                    "Total Request Count",
+                    "Total Average Response Time",
+                    "Total Average Content Size",
+                )
+            )
             if before is not None and now[1] < before[1]:
                 points, before = [], None  # statistics were reset: all users are there
             elif before is not None and now[0] > before[0] and now[1] > before[1]:
                 requests, seconds = now[1] - before[1], now[0] - before[0]
-                average, size = ((now[of] * now[1] - before[of] * before[1]) / requests for of in (2, 3))
-                points.append({"second": now[0], "rate": requests / seconds, "average": average, "size": size})
+                average, size = (
+                    (now[of] * now[1] - before[of] * before[1]) / requests for of in (2, 3)
+                )
+                points.append(
+                    {"second": now[0], "rate": requests / seconds, "average": average, "size": size}
+                )
             elif before is not None:
                 continue
             before = now
@@ -174,4 +230,7 @@ def read_history(path):
 def read_failures(path):
     """{sentence: occurrences}."""
     with open(path, newline="") as file:
-        return {f"{row['Name']}: {row['Error']}": int(row["Occurrences"]) for row in csv.DictReader(file)}
+        return {
+            f"{row['Name']}: {row['Error']}": int(row["Occurrences"])
+            for row in csv.DictReader(file)
+        }

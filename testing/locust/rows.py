@@ -28,15 +28,47 @@ ROWS = (
     Row("xml-4", "XML port, raw socket, 4 workers", "XmlUser", 4),
     Row("loadgen-1", "XML port, C++ load generator, 1 thread"),
     Row("loadgen-4", "XML port, C++ load generator, 4 threads", workers=4),
-    Row("http-1-wait", "HTTP, plain client, 1 worker, users who wait", "PlainHttpUser", 1, WAIT_OF_THE_ORIGINALS),
-    Row("http-4-wait", "HTTP, plain client, 4 workers, users who wait", "PlainHttpUser", 4, WAIT_OF_THE_ORIGINALS),
-    Row("fast-1-wait", "HTTP, fast client, 1 worker, users who wait", "FastUser", 1, WAIT_OF_THE_ORIGINALS),
-    Row("xml-1-wait", "XML port, raw socket, 1 worker, users who wait", "XmlUser", 1, WAIT_OF_THE_ORIGINALS),
+    Row(
+        "http-1-wait",
+        "HTTP, plain client, 1 worker, users who wait",
+        "PlainHttpUser",
+        1,
+        WAIT_OF_THE_ORIGINALS,
+    ),
+    Row(
+        "http-4-wait",
+        "HTTP, plain client, 4 workers, users who wait",
+        "PlainHttpUser",
+        4,
+        WAIT_OF_THE_ORIGINALS,
+    ),
+    Row(
+        "fast-1-wait",
+        "HTTP, fast client, 1 worker, users who wait",
+        "FastUser",
+        1,
+        WAIT_OF_THE_ORIGINALS,
+    ),
+    Row(
+        "xml-1-wait",
+        "XML port, raw socket, 1 worker, users who wait",
+        "XmlUser",
+        1,
+        WAIT_OF_THE_ORIGINALS,
+    ),
     Row("control", "XML port, 1 worker, an order with one execution is read", "ControlUser"),
-    Row("grow", "XML port, 1 worker, an order that every write makes longer is read", "GrowingUser"),
+    Row(
+        "grow", "XML port, 1 worker, an order that every write makes longer is read", "GrowingUser"
+    ),
     Row("grow-http", "HTTP, fast client, 1 worker, the same", "GrowingFastUser"),
 )
 
 # Table D of the originals: set-up, requests/s, average ms, 99 % ms. They tell no more.
-ORIGINALS = (("report 1: 1 worker", 21.9, 94.7, 3300), ("report 1: 4 workers", 32.4, 20.8, 110), ("report 1: fast client, 4 workers", 28.1, 247.1, 7200),
-             ("report 2: 1 worker", 24.6, 386.9, 1900), ("report 2: 4 workers", 24.9, 419.8, 2300), ("report 2: fast client, 1 worker", 26.1, 457.4, 2600))
+ORIGINALS = (
+    ("report 1: 1 worker", 21.9, 94.7, 3300),
+    ("report 1: 4 workers", 32.4, 20.8, 110),
+    ("report 1: fast client, 4 workers", 28.1, 247.1, 7200),
+    ("report 2: 1 worker", 24.6, 386.9, 1900),
+    ("report 2: 4 workers", 24.9, 419.8, 2300),
+    ("report 2: fast client, 1 worker", 26.1, 457.4, 2600),
+)

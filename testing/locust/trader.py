@@ -10,7 +10,9 @@ import re
 import time
 
 SYMBOL = "LOAD"
-READABLE_AFTER_S = 3.0  # HTTP reads a replica of the tables, a fraction of a second behind; more on a busy machine
+READABLE_AFTER_S = (
+    3.0  # HTTP reads a replica of the tables, a fraction of a second behind; more on a busy machine
+)
 
 
 class Trader:
@@ -26,7 +28,9 @@ class Trader:
         self.orders.append((time.monotonic(), order_id(reply)))
 
     def query_document(self):
-        return f'<transactions id="{self.account}"><query id="{self.newest_order()}"/></transactions>'
+        return (
+            f'<transactions id="{self.account}"><query id="{self.newest_order()}"/></transactions>'
+        )
 
     def newest_order(self):
         return self.orders[-1][1] if self.orders else self.prepared

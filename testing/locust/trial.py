@@ -25,11 +25,14 @@ def prepare(server):
     """Accounts with cash and shares, an order of each, and the order that grows; what users need to know of them."""
     accounts = [str(number) for number in range(1, 201)]
     shares = "".join(f'<account id="{account}">1000000</account>' for account in accounts)
-    server.request("<create>" + "".join(f'<account id="{account}" balance="1000000000"/>' for account in accounts) +
-                   f'<symbol sym="LOAD">{shares}</symbol><symbol sym="GROW">{shares}</symbol></create>')
+    server.request(
+        "<create>"
+        + "".join(f'<account id="{account}" balance="1000000000"/>' for account in accounts)
+        + f'<symbol sym="LOAD">{shares}</symbol><symbol sym="GROW">{shares}</symbol></create>'
+    )
 
     def order(account, text):
-        reply, = server.request(f'<transactions id="{account}"><order {text}/></transactions>')
+        (reply,) = server.request(f'<transactions id="{account}"><order {text}/></transactions>')
         return int(re.search(r'<opened .* id="(\d+)"/>', reply)[1])
 
     prepared = {account: order(account, 'sym="LOAD" amount="1" limit="1"') for account in accounts}
@@ -46,7 +49,10 @@ def prepare(server):
             return None
 
     server.wait_until(readable, "the prepared orders to be in the tables")
-    return {"accounts": prepared, "growing": {"buyer": "1", "order": growing, "quiet_order": quiet, "sellers": accounts[1:]}}
+    return {
+        "accounts": prepared,
+        "growing": {"buyer": "1", "order": growing, "quiet_order": quiet, "sellers": accounts[1:]},
+    }
 
 
 def end(process):
@@ -62,13 +68,17 @@ def end(process):
 def run_session(command, server, log, limit_s, environment=None):
     """Runs `command` in a session of its own, watched; returns (exit code, watch)."""
     with open(log, "w") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=file, env=environment, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=file, stderr=file, env=environment, start_new_session=True
+        )
         watch = Watch(server, process.pid)
         watch.start()
         try:
             return process.wait(limit_s), watch
         except subprocess.TimeoutExpired:
-            raise NotMeasured(f"no end after {limit_s:.0f} s: {Path(log).read_text()[-500:]}") from None
+            raise NotMeasured(
+                f"no end after {limit_s:.0f} s: {Path(log).read_text()[-500:]}"
+            ) from None
         finally:
             watch.finish()
             end(process)
@@ -82,42 +92,146 @@ def free_port():
 def run_locust(row, seconds, python, server, folder):
     (folder / "state.json").write_text(json.dumps(prepare(server)))
     host = f"http://127.0.0.1:{server.http_port}" if row.over_http else f"127.0.0.1:{server.port}"
-    command = [str(python), "-m", "locust", "-f", str(HERE / "locustfile.py"), row.user, "--host", host, "--headless", "-u", str(USERS), "-r", str(SPAWN_RATE),
-               "-t", f"{round(RAMP_S + seconds + GRACE_S / 2)}s", "--reset-stats", "--only-summary", "--exit-code-on-error", "0", "--csv", str(folder / "csv")]
+    command = [
+        str(python),
+        "-m",
+        "locust",
+        "-f",
+        str(HERE / "locustfile.py"),
+        row.user,
+        "--host",
+        host,
+        "--headless",
+        "-u",
+        str(USERS),
+        "-r",
+        str(SPAWN_RATE),
+        "-t",
+        f"{round(RAMP_S + seconds + GRACE_S / 2)}s",
+        "--reset-stats",
+        "--only-summary",
+        "--exit-code-on-error",
+        "0",
+        "--csv",
+        str(folder / "csv"),
+    ]
     if row.workers > 1:
         port = str(free_port())
-        command += ["--processes", str(row.workers), "--master-bind-host", "127.0.0.1", "--master-bind-port", port, "--master-port", port]
-    environment = {**os.environ, "EXCHANGE_LOCUST_STATE": str(folder / "state.json"), "EXCHANGE_LOCUST_MARKS": str(folder / "marks"),
-                   "EXCHANGE_LOCUST_WAIT": ",".join(map(str, row.wait)), "EXCHANGE_LOCUST_SECONDS": str(seconds), "PYTHONDONTWRITEBYTECODE": "1"}
-    code, watch = run_session(command, server, folder / "log", RAMP_S + seconds + GRACE_S, environment)
+        command += [
+            "--processes",
+            str(row.workers),
+            "--master-bind-host",
+            "127.0.0.1",
+            "--master-bind-port",
+            port,
+            "--master-port",
+            port,
+        ]
+    environment = {
+        **os.environ,
+        "EXCHANGE_LOCUST_STATE": str(folder / "state.json"),
+        "EXCHANGE_LOCUST_MARKS": str(folder / "marks"),
+        "EXCHANGE_LOCUST_WAIT": ",".join(map(str, row.wait)),
+        "EXCHANGE_LOCUST_SECONDS": str(seconds),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    code, watch = run_session(
+        command, server, folder / "log", RAMP_S + seconds + GRACE_S, environment
+    )
     log = (folder / "log").read_text()
     marks = read_marks(folder / "marks") if (folder / "marks").exists() else {}
-    if code != 0 or not (folder / "csv_stats.csv").exists() or set(marks) != {"spawned", "stopping"}:
-        raise NotMeasured(f"Locust ended with {code}, {' and '.join(marks) or 'never loaded'}: {log[-1000:]}")
+    if (
+        code != 0
+        or not (folder / "csv_stats.csv").exists()
+        or set(marks) != {"spawned", "stopping"}
+    ):
+        raise NotMeasured(
+            f"Locust ended with {code}, {' and '.join(marks) or 'never loaded'}: {log[-1000:]}"
+        )
     statistics = read_statistics(folder / "csv_stats.csv")
     if not statistics.get("Aggregated", {}).get("requests"):
-        raise NotMeasured("no request was made: " + (folder / "csv_exceptions.csv").read_text().strip().replace("\n", "; "))
-    return {"statistics": statistics, "history": read_history(folder / "csv_stats_history.csv"), "failures": read_failures(folder / "csv_failures.csv"),
-            "usage": asdict(watch.usage(marks["spawned"], marks["stopping"])), "warned_of_cpu": "CPU usage" in log}
+        raise NotMeasured(
+            "no request was made: "
+            + (folder / "csv_exceptions.csv").read_text().strip().replace("\n", "; ")
+        )
+    return {
+        "statistics": statistics,
+        "history": read_history(folder / "csv_stats_history.csv"),
+        "failures": read_failures(folder / "csv_failures.csv"),
+        "usage": asdict(watch.usage(marks["spawned"], marks["stopping"])),
+        "warned_of_cpu": "CPU usage" in log,
+    }
 
 
 def run_loadgen(row, seconds, server, folder):
-    command = [str(LOADGEN), "-c", str(USERS), "--ramp-up", str(SPAWN_RATE), "--warmup", f"{RAMP_S:g}s", "-d", f"{seconds:g}s", "--workload", "reads", "--workers", str(row.workers),
-               "--connect", f"127.0.0.1:{server.port}", "--server-pid", str(server.pid), "--no-progress", "--json", str(folder / "report.json")]
+    command = [
+        str(LOADGEN),
+        "-c",
+        str(USERS),
+        "--ramp-up",
+        str(SPAWN_RATE),
+        "--warmup",
+        f"{RAMP_S:g}s",
+        "-d",
+        f"{seconds:g}s",
+        "--workload",
+        "reads",
+        "--workers",
+        str(row.workers),
+        "--connect",
+        f"127.0.0.1:{server.port}",
+        "--server-pid",
+        str(server.pid),
+        "--no-progress",
+        "--json",
+        str(folder / "report.json"),
+    ]
     code, watch = run_session(command, server, folder / "log", RAMP_S + seconds + GRACE_S)
     if code != 0:
-        raise NotMeasured(f"the load generator ended with {code}: {(folder / 'log').read_text()[-1000:]}")
+        raise NotMeasured(
+            f"the load generator ended with {code}: {(folder / 'log').read_text()[-1000:]}"
+        )
     report = json.loads((folder / "report.json").read_text())["result"]
     times, errors = report["response_ms"], sum(report["errors"].values())
     ended = watch.samples[-1].at
-    whole = {"requests": report["answered"] + errors, "failures": errors, "median": times["p50"], "p95": times["p95"], "p99": times["p99"], "average": times["mean"],
-             "minimum": times["min"], "maximum": times["max"], "size": None, "rate": report["requests_per_s"], "failure_rate": errors / report["seconds"]}
-    return {"statistics": {"Aggregated": whole}, "history": [], "failures": {}, "usage": asdict(watch.usage(ended - report["seconds"], ended)), "warned_of_cpu": False}
+    whole = {
+        "requests": report["answered"] + errors,
+        "failures": errors,
+        "median": times["p50"],
+        "p95": times["p95"],
+        "p99": times["p99"],
+        "average": times["mean"],
+        "minimum": times["min"],
+        "maximum": times["max"],
+        "size": None,
+        "rate": report["requests_per_s"],
+        "failure_rate": errors / report["seconds"],
+    }
+    return {
+        "statistics": {"Aggregated": whole},
+        "history": [],
+        "failures": {},
+        "usage": asdict(watch.usage(ended - report["seconds"], ended)),
+        "warned_of_cpu": False,
+    }
 
 
 def run_trial(row, seconds, python):
     """The record of a trial. Raises NotMeasured."""
-    with tempfile.TemporaryDirectory(prefix="exchange-locust-") as name, ExchangeServer(store="sqlite:{folder}/exchange.db") as server:
+    with tempfile.TemporaryDirectory(prefix="exchange-locust-") as name, ExchangeServer(
+        store="sqlite:{folder}/exchange.db"
+    ) as server:
         folder = Path(name)
-        record = run_locust(row, seconds, python, server, folder) if row.user else run_loadgen(row, seconds, server, folder)
-        return {"row": row.key, "seconds": seconds, "server": server.ready_line.split("policy=")[1].split(" http-port")[0].replace(server.folder.name + "/", ""), **record}
+        record = (
+            run_locust(row, seconds, python, server, folder)
+            if row.user
+            else run_loadgen(row, seconds, server, folder)
+        )
+        return {
+            "row": row.key,
+            "seconds": seconds,
+            "server": server.ready_line.split("policy=")[1]
+            .split(" http-port")[0]
+            .replace(server.folder.name + "/", ""),
+            **record,
+        }

@@ -8,7 +8,9 @@ namespace exchange {
 namespace {
 
 // Sums run over all history and wrap alike on both sides; the result is in range again.
-UInt128 money(Shares shares, Price price) { return UInt128(shares.units()) * UInt128(price.units()); }
+UInt128 money(Shares shares, Price price) {
+  return UInt128(shares.units()) * UInt128(price.units());
+}
 
 }  // namespace
 
@@ -68,8 +70,8 @@ NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
     if (!(a.symbol == b.symbol) || a.side == b.side || open(maker) == Shares()) continue;
     const PlaceOrder &buy = a.side == Side::buy ? a : b, &sell = a.side == Side::buy ? b : a;
     if (sell.limit > buy.limit) continue;
-    const bool better =
-        best == nullptr || (a.side == Side::buy ? a.limit > best->placed.limit : a.limit < best->placed.limit);
+    const bool better = best == nullptr || (a.side == Side::buy ? a.limit > best->placed.limit
+                                                                : a.limit < best->placed.limit);
     if (better) best = &maker;
   }
   return best;
@@ -111,7 +113,8 @@ Cash NaiveExchange::balance(const AccountId& account) const {
 Shares NaiveExchange::position(const AccountId& account, const SymbolName& symbol) const {
   UInt128 shares = 0;
   for (const Placement& placement : placements_)
-    if (placement.account == account && placement.symbol == symbol) shares += UInt128(placement.shares.units());
+    if (placement.account == account && placement.symbol == symbol)
+      shares += UInt128(placement.shares.units());
   for (const Order& order : orders_) {
     if (!(order.placed.account == account && order.placed.symbol == symbol)) continue;
     const bool buys = order.placed.side == Side::buy;
@@ -127,8 +130,11 @@ Shares NaiveExchange::position(const AccountId& account, const SymbolName& symbo
 std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& symbol, Side side) const {
   std::map<Price, Exchange::Depth> levels;
   for (const Order& order : orders_) {
-    if (!(order.placed.symbol == symbol) || order.placed.side != side || open(order) == Shares()) continue;
-    Exchange::Depth& level = levels.try_emplace(order.placed.limit, Exchange::Depth{order.placed.limit, 0, 0}).first->second;
+    if (!(order.placed.symbol == symbol) || order.placed.side != side || open(order) == Shares())
+      continue;
+    Exchange::Depth& level =
+        levels.try_emplace(order.placed.limit, Exchange::Depth{order.placed.limit, 0, 0})
+            .first->second;
     level.shares_units += open(order).units();
     ++level.orders;
   }
@@ -139,7 +145,8 @@ std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& symbol, Side
 }
 
 bool NaiveExchange::knows(const AccountId& account) const {
-  return std::any_of(accounts_.begin(), accounts_.end(), [&](const Account& known) { return known.id == account; });
+  return std::any_of(accounts_.begin(), accounts_.end(),
+                     [&](const Account& known) { return known.id == account; });
 }
 
 bool NaiveExchange::knows(const SymbolName& symbol) const {

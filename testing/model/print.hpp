@@ -14,21 +14,25 @@ inline std::string print(const AccountId& id) { return std::string(id.view()); }
 inline std::string print(const SymbolName& name) { return std::string(name.view()); }
 inline std::string print(Timestamp time) { return std::to_string(time.microseconds) + "us"; }
 inline std::string print(const Status& status) {
-  std::string text = std::to_string(status.order) + " open " + to_string(status.open) + " canceled " +
-                     to_string(status.canceled) + " at " + print(status.canceled_at);
+  std::string text = std::to_string(status.order) + " open " + to_string(status.open) +
+                     " canceled " + to_string(status.canceled) + " at " + print(status.canceled_at);
   for (const Execution& e : status.executions)
-    text += ", executed " + to_string(e.shares) + " @" + to_string(e.price) + " at " + print(e.time);
+    text +=
+        ", executed " + to_string(e.shares) + " @" + to_string(e.price) + " at " + print(e.time);
   return text;
 }
 inline std::string print(const Outcome& outcome) {
   struct {
-    std::string operator()(const Rejected& o) { return "rejected: " + std::string(describe(o.reason)); }
+    std::string operator()(const Rejected& o) {
+      return "rejected: " + std::string(describe(o.reason));
+    }
     std::string operator()(const Created&) { return "created"; }
     std::string operator()(const Opened& o) { return "opened " + std::to_string(o.order); }
     std::string operator()(const Status& o) { return "status " + print(o); }
     std::string operator()(const Canceled& o) { return "canceled " + print(o.status); }
     std::string operator()(const NotInMemory& o) {
-      return "not in memory: account " + std::to_string(o.account) + " order " + std::to_string(o.order);
+      return "not in memory: account " + std::to_string(o.account) + " order " +
+             std::to_string(o.order);
     }
   } printer;
   return std::visit(printer, outcome);
@@ -43,11 +47,15 @@ inline std::string print(const Command& command) {
       return "place " + to_string(c.shares) + " " + print(c.symbol) + " at " + print(c.account);
     }
     std::string operator()(const PlaceOrder& c) {
-      return print(c.account) + (c.side == Side::buy ? " buys " : " sells ") + to_string(c.shares) + " " +
-             print(c.symbol) + " @" + to_string(c.limit);
+      return print(c.account) + (c.side == Side::buy ? " buys " : " sells ") + to_string(c.shares) +
+             " " + print(c.symbol) + " @" + to_string(c.limit);
     }
-    std::string operator()(const CancelOrder& c) { return print(c.account) + " cancels " + std::to_string(c.order); }
-    std::string operator()(const QueryOrder& c) { return print(c.account) + " queries " + std::to_string(c.order); }
+    std::string operator()(const CancelOrder& c) {
+      return print(c.account) + " cancels " + std::to_string(c.order);
+    }
+    std::string operator()(const QueryOrder& c) {
+      return print(c.account) + " queries " + std::to_string(c.order);
+    }
   } printer;
   return std::visit(printer, command);
 }
@@ -57,19 +65,24 @@ inline std::vector<std::string> lines(const Rows& rows) {
   std::vector<std::string> lines;
   const auto number = [](auto n) { return std::to_string(n); };
   for (const AccountRow& r : rows.accounts)
-    lines.push_back("account " + number(r.number) + " " + print(r.id) + ": " + to_string(r.balance));
+    lines.push_back("account " + number(r.number) + " " + print(r.id) + ": " +
+                    to_string(r.balance));
   for (const SymbolRow& r : rows.symbols)
-    lines.push_back("symbol " + number(r.number) + " " + print(r.name) + ": " + to_string(r.shares_total));
+    lines.push_back("symbol " + number(r.number) + " " + print(r.name) + ": " +
+                    to_string(r.shares_total));
   for (const PositionRow& r : rows.positions)
-    lines.push_back("position " + number(r.account) + " " + number(r.symbol) + ": " + to_string(r.shares));
+    lines.push_back("position " + number(r.account) + " " + number(r.symbol) + ": " +
+                    to_string(r.shares));
   for (const OrderRow& r : rows.orders)
     lines.push_back("order " + number(r.id) + ": account " + number(r.account) +
-                    (r.side == Side::buy ? " buys " : " sells ") + to_string(r.shares) + " of " + number(r.symbol) +
-                    " @" + to_string(r.limit) + " at " + print(r.opened_at) + ", open " + to_string(r.open) +
-                    ", canceled " + to_string(r.canceled) + " at " + print(r.canceled_at));
+                    (r.side == Side::buy ? " buys " : " sells ") + to_string(r.shares) + " of " +
+                    number(r.symbol) + " @" + to_string(r.limit) + " at " + print(r.opened_at) +
+                    ", open " + to_string(r.open) + ", canceled " + to_string(r.canceled) + " at " +
+                    print(r.canceled_at));
   for (const ExecutionRow& r : rows.executions)
-    lines.push_back("execution " + number(r.id) + ": buy " + number(r.buy_order) + " sell " + number(r.sell_order) + " " +
-                    to_string(r.shares) + " of " + number(r.symbol) + " @" + to_string(r.price) + " at " + print(r.time));
+    lines.push_back("execution " + number(r.id) + ": buy " + number(r.buy_order) + " sell " +
+                    number(r.sell_order) + " " + to_string(r.shares) + " of " + number(r.symbol) +
+                    " @" + to_string(r.price) + " at " + print(r.time));
   std::sort(lines.begin(), lines.end());
   return lines;
 }

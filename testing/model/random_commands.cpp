@@ -5,8 +5,12 @@
 
 namespace exchange {
 
-AccountId RandomCommands::account(std::uint64_t number) { return AccountId(std::to_string(number)); }
-SymbolName RandomCommands::symbol(std::uint64_t number) { return SymbolName("S" + std::to_string(number)); }
+AccountId RandomCommands::account(std::uint64_t number) {
+  return AccountId(std::to_string(number));
+}
+SymbolName RandomCommands::symbol(std::uint64_t number) {
+  return SymbolName("S" + std::to_string(number));
+}
 
 Command RandomCommands::next(OrderId orders) {
   const AccountId account = RandomCommands::account(below(50) == 0 ? accounts : below(accounts));
@@ -16,8 +20,8 @@ Command RandomCommands::next(OrderId orders) {
   if (choice < 5) return CreateSymbol{RandomCommands::symbol(below(symbols))};
   if (choice < 12) return PlaceShares{symbol, account, Shares::from_units(fixed64_units(20))};
   if (choice < 70)
-    return PlaceOrder{account, symbol, below(2) == 0 ? Side::buy : Side::sell, Shares::from_units(fixed64_units(5)),
-                      Price::from_units(fixed64_units(7))};
+    return PlaceOrder{account, symbol, below(2) == 0 ? Side::buy : Side::sell,
+                      Shares::from_units(fixed64_units(5)), Price::from_units(fixed64_units(7))};
   if (choice < 88) return CancelOrder{account, order(orders)};
   return QueryOrder{account, order(orders)};
 }
@@ -30,15 +34,16 @@ Timestamp RandomCommands::next_time() {
 // Positive.
 std::int64_t RandomCommands::fixed64_units(std::uint64_t whole_end) {
   constexpr std::int64_t most = 9'223'372'036'799'999'999, whole = 100'000'000;
-  if (extreme_ && below(2) == 0) return below(4) == 0 ? most : 1 + std::int64_t((random_() >> (1 + below(63))) % most);
+  if (extreme_ && below(2) == 0)
+    return below(4) == 0 ? most : 1 + std::int64_t((random_() >> (1 + below(63))) % most);
   const auto units = whole * std::int64_t(1 + below(whole_end));
   return below(4) == 0 ? units - whole / 4 : units;
 }
 
 Cash RandomCommands::cash() {
   if (!extreme_) return Cash::whole(std::int64_t(below(150)));
-  const Cash choices[] = {Cash(), Cash::from_units(1), Cash::from_units(int128_max / 4), Cash::from_units(int128_max / 2),
-                          cash_total_max};
+  const Cash choices[] = {Cash(), Cash::from_units(1), Cash::from_units(int128_max / 4),
+                          Cash::from_units(int128_max / 2), cash_total_max};
   return choices[below(5)];
 }
 

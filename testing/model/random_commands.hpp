@@ -1,6 +1,7 @@
 #pragma once
 // RandomCommands draws commands from so few accounts, symbols and prices that matches, self-trades,
-// refusals and cancels are all frequent. Called by random tests and simulations; the seed is theirs.
+// refusals and cancels are all frequent. Called by random tests and simulations; the seed is
+// theirs.
 
 #include <random>
 

@@ -19,7 +19,8 @@ Rows Tables::image() const {
   for (const auto& [key, row] : orders_)
     if (row.is_open()) image.orders.push_back(row);
   for (const auto& [key, row] : executions_)
-    if (orders_.at(row.buy_order).is_open() || orders_.at(row.sell_order).is_open()) image.executions.push_back(row);
+    if (orders_.at(row.buy_order).is_open() || orders_.at(row.sell_order).is_open())
+      image.executions.push_back(row);
   image.totals = totals_;
   return image;
 }
@@ -32,7 +33,8 @@ std::optional<OrderRow> Tables::order(OrderId order) const {
 std::vector<Execution> Tables::executions_of(OrderId order) const {
   std::vector<Execution> executions;
   for (const auto& [key, row] : executions_)
-    if (row.buy_order == order || row.sell_order == order) executions.push_back({row.shares, row.price, row.time});
+    if (row.buy_order == order || row.sell_order == order)
+      executions.push_back({row.shares, row.price, row.time});
   return executions;
 }
 

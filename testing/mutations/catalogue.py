@@ -29,9 +29,20 @@ class Test:
 
     def command(self, build):
         if self.of_ctest:
-            return ["ctest", "--test-dir", str(build), "--no-tests=error", "--output-on-failure", "-R", f"^{re.escape(self.case)}$"]
+            return [
+                "ctest",
+                "--test-dir",
+                str(build),
+                "--no-tests=error",
+                "--output-on-failure",
+                "-R",
+                f"^{re.escape(self.case)}$",
+            ]
         # A comma would begin another name, a bracket a tag.
-        return [str(build / "bin" / self.program), *([re.sub(r'([\\,\["])', r"\\\1", self.case)] if self.case else [])]
+        return [
+            str(build / "bin" / self.program),
+            *([re.sub(r'([\\,\["])', r"\\\1", self.case)] if self.case else []),
+        ]
 
     def __str__(self):
         return f"{self.program}: {self.case}" if self.case else self.program
@@ -63,11 +74,11 @@ class Edit:
 class Mutation:
     name: str
     area: str
-    promise: str       # what it breaks, in one sentence
+    promise: str  # what it breaks, in one sentence
     edits: tuple
-    tests: tuple       # each of them must fail
-    targets: tuple     # what is built
-    says: str = ""     # what the failure must contain
+    tests: tuple  # each of them must fail
+    targets: tuple  # what is built
+    says: str = ""  # what the failure must contain
 
 
 def load(folder):
@@ -80,7 +91,9 @@ def load(folder):
             raise Mistake(f"{file.name}: {error}") from error
         mutations += [_mutation(file, entry) for entry in table.pop("mutation", [])]
         if table:
-            raise Mistake(f"{file.name}: unknown key {next(iter(table))!r}; an entry begins with [[mutation]]")
+            raise Mistake(
+                f"{file.name}: unknown key {next(iter(table))!r}; an entry begins with [[mutation]]"
+            )
     names = [mutation.name for mutation in mutations]
     for name in names:
         if names.count(name) > 1:
@@ -114,7 +127,15 @@ def _mutation(file, entry):
     targets = tuple(dict.fromkeys([*programs, *entry.get("targets", [])]))
     if len(programs) < len(tests) and "targets" not in entry:
         raise Mistake(f"{where}: a test of ctest needs 'targets': what is to be built for it")
-    return Mutation(entry["name"], file.stem, entry["promise"], tuple(edits), tests, targets, entry.get("says", ""))
+    return Mutation(
+        entry["name"],
+        file.stem,
+        entry["promise"],
+        tuple(edits),
+        tests,
+        targets,
+        entry.get("says", ""),
+    )
 
 
 def choose(mutations, wanted):
@@ -123,7 +144,11 @@ def choose(mutations, wanted):
     for word in wanted:
         if word not in known:
             raise Mistake(f"there is no mutation and no area {word!r}; --list shows them")
-    return [mutation for mutation in mutations if not wanted or mutation.name in wanted or mutation.area in wanted]
+    return [
+        mutation
+        for mutation in mutations
+        if not wanted or mutation.name in wanted or mutation.area in wanted
+    ]
 
 
 def shard(mutations, part):
@@ -131,7 +156,7 @@ def shard(mutations, part):
     match = re.fullmatch(r"(\d+)/(\d+)", part)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise Mistake(f"--shard is i/n with 1 <= i <= n, not {part!r}")
-    return mutations[int(match[1]) - 1::int(match[2])]
+    return mutations[int(match[1]) - 1 :: int(match[2])]
 
 
 def problem(mutation, root):
@@ -150,5 +175,9 @@ def unknown_cases(mutations, sources):
     """Tests of Catch2 that no source has, as sentences."""
     text = "\n".join(file.read_text() for file in sorted(Path(sources).rglob("*.cpp")))
     found = set(re.findall(r'TEST_CASE(?:_METHOD)?\(\s*(?:\w+,\s*)?"((?:[^"\\]|\\.)*)"', text))
-    return [f"{mutation.name}: no test case is called {test.case!r}" for mutation in mutations for test in mutation.tests
-            if test.case and not test.of_ctest and not fnmatch.filter(found, test.case)]
+    return [
+        f"{mutation.name}: no test case is called {test.case!r}"
+        for mutation in mutations
+        for test in mutation.tests
+        if test.case and not test.of_ctest and not fnmatch.filter(found, test.case)
+    ]

@@ -3,7 +3,12 @@
 from dataclasses import asdict, dataclass
 
 CAUGHT, HUNG = "caught", "caught by a hang"
-SURVIVED, OTHERWISE, BROKEN, STALE = "survived", "failed, but not as it should", "does not compile", "stale"
+SURVIVED, OTHERWISE, BROKEN, STALE = (
+    "survived",
+    "failed, but not as it should",
+    "does not compile",
+    "stale",
+)
 UNFIT, SKIPPED = "cannot be judged", "skipped"
 GOOD = (CAUGHT, HUNG)
 
@@ -23,18 +28,26 @@ class Verdict:
         return self.state in GOOD
 
     def line(self):
-        return f"{self.area}: {self.name}: {self.state} ({self.seconds:.1f} s)" + (f": {self.why}" if self.why else "")
+        return f"{self.area}: {self.name}: {self.state} ({self.seconds:.1f} s)" + (
+            f": {self.why}" if self.why else ""
+        )
 
 
 def summary(verdicts):
     counts = {}
     for verdict in verdicts:
         counts[verdict.state] = counts.get(verdict.state, 0) + 1
-    return f"{len(verdicts)} mutations: " + ", ".join(f"{count} {state}" for state, count in counts.items())
+    return f"{len(verdicts)} mutations: " + ", ".join(
+        f"{count} {state}" for state, count in counts.items()
+    )
 
 
 def as_json(verdicts, machine):
-    return {"format": "exchange-mutations/1", "machine": machine, "verdicts": [asdict(verdict) for verdict in verdicts]}
+    return {
+        "format": "exchange-mutations/1",
+        "machine": machine,
+        "verdicts": [asdict(verdict) for verdict in verdicts],
+    }
 
 
 def merged(files, names):
@@ -51,13 +64,20 @@ def markdown(verdicts):
     """A table for each area."""
     lines = [summary(verdicts) + ".", ""]
     for area in dict.fromkeys(verdict.area for verdict in verdicts):
-        lines += [f"### {area}", "", "| mutation | breaks the promise that | caught by | s |", "|---|---|---|---|"]
+        lines += [
+            f"### {area}",
+            "",
+            "| mutation | breaks the promise that | caught by | s |",
+            "|---|---|---|---|",
+        ]
         for verdict in verdicts:
             if verdict.area != area:
                 continue
             by = "; ".join(_cell(test) for test in verdict.caught_by)
             if verdict.state != CAUGHT:
                 by = f"**{verdict.state}** {by}".strip()
-            lines.append(f"| {verdict.name} | {_cell(verdict.promise)} | {by} | {verdict.seconds:.1f} |")
+            lines.append(
+                f"| {verdict.name} | {_cell(verdict.promise)} | {by} | {verdict.seconds:.1f} |"
+            )
         lines.append("")
     return "\n".join(lines)

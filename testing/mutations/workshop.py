@@ -35,7 +35,10 @@ class Attempt:
 
     def cases_run(self):
         """Test cases that Catch2 or ctest say to have passed."""
-        match = re.search(r"All tests passed \(.* in (\d+) test case|100% tests passed, 0 tests failed out of (\d+)", self.output)
+        match = re.search(
+            r"All tests passed \(.* in (\d+) test case|100% tests passed, 0 tests failed out of (\d+)",
+            self.output,
+        )
         return int(match[1] or match[2]) if match else 0
 
     def skipped(self):
@@ -46,7 +49,9 @@ class Attempt:
 def git(root, *arguments):
     """What git says of this tree; None where it is no repository, or there is no git."""
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         return None
     return done.stdout if done.returncode == 0 else None
@@ -57,8 +62,11 @@ def files_of(root):
     listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if listed is not None:
         return [name for name in listed.split("\0") if name and (root / name).is_file()]
-    return [str(path.relative_to(root)) for path in root.rglob("*")
-            if path.is_file() and not path.relative_to(root).parts[0].startswith(("build", ".git"))]
+    return [
+        str(path.relative_to(root))
+        for path in root.rglob("*")
+        if path.is_file() and not path.relative_to(root).parts[0].startswith(("build", ".git"))
+    ]
 
 
 class InUse(Exception):
@@ -70,10 +78,17 @@ class Workshop:
         self.root, self.folder = Path(root), Path(folder)
         self.jobs, self.cmake_options = jobs, list(cmake_options)
         self.tree = self.folder / "tree"
-        self.build_folder = self.tree / "build"  # where a build usually is: a compiler cache then knows the objects
-        self.scratch = self.folder / "t"         # short: sockets of databases lie in it
+        self.build_folder = (
+            self.tree / "build"
+        )  # where a build usually is: a compiler cache then knows the objects
+        self.scratch = self.folder / "t"  # short: sockets of databases lie in it
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        self.environment = {**os.environ, "CCACHE_BASEDIR": str(self.tree), "CCACHE_NOHASHDIR": "1", "TMPDIR": str(self.scratch)}
+        self.environment = {
+            **os.environ,
+            "CCACHE_BASEDIR": str(self.tree),
+            "CCACHE_NOHASHDIR": "1",
+            "TMPDIR": str(self.scratch),
+        }
 
     def prepare(self):
         """Brings the copy to the state of the tree, and configures it. Only what differs is written, so that a kept folder builds little."""
@@ -99,11 +114,23 @@ class Workshop:
                 path.unlink()
         if (self.build_folder / "build.ninja").exists() and not self.cmake_options:
             return Attempt(0, 0, "")  # Ninja configures again where that is needed
-        command = ["cmake", "-S", str(self.tree), "-B", str(self.build_folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", *self.cmake_options]
+        command = [
+            "cmake",
+            "-S",
+            str(self.tree),
+            "-B",
+            str(self.build_folder),
+            "-G",
+            "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            *self.cmake_options,
+        ]
         return self.run(command, limit_s=600)
 
     def build(self, targets, limit_s=3600):
-        return self.run(["ninja", "-C", str(self.build_folder), f"-j{self.jobs}", *targets], limit_s)
+        return self.run(
+            ["ninja", "-C", str(self.build_folder), f"-j{self.jobs}", *targets], limit_s
+        )
 
     def try_out(self, test, limit_s):
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -121,14 +148,23 @@ class Workshop:
 
     def undo(self, before):
         for name, text in before.items():
-            (self.tree / name).write_text(text)  # as of now: what was built from the bug must be built again
+            (self.tree / name).write_text(
+                text
+            )  # as of now: what was built from the bug must be built again
 
     def run(self, command, limit_s):
         begin = time.monotonic()
         log_file = self.folder / "log"
         with open(log_file, "wb") as log:
-            process = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                                       env=self.environment, start_new_session=True)
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self.environment,
+                start_new_session=True,
+            )
             try:
                 code = process.wait(limit_s)
             except subprocess.TimeoutExpired:

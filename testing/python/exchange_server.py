@@ -12,7 +12,9 @@ import time
 import urllib.request
 from pathlib import Path
 
-BINARY = Path(os.environ.get("EXCHANGE_SERVER") or Path(__file__).resolve().parents[2] / "build/bin/server")
+BINARY = Path(
+    os.environ.get("EXCHANGE_SERVER") or Path(__file__).resolve().parents[2] / "build/bin/server"
+)
 START_S, STOP_S = 30, 10
 
 
@@ -29,7 +31,9 @@ class Ready:
         come = select.select([process.stdout], [], [], seconds)[0]
         self.line = process.stdout.readline().strip() if come else ""
         if not self.line.startswith("ready "):
-            raise RuntimeError(f"{process.args[0]} {'did not start' if come else f'was not ready in {seconds} s'}: {self.line or 'see its messages'}")
+            raise RuntimeError(
+                f"{process.args[0]} {'did not start' if come else f'was not ready in {seconds} s'}: {self.line or 'see its messages'}"
+            )
         self.port = int(re.search(r"\bport=(\d+)", self.line)[1])
         http_port = re.search(r"\bhttp-port=(\d+)", self.line)
         self.http_port = int(http_port[1]) if http_port else None
@@ -37,8 +41,15 @@ class Ready:
 
 def read_metrics(http_port, timeout_s=START_S):
     """{name with labels: value} of a server's /metrics."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/metrics", timeout=timeout_s) as answer:
-        return {name: float(value) for name, value in re.findall(r"^([a-z]\S*) (\S+)$", answer.read().decode(), re.MULTILINE)}
+    with urllib.request.urlopen(
+        f"http://127.0.0.1:{http_port}/metrics", timeout=timeout_s
+    ) as answer:
+        return {
+            name: float(value)
+            for name, value in re.findall(
+                r"^([a-z]\S*) (\S+)$", answer.read().decode(), re.MULTILINE
+            )
+        }
 
 
 def is_sanitized(binary=BINARY):
@@ -56,9 +67,20 @@ class ExchangeServer:
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="exchange-")
-        command = [str(self.binary), "--port", "0", "--http-port", "0", *([] if "--log-level" in self.arguments else ["--log-level", "error"]),
-                   "--store", self.store.format(folder=self.folder.name), *map(str, self.arguments)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True)
+        command = [
+            str(self.binary),
+            "--port",
+            "0",
+            "--http-port",
+            "0",
+            *([] if "--log-level" in self.arguments else ["--log-level", "error"]),
+            "--store",
+            self.store.format(folder=self.folder.name),
+            *map(str, self.arguments),
+        ]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.errors, text=True
+        )
         try:
             ready = Ready(self.process)
             self.ready_line, self.port, self.http_port = ready.line, ready.port, ready.http_port
@@ -86,13 +108,17 @@ class ExchangeServer:
 
     def http(self, path, data=None):
         """The body of a 200 answer; urllib.error.HTTPError for others."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", data, timeout=START_S) as answer:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{self.http_port}{path}", data, timeout=START_S
+        ) as answer:
             return answer.read().decode()
 
     def request(self, *documents):
         """Sends XML documents on one connection; their replies."""
         replies = []
-        with socket.create_connection(("127.0.0.1", self.port), START_S) as connection, connection.makefile("rb") as file:
+        with socket.create_connection(
+            ("127.0.0.1", self.port), START_S
+        ) as connection, connection.makefile("rb") as file:
             for document in documents:
                 body = document.encode()
                 connection.sendall(b"%d\n%s" % (len(body), body))

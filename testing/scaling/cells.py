@@ -22,7 +22,14 @@ POLICY_NAMES = {
 KINDS = ("create", "transactions")
 STORES = ("memory", "sqlite", "postgresql")
 CORES = (1, 2, 4)
-LOADS = ((20, 0), (150, 0), (200, 0), (800, 0), (2000, 0), (200, 10_000))  # active clients, idle connections beside them
+LOADS = (
+    (20, 0),
+    (150, 0),
+    (200, 0),
+    (800, 0),
+    (2000, 0),
+    (200, 10_000),
+)  # active clients, idle connections beside them
 
 
 @dataclass(frozen=True)
@@ -38,8 +45,10 @@ class Cell:
 
     @property
     def key(self):
-        return (f"{self.part}/{self.load} policy={self.policy} kind={self.kind} clients={self.clients} "
-                f"idle={self.idle} cores={self.cores} store={self.store}")
+        return (
+            f"{self.part}/{self.load} policy={self.policy} kind={self.kind} clients={self.clients} "
+            f"idle={self.idle} cores={self.cores} store={self.store}"
+        )
 
     @property
     def clients_text(self):
@@ -49,6 +58,7 @@ class Cell:
 @dataclass(frozen=True)
 class Placement:
     """CPUs of each process; an empty tuple: any."""
+
     server: tuple
     client: tuple
     database: tuple
@@ -74,22 +84,36 @@ class Settings:
 
 
 def quick_settings(only=(), seed=1):
-    return Settings(seconds=0.4, warmup=0.1, trials=1, table_trials=2, seed=seed, quick=True, only=tuple(only))
+    return Settings(
+        seconds=0.4, warmup=0.1, trials=1, table_trials=2, seed=seed, quick=True, only=tuple(only)
+    )
 
 
 def parse_filter(text):
     """'policy=loop|thread,store=sqlite' -> {'policy': {'loop', 'thread'}, 'store': {'sqlite'}}"""
-    known = {"part": ("a", "b", "sweep"), "load": ("burst", "sustained"), "policy": POLICIES, "kind": KINDS, "store": STORES,
-             "clients": None, "idle": None, "cores": None}
+    known = {
+        "part": ("a", "b", "sweep"),
+        "load": ("burst", "sustained"),
+        "policy": POLICIES,
+        "kind": KINDS,
+        "store": STORES,
+        "clients": None,
+        "idle": None,
+        "cores": None,
+    }
     wanted = {}
     for word in filter(None, text.split(",")):
         name, equals, values = word.partition("=")
         if not equals or name not in known:
-            raise ValueError(f"--only: '{word}' is not one of {', '.join(known)} followed by =VALUE or =VALUE|VALUE")
+            raise ValueError(
+                f"--only: '{word}' is not one of {', '.join(known)} followed by =VALUE or =VALUE|VALUE"
+            )
         chosen = set(values.split("|"))
         for value in chosen:
             if known[name] is not None and value not in known[name]:
-                raise ValueError(f"--only: {name} is one of {', '.join(known[name])}, not '{value}'")
+                raise ValueError(
+                    f"--only: {name} is one of {', '.join(known[name])}, not '{value}'"
+                )
             if known[name] is None and not value.isdigit():
                 raise ValueError(f"--only: {name} is a number, not '{value}'")
         wanted[name] = chosen
@@ -100,7 +124,9 @@ def matches(cell, filters):
     """Every condition of at least one filter holds; no filter: all cells."""
     if not filters:
         return True
-    return any(all(str(getattr(cell, name)) in values for name, values in one.items()) for one in filters)
+    return any(
+        all(str(getattr(cell, name)) in values for name, values in one.items()) for one in filters
+    )
 
 
 def table_cells():
@@ -118,8 +144,14 @@ def table_cells():
 
 
 def sweep_cells():
-    return [Cell("sweep", "sustained", policy, kind, clients, idle, cores, store)
-            for store in STORES for kind in KINDS for cores in CORES for clients, idle in LOADS for policy in POLICIES]
+    return [
+        Cell("sweep", "sustained", policy, kind, clients, idle, cores, store)
+        for store in STORES
+        for kind in KINDS
+        for cores in CORES
+        for clients, idle in LOADS
+        for policy in POLICIES
+    ]
 
 
 def in_quick_look(cell):
@@ -161,17 +193,38 @@ def place(cell, cpus):
     cpus = tuple(sorted(cpus))
     database = cell.store == "postgresql"
     if cell.cores == 0:
-        return Placement((), (), (), f"nothing pinned: server, client{' and database' if database else ''} share {count_cpus(len(cpus))}")
-    server, rest = cpus[:cell.cores], cpus[cell.cores:]
+        return Placement(
+            (),
+            (),
+            (),
+            f"nothing pinned: server, client{' and database' if database else ''} share {count_cpus(len(cpus))}",
+        )
+    server, rest = cpus[: cell.cores], cpus[cell.cores :]
     others = "client and database" if database else "client"
     if not rest:
-        return Placement(server, server, server if database else (), f"{others} {'share' if database else 'shares'} the CPUs of the server ({cpu_list(server)})")
+        return Placement(
+            server,
+            server,
+            server if database else (),
+            f"{others} {'share' if database else 'shares'} the CPUs of the server ({cpu_list(server)})",
+        )
     if not database:
-        return Placement(server, rest[-1:], (), f"server on {cpu_list(server)}, client on {cpu_list(rest[-1:])}")
+        return Placement(
+            server, rest[-1:], (), f"server on {cpu_list(server)}, client on {cpu_list(rest[-1:])}"
+        )
     if len(rest) == 1:
-        return Placement(server, rest, rest, f"server on {cpu_list(server)}, client and database share {cpu_list(rest)}")
-    return Placement(server, rest[-1:], rest[:-1],
-                     f"server on {cpu_list(server)}, database on {cpu_list(rest[:-1])}, client on {cpu_list(rest[-1:])}")
+        return Placement(
+            server,
+            rest,
+            rest,
+            f"server on {cpu_list(server)}, client and database share {cpu_list(rest)}",
+        )
+    return Placement(
+        server,
+        rest[-1:],
+        rest[:-1],
+        f"server on {cpu_list(server)}, database on {cpu_list(rest[:-1])}, client on {cpu_list(rest[-1:])}",
+    )
 
 
 def count_cpus(count):
@@ -207,11 +260,18 @@ def loadgen_arguments(cell, placement, trial, settings, store_url=None, database
     elif cell.store == "postgresql":
         arguments += ["--store", store_url, "--database-pid", str(database_pid)]
     if placement.server:
-        arguments += ["--server-cpus", ",".join(map(str, placement.server)), "--client-cpus", ",".join(map(str, placement.client))]
+        arguments += [
+            "--server-cpus",
+            ",".join(map(str, placement.server)),
+            "--client-cpus",
+            ",".join(map(str, placement.client)),
+        ]
     return arguments + ["--seed", str(settings.seed * 1000 + trial), "--no-progress"]
 
 
 def seconds_expected(cell, settings):
     """A first guess of how long a trial takes, until trials have been measured."""
-    start = {"memory": 0.2, "sqlite": 0.3, "postgresql": 0.6}[cell.store] + (1.5 if cell.idle else 0)
+    start = {"memory": 0.2, "sqlite": 0.3, "postgresql": 0.6}[cell.store] + (
+        1.5 if cell.idle else 0
+    )
     return start + (0.1 if cell.load == "burst" else settings.seconds + warmup_of(cell, settings))

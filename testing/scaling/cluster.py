@@ -16,7 +16,9 @@ def find_binaries():
     """Debian keeps the programs of each version apart: the newest."""
     versions = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
     if not versions:
-        raise ClusterError("PostgreSQL is not installed: no initdb under /usr/lib/postgresql (Debian package postgresql)")
+        raise ClusterError(
+            "PostgreSQL is not installed: no initdb under /usr/lib/postgresql (Debian package postgresql)"
+        )
     return max(versions, key=lambda path: float(path.parent.name))
 
 
@@ -24,15 +26,43 @@ class Cluster:
     def __init__(self):
         self.binaries = find_binaries()
         self.databases = 0
-        self.owner = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}  # refuses to run as root
+        self.owner = (
+            {"user": "postgres", "group": "postgres", "extra_groups": []}
+            if os.geteuid() == 0
+            else {}
+        )  # refuses to run as root
         self.folder = Path(tempfile.mkdtemp(prefix="exchange-scaling-pg-"))
         try:
             if self.owner:
                 shutil.chown(self.folder, "postgres", "postgres")
-            self._run("initdb", "-D", self.folder / "data", "-U", "exchange", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+            self._run(
+                "initdb",
+                "-D",
+                self.folder / "data",
+                "-U",
+                "exchange",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--no-locale",
+                "--no-sync",
+            )
             with open(self.folder / "data/postgresql.conf", "a") as file:
-                file.write(f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 50\nlog_min_messages = panic\n")
-            self._run("pg_ctl", "-D", self.folder / "data", "-l", self.folder / "log", "-w", "-t", "300", "start")
+                file.write(
+                    f"listen_addresses = ''\nunix_socket_directories = '{self.folder}'\nmax_connections = 50\nlog_min_messages = panic\n"
+                )
+            self._run(
+                "pg_ctl",
+                "-D",
+                self.folder / "data",
+                "-l",
+                self.folder / "log",
+                "-w",
+                "-t",
+                "300",
+                "start",
+            )
             self.pid = int((self.folder / "data/postmaster.pid").read_text().split()[0])
             self.version = self.query("postgres", "SHOW server_version").strip()
         except BaseException:
@@ -40,14 +70,36 @@ class Cluster:
             raise
 
     def _run(self, program, *arguments, check=True, text=None):
-        done = subprocess.run([self.binaries / program, *map(str, arguments)], cwd="/", input=text, capture_output=True, text=True,
-                              start_new_session=True, **self.owner)
+        done = subprocess.run(
+            [self.binaries / program, *map(str, arguments)],
+            cwd="/",
+            input=text,
+            capture_output=True,
+            text=True,
+            start_new_session=True,
+            **self.owner,
+        )
         if check and done.returncode != 0:
             raise ClusterError(f"{program} failed: {done.stdout}{done.stderr}".strip())
         return done.stdout
 
     def query(self, database, sql):
-        return self._run("psql", "-X", "-At", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-U", "exchange", "-d", database, "-f", "-", text=sql)
+        return self._run(
+            "psql",
+            "-X",
+            "-At",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-h",
+            self.folder,
+            "-U",
+            "exchange",
+            "-d",
+            database,
+            "-f",
+            "-",
+            text=sql,
+        )
 
     def create_database(self):
         self.databases += 1
@@ -71,7 +123,9 @@ class Cluster:
 
     def stop(self):
         if (self.folder / "data/postmaster.pid").exists():
-            self._run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop", check=False)
+            self._run(
+                "pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop", check=False
+            )
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -87,8 +141,25 @@ class WaitSampler:
 
     def __init__(self, cluster, database):
         self.process = subprocess.Popen(
-            [cluster.binaries / "psql", "-X", "-At", "-h", cluster.folder, "-U", "exchange", "-d", "postgres"], cwd="/",
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True, **cluster.owner)
+            [
+                cluster.binaries / "psql",
+                "-X",
+                "-At",
+                "-h",
+                cluster.folder,
+                "-U",
+                "exchange",
+                "-d",
+                "postgres",
+            ],
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            **cluster.owner,
+        )
         self.process.stdin.write(self.QUERY.format(database=database))
         self.process.stdin.flush()
 

@@ -11,10 +11,13 @@ MARKER = re.compile(r"(<!-- begin ([\w-]+) -->\n)(.*?)(<!-- end \2 -->)", re.S)
 
 def fill(text, blocks):
     """Replaces what stands between the markers; an unknown name is an error, since its text would silently grow old."""
+
     def replace(match):
         name = match.group(2)
         if name not in blocks:
-            raise SystemExit(f"docs: no table or text named {name}; there are {', '.join(sorted(blocks))}")
+            raise SystemExit(
+                f"docs: no table or text named {name}; there are {', '.join(sorted(blocks))}"
+            )
         return f"{match.group(1)}{blocks[name].rstrip()}\n{match.group(4)}"
 
     begun = re.findall(r"<!-- begin ([\w-]+) -->", text)
@@ -25,7 +28,10 @@ def fill(text, blocks):
 
 
 def update(docs, out, summary, tables, headline):
-    blocks = {name: markdown(table) if table.rows else (table.note or "Nothing of it was run.") for name, table in tables.items()}
+    blocks = {
+        name: markdown(table) if table.rows else (table.note or "Nothing of it was run.")
+        for name, table in tables.items()
+    }
     blocks["headline"] = "\n\n".join(headline)
     page = docs / "scaling.md"
     page.write_text(fill(page.read_text(), blocks))

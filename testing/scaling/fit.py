@@ -45,8 +45,11 @@ def fit_law(points, with_kappa=True):
 def least_squares(rows, targets):
     """Normal equations, by elimination with pivots; None where they have no single solution."""
     size = len(rows[0])
-    matrix = [[sum(row[i] * row[j] for row in rows) for j in range(size)] + [sum(row[i] * t for row, t in zip(rows, targets))]
-              for i in range(size)]
+    matrix = [
+        [sum(row[i] * row[j] for row in rows) for j in range(size)]
+        + [sum(row[i] * t for row, t in zip(rows, targets))]
+        for i in range(size)
+    ]
     for i in range(size):
         pivot = max(range(i, size), key=lambda k: abs(matrix[k][i]))
         if abs(matrix[pivot][i]) < 1e-300:
@@ -70,7 +73,9 @@ def fit_with_interval(samples, with_kappa, seed=1, rounds=200):
     again, known = [], {}  # with few trials the same medians come again and again
     if min(len(values) for values in samples.values()) >= 2:
         for _ in range(rounds):
-            points = tuple((n, median(random.choices(values, k=len(values)))) for n, values in samples.items())
+            points = tuple(
+                (n, median(random.choices(values, k=len(values)))) for n, values in samples.items()
+            )
             if points not in known:
                 known[points] = fit_law(points, with_kappa)
             if known[points]:
@@ -83,11 +88,15 @@ def fit_with_interval(samples, with_kappa, seed=1, rounds=200):
     return {
         "law": "universal scalability law" if with_kappa else "Amdahl (kappa = 0)",
         "points": len(samples),
-        "lambda": lambda_, "sigma": sigma, "kappa": kappa if with_kappa else None,
+        "lambda": lambda_,
+        "sigma": sigma,
+        "kappa": kappa if with_kappa else None,
         "lambda_interval": interval([f[0] for f in again]),
         "sigma_interval": interval([f[1] for f in again]),
         "kappa_interval": interval([f[2] for f in again]) if with_kappa else None,
-        "r_squared": 1 - off / spread if spread > 0 and len(samples) > (3 if with_kappa else 2) else None,  # else it says nothing
+        "r_squared": 1 - off / spread
+        if spread > 0 and len(samples) > (3 if with_kappa else 2)
+        else None,  # else it says nothing
         "peak_n": ((1 - sigma) / kappa) ** 0.5 if with_kappa and kappa > 0 and sigma < 1 else None,
         "limit": lambda_ / sigma if sigma > 0 and not kappa else None,
         "fits": again,

@@ -20,7 +20,9 @@ class Journal:
 
     def _read(self):
         data = self.file.read_bytes()
-        whole = data[:data.rfind(b"\n") + 1]  # a line that was cut short is a trial that was not finished
+        whole = data[
+            : data.rfind(b"\n") + 1
+        ]  # a line that was cut short is a trial that was not finished
         lines = [json.loads(line) for line in whole.splitlines()]
         if lines:
             self.head, self.trials = lines[0], lines[1:]
@@ -40,9 +42,11 @@ class Journal:
         for name in ("commit", "binaries", "settings", "cpus"):
             was, is_ = self.head.get(name), json.loads(json.dumps(head.get(name)))
             if was != is_:
-                raise Refused(f"{self.file} was begun with another {name}:\n  then {text(was)}\n  now  {text(is_)}\n"
-                              "Figures of both do not belong into one table. --fresh throws the old ones away, "
-                              "--out FOLDER keeps them, --report-only FOLDER reports on them.")
+                raise Refused(
+                    f"{self.file} was begun with another {name}:\n  then {text(was)}\n  now  {text(is_)}\n"
+                    "Figures of both do not belong into one table. --fresh throws the old ones away, "
+                    "--out FOLDER keeps them, --report-only FOLDER reports on them."
+                )
 
     def add(self, record):
         self.trials.append(record)

@@ -19,7 +19,12 @@ def first_line(command, cwd=None):
 
 
 def commit():
-    return first_line(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], cwd=ROOT) or "unknown"
+    return (
+        first_line(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"], cwd=ROOT
+        )
+        or "unknown"
+    )
 
 
 def fingerprint(binaries):
@@ -35,7 +40,9 @@ def filesystem_of(folder):
     try:
         for line in Path("/proc/mounts").read_text().splitlines():
             _, where, kind, *_ = line.split()
-            if (str(folder) + "/").startswith(where.rstrip("/") + "/") and len(where) >= len(best[0]):
+            if (str(folder) + "/").startswith(where.rstrip("/") + "/") and len(where) >= len(
+                best[0]
+            ):
                 best = (where, kind)
     except OSError:
         pass

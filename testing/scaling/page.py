@@ -54,7 +54,9 @@ def figure_html(figures, svgs, prefix):
     out = []
     for name, (title, caption, _) in figures.items():
         if name == prefix or name.startswith(prefix + "-"):
-            out.append(f"<figure><h3>{escape(title)}</h3>{for_page(name, svgs[name])}<figcaption>{escape(caption)}</figcaption></figure>")
+            out.append(
+                f"<figure><h3>{escape(title)}</h3>{for_page(name, svgs[name])}<figcaption>{escape(caption)}</figcaption></figure>"
+            )
     return "".join(out)
 
 
@@ -65,9 +67,13 @@ def table_html(tables, *names):
         if table is None:
             continue
         if not table.rows:
-            out.append(f"<h3>{escape(table.title)}</h3><p>{escape(table.note or 'Nothing of it was run.')}</p>")
+            out.append(
+                f"<h3>{escape(table.title)}</h3><p>{escape(table.note or 'Nothing of it was run.')}</p>"
+            )
         elif table.wide:
-            out.append(f"<details><summary>{escape(table.title)} ({len(table.rows)} rows)</summary>{t.html(table)}</details>")
+            out.append(
+                f"<details><summary>{escape(table.title)} ({len(table.rows)} rows)</summary>{t.html(table)}</details>"
+            )
         else:
             out.append(f"<h3>{escape(table.title)}</h3>{t.html(table)}")
     return "".join(out)
@@ -75,9 +81,13 @@ def table_html(tables, *names):
 
 def method(summary):
     settings = summary["settings"]
-    policies = "".join(f"<li><code>{name}</code>: {words}</li>" for name, words in POLICY_NAMES.items())
+    policies = "".join(
+        f"<li><code>{name}</code>: {words}</li>" for name, words in POLICY_NAMES.items()
+    )
     only = f" Only {escape(' or '.join(settings['only']))}." if settings["only"] else ""
-    flags = sorted({" ".join(words_without_values(trial["command"])) for trial in summary["examples"]})
+    flags = sorted(
+        {" ".join(words_without_values(trial["command"])) for trial in summary["examples"]}
+    )
     return f"""<p>A <em>cell</em> is one setting of every factor: thread policy, clients, kind of request, cores of the server, store. A <em>trial</em> starts
 a fresh private server with an empty store (on PostgreSQL: a new database of a private cluster with its default durability), drives it with the load generator, which
 checks every reply, and removes it. Trials are interleaved: trial 1 of all cells, then trial 2, each round in an order shuffled with seed {settings['seed']}, so
@@ -119,20 +129,58 @@ def build(summary, tables, figures, svgs):
     warn = " warn" if summary["errors"] or summary["settings"]["quick"] else ""
     details = [name for name in tables if name.startswith("sweep-")]
     sections = [
-        section("question", "Question", "<p>How does the exchange scale with clients and with cores, under each thread policy and each store; where does the "
-                "time of a request go; and what limits it? Tables A and B put the same questions as the write-up that this project starts from, in its own shape.</p>"),
+        section(
+            "question",
+            "Question",
+            "<p>How does the exchange scale with clients and with cores, under each thread policy and each store; where does the "
+            "time of a request go; and what limits it? Tables A and B put the same questions as the write-up that this project starts from, in its own shape.</p>",
+        ),
         section("method", "Method", method(summary), table_html(tables, "placements")),
         section("machine", "Machine, build, flags", table_html(tables, "machine")),
-        section("table-a", "Table A: two thread policies", table_html(tables, "table-a", "table-a-sustained")),
-        section("table-b", "Table B: number of cores", table_html(tables, "table-b-thread", "table-b-loop", "table-b-sustained")),
-        section("clients", "Throughput by clients", figure_html(figures, svgs, "throughput"), table_html(tables, "throughput", "fits-clients")),
-        section("cores", "Throughput by cores", figure_html(figures, svgs, "cores"), table_html(tables, "fits-cores")),
+        section(
+            "table-a",
+            "Table A: two thread policies",
+            table_html(tables, "table-a", "table-a-sustained"),
+        ),
+        section(
+            "table-b",
+            "Table B: number of cores",
+            table_html(tables, "table-b-thread", "table-b-loop", "table-b-sustained"),
+        ),
+        section(
+            "clients",
+            "Throughput by clients",
+            figure_html(figures, svgs, "throughput"),
+            table_html(tables, "throughput", "fits-clients"),
+        ),
+        section(
+            "cores",
+            "Throughput by cores",
+            figure_html(figures, svgs, "cores"),
+            table_html(tables, "fits-cores"),
+        ),
         section("latency", "Reply time", figure_html(figures, svgs, "p99")),
-        section("cpu", "What a request costs", figure_html(figures, svgs, "cpu"), table_html(tables, "cpu")),
-        section("stages", "Where the time of a request goes", figure_html(figures, svgs, "stages"), table_html(tables, "stages")),
-        section("limits", "What limits each cell", table_html(tables, "verdicts", "limits", "waits")),
+        section(
+            "cpu",
+            "What a request costs",
+            figure_html(figures, svgs, "cpu"),
+            table_html(tables, "cpu"),
+        ),
+        section(
+            "stages",
+            "Where the time of a request goes",
+            figure_html(figures, svgs, "stages"),
+            table_html(tables, "stages"),
+        ),
+        section(
+            "limits", "What limits each cell", table_html(tables, "verdicts", "limits", "waits")
+        ),
         section("errors", "Errors", table_html(tables, "errors")),
-        section("cells", "Every cell", table_html(tables, *details) or "<p>No cell of the sweep was run.</p>"),
+        section(
+            "cells",
+            "Every cell",
+            table_html(tables, *details) or "<p>No cell of the sweep was run.</p>",
+        ),
         section("reading", "How to read the figures", READING),
     ]
     links = "".join(f"<a href='#{name}'>{escape(title)}</a>" for name, title, _ in sections)

@@ -30,7 +30,7 @@ class Progress:
         count = sum(entry[1] for entry in self.seen.values())
         overall = total / count if count else 1.0
         left = 0.0
-        for cell in self.todo[self.done:]:
+        for cell in self.todo[self.done :]:
             own = self.seen.get(self.alike(cell))
             left += seconds_expected(cell, self.settings) * (own[0] / own[1] if own else overall)
         return left

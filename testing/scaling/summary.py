@@ -14,7 +14,12 @@ def spread(values):
     values = [value for value in values if value is not None]
     if not values:
         return None
-    return {"median": median(values), "low": min(values), "high": max(values), "trials": len(values)}
+    return {
+        "median": median(values),
+        "low": min(values),
+        "high": max(values),
+        "trials": len(values),
+    }
 
 
 def middle(values):
@@ -35,9 +40,25 @@ def switches(report):
 
 def summarise_cell(cell, records, cpus, settings):
     placement = place(cell, cpus)
-    summary = {"part": cell.part, "load": cell.load, "policy": cell.policy, "kind": cell.kind, "clients": cell.clients, "idle": cell.idle,
-               "cores": cell.cores, "store": cell.store, "key": cell.key, "clients_text": cell.clients_text, "placement": placement.words, "shared": placement.shared,
-               "trials_wanted": trials_of(cell, settings), "trials": len(records), "status": "ok", "reason": "", "errors": {}}
+    summary = {
+        "part": cell.part,
+        "load": cell.load,
+        "policy": cell.policy,
+        "kind": cell.kind,
+        "clients": cell.clients,
+        "idle": cell.idle,
+        "cores": cell.cores,
+        "store": cell.store,
+        "key": cell.key,
+        "clients_text": cell.clients_text,
+        "placement": placement.words,
+        "shared": placement.shared,
+        "trials_wanted": trials_of(cell, settings),
+        "trials": len(records),
+        "status": "ok",
+        "reason": "",
+        "errors": {},
+    }
     reason = why_not(cell, cpus)
     if reason:
         return {**summary, "status": "not run", "reason": reason, "placement": ""}
@@ -58,35 +79,48 @@ def summarise_cell(cell, records, cpus, settings):
     if failures:
         summary["errors"]["trial failed"] = len(failures)
         summary["reason"] = failures[0]
-    clean = [report for report in reports if report["result"]["answered"] and sum(report["result"]["errors"].values()) == 0]
+    clean = [
+        report
+        for report in reports
+        if report["result"]["answered"] and sum(report["result"]["errors"].values()) == 0
+    ]
     summary["trials_with_errors"] = len(records) - len(clean)
     if summary["errors"]:
         summary["status"] = "errors"
         summary["reason"] = summary["reason"] or next(
-            (r["result"][name] for r in reports for name in ("first_wrong_answer", "first_connect_error") if r["result"].get(name)), "")
+            (
+                r["result"][name]
+                for r in reports
+                for name in ("first_wrong_answer", "first_connect_error")
+                if r["result"].get(name)
+            ),
+            "",
+        )
     answering = [report for report in reports if report["result"]["answered"]]
     if not answering:
         return {**summary, "status": "failed"}
     results = [report["result"] for report in answering]
-    summary.update({
-        "total_ms": spread([r["seconds"] * 1000 for r in results]),
-        "requests_per_s": spread([r["requests_per_s"] for r in results]),
-        "p50_ms": spread([r["response_ms"]["p50"] for r in results]),
-        "p99_ms": spread([r["response_ms"]["p99"] for r in results]),
-        "rejected": sum(sum(r["rejected"].values()) for r in results),
-        "cpu_us": {
-            "server": spread([per_request(r.get("server_process")) for r in answering]),
-            "client": spread([per_request(r.get("client")) for r in answering]),
-            "database": spread([per_request(r.get("database")) for r in answering]),
-        },
-        "stages_us": stages([report.get("server_stages_us") for report in answering]),
-        "switches_per_request": middle([switches(report) for report in answering]),
-        "core_thread_share": middle([record.get("core_thread_share") for record in records]),
-        "machine_busy": middle([record.get("machine_busy") for record in records]),
-        "machine_stolen": middle([record.get("machine_stolen") for record in records]),
-        "waits": waits([record.get("waits") for record in records]),
-        "workers": answering[0]["load"].get("workers", 1),
-    })
+    summary.update(
+        {
+            "total_ms": spread([r["seconds"] * 1000 for r in results]),
+            "requests_per_s": spread([r["requests_per_s"] for r in results]),
+            "p50_ms": spread([r["response_ms"]["p50"] for r in results]),
+            "p99_ms": spread([r["response_ms"]["p99"] for r in results]),
+            "rejected": sum(sum(r["rejected"].values()) for r in results),
+            "cpu_us": {
+                "server": spread([per_request(r.get("server_process")) for r in answering]),
+                "client": spread([per_request(r.get("client")) for r in answering]),
+                "database": spread([per_request(r.get("database")) for r in answering]),
+            },
+            "stages_us": stages([report.get("server_stages_us") for report in answering]),
+            "switches_per_request": middle([switches(report) for report in answering]),
+            "core_thread_share": middle([record.get("core_thread_share") for record in records]),
+            "machine_busy": middle([record.get("machine_busy") for record in records]),
+            "machine_stolen": middle([record.get("machine_stolen") for record in records]),
+            "waits": waits([record.get("waits") for record in records]),
+            "workers": answering[0]["load"].get("workers", 1),
+        }
+    )
     summary["limit"] = limit(cell, placement, summary, cpus) if cell.load == "sustained" else None
     return summary
 
@@ -97,7 +131,10 @@ def stages(measured):
     for name in STAGES:
         of_stage = [one[name] for one in measured if name in one and one[name].get("count")]
         if of_stage:
-            found[name] = {figure: middle([one.get(figure) for one in of_stage]) for figure in ("mean", "p50", "p99")}
+            found[name] = {
+                figure: middle([one.get(figure) for one in of_stage])
+                for figure in ("mean", "p50", "p99")
+            }
     return found
 
 
@@ -113,44 +150,80 @@ def waits(measured):
             sessions[event] = sessions.get(event, 0) + count
     active = {event: count for event, count in sessions.items() if event != "idle"}
     in_all = sum(active.values())
-    return {"samples": samples, "sessions": {event: count / samples for event, count in sorted(sessions.items())},
-            "shares": {event: count / in_all for event, count in sorted(active.items(), key=lambda item: -item[1])} if in_all else {}}
+    return {
+        "samples": samples,
+        "sessions": {event: count / samples for event, count in sorted(sessions.items())},
+        "shares": {
+            event: count / in_all
+            for event, count in sorted(active.items(), key=lambda item: -item[1])
+        }
+        if in_all
+        else {},
+    }
 
 
 def limit(cell, placement, summary, cpus):
     """The most loaded of what the processes could use; where none is busy, what they wait for."""
     rate = summary["requests_per_s"]["median"]
-    may_use = {"server": len(placement.server or cpus), "client": len(placement.client or cpus), "database": len(placement.database or cpus)}
+    may_use = {
+        "server": len(placement.server or cpus),
+        "client": len(placement.client or cpus),
+        "database": len(placement.database or cpus),
+    }
     where = {"server": placement.server, "client": placement.client, "database": placement.database}
-    used = {who: figures["median"] * rate / 1e6 for who, figures in summary["cpu_us"].items() if figures}
-    caps = {who: min(may_use[who], summary["workers"]) if who == "client" else may_use[who] for who in used}
+    used = {
+        who: figures["median"] * rate / 1e6 for who, figures in summary["cpu_us"].items() if figures
+    }
+    caps = {
+        who: min(may_use[who], summary["workers"]) if who == "client" else may_use[who]
+        for who in used
+    }
     numbers = {f"{who}_share": used[who] / caps[who] for who in used}
     if summary["core_thread_share"] is not None and "server" in used:
         numbers["core_thread"] = summary["core_thread_share"] * used["server"]
     groups = {}
     for who in used:
         groups.setdefault(where[who], []).append(who)
-    shared = [(sum(used[who] for who in group) / len(at or cpus), group) for at, group in groups.items() if len(group) > 1]
-    response, commit = summary["p50_ms"]["median"], summary["stages_us"].get("commit", {}).get("p50")
+    shared = [
+        (sum(used[who] for who in group) / len(at or cpus), group)
+        for at, group in groups.items()
+        if len(group) > 1
+    ]
+    response, commit = summary["p50_ms"]["median"], summary["stages_us"].get("commit", {}).get(
+        "p50"
+    )
     if commit is not None:
         numbers["commit_p50_ms"] = commit / 1000
         numbers["commit_part"] = commit / 1000 / response if response else 0
     if summary["waits"]:
-        numbers["lock_waits"] = sum(share for event, share in summary["waits"]["shares"].items() if event.startswith(("Lock:", "LWLock:")))
+        numbers["lock_waits"] = sum(
+            share
+            for event, share in summary["waits"]["shares"].items()
+            if event.startswith(("Lock:", "LWLock:"))
+        )
     busy = summary["machine_busy"]  # over the whole trial, start and end included: a rough figure
     numbers["others"] = None if busy is None else max(0.0, busy - sum(used.values()) / len(cpus))
     numbers["switches_per_request"] = summary["switches_per_request"]
 
-    names = {"server_share": "CPU of the server", "client_share": "CPU of the client", "database_share": "CPU of the database",
-             "core_thread": "core thread of the server (the serial stage)"}
-    load, most = max(((numbers[name], name) for name in names if name in numbers), default=(0, None))
+    names = {
+        "server_share": "CPU of the server",
+        "client_share": "CPU of the client",
+        "database_share": "CPU of the database",
+        "core_thread": "core thread of the server (the serial stage)",
+    }
+    load, most = max(
+        ((numbers[name], name) for name in names if name in numbers), default=(0, None)
+    )
     if most == "server_share" and numbers.get("core_thread", 0) >= BUSY and may_use["server"] > 1:
         most = "core_thread"
     group_load, group = max(shared, default=(0, []), key=lambda pair: pair[0])
     if load >= BUSY:
         verdict = f"{names[most]} ({load:.0%})"
     elif group_load >= BUSY:
-        parts = ", ".join(f"{who} {used[who] / group_load / len(where[who] or cpus):.0%}" for who in sorted(group, key=lambda who: -used[who]))
+        parts = ", ".join(
+            f"{who} {used[who] / group_load / len(where[who] or cpus):.0%}"
+            for who in sorted(group, key=lambda who: -used[who])
+        )
         verdict = f"CPUs shared by {' and '.join([', '.join(group[:-1]), group[-1]])} ({group_load:.0%} busy: {parts})"
     elif numbers["others"] is not None and numbers["others"] >= 0.3:
         verdict = f"other work on this machine (took {numbers['others']:.0%} of its CPU time)"
@@ -159,7 +232,9 @@ def limit(cell, placement, summary, cpus):
     elif numbers.get("lock_waits", 0) >= 0.3:
         verdict = f"lock waits in the database ({numbers['lock_waits']:.0%} of its active time)"
     else:
-        verdict = f"waiting: no CPU is busy (most: {names[most]} {load:.0%})" if most else "not known"
+        verdict = (
+            f"waiting: no CPU is busy (most: {names[most]} {load:.0%})" if most else "not known"
+        )
     numbers["shared_cpus"] = group_load or None
     return {"verdict": verdict, "numbers": numbers}
 
@@ -167,16 +242,30 @@ def limit(cell, placement, summary, cpus):
 def fits_over_cores(cells):
     """One for each store, kind, policy and load of the sweep: over the measured throughput, and by CPU."""
     fits = []
-    for (store, kind, policy, clients, idle), group in grouped(cells, ("store", "kind", "policy", "clients", "idle")):
+    for (store, kind, policy, clients, idle), group in grouped(
+        cells, ("store", "kind", "policy", "clients", "idle")
+    ):
         measured = {cell["cores"]: cell for cell in group if cell.get("requests_per_s")}
         samples = {cores: cell["rates"] for cores, cell in measured.items()}
-        one = {"store": store, "kind": kind, "policy": policy, "clients": clients, "idle": idle,
-               "shared_at": [cores for cores, cell in sorted(measured.items()) if cell["shared"]], "fits": [], "by_cpu": None}
-        for with_kappa in ((False, True) if len(samples) >= 3 else (False,)):
+        one = {
+            "store": store,
+            "kind": kind,
+            "policy": policy,
+            "clients": clients,
+            "idle": idle,
+            "shared_at": [cores for cores, cell in sorted(measured.items()) if cell["shared"]],
+            "fits": [],
+            "by_cpu": None,
+        }
+        for with_kappa in (False, True) if len(samples) >= 3 else (False,):
             fitted = fit_with_interval(samples, with_kappa)
             if fitted:
-                fitted["projection"] = {str(n): projection(fitted, n) for n in PROJECTED_CORES if n > max(samples)}
-                one["fits"].append({name: value for name, value in fitted.items() if name != "fits"})
+                fitted["projection"] = {
+                    str(n): projection(fitted, n) for n in PROJECTED_CORES if n > max(samples)
+                }
+                one["fits"].append(
+                    {name: value for name, value in fitted.items() if name != "fits"}
+                )
         one["by_cpu"] = by_cpu(measured)
         if one["fits"] or one["by_cpu"]:
             fits.append(one)
@@ -186,28 +275,47 @@ def fits_over_cores(cells):
 def by_cpu(measured):
     """What the cores could carry if the server had them to itself: cores / server CPU per request; and Amdahl's law with
     the core thread's part of the server's CPU time as the serial share."""
-    capacity = {cores: cores * 1e6 / cell["cpu_us"]["server"]["median"] for cores, cell in measured.items()
-                if cell["cpu_us"]["server"] and cell["cpu_us"]["server"]["median"]}
+    capacity = {
+        cores: cores * 1e6 / cell["cpu_us"]["server"]["median"]
+        for cores, cell in measured.items()
+        if cell["cpu_us"]["server"] and cell["cpu_us"]["server"]["median"]
+    }
     if not capacity:
         return None
     serial = measured[min(capacity)]["core_thread_share"]
     first = min(capacity)
     one_core = capacity[first] / first
-    return {"capacity": {str(cores): value for cores, value in sorted(capacity.items())}, "serial_share": serial,
-            "most_speedup": 1 / serial if serial else None,
-            "projection": {str(n): one_core * n / (1 + serial * (n - 1)) for n in (1, 2, *PROJECTED_CORES)} if serial is not None else {}}
+    return {
+        "capacity": {str(cores): value for cores, value in sorted(capacity.items())},
+        "serial_share": serial,
+        "most_speedup": 1 / serial if serial else None,
+        "projection": {
+            str(n): one_core * n / (1 + serial * (n - 1)) for n in (1, 2, *PROJECTED_CORES)
+        }
+        if serial is not None
+        else {},
+    }
 
 
 def fits_over_clients(cells):
     fits = []
-    for (store, kind, policy, cores), group in grouped([c for c in cells if not c["idle"]], ("store", "kind", "policy", "cores")):
+    for (store, kind, policy, cores), group in grouped(
+        [c for c in cells if not c["idle"]], ("store", "kind", "policy", "cores")
+    ):
         samples = {cell["clients"]: cell["rates"] for cell in group if cell.get("requests_per_s")}
         if len(samples) < 4:
             continue
         fitted = fit_with_interval(samples, True)
         if fitted:
-            fits.append({"store": store, "kind": kind, "policy": policy, "cores": cores,
-                         **{name: value for name, value in fitted.items() if name != "fits"}})
+            fits.append(
+                {
+                    "store": store,
+                    "kind": kind,
+                    "policy": policy,
+                    "cores": cores,
+                    **{name: value for name, value in fitted.items() if name != "fits"},
+                }
+            )
     return fits
 
 
@@ -215,8 +323,11 @@ def grouped(cells, names):
     groups = {}
     for cell in cells:
         groups.setdefault(tuple(cell[name] for name in names), []).append(cell)
-    order = {**{value: i for i, value in enumerate(STORES)}, **{value: i for i, value in enumerate(KINDS)},
-             **{value: i for i, value in enumerate(POLICIES)}}
+    order = {
+        **{value: i for i, value in enumerate(STORES)},
+        **{value: i for i, value in enumerate(KINDS)},
+        **{value: i for i, value in enumerate(POLICIES)},
+    }
     return sorted(groups.items(), key=lambda item: [order.get(value, value) for value in item[0]])
 
 
@@ -230,18 +341,36 @@ def summarise(head, records, settings):
     for cell in choose(settings):
         own = of_cell.get(cell.key, [])
         summary = summarise_cell(cell, own, cpus, settings)
-        answered = [r["report"]["result"] for r in own if r.get("report") and r["report"]["result"]["answered"]]
+        answered = [
+            r["report"]["result"]
+            for r in own
+            if r.get("report") and r["report"]["result"]["answered"]
+        ]
         summary["rates"] = [result["requests_per_s"] for result in answered]
         summary["totals_ms"] = [result["seconds"] * 1000 for result in answered]
         cells.append(summary)
     sweep = [cell for cell in cells if cell["part"] == "sweep"]
     return {
-        "format": "exchange-scaling/1", **{name: value for name, value in head.items() if name != "format"},
+        "format": "exchange-scaling/1",
+        **{name: value for name, value in head.items() if name != "format"},
         "trials_finished": len(records),
         "trials_wanted": sum(cell["trials_wanted"] for cell in cells if not why_not_summary(cell)),
-        "errors": [{"cell": cell["key"], "errors": cell["errors"], "trials": cell["trials"], "trials_with_errors": cell.get("trials_with_errors", 0),
-                    "reason": cell["reason"]} for cell in cells if cell["errors"]],
-        "not_run": [{"cell": cell["key"], "reason": cell["reason"]} for cell in cells if cell["status"] == "not run"],
+        "errors": [
+            {
+                "cell": cell["key"],
+                "errors": cell["errors"],
+                "trials": cell["trials"],
+                "trials_with_errors": cell.get("trials_with_errors", 0),
+                "reason": cell["reason"],
+            }
+            for cell in cells
+            if cell["errors"]
+        ],
+        "not_run": [
+            {"cell": cell["key"], "reason": cell["reason"]}
+            for cell in cells
+            if cell["status"] == "not run"
+        ],
         "stolen": spread([record.get("machine_stolen") for record in records]),
         "cells": cells,
         "fits_over_cores": fits_over_cores(sweep),
@@ -254,4 +383,11 @@ def why_not_summary(cell):
 
 
 def cores_run(summary):
-    return [cores for cores in CORES if any(c["part"] == "sweep" and c["cores"] == cores and c.get("requests_per_s") for c in summary["cells"])]
+    return [
+        cores
+        for cores in CORES
+        if any(
+            c["part"] == "sweep" and c["cores"] == cores and c.get("requests_per_s")
+            for c in summary["cells"]
+        )
+    ]

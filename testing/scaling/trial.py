@@ -38,10 +38,16 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
                 database, url = cluster.create_database()
                 if cell.load == "sustained":
                     sampler = cluster.sampler(database)
-            arguments = loadgen_arguments(cell, placement, trial, settings, url, cluster.pid if cluster else None)
+            arguments = loadgen_arguments(
+                cell, placement, trial, settings, url, cluster.pid if cluster else None
+            )
             record["command"] = ["loadgen", *arguments]
-            limit = GRACE_S + (settings.seconds + warmup_of(cell, settings) if cell.load == "sustained" else 0)
-            code, errors, watch = run_loadgen([str(loadgen), *arguments, "--json", str(report_file)], folder, limit)
+            limit = GRACE_S + (
+                settings.seconds + warmup_of(cell, settings) if cell.load == "sustained" else 0
+            )
+            code, errors, watch = run_loadgen(
+                [str(loadgen), *arguments, "--json", str(report_file)], folder, limit
+            )
             record["exit"] = code
             if sampler:
                 samples, sampler = sampler.finish(), None
@@ -49,7 +55,9 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
             record["core_thread_share"] = watch.core_share()
             record["report"] = read_report(report_file)
             if record["report"] is None:
-                record["refused" if code == USAGE else "failed"] = last_line(errors) or f"the load generator ended with {code}"
+                record["refused" if code == USAGE else "failed"] = (
+                    last_line(errors) or f"the load generator ended with {code}"
+                )
         finally:
             if sampler:
                 sampler.finish()
@@ -66,7 +74,9 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
 def run_loadgen(command, folder, limit_s):
     with open(Path(folder) / "stderr", "w+") as errors:
         # In a session of its own: Ctrl-C reaches this harness only, which then ends the trial in order.
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+        )
         watch = ServerWatch(process.pid)
         try:
             code = process.wait(limit_s)
@@ -105,7 +115,9 @@ def read_report(file):
     except (OSError, ValueError):
         return None
     if report.get("format") != "exchange-loadgen/1":
-        raise SystemExit(f"the load generator wrote format {report.get('format')!r}, not exchange-loadgen/1: build it anew")
+        raise SystemExit(
+            f"the load generator wrote format {report.get('format')!r}, not exchange-loadgen/1: build it anew"
+        )
     for name in LEFT_OUT:
         report["result"].pop(name, None)
     report.pop("series", None)
@@ -156,7 +168,9 @@ class ServerWatch:
         if not self.samples:
             return []
         all_of_it = self.samples[-1][1]
-        return [sample for sample in self.samples if 0.2 * all_of_it <= sample[1] <= 0.9 * all_of_it]
+        return [
+            sample for sample in self.samples if 0.2 * all_of_it <= sample[1] <= 0.9 * all_of_it
+        ]
 
     def loaded_time(self):
         samples = self._loaded()

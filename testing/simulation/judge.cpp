@@ -1,4 +1,5 @@
-// Replays what was committed through the naive model and compares everything that anybody was told with it.
+// Replays what was committed through the naive model and compares everything that anybody was told
+// with it.
 
 #include <algorithm>
 #include <span>
@@ -28,7 +29,9 @@ std::vector<Step> read_archive(const Disk& disk) {
   Timestamp time{};
   for (const auto& [number, row] : disk.archive) {
     if (number != ++batch) violated("the journal lacks batch " + std::to_string(batch));
-    if (row.epoch < epoch) violated("batch " + std::to_string(batch) + " was written by a server that had been replaced");
+    if (row.epoch < epoch)
+      violated("batch " + std::to_string(batch) +
+               " was written by a server that had been replaced");
     epoch = row.epoch;
     const JournalRecord record = decode_journal_record(row.payload);
     if (record.time < time) violated("time goes back in batch " + std::to_string(batch));
@@ -40,7 +43,11 @@ std::vector<Step> read_archive(const Disk& disk) {
 
 class Judge {
  public:
-  explicit Judge(World& world) : world_(world), steps_(read_archive(world.disk)), told_(world.connections.size()), commands_(world.connections.size()) {}
+  explicit Judge(World& world)
+      : world_(world),
+        steps_(read_archive(world.disk)),
+        told_(world.connections.size()),
+        commands_(world.connections.size()) {}
 
   void run() {
     for (std::size_t number = 0; number < world_.connections.size(); ++number)
@@ -48,10 +55,14 @@ class Judge {
         for (const Command& command : request.commands) commands_[number].push_back(&command);
     std::vector<const ProcessRecord*> processes;
     for (const ProcessRecord& record : world_.processes) processes.push_back(&record);
-    std::sort(processes.begin(), processes.end(), [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
+    std::sort(processes.begin(), processes.end(),
+              [](const auto* a, const auto* b) { return a->epoch < b->epoch; });
     for (const ProcessRecord* record : processes) judge_process(*record);
-    if (at_ != steps_.size()) violated("batch " + std::to_string(steps_[at_].batch) + " holds a command that no server was asked for");
-    for (std::size_t number = 0; number < world_.connections.size(); ++number) judge_connection(number);
+    if (at_ != steps_.size())
+      violated("batch " + std::to_string(steps_[at_].batch) +
+               " holds a command that no server was asked for");
+    for (std::size_t number = 0; number < world_.connections.size(); ++number)
+      judge_connection(number);
     judge_tables();
   }
 
@@ -61,9 +72,13 @@ class Judge {
     const std::string who = "the server of epoch " + std::to_string(record.epoch);
     const BatchNumber before = at_ == 0 ? 0 : steps_[at_ - 1].batch;
     if (at_ < steps_.size() && steps_[at_].epoch < record.epoch)
-      violated("batch " + std::to_string(steps_[at_].batch) + " holds a command that no server was asked for");
-    if (record.recovered_batch != before) violated(who + " recovered batch " + std::to_string(record.recovered_batch) + ", not " + std::to_string(before));
-    if (record.state != state_of(model_)) violated(who + " recovered another state than what was promised");
+      violated("batch " + std::to_string(steps_[at_].batch) +
+               " holds a command that no server was asked for");
+    if (record.recovered_batch != before)
+      violated(who + " recovered batch " + std::to_string(record.recovered_batch) + ", not " +
+               std::to_string(before));
+    if (record.state != state_of(model_))
+      violated(who + " recovered another state than what was promised");
     for (const Submitted& submitted : record.submitted)
       if (!judge_submission(record, submitted)) return;
   }
@@ -79,11 +94,14 @@ class Judge {
       if (changed_state(outcome)) {
         if (!more) {
           model_ = *before;
-          if (std::any_of(told_now_.begin(), told_now_.end(), changed_state)) violated("a request is committed in part");
+          if (std::any_of(told_now_.begin(), told_now_.end(), changed_state))
+            violated("a request is committed in part");
           told_now_.clear();
           return false;
         }
-        if (!(steps_[at_].command == command)) violated("batch " + std::to_string(steps_[at_].batch) + " holds another command than was asked for");
+        if (!(steps_[at_].command == command))
+          violated("batch " + std::to_string(steps_[at_].batch) +
+                   " holds another command than was asked for");
         ++at_;
       }
       told_now_.push_back(outcome);
@@ -111,41 +129,56 @@ class Judge {
       const std::string_view reply = received.substr(0, length + end.size());
       received.remove_prefix(reply.size());
       if (request.commands.empty() && reply.starts_with("<results><error>")) continue;
-      if (connection.cut && received.empty() && reply == "<results><error>bad framing: the stream ended inside a request</error></results>\n") continue;
-      if (told.size() < request.commands.size()) violated("acknowledged, but not committed: " + std::string(reply));
+      if (connection.cut && received.empty() &&
+          reply ==
+              "<results><error>bad framing: the stream ended inside a request</error></results>\n")
+        continue;
+      if (told.size() < request.commands.size())
+        violated("acknowledged, but not committed: " + std::string(reply));
       std::string expected = "<results>";
-      for (std::size_t i = 0; i < request.commands.size(); ++i) expected += reply_element(told[i], request.echoes[i]);
+      for (std::size_t i = 0; i < request.commands.size(); ++i)
+        expected += reply_element(told[i], request.echoes[i]);
       expected += end;
-      if (reply != expected) violated("reply " + std::string(reply) + " should be " + expected + " to " + request.bytes);
+      if (reply != expected)
+        violated("reply " + std::string(reply) + " should be " + expected + " to " + request.bytes);
       told = told.subspan(request.commands.size());
       ++world_.counts.answered;
     }
     if (const std::size_t length = received.find(end); length != std::string_view::npos)
-      violated("a reply to nothing that was asked: " + std::string(received.substr(0, length + end.size())));
+      violated("a reply to nothing that was asked: " +
+               std::string(received.substr(0, length + end.size())));
   }
 
   // After a polite stop: the tables hold all there is.
   void judge_tables() {
     const Disk::Projection& last = world_.disk.projections.back();
     const BatchNumber newest = steps_.empty() ? 0 : steps_.back().batch;
-    if (last.batch != newest) violated("the tables end with batch " + std::to_string(last.batch) + ", not " + std::to_string(newest));
+    if (last.batch != newest)
+      violated("the tables end with batch " + std::to_string(last.batch) + ", not " +
+               std::to_string(newest));
     const Exchange exchange(last.tables.image());
-    if (const std::string violation = exchange.check_invariants(); !violation.empty()) violated(violation);
-    if (state_of(exchange) != state_of(model_)) violated("the tables hold another state than what was promised");
+    if (const std::string violation = exchange.check_invariants(); !violation.empty())
+      violated(violation);
+    if (state_of(exchange) != state_of(model_))
+      violated("the tables hold another state than what was promised");
     for (OrderId id = 1; id <= model_.orders(); ++id) {
       const std::optional<OrderRow> row = last.tables.order(id);
       if (!row) violated("order " + std::to_string(id) + " is not in the tables");
-      const Status status{id, row->open, row->canceled, row->canceled_at, last.tables.executions_of(id)};
-      if (!(model_.status(id) == status)) violated("order " + std::to_string(id) + " is another in the tables");
+      const Status status{id, row->open, row->canceled, row->canceled_at,
+                          last.tables.executions_of(id)};
+      if (!(model_.status(id) == status))
+        violated("order " + std::to_string(id) + " is another in the tables");
     }
-    if (last.tables.order(model_.orders() + 1)) violated("the tables hold an order that nobody was promised");
+    if (last.tables.order(model_.orders() + 1))
+      violated("the tables hold an order that nobody was promised");
   }
 
   World& world_;
   const std::vector<Step> steps_;
   std::size_t at_ = 0;  // the next step to be accounted for
   NaiveExchange model_;
-  std::vector<std::vector<Outcome>> told_;              // by connection: what its commands came to, in order
+  // by connection: what its commands came to, in order
+  std::vector<std::vector<Outcome>> told_;
   std::vector<std::vector<const Command*>> commands_;  // by connection: what was asked
   std::vector<Outcome> told_now_;
 };

@@ -38,7 +38,8 @@ Task Scheduler::spawn(std::string name, Process process, bool thread, std::funct
   fiber->context.uc_stack.ss_sp = fiber->stack.get();
   fiber->context.uc_stack.ss_size = stack_bytes;
   const auto address = reinterpret_cast<std::uintptr_t>(this);
-  makecontext(&fiber->context, reinterpret_cast<void (*)()>(&Scheduler::enter), 2, unsigned(address >> 32), unsigned(address));
+  makecontext(&fiber->context, reinterpret_cast<void (*)()>(&Scheduler::enter), 2,
+              unsigned(address >> 32), unsigned(address));
   alive_.push_back(fiber.get());
   fibers_.push_back(std::move(fiber));
   return fibers_.size() - 1;
@@ -71,13 +72,15 @@ void Scheduler::run() {
   while (!alive_.empty() && !failure_) {
     Fiber* const next = choose();
     if (steps_ > steps_max) {
-      failure_ = std::make_exception_ptr(Violation("no end after " + std::to_string(steps_max) + " steps"));
+      failure_ = std::make_exception_ptr(
+          Violation("no end after " + std::to_string(steps_max) + " steps"));
       break;
     }
     if (next == nullptr) {
       std::string waiting;
       for (const Fiber* fiber : alive_) waiting += " " + fiber->name;
-      failure_ = std::make_exception_ptr(Violation("nothing can go on any more; waiting:" + waiting));
+      failure_ =
+          std::make_exception_ptr(Violation("nothing can go on any more; waiting:" + waiting));
       break;
     }
     resume(*next);
@@ -87,7 +90,8 @@ void Scheduler::run() {
   }
   if (failure_)  // what still stands unwinds, newest first
     while (!alive_.empty()) {
-      const auto last = std::find_if(alive_.rbegin(), alive_.rend(), [](const Fiber* fiber) { return fiber->thread; });
+      const auto last = std::find_if(alive_.rbegin(), alive_.rend(),
+                                     [](const Fiber* fiber) { return fiber->thread; });
       Fiber* const fiber = last != alive_.rend() ? *last : alive_.back();
       fiber->killed = true;
       const std::exception_ptr first = failure_;
@@ -101,7 +105,8 @@ void Scheduler::run() {
 
 Scheduler::Fiber* Scheduler::choose() {
   ++steps_;
-  // The killed unwind before anybody else moves, threads first, then in the reverse order of their creation.
+  // The killed unwind before anybody else moves, threads first, then in the reverse order of their
+  // creation.
   Fiber* killed = nullptr;
   for (Fiber* fiber : alive_)
     if (fiber->killed && (killed == nullptr || fiber->thread || !killed->thread)) killed = fiber;
@@ -116,11 +121,13 @@ Scheduler::Fiber* Scheduler::choose() {
         ready_.push_back(fiber);
       else if (fiber->ready)
         by_step = by_step == nullptr || fiber->step < by_step->step ? fiber : by_step;
-      else if (fiber->deadline != never && (by_time == nullptr || fiber->deadline < by_time->deadline))
+      else if (fiber->deadline != never &&
+               (by_time == nullptr || fiber->deadline < by_time->deadline))
         by_time = fiber;
     }
     // A busy machine may be late, or so slow that timers go off in between.
-    if (!ready_.empty() && !(by_time != nullptr && chance(200))) return ready_[below(ready_.size())];
+    if (!ready_.empty() && !(by_time != nullptr && chance(200)))
+      return ready_[below(ready_.size())];
     if (by_time != nullptr) {
       now_ = by_time->deadline;
       continue;
@@ -155,9 +162,11 @@ void Scheduler::suspend() {
 #endif
 }
 
-// Swaps what belongs to the fiber with what belongs to whoever ran before: tasks may block inside of a catch.
+// Swaps what belongs to the fiber with what belongs to whoever ran before: tasks may block inside
+// of a catch.
 void Scheduler::switch_exceptions(Fiber& fiber) {
-  auto* const globals = reinterpret_cast<std::byte*>(abi::__cxa_get_globals());  // of the Itanium C++ ABI: a pointer and a count
+  // of the Itanium C++ ABI: a pointer and a count
+  auto* const globals = reinterpret_cast<std::byte*>(abi::__cxa_get_globals());
   std::swap_ranges(fiber.exceptions.begin(), fiber.exceptions.end(), globals);
 }
 

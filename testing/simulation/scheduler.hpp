@@ -1,8 +1,9 @@
 #pragma once
-// Scheduler runs tasks, in place of threads, on the one thread that calls run(). Which of those that can go on does so
-// is drawn from a seed at every point where a thread could be preempted; time is virtual and passes when all wait. So a run
-// is a function of its seed. Tasks are fibers: production code blocks in them as it does in threads.
-// Owner: one simulation. Functions are called in tasks, but for spawn() and run().
+// Scheduler runs tasks, in place of threads, on the one thread that calls run(). Which of those
+// that can go on does so is drawn from a seed at every point where a thread could be preempted;
+// time is virtual and passes when all wait. So a run is a function of its seed. Tasks are fibers:
+// production code blocks in them as it does in threads. Owner: one simulation. Functions are called
+// in tasks, but for spawn() and run().
 
 #include <ucontext.h>
 
@@ -18,7 +19,8 @@
 
 namespace exchange::simulation {
 
-// Thrown where a task that was killed would block. Not a std::exception, so that nobody takes it for a failure.
+// Thrown where a task that was killed would block. Not a std::exception, so that nobody takes it
+// for a failure.
 struct Killed {};
 // The promise that was broken, in words; ends the run.
 struct Violation : std::exception {
@@ -44,22 +46,27 @@ class Scheduler {
 
   // `thread`: a thread of the process, which dies before the rest of it.
   Task spawn(std::string name, Process process, bool thread, std::function<void()> work);
-  // Until every task has ended. Throws what a task threw, or Violation where all wait and nobody can wake them.
+  // Until every task has ended. Throws what a task threw, or Violation where all wait and nobody
+  // can wake them.
   void run();
 
-  // Points where others may run first. With a lock held, and in a task that is being killed, they do nothing.
+  // Points where others may run first. With a lock held, and in a task that is being killed, they
+  // do nothing.
   void preempt();
-  // Blocks until notified, or until virtual time or the step has come. May wake for no reason. Throws Killed.
+  // Blocks until notified, or until virtual time or the step has come. May wake for no reason.
+  // Throws Killed.
   void wait(const void* event);
   bool wait_until(const void* event, Nanoseconds deadline);  // false: the time is over
   void sleep(Nanoseconds time);
-  void sleep_steps(std::uint64_t steps);  // switches between tasks; ends early where all others wait for ever
+  // switches between tasks; ends early where all others wait for ever
+  void sleep_steps(std::uint64_t steps);
   void notify(const void* event);
   // Blocks until that task has ended. Throws nothing: destructors join.
   void join(Task task);
 
-  // Ends all tasks of a process where they stand, threads first, as kill -9 would: their stacks unwind, and whatever would
-  // leave the process on the way must ask dying() first. Not of the caller's own process.
+  // Ends all tasks of a process where they stand, threads first, as kill -9 would: their stacks
+  // unwind, and whatever would leave the process on the way must ask dying() first. Not of the
+  // caller's own process.
   void kill(Process process);
   // The caller's task has been killed.
   bool dying() const { return running_ != nullptr && running_->killed; }
@@ -73,8 +80,12 @@ class Scheduler {
   // Holds a lock while it lives: preempt() lets nobody else run.
   class Lock {
    public:
-    Lock() : scheduler_(current()) { if (scheduler_) ++scheduler_->locks_; }
-    ~Lock() { if (scheduler_) --scheduler_->locks_; }
+    Lock() : scheduler_(current()) {
+      if (scheduler_) ++scheduler_->locks_;
+    }
+    ~Lock() {
+      if (scheduler_) --scheduler_->locks_;
+    }
     Lock(const Lock&) = delete;
 
    private:

@@ -6,7 +6,9 @@
 namespace exchange::simulation {
 namespace {
 
-std::string quoted(const char* name, std::string_view value) { return " " + std::string(name) + "=\"" + std::string(value) + "\""; }
+std::string quoted(const char* name, std::string_view value) {
+  return " " + std::string(name) + "=\"" + std::string(value) + "\"";
+}
 
 // The command as XML; `echo` gets the attributes that replies to it repeat.
 struct Element {
@@ -21,10 +23,13 @@ struct Element {
   }
   std::string operator()(const PlaceShares& c) const {
     echo = quoted("sym", c.symbol.view()) + quoted("id", c.account.view());
-    return "<symbol" + quoted("sym", c.symbol.view()) + "><account" + quoted("id", c.account.view()) + ">" + to_string(c.shares) + "</account></symbol>";
+    return "<symbol" + quoted("sym", c.symbol.view()) + "><account" +
+           quoted("id", c.account.view()) + ">" + to_string(c.shares) + "</account></symbol>";
   }
   std::string operator()(const PlaceOrder& c) const {
-    echo = quoted("sym", c.symbol.view()) + quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) + quoted("limit", to_string(c.limit));
+    echo = quoted("sym", c.symbol.view()) +
+           quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
+           quoted("limit", to_string(c.limit));
     return "<order" + echo + "/>";
   }
   std::string operator()(const QueryOrder& c) const { return by_id("query", c.order); }
@@ -45,7 +50,8 @@ void set_account(Command& command, const AccountId& account) {
 
 AskedRequest request(std::vector<Command> commands, const AccountId& account) {
   AskedRequest asked;
-  std::string xml = creates(commands.front()) ? "<create>" : "<transactions" + quoted("id", account.view()) + ">";
+  std::string xml =
+      creates(commands.front()) ? "<create>" : "<transactions" + quoted("id", account.view()) + ">";
   for (const Command& command : commands) {
     std::string echo;
     xml += std::visit(Element{echo}, command);
@@ -62,15 +68,19 @@ AskedRequest request(std::vector<Command> commands, const AccountId& account) {
 // A market, so that most of what follows means something.
 AskedRequest World::first_request() {
   std::vector<Command> commands;
-  for (std::uint64_t a = 0; a < RandomCommands::accounts - 1; ++a) commands.push_back(CreateAccount{RandomCommands::account(a), Cash::whole(100)});
   for (std::uint64_t a = 0; a < RandomCommands::accounts - 1; ++a)
-    commands.push_back(PlaceShares{RandomCommands::symbol(a % 2), RandomCommands::account(a), Shares::whole(10)});
+    commands.push_back(CreateAccount{RandomCommands::account(a), Cash::whole(100)});
+  for (std::uint64_t a = 0; a < RandomCommands::accounts - 1; ++a)
+    commands.push_back(
+        PlaceShares{RandomCommands::symbol(a % 2), RandomCommands::account(a), Shares::whole(10)});
   return request(std::move(commands), {});
 }
 
 AskedRequest World::next_request() {
   if (scheduler.chance(30)) return {.bytes = "12\n<create></x>", .commands = {}, .echoes = {}};
-  const OrderId orders = disk.archive.empty() ? 0 : decode_journal_record(disk.archive.rbegin()->second.payload).orders;
+  const OrderId orders = disk.archive.empty()
+                             ? 0
+                             : decode_journal_record(disk.archive.rbegin()->second.payload).orders;
   const bool creation = scheduler.chance(8);
   const AccountId account = RandomCommands::account(scheduler.below(RandomCommands::accounts));
   std::vector<Command> commands;
@@ -78,8 +88,10 @@ AskedRequest World::next_request() {
     Command command = commands_.next(orders);
     if (creates(command) != creation) continue;
     set_account(command, account);
-    if (auto* query = std::get_if<QueryOrder>(&command)) query->order = std::max<OrderId>(query->order, 1);
-    if (auto* cancel = std::get_if<CancelOrder>(&command)) cancel->order = std::max<OrderId>(cancel->order, 1);
+    if (auto* query = std::get_if<QueryOrder>(&command))
+      query->order = std::max<OrderId>(query->order, 1);
+    if (auto* cancel = std::get_if<CancelOrder>(&command))
+      cancel->order = std::max<OrderId>(cancel->order, 1);
     commands.push_back(command);
     --left;
   }
@@ -92,13 +104,16 @@ std::size_t World::connect() {
   const std::size_t number = connections.size();
   connections.push_back({.process = server.process});
   ++server.connections;
-  scheduler.spawn("connection", server.process, false, [this, &server, number] { serve_connection(server, number); });
+  scheduler.spawn("connection", server.process, false,
+                  [this, &server, number] { serve_connection(server, number); });
   return number;
 }
 
 void World::send(Connection& connection, std::string_view bytes) {
   while (!bytes.empty() && !connection.to_server.broken) {
-    const std::size_t part = 1 + scheduler.below(scheduler.chance(2) ? bytes.size() : std::min<std::size_t>(bytes.size(), 20));
+    const std::size_t part =
+        1 + scheduler.below(scheduler.chance(2) ? bytes.size()
+                                                : std::min<std::size_t>(bytes.size(), 20));
     connection.to_server.bytes += bytes.substr(0, part);
     bytes.remove_prefix(part);
     scheduler.notify(&connection.to_server);
@@ -110,16 +125,21 @@ void World::send(Connection& connection, std::string_view bytes) {
 bool World::read_replies(Connection& connection, std::size_t wanted) {
   constexpr std::string_view end = "</results>\n";
   std::size_t replies = 0;
-  for (std::size_t at = 0; (at = connection.received.find(end, at)) != std::string::npos; at += end.size()) ++replies;
+  for (std::size_t at = 0; (at = connection.received.find(end, at)) != std::string::npos;
+       at += end.size())
+    ++replies;
   Pipe& input = connection.to_client;
   while (replies < wanted) {
     while (input.bytes.empty() && !input.ended) scheduler.wait(&input);
     if (input.bytes.empty()) return false;
-    const std::size_t before = connection.received.size() < end.size() ? 0 : connection.received.size() - end.size() + 1;
+    const std::size_t before =
+        connection.received.size() < end.size() ? 0 : connection.received.size() - end.size() + 1;
     const std::size_t part = 1 + scheduler.below(input.bytes.size());
     connection.received += input.bytes.substr(0, part);
     input.bytes.erase(0, part);
-    for (std::size_t at = before; (at = connection.received.find(end, at)) != std::string::npos; at += end.size()) ++replies;
+    for (std::size_t at = before; (at = connection.received.find(end, at)) != std::string::npos;
+         at += end.size())
+      ++replies;
   }
   return true;
 }
@@ -156,7 +176,8 @@ void World::run_client(unsigned number) {
     Connection& connection = connections[*connected];
     connection.to_server.ended = true;
     scheduler.notify(&connection.to_server);
-    read_replies(connection, connection.asked.size() + 1);  // to the end of the stream: there must be none
+    // to the end of the stream: there must be none
+    read_replies(connection, connection.asked.size() + 1);
   }
   --clients_left_;
 }

@@ -49,8 +49,9 @@ void World::serve_process(Process process) {
 
   const auto metrics = std::make_unique<Metrics>();
   Sink sink(scheduler);
-  auto core = std::make_unique<Core>(std::move(*recovered), store, clock, plan.core, *metrics,
-                                     [this, process](const std::string& why) { die(process, why); });
+  auto core =
+      std::make_unique<Core>(std::move(*recovered), store, clock, plan.core, *metrics,
+                             [this, process](const std::string& why) { die(process, why); });
   Server server{process, record, *core, sink};
   servers_.push_back(&server);
   scheduler.notify(&servers_);
@@ -68,7 +69,8 @@ void World::serve_process(Process process) {
 
 // As _exit(1): from here on nothing leaves the process.
 void World::die(Process process, const std::string& why) {
-  if (why.find("taken the store over") == std::string::npos) throw Violation("a server gave up: " + why);
+  if (why.find("taken the store over") == std::string::npos)
+    throw Violation("a server gave up: " + why);
   if (alive(process)) {
     scheduler.spawn("reaper", 0, false, [this, process] { crash(process, false); });
     for (Connection& connection : connections)
@@ -97,7 +99,9 @@ void World::serve_connection(Server& server, std::size_t number) {
           server.core.submit({&one, 1});
         }
         while (!wave.done) scheduler.wait(static_cast<Submission*>(&wave));
-        if (replaced) throw Violation("a server answered what it was asked after another had taken the store over");
+        if (replaced)
+          throw Violation(
+              "a server answered what it was asked after another had taken the store over");
       }
       session.reply(wave.outcomes);
       if (!connection.to_client.ended) connection.to_client.bytes += session.output();

@@ -8,13 +8,15 @@ constexpr Nanoseconds millisecond = 1'000'000;
 }  // namespace
 
 void Disk::commit(const JournalRow& row) {
-  if (!journal.emplace(row.batch, row).second) throw Violation("batch " + std::to_string(row.batch) + " is committed twice");
+  if (!journal.emplace(row.batch, row).second)
+    throw Violation("batch " + std::to_string(row.batch) + " is committed twice");
   archive.emplace(row.batch, row);
 }
 
 void Disk::settle_under_way(Scheduler& scheduler) {
   if (!under_way) return;
-  if (under_way->epoch == epoch && !journal.contains(under_way->batch) && scheduler.chance(2)) commit(*under_way);
+  if (under_way->epoch == epoch && !journal.contains(under_way->batch) && scheduler.chance(2))
+    commit(*under_way);
   under_way.reset();
 }
 
@@ -24,7 +26,8 @@ void Disk::power_cut(Scheduler& scheduler) {
 
 void SimulatedStore::take_time() {
   scheduler_.sleep(Nanoseconds(scheduler_.below(3)) * millisecond);
-  if (scheduler_.chance(disk_.faults.hangs)) scheduler_.sleep(Nanoseconds(1 + scheduler_.below(5'000)) * millisecond);
+  if (scheduler_.chance(disk_.faults.hangs))
+    scheduler_.sleep(Nanoseconds(1 + scheduler_.below(5'000)) * millisecond);
   while (disk_.cut_off == process_) scheduler_.sleep(100 * millisecond);
 }
 
@@ -39,7 +42,8 @@ void SimulatedStore::check_epoch() const {
 void SimulatedStore::open() {
   take_time();
   fail(disk_.faults.load_fails, "open failed");
-  if (disk_.lock_holder != 0 && disk_.lock_holder != disk_.cut_off) throw StoreFenced("another server is alive");
+  if (disk_.lock_holder != 0 && disk_.lock_holder != disk_.cut_off)
+    throw StoreFenced("another server is alive");
   disk_.settle_under_way(scheduler_);
   disk_.lock_holder = process_;
   epoch_ = ++disk_.epoch;
@@ -53,8 +57,10 @@ TablesImage SimulatedStore::load() {
   return {last.tables.image(), last.batch};
 }
 
-void SimulatedStore::read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) {
-  const std::map<BatchNumber, JournalRow> rows(disk_.journal.upper_bound(after), disk_.journal.end());
+void SimulatedStore::read_journal(BatchNumber after,
+                                  const std::function<void(const JournalRow&)>& visit) {
+  const std::map<BatchNumber, JournalRow> rows(disk_.journal.upper_bound(after),
+                                               disk_.journal.end());
   for (const auto& [batch, row] : rows) {
     if (scheduler_.chance(10)) take_time();
     fail(disk_.faults.load_fails, "reading the journal failed");
@@ -78,9 +84,11 @@ void SimulatedStore::append(BatchNumber batch, std::string_view payload) {
     throw StoreUnavailable("append lost, or not");
   }
   check_epoch();
-  if (disk_.journal.contains(batch)) throw StoreUnavailable("batch " + std::to_string(batch) + " is in the journal already");
+  if (disk_.journal.contains(batch))
+    throw StoreUnavailable("batch " + std::to_string(batch) + " is in the journal already");
   disk_.commit(row);
-  if (prune_through_ > 0) disk_.journal.erase(disk_.journal.begin(), disk_.journal.upper_bound(prune_through_));
+  if (prune_through_ > 0)
+    disk_.journal.erase(disk_.journal.begin(), disk_.journal.upper_bound(prune_through_));
   take_time();
   fail(disk_.faults.append_committed, "reply to append lost");
   connected_ = true;
@@ -112,13 +120,17 @@ void SimulatedStore::project(const Rows& rows, BatchNumber batch) {
   take_time();
   fail(disk_.faults.project_lost, "projection lost");
   check_epoch();
-  if (!disk_.archive.contains(batch) && batch != 0) throw Violation("the tables get batch " + std::to_string(batch) + ", which is not committed");
+  if (!disk_.archive.contains(batch) && batch != 0)
+    throw Violation("the tables get batch " + std::to_string(batch) + ", which is not committed");
   Disk::Projection next = disk_.projections.back();
-  if (batch < next.batch) throw Violation("the tables go back from batch " + std::to_string(next.batch) + " to " + std::to_string(batch));
+  if (batch < next.batch)
+    throw Violation("the tables go back from batch " + std::to_string(next.batch) + " to " +
+                    std::to_string(batch));
   next.tables.write(rows);
   next.batch = batch;
   disk_.projections.push_back(std::move(next));
-  if (!disk_.tables_sync_late) disk_.projections.erase(disk_.projections.begin(), disk_.projections.end() - 1);
+  if (!disk_.tables_sync_late)
+    disk_.projections.erase(disk_.projections.begin(), disk_.projections.end() - 1);
   take_time();
   fail(disk_.faults.project_committed, "reply to projection lost");
 }
@@ -127,7 +139,8 @@ void SimulatedStore::project(const Rows& rows, BatchNumber batch) {
 void SimulatedStore::prune(BatchNumber through) {
   take_time();
   fail(disk_.faults.prune_fails, "prune failed");
-  if (through > disk_.projections.back().batch) throw Violation("rows are pruned that are not projected");
+  if (through > disk_.projections.back().batch)
+    throw Violation("rows are pruned that are not projected");
   disk_.projections.erase(disk_.projections.begin(), disk_.projections.end() - 1);
   prune_through_ = through;
 }
@@ -137,7 +150,8 @@ std::optional<StoredOrder> SimulatedStore::read_order(OrderId order) {
   fail(disk_.faults.read_fails, "read failed");
   const Tables& tables = disk_.projections.back().tables;
   const std::optional<OrderRow> row = tables.order(order);
-  const auto stored = row ? std::optional(StoredOrder{*row, tables.executions_of(order)}) : std::nullopt;
+  const auto stored =
+      row ? std::optional(StoredOrder{*row, tables.executions_of(order)}) : std::nullopt;
   take_time();
   return stored;
 }

@@ -1,7 +1,8 @@
 #pragma once
-// A store whose disk outlives the processes that use it, and which fails in every way that a store may: an append that
-// is lost, that commits although it reports failure, that commits late, that hangs; reads that fail; projections lost at a power cut.
-// What may never happen is checked here: a projection ahead of the journal, a pruned row that is still needed.
+// A store whose disk outlives the processes that use it, and which fails in every way that a store
+// may: an append that is lost, that commits although it reports failure, that commits late, that
+// hangs; reads that fail; projections lost at a power cut. What may never happen is checked here: a
+// projection ahead of the journal, a pruned row that is still needed.
 
 #include <deque>
 #include <map>
@@ -16,7 +17,8 @@ namespace exchange::simulation {
 // Each is the one chance in so many of one operation; 0: never.
 struct StoreFaults {
   std::uint64_t append_lost = 0, append_committed = 0, append_late = 0;  // all report failure
-  std::uint64_t settle_fails = 0, project_lost = 0, project_committed = 0, read_fails = 0, load_fails = 0, prune_fails = 0;
+  std::uint64_t settle_fails = 0, project_lost = 0, project_committed = 0, read_fails = 0,
+                load_fails = 0, prune_fails = 0;
   std::uint64_t hangs = 0;
 };
 
@@ -25,7 +27,8 @@ struct Disk {
     Tables tables;
     BatchNumber batch = 0;
   };
-  bool tables_sync_late = false;  // SQLite: a projection is safe from power cuts only after a checkpoint
+  // SQLite: a projection is safe from power cuts only after a checkpoint
+  bool tables_sync_late = false;
   StoreFaults faults;
 
   Epoch epoch = 0;
@@ -44,7 +47,8 @@ struct Disk {
 
 class SimulatedStore final : public Store {
  public:
-  SimulatedStore(Disk& disk, Scheduler& scheduler) : disk_(disk), scheduler_(scheduler), process_(scheduler.process()) {}
+  SimulatedStore(Disk& disk, Scheduler& scheduler)
+      : disk_(disk), scheduler_(scheduler), process_(scheduler.process()) {}
   ~SimulatedStore() override {
     if (disk_.lock_holder == process_) disk_.lock_holder = 0;
   }
@@ -54,7 +58,8 @@ class SimulatedStore final : public Store {
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t) override { return {}; }
-  void read_journal(BatchNumber after, const std::function<void(const JournalRow&)>& visit) override;
+  void read_journal(BatchNumber after,
+                    const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
   bool settle(BatchNumber batch) override;
   void confirm_epoch() override;

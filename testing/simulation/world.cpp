@@ -11,7 +11,9 @@ constexpr Nanoseconds second = 1'000'000'000;
 
 Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
   // One chance in so many, or, more often than not, never.
-  const auto rate = [&](std::uint64_t most) { return scheduler.chance(3) ? unsigned(2 + scheduler.below(most)) : 0u; };
+  const auto rate = [&](std::uint64_t most) {
+    return scheduler.chance(3) ? unsigned(2 + scheduler.below(most)) : 0u;
+  };
   Plan plan;
   plan.clients = unsigned(1 + scheduler.below(5));
   plan.requests = unsigned(5 + scheduler.below(scheduler.chance(10) ? 200 : 30));
@@ -32,25 +34,29 @@ Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
   plan.core.keep_journal = scheduler.chance(4);
   disk.tables_sync_late = scheduler.chance(2);
   StoreFaults& faults = disk.faults;
-  for (std::uint64_t* fault : {&faults.append_lost, &faults.append_committed, &faults.append_late, &faults.settle_fails, &faults.project_lost,
-                               &faults.project_committed, &faults.read_fails, &faults.prune_fails})
+  for (std::uint64_t* fault :
+       {&faults.append_lost, &faults.append_committed, &faults.append_late, &faults.settle_fails,
+        &faults.project_lost, &faults.project_committed, &faults.read_fails, &faults.prune_fails})
     *fault = rate(20);
   faults.load_fails = rate(20) * 10;
   faults.hangs = rate(50);
   return plan;
 }
 
-World::World(std::uint64_t seed) : scheduler(seed), plan(Plan::draw(scheduler, disk)), commands_(seed, plan.extreme_numbers) {}
+World::World(std::uint64_t seed)
+    : scheduler(seed), plan(Plan::draw(scheduler, disk)), commands_(seed, plan.extreme_numbers) {}
 
 void World::run() {
   clients_left_ = plan.clients;
   scheduler.spawn("supervisor", 0, false, [this] { supervise(); });
-  for (unsigned client = 0; client < plan.clients; ++client) scheduler.spawn("client", 0, false, [this, client] { run_client(client); });
+  for (unsigned client = 0; client < plan.clients; ++client)
+    scheduler.spawn("client", 0, false, [this, client] { run_client(client); });
   scheduler.run();
   judge(*this);
 }
 
-// What an operator, or an orchestrator, does: sees to it that a server is up. And what the world does to it.
+// What an operator, or an orchestrator, does: sees to it that a server is up. And what the world
+// does to it.
 void World::supervise() {
   start_server();
   for (unsigned i = 0; i < plan.troubles && clients_left_ > 0; ++i) {
@@ -61,9 +67,11 @@ void World::supervise() {
   // All is well from here on: everybody must come to an end.
   disk.faults = {};
   disk.cut_off = zombie_ = 0;
-  for (const Nanoseconds deadline = scheduler.now() + 3'600 * second; clients_left_ > 0; scheduler.sleep(second)) {
+  for (const Nanoseconds deadline = scheduler.now() + 3'600 * second; clients_left_ > 0;
+       scheduler.sleep(second)) {
     if (alive_.empty()) start_server();
-    if (scheduler.now() > deadline) throw Violation("clients still wait, long after the last trouble");
+    if (scheduler.now() > deadline)
+      throw Violation("clients still wait, long after the last trouble");
   }
   // A server that was replaced finds out when it is asked something; nobody will do that now.
   if (alive_.size() != 1 || disk.lock_holder != alive_[0]) {
@@ -76,7 +84,8 @@ void World::supervise() {
 void World::trouble() {
   const Process newest = alive_.empty() ? 0 : *std::max_element(alive_.begin(), alive_.end());
   const Process any = alive_.empty() ? 0 : alive_[scheduler.below(alive_.size())];
-  if (scheduler.chance(plan.clock_jumps_one_in)) clock.offset += (Nanoseconds(scheduler.below(200)) - 100) * 10 * second;
+  if (scheduler.chance(plan.clock_jumps_one_in))
+    clock.offset += (Nanoseconds(scheduler.below(200)) - 100) * 10 * second;
   if (zombie_ != 0 && scheduler.chance(2)) disk.cut_off = zombie_ = 0;
   if (newest == 0) return;
   if (scheduler.chance(plan.crashes_one_in)) {
@@ -101,7 +110,9 @@ void World::start_server() {
   scheduler.spawn("main", process, false, [this, process] { serve_process(process); });
 }
 
-bool World::alive(Process process) const { return std::find(alive_.begin(), alive_.end(), process) != alive_.end(); }
+bool World::alive(Process process) const {
+  return std::find(alive_.begin(), alive_.end(), process) != alive_.end();
+}
 
 void World::forget(Process process) {
   std::erase(alive_, process);
@@ -115,7 +126,8 @@ void World::crash(Process process, bool power_cut) {
     if (connection.process != process) continue;
     connection.to_server.broken = true;
     Pipe& replies = connection.to_client;
-    if (!replies.ended) replies.bytes.resize(scheduler.below(replies.bytes.size() + 1));  // what the kernel had sent
+    // what the kernel had sent
+    if (!replies.ended) replies.bytes.resize(scheduler.below(replies.bytes.size() + 1));
     replies.ended = replies.broken = true;
     scheduler.notify(&replies);
   }
@@ -126,7 +138,8 @@ void World::crash(Process process, bool power_cut) {
 // SIGTERM. While the store is away it may take long; then there is kill -9.
 void World::stop_politely() {
   const Process process = alive_.front();
-  for (const Nanoseconds deadline = scheduler.now() + 60 * second; alive(process); scheduler.sleep(second / 10)) {
+  for (const Nanoseconds deadline = scheduler.now() + 60 * second; alive(process);
+       scheduler.sleep(second / 10)) {
     if (scheduler.now() > deadline) return crash(process, false);
     for (Server* server : servers_) {  // once it has started
       server->stopping = true;

@@ -1,6 +1,7 @@
 #pragma once
-// One simulated world: a disk, server processes that live and die on it, clients, and what all of them did, for the judge.
-// The core, the session and recovery are those of the server; sockets, threads, clock and store are simulated.
+// One simulated world: a disk, server processes that live and die on it, clients, and what all of
+// them did, for the judge. The core, the session and recovery are those of the server; sockets,
+// threads, clock and store are simulated.
 
 #include <deque>
 #include <memory>
@@ -16,14 +17,16 @@
 
 namespace exchange::simulation {
 
-// What a seed chooses before anything happens. Most worlds have few kinds of trouble: each then goes deep.
+// What a seed chooses before anything happens. Most worlds have few kinds of trouble: each then
+// goes deep.
 struct Plan {
   unsigned clients = 3, requests = 20;  // of each client
   unsigned crashes_one_in = 0;          // of the steps of the supervisor, as all below
-  unsigned power_cuts_one_in = 0, restarts_one_in = 0, partitions_one_in = 0, clock_jumps_one_in = 0;
-  unsigned troubles = 0;                // steps of the supervisor
+  unsigned power_cuts_one_in = 0, restarts_one_in = 0, partitions_one_in = 0,
+           clock_jumps_one_in = 0;
+  unsigned troubles = 0;  // steps of the supervisor
   std::uint64_t steps_between_max = 200;
-  unsigned cuts_one_in = 0;             // of the requests, by the client
+  unsigned cuts_one_in = 0;  // of the requests, by the client
   bool extreme_numbers = false;
   CoreLimits core;
   ProtocolLimits protocol;
@@ -35,7 +38,9 @@ class SimulatedClock final : public Clock {
   explicit SimulatedClock(Scheduler& scheduler) : scheduler_(scheduler) {}
   Timestamp now() override { return {(scheduler_.now() + offset) / 1'000}; }
   std::int64_t monotonic_ns() override { return scheduler_.now(); }
-  void pause(std::uint32_t milliseconds) override { scheduler_.sleep(Nanoseconds(milliseconds) * 1'000'000); }
+  void pause(std::uint32_t milliseconds) override {
+    scheduler_.sleep(Nanoseconds(milliseconds) * 1'000'000);
+  }
   Nanoseconds offset = Nanoseconds(1'700'000'000) * 1'000'000'000;
 
  private:
@@ -45,13 +50,13 @@ class SimulatedClock final : public Clock {
 // Bytes on their way in one direction.
 struct Pipe {
   std::string bytes;
-  bool ended = false;  // the sender sends no more
+  bool ended = false;   // the sender sends no more
   bool broken = false;  // nothing arrives any more, either way
 };
 
 struct AskedRequest {
-  std::string bytes;               // with its length line
-  std::vector<Command> commands;   // none: it is malformed, and answered with one <error>
+  std::string bytes;                // with its length line
+  std::vector<Command> commands;    // none: it is malformed, and answered with one <error>
   std::vector<std::string> echoes;  // of each command: what replies to it repeat
 };
 
@@ -82,10 +87,12 @@ MarketState state_of(const AnyExchange& exchange) {
   for (std::uint64_t a = 0; a <= RandomCommands::accounts; ++a) {
     state.balances.push_back(exchange.balance(RandomCommands::account(a)));
     for (std::uint64_t s = 0; s <= RandomCommands::symbols; ++s)
-      state.positions.push_back(exchange.position(RandomCommands::account(a), RandomCommands::symbol(s)));
+      state.positions.push_back(
+          exchange.position(RandomCommands::account(a), RandomCommands::symbol(s)));
   }
   for (std::uint64_t s = 0; s <= RandomCommands::symbols; ++s)
-    for (const Side side : {Side::buy, Side::sell}) state.depths.push_back(exchange.depth(RandomCommands::symbol(s), side));
+    for (const Side side : {Side::buy, Side::sell})
+      state.depths.push_back(exchange.depth(RandomCommands::symbol(s), side));
   return state;
 }
 
@@ -93,9 +100,10 @@ MarketState state_of(const AnyExchange& exchange) {
 struct ProcessRecord {
   Epoch epoch = 0;
   BatchNumber recovered_batch = 0;
-  bool replaced_at_start = false;  // another had taken the store over before it had read all: it may tell nobody anything
+  // another had taken the store over before it had read all: it may tell nobody anything
+  bool replaced_at_start = false;
   std::vector<Submitted> submitted;  // in the order in which the core got them
-  MarketState state;  // as recovered
+  MarketState state;                 // as recovered
 };
 
 // A process that serves. Its main task owns it.
@@ -114,7 +122,9 @@ class World {
   // Runs it to its end and judges it. Throws Violation.
   void run();
   // Two runs of one seed must agree on it.
-  std::uint64_t fingerprint() { return scheduler.below(UINT64_MAX) ^ std::uint64_t(scheduler.now()); }
+  std::uint64_t fingerprint() {
+    return scheduler.below(UINT64_MAX) ^ std::uint64_t(scheduler.now());
+  }
 
   Scheduler scheduler;
   Disk disk;
@@ -123,10 +133,13 @@ class World {
   std::deque<ProcessRecord> processes;
   std::deque<Connection> connections;
   struct Counts {
-    unsigned servers = 0, crashes = 0, power_cuts = 0, restarts = 0, partitions = 0, cuts = 0, answered = 0, unanswered = 0;
+    unsigned servers = 0, crashes = 0, power_cuts = 0, restarts = 0, partitions = 0, cuts = 0,
+             answered = 0, unanswered = 0;
     Counts& operator+=(const Counts& more) {
-      servers += more.servers, crashes += more.crashes, power_cuts += more.power_cuts, restarts += more.restarts;
-      partitions += more.partitions, cuts += more.cuts, answered += more.answered, unanswered += more.unanswered;
+      servers += more.servers, crashes += more.crashes, power_cuts += more.power_cuts,
+          restarts += more.restarts;
+      partitions += more.partitions, cuts += more.cuts, answered += more.answered,
+          unanswered += more.unanswered;
       return *this;
     }
   } counts;
@@ -155,7 +168,7 @@ class World {
   bool read_replies(Connection& connection, std::size_t wanted);
 
   RandomCommands commands_;
-  std::vector<Server*> servers_;        // that take connections now
+  std::vector<Server*> servers_;  // that take connections now
   std::vector<Process> alive_;
   Process last_process_ = 0;
   Process zombie_ = 0;  // cut off from the store while another serves

@@ -64,8 +64,15 @@ def found_market():
     documents = []
     for symbol in range(SYMBOLS):
         accounts = [account(symbol, number) for number in range(ACCOUNTS_PER_SYMBOL)]
-        documents.append(("<create>" + "".join(f'<account id="{one}" balance="{CASH}"/>' for one in accounts) + f'<symbol sym="{symbol_name(symbol)}">' +
-                          "".join(f'<account id="{one}">{SHARES}</account>' for one in accounts) + "</symbol></create>").encode())
+        documents.append(
+            (
+                "<create>"
+                + "".join(f'<account id="{one}" balance="{CASH}"/>' for one in accounts)
+                + f'<symbol sym="{symbol_name(symbol)}">'
+                + "".join(f'<account id="{one}">{SHARES}</account>' for one in accounts)
+                + "</symbol></create>"
+            ).encode()
+        )
     return documents
 
 
@@ -81,14 +88,19 @@ def orders(symbol, side, pairs, open_orders):
         if opened < open_orders and (nth + 1) % every == 0:
             parts.append(f'<order sym="{name}" amount="{amount}" limit="{far(opened)}"/>')
             opened += 1
-    parts += [f'<order sym="{name}" amount="{amount}" limit="{far(nth)}"/>' for nth in range(opened, open_orders)]
+    parts += [
+        f'<order sym="{name}" amount="{amount}" limit="{far(nth)}"/>'
+        for nth in range(opened, open_orders)
+    ]
     return "".join(parts).encode()
 
 
 def expect_all_opened(reply, count):
     if reply.count(b"<opened ") != count or b"<error" in reply:
         at = reply.find(b"<error")
-        raise FillError(f"not all orders were opened: {reply[at:at + 200] if at >= 0 else reply[:200]!r}")
+        raise FillError(
+            f"not all orders were opened: {reply[at:at + 200] if at >= 0 else reply[:200]!r}"
+        )
 
 
 class Filler:
@@ -120,11 +132,19 @@ class Filler:
                     if failures:
                         return
                     # Each connection has symbols of its own, so that nobody else comes between the two sides.
-                    symbol = (part + (nth // self.connections) * self.connections) % (SYMBOLS // self.connections * self.connections)
-                    seller, buyer = account(symbol, nth % ACCOUNTS_PER_SYMBOL), account(symbol, (nth + 7) % ACCOUNTS_PER_SYMBOL)
+                    symbol = (part + (nth // self.connections) * self.connections) % (
+                        SYMBOLS // self.connections * self.connections
+                    )
+                    seller, buyer = account(symbol, nth % ACCOUNTS_PER_SYMBOL), account(
+                        symbol, (nth + 7) % ACCOUNTS_PER_SYMBOL
+                    )
                     for side, who in (("sell", seller), ("buy", buyer)):
-                        text = texts.get((symbol, side)) or texts.setdefault((symbol, side), orders(symbol, side, pairs, opens))
-                        connection.send(b'<transactions id="%s">%s</transactions>' % (who.encode(), text))
+                        text = texts.get((symbol, side)) or texts.setdefault(
+                            (symbol, side), orders(symbol, side, pairs, opens)
+                        )
+                        connection.send(
+                            b'<transactions id="%s">%s</transactions>' % (who.encode(), text)
+                        )
                     for _ in range(2):
                         expect_all_opened(connection.reply(), pairs + opens)
                     with lock:
@@ -134,7 +154,10 @@ class Filler:
             except (OSError, FillError) as problem:
                 failures.append(problem)
 
-        threads = [threading.Thread(target=work, args=(part,)) for part in range(min(self.connections, rounds))]
+        threads = [
+            threading.Thread(target=work, args=(part,))
+            for part in range(min(self.connections, rounds))
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -155,4 +178,6 @@ class Pace:
         if now - self.said < self.every_s:
             return
         self.said = now
-        self.say(f"{self.what}: {100 * done / total:.0f} %, {(now - self.began) / done * (total - done):.0f} s left")
+        self.say(
+            f"{self.what}: {100 * done / total:.0f} %, {(now - self.began) / done * (total - done):.0f} s left"
+        )

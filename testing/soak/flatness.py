@@ -8,7 +8,12 @@ MIB = 1 << 20
 
 def slope(points):
     """Theil and Sen's: the median slope of all pairs of (x, y); 0 for fewer than two."""
-    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for i, a in enumerate(points) for b in points[i + 1:] if b[0] > a[0]]
+    slopes = [
+        (b[1] - a[1]) / (b[0] - a[0])
+        for i, a in enumerate(points)
+        for b in points[i + 1 :]
+        if b[0] > a[0]
+    ]
     return median(slopes) if slopes else 0.0
 
 
@@ -22,8 +27,8 @@ def thin(points, most=400):
 class Judgement:
     name: str
     unit: str
-    level: float       # median over the second half
-    growth: float      # by its slope, over the second half
+    level: float  # median over the second half
+    growth: float  # by its slope, over the second half
     allowed: float | None  # None: told, and judged by nobody
     per_hour: float
 
@@ -32,9 +37,15 @@ class Judgement:
         return self.allowed is None or self.growth <= self.allowed
 
     def sentence(self):
-        criterion = f", allowed is {self.allowed:+.3g}: {'passed' if self.passed else 'FAILED'}" if self.allowed is not None else " (told, not judged)"
-        return (f"{self.name}: {self.level:.4g} {self.unit} in the second half, where it grows by {self.growth:+.3g} "
-                f"({self.per_hour:+.3g} an hour){criterion}")
+        criterion = (
+            f", allowed is {self.allowed:+.3g}: {'passed' if self.passed else 'FAILED'}"
+            if self.allowed is not None
+            else " (told, not judged)"
+        )
+        return (
+            f"{self.name}: {self.level:.4g} {self.unit} in the second half, where it grows by {self.growth:+.3g} "
+            f"({self.per_hour:+.3g} an hour){criterion}"
+        )
 
 
 def judge(name, unit, points, allowed=None):
@@ -44,7 +55,14 @@ def judge(name, unit, points, allowed=None):
     begin, end = points[0][0], points[-1][0]
     half = thin([point for point in points if point[0] >= (begin + end) / 2])
     level, rate = median(value for _, value in half), slope(half)
-    return Judgement(name, unit, level, rate * (end - begin) / 2, allowed(level) if callable(allowed) else allowed, rate * 3600)
+    return Judgement(
+        name,
+        unit,
+        level,
+        rate * (end - begin) / 2,
+        allowed(level) if callable(allowed) else allowed,
+        rate * 3600,
+    )
 
 
 def memory_allowed(level_mib):

@@ -13,27 +13,64 @@ MIB = 1 << 20
 def draw(result, file):
     samples, seconds = result["samples"], result["latency"]
     minutes = [sample["t"] / 60 for sample in samples]
-    panels = [("resident memory, MiB", [("server", BLUE, minutes, [sample["rss"] / MIB for sample in samples])]),
-              ("response time, ms", [(name, colour, [second["t"] / 60 for second in seconds], [second[name] for second in seconds])
-                                     for name, colour in (("p50", GREEN), ("p99", BLUE), ("p99.9", RED))]),
-              ("age of what the tables lack, s", [("lag", ORANGE, minutes, [sample["lag_s"] for sample in samples])]),
-              ("orders in memory", [("orders", GREEN, minutes, [sample["orders_in_memory"] for sample in samples])])]
+    panels = [
+        (
+            "resident memory, MiB",
+            [("server", BLUE, minutes, [sample["rss"] / MIB for sample in samples])],
+        ),
+        (
+            "response time, ms",
+            [
+                (
+                    name,
+                    colour,
+                    [second["t"] / 60 for second in seconds],
+                    [second[name] for second in seconds],
+                )
+                for name, colour in (("p50", GREEN), ("p99", BLUE), ("p99.9", RED))
+            ],
+        ),
+        (
+            "age of what the tables lack, s",
+            [("lag", ORANGE, minutes, [sample["lag_s"] for sample in samples])],
+        ),
+        (
+            "orders in memory",
+            [("orders", GREEN, minutes, [sample["orders_in_memory"] for sample in samples])],
+        ),
+    ]
     if "journal_bytes" in samples[0]:
-        panels.append(("files, MiB", [(what, colour, minutes, [sample[f"{what}_bytes"] / MIB for sample in samples])
-                                      for what, colour in (("tables", BLUE), ("journal", ORANGE))]))
+        panels.append(
+            (
+                "files, MiB",
+                [
+                    (what, colour, minutes, [sample[f"{what}_bytes"] / MIB for sample in samples])
+                    for what, colour in (("tables", BLUE), ("journal", ORANGE))
+                ],
+            )
+        )
     figure, axes = plt.subplots(len(panels), 1, figsize=(8, 1.9 * len(panels)), sharex=True)
     for one, (title, lines) in zip(axes, panels):
         for name, colour, x, y in lines:
             one.plot(x, y, color=colour, linewidth=1.2, label=name)
         one.set_title(title)
         if len(lines) > 1:
-            one.legend(frameon=False, fontsize=9, ncol=3, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2)
+            one.legend(
+                frameon=False,
+                fontsize=9,
+                ncol=3,
+                loc="lower right",
+                bbox_to_anchor=(1, 1),
+                borderaxespad=0.2,
+            )
         if title.startswith("response"):
             one.set_yscale("log")
         else:
             one.set_ylim(bottom=0)
         one.yaxis.set_major_formatter(thousands)
-        one.axvline(minutes[-1] / 2, color=MUTED, linewidth=0.8, linestyle=(0, (2, 3)))  # what is judged begins here
+        one.axvline(
+            minutes[-1] / 2, color=MUTED, linewidth=0.8, linestyle=(0, (2, 3))
+        )  # what is judged begins here
     axes[-1].set_xlabel("minutes")
     finish(figure, 1).savefig(file, format="svg", metadata={"Date": None})
     plt.close(figure)

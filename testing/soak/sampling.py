@@ -40,7 +40,9 @@ def cpu_seconds(pid):
 
 def metrics(http_port, timeout_s=30):
     """{name: value} of samples without labels, or with any where there is one only."""
-    return {name.partition("{")[0]: value for name, value in read_metrics(http_port, timeout_s).items()}
+    return {
+        name.partition("{")[0]: value for name, value in read_metrics(http_port, timeout_s).items()
+    }
 
 
 class Sampler:
@@ -72,7 +74,12 @@ class Sampler:
 
     def _sample(self):
         told = metrics(self.http_port)
-        sample = {"t": round(time.monotonic() - self.began, 3), "rss": resident_bytes(self.pid), "cpu_s": cpu_seconds(self.pid),
-                  "fds": descriptors(self.pid), "threads": threads(self.pid)}
+        sample = {
+            "t": round(time.monotonic() - self.began, 3),
+            "rss": resident_bytes(self.pid),
+            "cpu_s": cpu_seconds(self.pid),
+            "fds": descriptors(self.pid),
+            "threads": threads(self.pid),
+        }
         sample |= {name: told[metric] for name, metric in METRICS.items()}
         return sample | {f"{what}_bytes": size for what, size in self.sizes().items()}

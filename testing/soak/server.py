@@ -18,7 +18,16 @@ class ServerError(Exception):
 class Server:
     def __init__(self, binary, url, *arguments):
         self.log = tempfile.TemporaryFile("w+")
-        command = [str(binary), "--port", "0", "--http-port", "0", "--store", url, *map(str, arguments)]
+        command = [
+            str(binary),
+            "--port",
+            "0",
+            "--http-port",
+            "0",
+            "--store",
+            url,
+            *map(str, arguments),
+        ]
         began = time.monotonic()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
         try:

@@ -37,12 +37,18 @@ class SqliteFiles:
         return sorted(self.folder.glob(f"{self.name}.db*"))
 
     def sizes(self):
-        size = lambda suffix: sum(file.stat().st_size for end in ("", "-wal") if (file := Path(f"{self.path}{suffix}{end}")).exists())
+        size = lambda suffix: sum(
+            file.stat().st_size
+            for end in ("", "-wal")
+            if (file := Path(f"{self.path}{suffix}{end}")).exists()
+        )
         return {"tables": size(""), "journal": size(".journal")}
 
     def query(self, sql):
         # Closed at once: a connection that is open loses its locks when this process reads the file for a copy.
-        with contextlib.closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=30)) as database:
+        with contextlib.closing(
+            sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=30)
+        ) as database:
             return database.execute(sql).fetchall()
 
     def copy_to(self, folder):
@@ -75,14 +81,20 @@ class PostgresDatabase:
 
     def __init__(self, cluster, name=None):
         self.cluster = cluster
-        self.name, self.url = cluster.create_database() if name is None else (name, f"postgresql://exchange@/{name}?host={cluster.folder}")
+        self.name, self.url = (
+            cluster.create_database()
+            if name is None
+            else (name, f"postgresql://exchange@/{name}?host={cluster.folder}")
+        )
 
     def query(self, sql):
         return [tuple(line.split("|")) for line in self.cluster.query(self.name, sql).splitlines()]
 
     def sizes(self):
-        rows = self.query("SELECT sum(pg_total_relation_size(oid)) FILTER (WHERE relname <> 'journal'), sum(pg_total_relation_size(oid)) FILTER (WHERE"
-                          " relname = 'journal') FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
+        rows = self.query(
+            "SELECT sum(pg_total_relation_size(oid)) FILTER (WHERE relname <> 'journal'), sum(pg_total_relation_size(oid)) FILTER (WHERE"
+            " relname = 'journal') FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+        )
         return {"tables": int(rows[0][0] or 0), "journal": int(rows[0][1] or 0)}
 
     def copy_to(self, _folder):
@@ -137,10 +149,19 @@ class KeptCluster(Cluster):
 
     def _reopen(self, folder):
         from cluster import find_binaries
+
         self.binaries, self.folder = find_binaries(), folder
-        self.owner = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+        self.owner = (
+            {"user": "postgres", "group": "postgres", "extra_groups": []}
+            if os.geteuid() == 0
+            else {}
+        )
         config = folder / "data/postgresql.conf"
-        lines = [line for line in config.read_text().splitlines() if not line.startswith("unix_socket_directories")]
+        lines = [
+            line
+            for line in config.read_text().splitlines()
+            if not line.startswith("unix_socket_directories")
+        ]
         config.write_text("\n".join([*lines, f"unix_socket_directories = '{folder}'"]) + "\n")
         (folder / "data/postmaster.pid").unlink(missing_ok=True)
         self._start()
@@ -148,7 +169,17 @@ class KeptCluster(Cluster):
         self.version = self.query("postgres", "SHOW server_version").strip()
 
     def _start(self):
-        self._run("pg_ctl", "-D", self.folder / "data", "-l", self.folder / "log", "-w", "-t", "600", "start")
+        self._run(
+            "pg_ctl",
+            "-D",
+            self.folder / "data",
+            "-l",
+            self.folder / "log",
+            "-w",
+            "-t",
+            "600",
+            "start",
+        )
         self.pid = int((self.folder / "data/postmaster.pid").read_text().split()[0])
 
     def _halt(self):
@@ -176,15 +207,24 @@ def conservation(store):
     created = sum(int(row[0]) for row in store.query("SELECT cash_created_e16 FROM projection"))
     free = sum(int(row[0]) for row in store.query("SELECT balance_e16 FROM accounts"))
     buys = "is_buy" if store.kind == "postgresql" else "is_buy = 1"
-    set_aside = sum(int(row[0]) * int(row[1]) for row in store.query(f"SELECT open_e8, limit_e8 FROM orders WHERE open_e8 > 0 AND {buys}"))
+    set_aside = sum(
+        int(row[0]) * int(row[1])
+        for row in store.query(f"SELECT open_e8, limit_e8 FROM orders WHERE open_e8 > 0 AND {buys}")
+    )
     if free + set_aside != created:
-        problems.append(f"accounts have {Decimal(free + set_aside).scaleb(-16)} in cash, where {Decimal(created).scaleb(-16)} was created")
+        problems.append(
+            f"accounts have {Decimal(free + set_aside).scaleb(-16)} in cash, where {Decimal(created).scaleb(-16)} was created"
+        )
     held = {}
-    for sql in ("SELECT symbol, sum(shares_e8) FROM positions GROUP BY symbol",
-                f"SELECT symbol, sum(open_e8) FROM orders WHERE open_e8 > 0 AND NOT ({buys}) GROUP BY symbol"):
+    for sql in (
+        "SELECT symbol, sum(shares_e8) FROM positions GROUP BY symbol",
+        f"SELECT symbol, sum(open_e8) FROM orders WHERE open_e8 > 0 AND NOT ({buys}) GROUP BY symbol",
+    ):
         for symbol, shares in store.query(sql):
             held[int(symbol)] = held.get(int(symbol), 0) + int(shares)
     for number, name, total in store.query("SELECT number, name, shares_total_e8 FROM symbols"):
         if held.get(int(number), 0) != int(total):
-            problems.append(f"there are {held.get(int(number), 0)} units of {name}, where {total} were created")
+            problems.append(
+                f"there are {held.get(int(number), 0)} units of {name}, where {total} were created"
+            )
     return problems

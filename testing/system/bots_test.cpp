@@ -26,8 +26,10 @@ namespace fs = std::filesystem;
 
 class Bots {
  public:
-  Bots(const TemporaryFolder& folder, std::vector<std::string> arguments) : output_(folder / "bots.out") {
-    arguments.insert(arguments.begin(), (fs::read_symlink("/proc/self/exe").parent_path() / "demo-bots").string());
+  Bots(const TemporaryFolder& folder, std::vector<std::string> arguments)
+      : output_(folder / "bots.out") {
+    arguments.insert(arguments.begin(),
+                     (fs::read_symlink("/proc/self/exe").parent_path() / "demo-bots").string());
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -67,10 +69,12 @@ class Bots {
 std::int64_t count(const std::string& database_path, const char* query) {
   sqlite3* database = nullptr;
   std::int64_t result = -1;
-  if (sqlite3_open_v2(database_path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK) {
+  if (sqlite3_open_v2(database_path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) ==
+      SQLITE_OK) {
     sqlite3_busy_timeout(database, 10'000);
     sqlite3_stmt* statement = nullptr;
-    if (sqlite3_prepare_v2(database, query, -1, &statement, nullptr) == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+    if (sqlite3_prepare_v2(database, query, -1, &statement, nullptr) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
       result = sqlite3_column_int64(statement, 0);
     sqlite3_finalize(statement);
   }
@@ -97,7 +101,8 @@ TEST_CASE("bots trade, outlive their server, and clear the book when they are to
   const std::vector<std::string> arguments{"--store", "sqlite:" + store};
   auto server = std::make_unique<ServerProcess>(arguments);
   const unsigned port = server->port();
-  Bots bots(folder, {"--connect", at(*server), "--symbols", "SPY=580,QQQ=500.5,IWM", "--rate", "2000", "--seed", std::to_string(test_seed())});
+  Bots bots(folder, {"--connect", at(*server), "--symbols", "SPY=580,QQQ=500.5,IWM", "--rate",
+                     "2000", "--seed", std::to_string(test_seed())});
   await([&] { return count(store, trades) >= 100; });
   CHECK(count(store, "SELECT count(DISTINCT symbol) FROM executions") == 3);
 
@@ -120,7 +125,9 @@ TEST_CASE("bots that were killed start again at the same store, whatever is in i
   const TemporaryFolder folder;
   const std::string store = folder / "exchange.db";
   ServerProcess server({"--store", "sqlite:" + store});
-  const std::vector<std::string> arguments{"--connect", at(server), "--symbols", "SPY", "--rate", "2000", "--seed", "7", "--account-prefix", "900"};
+  const std::vector<std::string> arguments{"--connect",        at(server), "--symbols", "SPY",
+                                           "--rate",           "2000",     "--seed",    "7",
+                                           "--account-prefix", "900"};
   for (int run = 1; run <= 3; ++run) {  // with one prefix: the ids of the runs before are taken
     const std::int64_t before = std::max<std::int64_t>(0, count(store, trades));
     Bots bots(folder, arguments);
@@ -131,7 +138,8 @@ TEST_CASE("bots that were killed start again at the same store, whatever is in i
   CHECK(count(store, open_orders) <= 33);
 }
 
-TEST_CASE("bots wait for a server that is not there yet, and end when they are told or when their time is over") {
+TEST_CASE(
+    "bots wait for a server that is not there yet, and end when they are told or when their time is over") {
   const TemporaryFolder folder;
   unsigned port = 0;
   {
@@ -158,8 +166,12 @@ TEST_CASE("bots wait for a server that is not there yet, and end when they are t
 
 TEST_CASE("what bots cannot do they refuse, with status 2") {
   const TemporaryFolder folder;
-  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--symbols", "S-Y"}, {"--symbols", "SPY=0"}, {"--rate", "0"}, {"--duration", "soon"},
-                                                    {"--account-prefix", "x"}, {"more"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--symbols", "S-Y"},
+                                                    {"--symbols", "SPY=0"},
+                                                    {"--rate", "0"},
+                                                    {"--duration", "soon"},
+                                                    {"--account-prefix", "x"},
+                                                    {"more"}}) {
     Bots bots(folder, arguments);
     CHECK(bots.wait() == 2);
   }

@@ -26,7 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string binary() { return (fs::read_symlink("/proc/self/exe").parent_path() / "exchange-cli").string(); }
+std::string binary() {
+  return (fs::read_symlink("/proc/self/exe").parent_path() / "exchange-cli").string();
+}
 
 struct Ran {
   int status;
@@ -37,20 +39,26 @@ struct Ran {
 Ran cli(const std::string& words, const std::string& input = "", const std::string& before = "") {
   const TemporaryFolder folder;
   std::ofstream(folder / "in") << input;
-  const std::string command = before + " '" + binary() + "' " + words + " <'" + (folder / "in") + "' >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
+  const std::string command = before + " '" + binary() + "' " + words + " <'" + (folder / "in") +
+                              "' >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(folder / "out"), contents(folder / "err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          contents(folder / "out"), contents(folder / "err")};
 }
 
 // A server in memory, and the client's option that names it.
 struct Market {
   Market() : server({"--store", "memory:", "--http-port", "0", "--log-level", "error"}) {}
-  std::string connect() const { return "--connect 127.0.0.1:" + std::to_string(server.port()) + " "; }
+  std::string connect() const {
+    return "--connect 127.0.0.1:" + std::to_string(server.port()) + " ";
+  }
   std::string http() const {
     const std::size_t at = server.ready_line().find("http-port=");
     return "--http 127.0.0.1:" + server.ready_line().substr(at + 10) + " ";
   }
-  Ran run(const std::string& words, const std::string& input = "") const { return cli(connect() + http() + words, input); }
+  Ran run(const std::string& words, const std::string& input = "") const {
+    return cli(connect() + http() + words, input);
+  }
   ServerProcess server;
 };
 
@@ -84,7 +92,8 @@ struct SilentServer {
 // `exchange-cli` on a terminal of its own.
 class Terminal {
  public:
-  Terminal(std::vector<std::string> words, std::vector<std::pair<std::string, std::string>> environment) {
+  Terminal(std::vector<std::string> words,
+           std::vector<std::pair<std::string, std::string>> environment) {
     winsize size{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
     words.insert(words.begin(), binary());
     std::vector<char*> argv;
@@ -110,8 +119,11 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  void type(const std::string& keys) { REQUIRE(::write(master_, keys.data(), keys.size()) == ssize_t(keys.size())); }
-  // After a prompt. It is shown a moment before the terminal hands keys on one by one, and until then Ctrl-D is not the shell's to see.
+  void type(const std::string& keys) {
+    REQUIRE(::write(master_, keys.data(), keys.size()) == ssize_t(keys.size()));
+  }
+  // After a prompt. It is shown a moment before the terminal hands keys on one by one, and until
+  // then Ctrl-D is not the shell's to see.
   void type_at_prompt(const std::string& keys) {
     termios mode{};
     do {
@@ -131,7 +143,8 @@ class Terminal {
     return shown;
   }
   pid_t pid() const { return pid_; }
-  // Its exit status, after it has ended by itself; and all that it still said. Fails where it does not end.
+  // Its exit status, after it has ended by itself; and all that it still said. Fails where it does
+  // not end.
   int wait(std::string* rest = nullptr) {
     while (read_more()) {
     }
@@ -208,22 +221,35 @@ TEST_CASE("the exit status tells a refusal from a mistake and from a server that
   fails(market.run("-a 1 buy SPY 1 1e3"), 2, "exchange-cli: limit is not a plain decimal number\n");
   fails(market.run("-a 1 sell SPY -1 1"), 2, "exchange-cli: number of shares must be above zero\n");
   fails(market.run("sel SPY 1 1"), 2, "did you mean 'sell'?");
-  fails(cli("--connect 127.0.0.1:1 -a 1 buy SPY 1 1"), 3, "exchange-cli: cannot connect to 127.0.0.1:1: Connection refused\n");
-  fails(cli("--http 127.0.0.1:1 symbols"), 3, "exchange-cli: cannot connect to 127.0.0.1:1: Connection refused\n");
-  fails(cli("--connect no-such-host.invalid:1 -a 1 cancel 1"), 3, "no address for no-such-host.invalid:1");
+  fails(cli("--connect 127.0.0.1:1 -a 1 buy SPY 1 1"), 3,
+        "exchange-cli: cannot connect to 127.0.0.1:1: Connection refused\n");
+  fails(cli("--http 127.0.0.1:1 symbols"), 3,
+        "exchange-cli: cannot connect to 127.0.0.1:1: Connection refused\n");
+  fails(cli("--connect no-such-host.invalid:1 -a 1 cancel 1"), 3,
+        "no address for no-such-host.invalid:1");
   CHECK(cli("--help").status == 0);
-  CHECK(cli("buy --help").out.find("Usage: exchange-cli buy SYM SHARES PRICE\n") != std::string::npos);
+  CHECK(cli("buy --help").out.find("Usage: exchange-cli buy SYM SHARES PRICE\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("account, book, trades and symbols of a real server") {
   const Market market;
-  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\nbuy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n").status == 0);
+  REQUIRE(
+      market
+          .run(
+              "--account 1",
+              "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\nbuy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n")
+          .status == 0);
   const std::string account = market.run("-a 1 status").out;  // at once: it has the trades
-  CHECK_THAT(account, contains_text("account 1\nbalance 85433 free, 8740.2 reserved by open orders\n"));
+  CHECK_THAT(account,
+             contains_text("account 1\nbalance 85433 free, 8740.2 reserved by open orders\n"));
   CHECK_THAT(account, contains_text("SPY         40         0\n"));
   CHECK_THAT(account, contains_text("    1  buy   SPY        100  145.67    60  20"));
-  CHECK(market.run("book SPY").out == "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n     1      60  145.67  150.5      10       1\n");
-  CHECK_THAT(market.run("trades SPY").out, contains_text("      40  145.67  sell           1           2\n"));
+  CHECK(
+      market.run("book SPY").out ==
+      "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n     1      60  145.67  150.5      10       1\n");
+  CHECK_THAT(market.run("trades SPY").out,
+             contains_text("      40  145.67  sell           1           2\n"));
   CHECK(market.run("symbols").out ==
         "SYMBOL     BID    ASK    LAST  TRADES  TRADED  OPEN ORDERS  SHARES\n"
         "SPY     145.67  150.5  145.67       1      40            2     500\n");
@@ -237,7 +263,10 @@ TEST_CASE("account, book, trades and symbols of a real server") {
 
 TEST_CASE("watch tells trades and best prices of a real server as they happen") {
   const Market market;
-  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
+  REQUIRE(market
+              .run("--account 1",
+                   "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n")
+              .status == 0);
   const std::string command = "'" + binary() + "' " + market.http() + "watch SPY -n 3";
   FILE* const lines = ::popen(command.c_str(), "r");
   REQUIRE(lines != nullptr);
@@ -253,9 +282,13 @@ TEST_CASE("watch tells trades and best prices of a real server as they happen") 
   CHECK(WEXITSTATUS(::pclose(lines)) == 0);
 }
 
-TEST_CASE("watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
+TEST_CASE(
+    "watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
   Market market;
-  REQUIRE(market.run("--account 1", "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n").status == 0);
+  REQUIRE(market
+              .run("--account 1",
+                   "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n")
+              .status == 0);
   const std::string http = market.http().substr(7, market.http().size() - 8);
   {
     Terminal terminal({"--http", http, "watch", "SPY"}, {{"NO_COLOR", "1"}});
@@ -280,7 +313,9 @@ TEST_CASE("watch on a terminal is redrawn until Ctrl-C, which leaves the last pi
 
 TEST_CASE("address and account come from the environment too") {
   const Market market;
-  const Ran ran = cli("", "create account 5 5\ncreate symbol S\nbuy S 1 1\n", "EXCHANGE_ACCOUNT=5 EXCHANGE_CONNECT=127.0.0.1:" + std::to_string(market.server.port()));
+  const Ran ran =
+      cli("", "create account 5 5\ncreate symbol S\nbuy S 1 1\n",
+          "EXCHANGE_ACCOUNT=5 EXCHANGE_CONNECT=127.0.0.1:" + std::to_string(market.server.port()));
   INFO(ran.err);
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, contains_text("order 1: 1 S open, to buy at limit 1\n"));
@@ -303,7 +338,9 @@ TEST_CASE("a server that does not answer is given up after --timeout") {
   const SilentServer silent;
   const Ran order = cli("--timeout 0.2 -a 1 --connect " + silent.address + " buy SPY 1 1");
   CHECK(order.status == 3);
-  CHECK(order.err == "exchange-cli: no reply from " + silent.address + ": timeout\nWhether the exchange has done it is not known: 'status' tells.\n");
+  CHECK(order.err ==
+        "exchange-cli: no reply from " + silent.address +
+            ": timeout\nWhether the exchange has done it is not known: 'status' tells.\n");
   const Ran book = cli("--timeout 0.2 --http " + silent.address + " book SPY");
   CHECK(book.status == 3);
   CHECK(book.err == "exchange-cli: no answer from " + silent.address + ": timeout\n");
@@ -311,10 +348,14 @@ TEST_CASE("a server that does not answer is given up after --timeout") {
 }
 
 TEST_CASE("replies with a length line, and a server that closes after each, are fine") {
-  const ServerProcess server({"--store", "memory:", "--http-port", "off", "--log-level", "error", "--reply-framing", "length", "--close-after-reply"});
-  const Ran ran = cli("-a 1 --connect 127.0.0.1:" + std::to_string(server.port()), "create account 1 100\ncreate symbol S\nbuy S 1 1\ncancel 1\n");
+  const ServerProcess server({"--store", "memory:", "--http-port", "off", "--log-level", "error",
+                              "--reply-framing", "length", "--close-after-reply"});
+  const Ran ran = cli("-a 1 --connect 127.0.0.1:" + std::to_string(server.port()),
+                      "create account 1 100\ncreate symbol S\nbuy S 1 1\ncancel 1\n");
   CHECK(ran.err == "");
-  CHECK(ran.out == "account 1: created with balance 100\nsymbol S: created\norder 1: 1 S open, to buy at limit 1\norder 1: 1 S canceled\n");
+  CHECK(
+      ran.out ==
+      "account 1: created with balance 100\nsymbol S: created\norder 1: 1 S open, to buy at limit 1\norder 1: 1 S canceled\n");
 }
 
 TEST_CASE("Ctrl-C ends a command that waits with 130") {
@@ -330,7 +371,10 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
   const TemporaryFolder state;
   const std::string connect = "127.0.0.1:" + std::to_string(market.server.port());
   const std::vector<std::pair<std::string, std::string>> environment{
-      {"EXCHANGE_CONNECT", connect}, {"EXCHANGE_HTTP", market.http().substr(7, market.http().size() - 8)}, {"XDG_STATE_HOME", state.path()}, {"NO_COLOR", "1"}};
+      {"EXCHANGE_CONNECT", connect},
+      {"EXCHANGE_HTTP", market.http().substr(7, market.http().size() - 8)},
+      {"XDG_STATE_HOME", state.path()},
+      {"NO_COLOR", "1"}};
   {
     Terminal terminal({}, environment);
     terminal.await("The exchange at " + connect);
@@ -358,10 +402,12 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
     terminal.type_at_prompt("\x04");
     CHECK(terminal.wait() == 0);
   }
-  CHECK((fs::status(state / "exchange-cli/history").permissions() & fs::perms::others_all) == fs::perms::none);
+  CHECK((fs::status(state / "exchange-cli/history").permissions() & fs::perms::others_all) ==
+        fs::perms::none);
   Terminal again({"--account", "1"}, environment);
   again.await("account 1> ");
-  again.type("\x1b[A\x1b[A\x1b[A\r");  // three lines up: "cancel 1" was typed twice and is kept once
+  again.type(
+      "\x1b[A\x1b[A\x1b[A\r");  // three lines up: "cancel 1" was typed twice and is kept once
   again.await("order 2: 10 SPY open");
   again.type("quit\r");
   CHECK(again.wait() == 0);
@@ -369,7 +415,8 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
 
 TEST_CASE("a shell whose history cannot be kept works all the same") {
   const Market market;
-  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(market.server.port())}, {{"XDG_STATE_HOME", "/dev/null"}});
+  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(market.server.port())},
+                    {{"XDG_STATE_HOME", "/dev/null"}});
   terminal.await("> ");
   terminal.type("create account 1 1\r");
   terminal.await("account 1: created");
@@ -381,17 +428,21 @@ TEST_CASE("a shell whose history cannot be kept works all the same") {
 }
 
 TEST_CASE("a shell outlives its server and finds the next one") {
-  auto server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"});
+  auto server = std::make_unique<ServerProcess>(
+      std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"});
   const unsigned port = server->port();
   const TemporaryFolder state;
-  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(port)}, {{"XDG_STATE_HOME", state.path()}});
+  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(port)},
+                    {{"XDG_STATE_HOME", state.path()}});
   terminal.await("> ");
   terminal.type("create account 1 1\r");
   terminal.await("account 1: created");
   server->kill();
   terminal.type("create account 2 1\r");
   terminal.await("cannot connect to 127.0.0.1:");
-  server = std::make_unique<ServerProcess>(std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"}, port);
+  server = std::make_unique<ServerProcess>(
+      std::vector<std::string>{"--store", "memory:", "--http-port", "off", "--log-level", "error"},
+      port);
   terminal.type("create account 3 1\r");
   terminal.await("account 3: created");
   terminal.type("quit\r");
@@ -400,7 +451,8 @@ TEST_CASE("a shell outlives its server and finds the next one") {
 
 TEST_CASE("colour is for terminals, and not where NO_COLOR is set") {
   const Market market;
-  const std::vector<std::string> words{"--connect", "127.0.0.1:" + std::to_string(market.server.port()), "--account", "1"};
+  const std::vector<std::string> words{
+      "--connect", "127.0.0.1:" + std::to_string(market.server.port()), "--account", "1"};
   const TemporaryFolder state;
   const auto prompt = [&](std::vector<std::pair<std::string, std::string>> environment) {
     environment.emplace_back("XDG_STATE_HOME", state.path());

@@ -1,6 +1,6 @@
 #pragma once
-// An honest exchange in this process whose replies a test may edit, delay or drop: a server that does what no server
-// should. One thread per connection.
+// An honest exchange in this process whose replies a test may edit, delay or drop: a server that
+// does what no server should. One thread per connection.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -18,10 +18,12 @@ namespace exchange::testing {
 
 class EditedServer {
  public:
-  // `edit(reply, number)`: what the client gets in place of the reply to the order, query or cancel with this number, from 1;
-  // nothing: the connection is closed. Called on any of the threads, one at a time.
+  // `edit(reply, number)`: what the client gets in place of the reply to the order, query or cancel
+  // with this number, from 1; nothing: the connection is closed. Called on any of the threads, one
+  // at a time.
   using Edit = std::function<std::optional<std::string>(std::string reply, unsigned number)>;
-  explicit EditedServer(Edit edit) : edit_(std::move(edit)), acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}) {
+  explicit EditedServer(Edit edit)
+      : edit_(std::move(edit)), acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}) {
     accept_thread_ = std::thread([this] { accept(); });
   }
   ~EditedServer() {
@@ -33,7 +35,9 @@ class EditedServer {
     }
     for (std::thread& thread : threads_) thread.join();
   }
-  std::string address() const { return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()); }
+  std::string address() const {
+    return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
+  }
 
  private:
   using tcp = boost::asio::ip::tcp;
@@ -56,7 +60,8 @@ class EditedServer {
     while (!error) {
       if (!session.take_wave()) {
         const std::span<char> space = session.read_space();
-        const std::size_t bytes = socket.read_some(boost::asio::buffer(space.data(), space.size()), error);
+        const std::size_t bytes =
+            socket.read_some(boost::asio::buffer(space.data(), space.size()), error);
         if (!error) session.received(bytes);
         continue;
       }

@@ -14,7 +14,8 @@ namespace exchange::testing {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    if (::mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), path_);
+    if (::mkdtemp(path_.data()) == nullptr)
+      throw std::system_error(errno, std::generic_category(), path_);
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -23,7 +24,9 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return (std::filesystem::path(path_) / name).string(); }
+  std::string operator/(const std::string& name) const {
+    return (std::filesystem::path(path_) / name).string();
+  }
 
  private:
   std::string path_ = (std::filesystem::temp_directory_path() / "exchange-test-XXXXXX").string();

@@ -1,4 +1,5 @@
-// The load generator as its users run it: against real servers and against servers that do what none should.
+// The load generator as its users run it: against real servers and against servers that do what
+// none should.
 
 #include <sqlite3.h>
 #include <sys/resource.h>
@@ -34,10 +35,13 @@ struct Ran {
 // `loadgen` with these words, as a shell would split them.
 Ran loadgen(const std::string& words, const std::string& before = "") {
   const TemporaryFolder folder;
-  const std::string binary = (fs::read_symlink("/proc/self/exe").parent_path() / "loadgen").string();
-  const std::string command = "{ " + before + "'" + binary + "' " + words + "; } >'" + (folder / "out") + "' 2>'" + (folder / "err") + "'";
+  const std::string binary =
+      (fs::read_symlink("/proc/self/exe").parent_path() / "loadgen").string();
+  const std::string command = "{ " + before + "'" + binary + "' " + words + "; } >'" +
+                              (folder / "out") + "' 2>'" + (folder / "err") + "'";
   const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), contents(folder / "out"), contents(folder / "err")};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          contents(folder / "out"), contents(folder / "err")};
 }
 
 // A run and its JSON report.
@@ -53,7 +57,9 @@ Reported report_of(const std::string& words) {
   return reported;
 }
 
-std::uint64_t errors(const Reported& reported, const char* error) { return reported.json["result"]["errors"][error]; }
+std::uint64_t errors(const Reported& reported, const char* error) {
+  return reported.json["result"]["errors"][error];
+}
 
 std::uint64_t sum_of_counts(const Json& buckets) {
   std::uint64_t sum = 0;
@@ -69,10 +75,14 @@ std::multiset<std::string> orders_in(const std::string& path) {
   sqlite3* database = nullptr;
   REQUIRE(sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
   sqlite3_stmt* statement = nullptr;
-  REQUIRE(sqlite3_prepare_v2(database, "SELECT accounts.id || ' ' || symbol || ' ' || is_buy || ' ' || shares_e8 || ' ' || limit_e8 FROM orders JOIN accounts ON accounts.number = account",
-                             -1, &statement, nullptr) == SQLITE_OK);
+  REQUIRE(
+      sqlite3_prepare_v2(
+          database,
+          "SELECT accounts.id || ' ' || symbol || ' ' || is_buy || ' ' || shares_e8 || ' ' || limit_e8 FROM orders JOIN accounts ON accounts.number = account",
+          -1, &statement, nullptr) == SQLITE_OK);
   std::multiset<std::string> orders;
-  while (sqlite3_step(statement) == SQLITE_ROW) orders.insert(reinterpret_cast<const char*>(sqlite3_column_text(statement, 0)));
+  while (sqlite3_step(statement) == SQLITE_ROW)
+    orders.insert(reinterpret_cast<const char*>(sqlite3_column_text(statement, 0)));
   sqlite3_finalize(statement);
   sqlite3_close(database);
   return orders;
@@ -80,11 +90,13 @@ std::multiset<std::string> orders_in(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a run ends with 0 and reports every request under each policy, workload and kind of connection") {
+TEST_CASE(
+    "a run ends with 0 and reports every request under each policy, workload and kind of connection") {
   for (const char* policy : {"thread", "pool", "loop"})
     for (const char* workload : {"create", "transactions", "mix", "reads"})
       for (const char* connection : {"persistent", "per-request"}) {
-        const Reported run = report_of(small + "--policy " + policy + " --workload " + workload + " --connection " + connection);
+        const Reported run = report_of(small + "--policy " + policy + " --workload " + workload +
+                                       " --connection " + connection);
         INFO(policy << " " << workload << " " << connection << "\n" << run.out << run.err);
         REQUIRE(run.status == 0);
         CHECK(run.json["result"]["answered"] == 300);
@@ -96,8 +108,11 @@ TEST_CASE("a run ends with 0 and reports every request under each policy, worklo
       }
 }
 
-TEST_CASE("workers, pipelines, ramp-up, warm-up and idle connections lose no request and no second") {
-  const Reported run = report_of(small + "--workers 3 --pipeline 4 --idle 20 --workload mix --orders-per-request 3 --accounts 11 --skew 1 --price-walk 10");
+TEST_CASE(
+    "workers, pipelines, ramp-up, warm-up and idle connections lose no request and no second") {
+  const Reported run = report_of(
+      small +
+      "--workers 3 --pipeline 4 --idle 20 --workload mix --orders-per-request 3 --accounts 11 --skew 1 --price-walk 10");
   INFO(run.out << run.err);
   REQUIRE(run.status == 0);
   CHECK(run.json["result"]["answered"] == 300);
@@ -110,14 +125,16 @@ TEST_CASE("workers, pipelines, ramp-up, warm-up and idle connections lose no req
   CHECK(warmups[0]);
   CHECK(warmups[1]);
   CHECK(!warmups[2]);
-  CHECK(ramped.json["result"]["answered"] == sum_of_counts(ramped.json["result"]["service_histogram"]));
+  CHECK(ramped.json["result"]["answered"] ==
+        sum_of_counts(ramped.json["result"]["service_histogram"]));
 }
 
 TEST_CASE("the same seed sends the same orders, another seed others") {
   const TemporaryFolder folder;
   const auto run = [&](const char* seed, const char* name, const char* more) {
     const std::string path = folder / name;
-    const Ran ran = loadgen(std::string("-c 7 -n 500 --account-prefix 55 --seed ") + seed + " --store 'sqlite:" + path + "' " + more);
+    const Ran ran = loadgen(std::string("-c 7 -n 500 --account-prefix 55 --seed ") + seed +
+                            " --store 'sqlite:" + path + "' " + more);
     INFO(ran.out << ran.err);
     REQUIRE(ran.status == 0);
     return orders_in(path);
@@ -129,20 +146,24 @@ TEST_CASE("the same seed sends the same orders, another seed others") {
 }
 
 TEST_CASE("an open loop plans what its stages say and counts from the plan") {
-  const Reported run = report_of("-c 4 --stage 500ms:200,500ms:600 --store memory: --arrivals uniform");
+  const Reported run =
+      report_of("-c 4 --stage 500ms:200,500ms:600 --store memory: --arrivals uniform");
   INFO(run.out << run.err);
   REQUIRE(run.status == 0);
   CHECK(run.json["load"]["mode"] == "open");
   CHECK(run.json["result"]["planned"] == 400);
-  const std::uint64_t unsent = run.json["result"]["unsent"], answered = run.json["result"]["answered"];
+  const std::uint64_t unsent = run.json["result"]["unsent"],
+                      answered = run.json["result"]["answered"];
   CHECK(answered + unsent == 400);
   CHECK(contains_text("400 planned").match(run.out));
 }
 
-TEST_CASE("a stall is seen in the response time of every request planned during it, not only in the one that waited") {
+TEST_CASE(
+    "a stall is seen in the response time of every request planned during it, not only in the one that waited") {
   bool stalled = false;
   EditedServer server([&](std::string reply, unsigned number) {
-    if (number == 20 && !std::exchange(stalled, true)) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    if (number == 20 && !std::exchange(stalled, true))
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return std::optional(reply);
   });
   const Reported run = report_of("-c 1 --rate 100 -d 1500ms --connect " + server.address());
@@ -154,7 +175,8 @@ TEST_CASE("a stall is seen in the response time of every request planned during 
       if (bucket[0].get<double>() > 100e3) count += bucket[1].get<std::uint64_t>();
     return count;
   };
-  CHECK(above_100_ms(run.json["result"]["response_histogram"]) >= 35);  // 40 are planned in the first 400 ms of it
+  // 40 are planned in the first 400 ms of it
+  CHECK(above_100_ms(run.json["result"]["response_histogram"]) >= 35);
   CHECK(above_100_ms(run.json["result"]["service_histogram"]) >= 1);
   CHECK(above_100_ms(run.json["result"]["service_histogram"]) < 20);
   CHECK(run.json["result"]["response_ms"]["max"] >= 450);
@@ -179,23 +201,35 @@ TEST_CASE("every kind of trouble is an error of its own class and fails the run"
     EditedServer::Edit edit;
     const char* words = "";
   };
-  const auto third = [](auto edit) { return [edit](std::string reply, unsigned number) { return number == 3 ? edit(reply) : std::optional(reply); }; };
+  const auto third = [](auto edit) {
+    return [edit](std::string reply, unsigned number) {
+      return number == 3 ? edit(reply) : std::optional(reply);
+    };
+  };
   const std::vector<Trouble> troubles{
-      {"wrong answer", third([](std::string) { return std::optional<std::string>("<results><opened id=\"1\"/></results>\n"); })},
-      {"wrong answer", third([](const std::string& reply) { return std::optional(reply + reply); })},
-      {"wrong answer", [first = std::string()](std::string reply, unsigned number) mutable {  // an id that another order has
+      {"wrong answer", third([](std::string) {
+         return std::optional<std::string>("<results><opened id=\"1\"/></results>\n");
+       })},
+      {"wrong answer",
+       third([](const std::string& reply) { return std::optional(reply + reply); })},
+      // an id that another order has
+      {"wrong answer",
+       [first = std::string()](std::string reply, unsigned number) mutable {
          const auto id = [](const std::string& text) { return text.substr(text.rfind("id=")); };
          if (number == 1) first = reply;
          if (number == 3) reply.replace(reply.rfind("id="), std::string::npos, id(first));
          return std::optional(reply);
        }},
-      {"protocol", third([](std::string) { return std::optional<std::string>("HTTP/1.1 200 OK\n"); })},
+      {"protocol",
+       third([](std::string) { return std::optional<std::string>("HTTP/1.1 200 OK\n"); })},
       {"reset", third([](std::string) { return std::optional<std::string>(); })},
-      {"timeout", third([](std::string) { return std::optional<std::string>(""); }), "--timeout 0.5"},
+      {"timeout", third([](std::string) { return std::optional<std::string>(""); }),
+       "--timeout 0.5"},
   };
   for (const Trouble& trouble : troubles) {
     EditedServer server(trouble.edit);
-    const Reported run = report_of("-c 2 -n 20 --connect " + server.address() + " " + trouble.words);
+    const Reported run =
+        report_of("-c 2 -n 20 --connect " + server.address() + " " + trouble.words);
     INFO(trouble.error << "\n" << run.out << run.err);
     CHECK(run.status == 1);
     CHECK(errors(run, trouble.error) >= 1);
@@ -204,15 +238,20 @@ TEST_CASE("every kind of trouble is an error of its own class and fails the run"
 }
 
 TEST_CASE("errors that --expect allows do not fail the run, wrong answers always do") {
-  const auto close_third = [](std::string reply, unsigned number) { return number == 3 ? std::optional<std::string>() : std::optional(reply); };
-  const auto wrong_third = [](std::string reply, unsigned number) { return std::optional<std::string>(number == 3 ? "<results></results>\n" : reply); };
+  const auto close_third = [](std::string reply, unsigned number) {
+    return number == 3 ? std::optional<std::string>() : std::optional(reply);
+  };
+  const auto wrong_third = [](std::string reply, unsigned number) {
+    return std::optional<std::string>(number == 3 ? "<results></results>\n" : reply);
+  };
   EditedServer closing(close_third), wrong(wrong_third);
   CHECK(loadgen("-c 1 -n 100 --expect 'errors<5%' --connect " + closing.address()).status == 0);
   CHECK(loadgen("-c 1 -n 100 --expect 'errors<5%' --connect " + wrong.address()).status == 1);
 }
 
 TEST_CASE("an expectation that is missed is named and gives 1, one that is met gives 0") {
-  const Ran missed = loadgen(small + "--expect 'rate>999999999'"), met = loadgen(small + "--expect 'p99<60s,errors<0.1%,rate>1'");
+  const Ran missed = loadgen(small + "--expect 'rate>999999999'"),
+            met = loadgen(small + "--expect 'p99<60s,errors<0.1%,rate>1'");
   CHECK(missed.status == 1);
   CHECK(contains_text("rate>999999999: MISSED").match(missed.out));
   CHECK(met.status == 0);
@@ -241,7 +280,8 @@ TEST_CASE("the soft descriptor limit is raised by itself") {
 
 TEST_CASE("--audit passes on an honest server for each workload and counts what it saw") {
   for (const char* workload : {"create", "transactions", "mix"}) {
-    const Reported run = report_of(std::string("-c 6 -n 2000 --workers 2 --audit --workload ") + workload);
+    const Reported run =
+        report_of(std::string("-c 6 -n 2000 --workers 2 --audit --workload ") + workload);
     INFO(workload << "\n" << run.out << run.err);
     CHECK(run.status == 0);
     CHECK(run.json["audit"]["passed"] == true);
@@ -264,10 +304,12 @@ TEST_CASE("--audit finds a server that tells of trades that were not") {
   CHECK(contains_text("audit          FAILED").match(run.out));
 }
 
-TEST_CASE("--csv has a row a second, --html is one well-formed page that fetches nothing, --json says what was asked for") {
+TEST_CASE(
+    "--csv has a row a second, --html is one well-formed page that fetches nothing, --json says what was asked for") {
   const TemporaryFolder folder;
-  const Ran run = loadgen("-c 3 --rate 200 -d 2100ms --store memory: --seed 12 --csv '" + (folder / "run.csv") + "' --html '" + (folder / "run.html") +
-                          "' --json '" + (folder / "run.json") + "'");
+  const Ran run =
+      loadgen("-c 3 --rate 200 -d 2100ms --store memory: --seed 12 --csv '" + (folder / "run.csv") +
+              "' --html '" + (folder / "run.html") + "' --json '" + (folder / "run.json") + "'");
   INFO(run.out << run.err);
   REQUIRE(run.status == 0);
   const Json json = Json::parse(contents(folder / "run.json"));
@@ -278,7 +320,8 @@ TEST_CASE("--csv has a row a second, --html is one well-formed page that fetches
   CHECK(json["server_process"]["cpu_s"] > 0);
   CHECK(json["server_process"]["voluntary_switches"] > 0);
   CHECK(json["machine"]["cpus"] >= 1);
-  for (const char* stage : {"parse", "queue", "apply", "commit", "deliver", "write"}) CHECK(json["server_stages_us"][stage]["count"] > 0);
+  for (const char* stage : {"parse", "queue", "apply", "commit", "deliver", "write"})
+    CHECK(json["server_stages_us"][stage]["count"] > 0);
 
   std::istringstream rows(contents(folder / "run.csv"));
   std::string row;
@@ -294,7 +337,8 @@ TEST_CASE("--csv has a row a second, --html is one well-formed page that fetches
   pugi::xml_document document;
   CHECK(document.load_string(page.c_str()).status == pugi::status_ok);
   CHECK(contains_text("<svg").match(page));
-  for (const char* fetched : {" src=", "<link", "@import", "url("}) CHECK(page.find(fetched) == std::string::npos);
+  for (const char* fetched : {" src=", "<link", "@import", "url("})
+    CHECK(page.find(fetched) == std::string::npos);
 }
 
 TEST_CASE("progress goes to a pipe as plain lines, and not at all unless asked for") {
@@ -306,7 +350,8 @@ TEST_CASE("progress goes to a pipe as plain lines, and not at all unless asked f
 }
 
 TEST_CASE("--find-capacity ends with a rate that was held twice") {
-  const Reported run = report_of("-c 4 -d 100ms --warmup 50ms --find-capacity 'p99<200ms' --store memory:");
+  const Reported run =
+      report_of("-c 4 -d 100ms --warmup 50ms --find-capacity 'p99<200ms' --store memory:");
   INFO(run.out << run.err);
   REQUIRE(run.status == 0);
   const Json& trials = run.json["capacity"]["trials"];
@@ -317,25 +362,32 @@ TEST_CASE("--find-capacity ends with a rate that was held twice") {
 }
 
 TEST_CASE("wrong answers during a search fail it, whichever try they came in") {
-  EditedServer server([](std::string reply, unsigned number) { return std::optional<std::string>(number == 5 ? "<results></results>\n" : reply); });
-  const Reported run = report_of("-c 1 -d 100ms --warmup 10ms --find-capacity 'p99<30s,errors<50%' --connect " + server.address());
+  EditedServer server([](std::string reply, unsigned number) {
+    return std::optional<std::string>(number == 5 ? "<results></results>\n" : reply);
+  });
+  const Reported run =
+      report_of("-c 1 -d 100ms --warmup 10ms --find-capacity 'p99<30s,errors<50%' --connect " +
+                server.address());
   INFO(run.out << run.err);
   CHECK(run.status == 1);
   CHECK(errors(run, "wrong answer") == 1);
 }
 
 TEST_CASE("a search that is interrupted tells its tries") {
-  const Ran run = loadgen("-c 1 -d 500ms --find-capacity 'p99<30s' --store memory:", "timeout --preserve-status -s INT 6 ");
+  const Ran run = loadgen("-c 1 -d 500ms --find-capacity 'p99<30s' --store memory:",
+                          "timeout --preserve-status -s INT 6 ");
   INFO(run.out << run.err);
   CHECK(run.status == 130);
   CHECK(contains_text("no rate was held twice").match(run.out));
 }
 
-TEST_CASE("a private server that dies fails the run, with its end and what was measured, audit or not") {
+TEST_CASE(
+    "a private server that dies fails the run, with its end and what was measured, audit or not") {
   for (const char* audit : {"", " --audit"}) {
     const TemporaryFolder folder;
-    const Ran run = loadgen("-c 2 -d 30s --store memory: --progress --json '" + (folder / "r.json") + "'" + audit +
-                            " & pid=$!; sleep 3; kill -9 $(cat /proc/$pid/task/$pid/children); wait $pid");
+    const Ran run = loadgen(
+        "-c 2 -d 30s --store memory: --progress --json '" + (folder / "r.json") + "'" + audit +
+        " & pid=$!; sleep 3; kill -9 $(cat /proc/$pid/task/$pid/children); wait $pid");
     INFO(run.out << run.err);
     CHECK(run.status == 1);
     CHECK(contains_text("stopped early").match(run.out));
@@ -345,7 +397,8 @@ TEST_CASE("a private server that dies fails the run, with its end and what was m
 }
 
 TEST_CASE("replies that are no text end up in the reports as far as they can") {
-  EditedServer server([](std::string, unsigned) { return std::optional<std::string>("\xff\xfe\n"); });
+  EditedServer server(
+      [](std::string, unsigned) { return std::optional<std::string>("\xff\xfe\n"); });
   const Reported run = report_of("-c 1 -n 5 --html /dev/null --connect " + server.address());
   INFO(run.out << run.err);
   CHECK(run.status == 1);
@@ -362,8 +415,10 @@ TEST_CASE("a report that cannot be written does not keep the others from being")
 
 TEST_CASE("compare takes what --json wrote") {
   const TemporaryFolder folder;
-  REQUIRE(loadgen(small + "-d 1200ms --json '" + (folder / "a.json") + "'").status == 2);  // -n and -d
-  REQUIRE(loadgen("-c 5 -d 2200ms --store memory: --json '" + (folder / "a.json") + "'").status == 0);
+  // -n and -d
+  REQUIRE(loadgen(small + "-d 1200ms --json '" + (folder / "a.json") + "'").status == 2);
+  REQUIRE(loadgen("-c 5 -d 2200ms --store memory: --json '" + (folder / "a.json") + "'").status ==
+          0);
   const Ran same = loadgen("compare '" + (folder / "a.json") + "' '" + (folder / "a.json") + "'");
   INFO(same.out << same.err);
   CHECK(same.status == 0);

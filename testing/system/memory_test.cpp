@@ -1,4 +1,5 @@
-// Memory follows the open book, not history: a million closed orders take no more than a hundred thousand.
+// Memory follows the open book, not history: a million closed orders take no more than a hundred
+// thousand.
 
 #include "catch.hpp"
 
@@ -31,21 +32,30 @@ std::size_t metric(unsigned http_port, const std::string& name) {
 }  // namespace
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-TEST_CASE("memory is not measured under sanitizers") { WARN("skipped: sanitizers keep freed memory and shadow all"); }
+TEST_CASE("memory is not measured under sanitizers") {
+  WARN("skipped: sanitizers keep freed memory and shadow all");
+}
 #else
-TEST_CASE("after a million closed orders the server holds no more memory than after a hundred thousand") {
+TEST_CASE(
+    "after a million closed orders the server holds no more memory than after a hundred thousand") {
   TemporaryFolder folder;
-  ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--http-port", "0", "--projection-interval-ms", "0"});
-  const unsigned http_port = unsigned(std::stoul(server.ready_line().substr(server.ready_line().find("http-port=") + 10)));
+  ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--http-port", "0",
+                        "--projection-interval-ms", "0"});
+  const unsigned http_port =
+      unsigned(std::stoul(server.ready_line().substr(server.ready_line().find("http-port=") + 10)));
   Client client(server.port());
-  REQUIRE(client.request("<create><account id=\"1\" balance=\"1000000\"/><symbol sym=\"SPY\"><account id=\"1\">1000000</account></symbol></create>")
-              .find("<error") == std::string::npos);
+  REQUIRE(
+      client
+          .request(
+              "<create><account id=\"1\" balance=\"1000000\"/><symbol sym=\"SPY\"><account id=\"1\">1000000</account></symbol></create>")
+          .find("<error") == std::string::npos);
 
   // Each pair trades with itself and closes. What is closed leaves memory once it is in the tables.
   constexpr int orders_per_request = 10'000;
   std::string request = "<transactions id=\"1\">";
   for (int i = 0; i < orders_per_request; i += 2)
-    request += "<order sym=\"SPY\" amount=\"1\" limit=\"100\"/><order sym=\"SPY\" amount=\"-1\" limit=\"100\"/>";
+    request +=
+        "<order sym=\"SPY\" amount=\"1\" limit=\"100\"/><order sym=\"SPY\" amount=\"-1\" limit=\"100\"/>";
   request += "</transactions>";
   const auto close_orders = [&](int count) {
     for (; count > 0; count -= orders_per_request) {
@@ -61,9 +71,13 @@ TEST_CASE("after a million closed orders the server holds no more memory than af
   const std::size_t after_100_thousand = resident_kib(server.pid());
   close_orders(900'000);
   const std::size_t after_1_million = resident_kib(server.pid());
-  WARN("resident after 100,000 closed orders: " << after_100_thousand << " KiB, after 1,000,000: " << after_1_million << " KiB");
+  WARN("resident after 100,000 closed orders: " << after_100_thousand << " KiB, after 1,000,000: "
+                                                << after_1_million << " KiB");
   CHECK(double(after_1_million) < 1.25 * double(after_100_thousand));
-  CHECK(client.request("<transactions id=\"1\"><query id=\"1\"/><query id=\"1000000\"/></transactions>").find("<error") == std::string::npos);
+  CHECK(
+      client
+          .request("<transactions id=\"1\"><query id=\"1\"/><query id=\"1000000\"/></transactions>")
+          .find("<error") == std::string::npos);
   CHECK(server.stop() == 0);
 }
 #endif

@@ -1,6 +1,6 @@
 #pragma once
-// A PostgreSQL cluster of the test's own: initdb in a temporary folder, reached by a socket in it only.
-// Ended and removed by the destructor.
+// A PostgreSQL cluster of the test's own: initdb in a temporary folder, reached by a socket in it
+// only. Ended and removed by the destructor.
 
 #include <sys/types.h>
 
@@ -11,7 +11,8 @@ namespace exchange::testing {
 
 class PostgresCluster {
  public:
-  // `parent`: where its folder is made; empty: with other temporary files. `small`: as little disk as it goes.
+  // `parent`: where its folder is made; empty: with other temporary files. `small`: as little disk
+  // as it goes.
   explicit PostgresCluster(const std::string& parent = {}, bool small = false);
   ~PostgresCluster();
   PostgresCluster(const PostgresCluster&) = delete;

@@ -1,4 +1,5 @@
-// Everything acknowledged or observed before a kill -9 is there after it, under load, on both durable stores.
+// Everything acknowledged or observed before a kill -9 is there after it, under load, on both
+// durable stores.
 
 #include "catch.hpp"
 
@@ -23,8 +24,9 @@ constexpr int clients_count = 50;
 
 // What one client was told, by order id: the element of the newest reply that speaks of it.
 struct Told {
-  std::map<std::string, std::string> orders;  // "opened", or the inside of a status or canceled reply
-  std::size_t in_flight = 0;                  // requests sent and never answered
+  // "opened", or the inside of a status or canceled reply
+  std::map<std::string, std::string> orders;
+  std::size_t in_flight = 0;  // requests sent and never answered
 };
 
 std::string account_of(int client) { return std::to_string(100 + client); }
@@ -45,12 +47,14 @@ void create_market(unsigned port) {
     accounts += "<account id=\"" + account_of(client) + "\" balance=\"1000000\"/>";
     places += "<account id=\"" + account_of(client) + "\">100000</account>";
   }
-  const std::string reply = Client(port).request("<create>" + accounts + "<symbol sym=\"SPY\">" + places + "</symbol></create>");
+  const std::string reply = Client(port).request("<create>" + accounts + "<symbol sym=\"SPY\">" +
+                                                 places + "</symbol></create>");
   REQUIRE(reply.find("<error") == std::string::npos);
 }
 
 // Trades until the server is gone.
-void trade(int client, unsigned port, std::uint64_t seed, Told& told, std::atomic<int>& replies) try {
+void trade(int client, unsigned port, std::uint64_t seed, Told& told,
+           std::atomic<int>& replies) try {
   std::mt19937_64 random(seed);
   Client connection(port);
   std::vector<std::string> own;
@@ -59,7 +63,8 @@ void trade(int client, unsigned port, std::uint64_t seed, Told& told, std::atomi
     const auto kind = random() % 10;
     std::string id = own.empty() ? "" : own[random() % own.size()];
     if (kind < 6 || own.empty())
-      child = "<order sym=\"SPY\" amount=\"" + std::string(random() % 2 ? "-" : "") + std::to_string(1 + random() % 20) + "\" limit=\"" +
+      child = "<order sym=\"SPY\" amount=\"" + std::string(random() % 2 ? "-" : "") +
+              std::to_string(1 + random() % 20) + "\" limit=\"" +
               std::to_string(95 + random() % 10) + "\"/>";
     else
       child = std::string(kind < 8 ? "<query" : "<cancel") + " id=\"" + id + "\"/>";
@@ -84,11 +89,13 @@ void trade(int client, unsigned port, std::uint64_t seed, Told& told, std::atomi
 // What was seen of an order and what is there now agree: nothing told was taken back.
 void check_kept(const std::string& before, const std::string& now) {
   if (before == "opened") return;
-  const std::string executed_before = before.substr(std::min(before.find("<executed"), before.size()));
+  const std::string executed_before =
+      before.substr(std::min(before.find("<executed"), before.size()));
   const std::string executed_now = now.substr(std::min(now.find("<executed"), now.size()));
   CHECK(executed_now.substr(0, executed_before.size()) == executed_before);
   const bool was_canceled = before.find("<canceled") != std::string::npos;
-  if (was_canceled || before.find("<open") == std::string::npos) CHECK(now == before);  // closed: nothing more can happen
+  // closed: nothing more can happen
+  if (was_canceled || before.find("<open") == std::string::npos) CHECK(now == before);
 }
 
 void kill_and_check(const std::string& store_url, std::uint64_t seed) {
@@ -107,7 +114,8 @@ void kill_and_check(const std::string& store_url, std::uint64_t seed) {
       if (told[client].orders.empty()) continue;
       Client connection(server.port());
       for (const auto& [id, before] : told[client].orders) {
-        const std::string reply = connection.request(transaction(client, "<query id=\"" + id + "\"/>"));
+        const std::string reply =
+            connection.request(transaction(client, "<query id=\"" + id + "\"/>"));
         INFO("order " << id << " told as: " << before << ", now: " << reply);
         REQUIRE(reply.find("<status id=\"" + id + "\">") != std::string::npos);
         check_kept(before, inside(reply, "status"));
@@ -118,9 +126,13 @@ void kill_and_check(const std::string& store_url, std::uint64_t seed) {
     std::vector<std::thread> threads;
     std::vector<Told> round_told(clients_count);
     for (int client = 0; client < clients_count; ++client)
-      threads.emplace_back([&, client] { trade(client, server.port(), seed + std::uint64_t(round * 1000 + client), round_told[client], replies); });
+      threads.emplace_back([&, client] {
+        trade(client, server.port(), seed + std::uint64_t(round * 1000 + client),
+              round_told[client], replies);
+      });
     const int wanted = 2'000 + int(seed % 1'000);
-    for (int waited_ms = 0; replies < wanted && waited_ms < 30'000; waited_ms += 5) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (int waited_ms = 0; replies < wanted && waited_ms < 30'000; waited_ms += 5)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     server.kill();
     for (std::thread& thread : threads) thread.join();
     CHECK(replies >= wanted);
@@ -141,7 +153,8 @@ void kill_and_check(const std::string& store_url, std::uint64_t seed) {
   CHECK(recovered.exchange.check_invariants() == "");
   CHECK(recovered.exchange.totals().cash_created == Cash::whole(1'000'000 * clients_count));
   for (int client = 0; client < clients_count; ++client)
-    for (const auto& [id, element] : told[client].orders) CHECK(std::stoull(id) <= recovered.exchange.totals().orders);
+    for (const auto& [id, element] : told[client].orders)
+      CHECK(std::stoull(id) <= recovered.exchange.totals().orders);
 }
 
 }  // namespace
@@ -151,6 +164,7 @@ TEST_CASE("what was acknowledged before a kill -9 under 50 clients is there afte
   kill_and_check("sqlite:" + folder.path() + "/x.db", test_seed());
 }
 
-TEST_CASE("what was acknowledged before a kill -9 under 50 clients is there after it, on PostgreSQL") {
+TEST_CASE(
+    "what was acknowledged before a kill -9 under 50 clients is there after it, on PostgreSQL") {
   kill_and_check(shared_cluster().create_database(), test_seed());
 }

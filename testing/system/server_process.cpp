@@ -22,7 +22,9 @@ namespace exchange::testing {
 namespace {
 
 pid_t spawn(const std::string& program, std::vector<std::string> arguments, int out, int err) {
-  arguments.insert(arguments.begin(), (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string());
+  arguments.insert(
+      arguments.begin(),
+      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -38,11 +40,14 @@ pid_t spawn(const std::string& program, std::vector<std::string> arguments, int 
   return pid;
 }
 
-int exit_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+int exit_status(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 }  // namespace
 
-TemporaryFile::TemporaryFile() : path_((std::filesystem::temp_directory_path() / "exchange-log-XXXXXX").string()) {
+TemporaryFile::TemporaryFile()
+    : path_((std::filesystem::temp_directory_path() / "exchange-log-XXXXXX").string()) {
   const int file = ::mkstemp(path_.data());
   if (file < 0) throw std::runtime_error("mkstemp failed");
   ::close(file);
@@ -67,7 +72,8 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, unsigned port) 
   const std::size_t at = ready_line_.find("port=");
   if (at == std::string::npos) {
     const int status = wait();
-    throw std::runtime_error("the server did not come up (status " + std::to_string(status) + "):\n" + this->log());
+    throw std::runtime_error("the server did not come up (status " + std::to_string(status) +
+                             "):\n" + this->log());
   }
   port_ = unsigned(std::stoul(ready_line_.substr(at + 5)));
 }
@@ -105,7 +111,9 @@ std::optional<int> ServerProcess::ended() {
 
 std::string ServerProcess::log() const { return contents(log_.path()); }
 
-RunResult run_server(const std::vector<std::string>& arguments) { return run_program("server", arguments); }
+RunResult run_server(const std::vector<std::string>& arguments) {
+  return run_program("server", arguments);
+}
 
 RunResult run_program(const std::string& name, const std::vector<std::string>& arguments) {
   const TemporaryFile output;
@@ -165,7 +173,8 @@ std::string Client::receive() {
 
 std::string Client::receive_all() {
   char bytes[65536];
-  for (ssize_t n; (n = ::recv(socket_, bytes, sizeof bytes, 0)) > 0;) buffer_.append(bytes, std::size_t(n));
+  for (ssize_t n; (n = ::recv(socket_, bytes, sizeof bytes, 0)) > 0;)
+    buffer_.append(bytes, std::size_t(n));
   std::string all;
   all.swap(buffer_);
   return all;

@@ -53,7 +53,8 @@ class ServerProcess {
   const TemporaryFile log_;
 };
 
-// Runs the server to its end with these arguments; returns exit status and output (stdout and stderr).
+// Runs the server to its end with these arguments; returns exit status and output (stdout and
+// stderr).
 struct RunResult {
   int status;
   std::string output;

@@ -24,25 +24,29 @@ const std::string create_two =
 
 }  // namespace
 
-TEST_CASE("the ready line tells port, policy, threads and store, and SIGTERM ends the server with 0") {
+TEST_CASE(
+    "the ready line tells port, policy, threads and store, and SIGTERM ends the server with 0") {
   TemporaryFolder folder;
   const std::string store = "sqlite:" + folder.path() + "/x.db";
   for (const std::string policy : {"thread", "pool", "loop"}) {
     ServerProcess server({"--store", store, "--policy", policy, "--threads", "3"});
     const std::string threads = policy == "thread" ? "per-client" : "3";
-    CHECK(server.ready_line() == "ready port=" + std::to_string(server.port()) + " policy=" + policy + " threads=" + threads + " store=" + store);
+    CHECK(server.ready_line() == "ready port=" + std::to_string(server.port()) + " policy=" +
+                                     policy + " threads=" + threads + " store=" + store);
     CHECK(server.stop() == 0);
   }
 }
 
-TEST_CASE("SIGTERM with connected clients answers what was received, projects it, and ends within 5 s") {
+TEST_CASE(
+    "SIGTERM with connected clients answers what was received, projects it, and ends within 5 s") {
   const std::string policy = GENERATE("thread", "pool", "loop");
   TemporaryFolder folder;
   ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--policy", policy});
   Client idle(server.port()), busy(server.port()), half_sent(server.port());
   REQUIRE(busy.request(create_two).find("<error") == std::string::npos);
   half_sent.send_raw("100\n<create>");
-  const std::string orders = "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"2\"/></transactions>";
+  const std::string orders =
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"2\"/></transactions>";
   std::string pipelined;
   for (int i = 0; i < 100; ++i) pipelined += std::to_string(orders.size()) + "\n" + orders;
   busy.send_raw(pipelined);
@@ -54,13 +58,18 @@ TEST_CASE("SIGTERM with connected clients answers what was received, projects it
   CHECK(idle.receive_all().empty());
   int opened = 1;
   const std::string replies = busy.receive_all();
-  for (std::size_t at = replies.find("<opened"); at != std::string::npos; at = replies.find("<opened", at + 1)) ++opened;
+  for (std::size_t at = replies.find("<opened"); at != std::string::npos;
+       at = replies.find("<opened", at + 1))
+    ++opened;
 
   ServerProcess again({"--store", "sqlite:" + folder.path() + "/x.db"});
   CHECK(again.log().find("(0 replayed from the journal)") != std::string::npos);  // all projected
   Client client(again.port());
   for (int id = 1; id <= opened; ++id)
-    CHECK(client.request("<transactions id=\"1\"><query id=\"" + std::to_string(id) + "\"/></transactions>").find("<open ") != std::string::npos);
+    CHECK(client
+              .request("<transactions id=\"1\"><query id=\"" + std::to_string(id) +
+                       "\"/></transactions>")
+              .find("<open ") != std::string::npos);
 }
 
 TEST_CASE("mistakes on the command line are told and end with 2, --help with 0") {
@@ -79,7 +88,8 @@ TEST_CASE("mistakes on the command line are told and end with 2, --help with 0")
   mistake({"--store", "mysql://x"}, "mysql://x");
 }
 
-TEST_CASE("an address in use, a store in use and a store that cannot be made are told and end with 1") {
+TEST_CASE(
+    "an address in use, a store in use and a store that cannot be made are told and end with 1") {
   TemporaryFolder folder;
   ServerProcess first({"--store", "sqlite:" + folder.path() + "/x.db"});
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& says) {
@@ -88,11 +98,15 @@ TEST_CASE("an address in use, a store in use and a store that cannot be made are
     CHECK(result.status == 1);
     CHECK(result.output.find(says) != std::string::npos);
   };
-  refused({"--port", "0", "--store", "sqlite:" + folder.path() + "/x.db"}, "in use by another server");
-  refused({"--port", "0", "--store", "sqlite:" + folder.path() + "/no/such/folder/x.db"}, "No such file");
+  refused({"--port", "0", "--store", "sqlite:" + folder.path() + "/x.db"},
+          "in use by another server");
+  refused({"--port", "0", "--store", "sqlite:" + folder.path() + "/no/such/folder/x.db"},
+          "No such file");
   for (const std::string policy : {"thread", "pool", "loop"})
-    refused({"--port", std::to_string(first.port()), "--policy", policy, "--store", "memory:"}, "Address already in use");
-  refused({"--port", "0", "--store", "postgresql://x@127.0.0.1:1/x", "--store-wait-s", "0"}, "cannot open the store");
+    refused({"--port", std::to_string(first.port()), "--policy", policy, "--store", "memory:"},
+            "Address already in use");
+  refused({"--port", "0", "--store", "postgresql://x@127.0.0.1:1/x", "--store-wait-s", "0"},
+          "cannot open the store");
 }
 
 TEST_CASE("options come from EXCHANGE_ variables too") {
@@ -107,7 +121,8 @@ TEST_CASE("options come from EXCHANGE_ variables too") {
 TEST_CASE("the loops follow the CPUs that the process may use") {
   ServerProcess server({"--store", "memory:"});
   const std::string all = server.ready_line();
-  CHECK(all.find("threads=" + std::to_string(std::thread::hardware_concurrency()) + " ") != std::string::npos);
+  CHECK(all.find("threads=" + std::to_string(std::thread::hardware_concurrency()) + " ") !=
+        std::string::npos);
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
   CPU_ZERO(&one);
@@ -119,12 +134,14 @@ TEST_CASE("the loops follow the CPUs that the process may use") {
   CHECK(pinned.ready_line().find("threads=1 ") != std::string::npos);
 }
 
-TEST_CASE("while PostgreSQL is away nothing is acknowledged; service resumes by itself and nothing is lost or doubled") {
+TEST_CASE(
+    "while PostgreSQL is away nothing is acknowledged; service resumes by itself and nothing is lost or doubled") {
   PostgresCluster cluster;
   ServerProcess server({"--store", cluster.create_database()});
   Client client(server.port());
   REQUIRE(client.request(create_two).find("<error") == std::string::npos);
-  const std::string buy = "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"100\"/></transactions>";
+  const std::string buy =
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"100\"/></transactions>";
   REQUIRE(client.request(buy).find("id=\"1\"") != std::string::npos);
 
   cluster.kill();
@@ -138,9 +155,11 @@ TEST_CASE("while PostgreSQL is away nothing is acknowledged; service resumes by 
   CHECK_FALSE(answered);
   cluster.start();
   waiting.join();
-  CHECK(reply.find("<opened sym=\"SPY\" amount=\"1\" limit=\"100\" id=\"2\"/>") != std::string::npos);
+  CHECK(reply.find("<opened sym=\"SPY\" amount=\"1\" limit=\"100\" id=\"2\"/>") !=
+        std::string::npos);
   CHECK(client.request(buy).find("id=\"3\"") != std::string::npos);
-  CHECK(client.request("<transactions id=\"1\"><query id=\"2\"/></transactions>").find("<open shares=\"1\"/>") != std::string::npos);
+  CHECK(client.request("<transactions id=\"1\"><query id=\"2\"/></transactions>")
+            .find("<open shares=\"1\"/>") != std::string::npos);
   CHECK(server.log().find("store away") != std::string::npos);
   CHECK(server.log().find("store is back") != std::string::npos);
   const int status = server.stop();
@@ -150,11 +169,14 @@ TEST_CASE("while PostgreSQL is away nothing is acknowledged; service resumes by 
 
 TEST_CASE("a closed order is still found after its row left memory, by its owner only") {
   TemporaryFolder folder;
-  ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--projection-interval-ms", "0"});
+  ServerProcess server(
+      {"--store", "sqlite:" + folder.path() + "/x.db", "--projection-interval-ms", "0"});
   Client client(server.port());
   REQUIRE(client.request(create_two).find("<error") == std::string::npos);
-  client.request("<transactions id=\"1\"><order sym=\"SPY\" amount=\"2\" limit=\"100\"/></transactions>");
-  client.request("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-2\" limit=\"100\"/></transactions>");
+  client.request(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"2\" limit=\"100\"/></transactions>");
+  client.request(
+      "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-2\" limit=\"100\"/></transactions>");
   const auto ask = [&](const std::string& account, const std::string& child) {
     return client.request("<transactions id=\"" + account + "\">" + child + "</transactions>");
   };
@@ -162,14 +184,17 @@ TEST_CASE("a closed order is still found after its row left memory, by its owner
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   client.request("<create><account id=\"9\" balance=\"1\"/></create>");
   CHECK(ask("1", "<query id=\"1\"/>") == before);
-  CHECK(ask("1", "<cancel id=\"1\"/>") == "<results><error id=\"1\">order has nothing open</error></results>\n");
-  CHECK(ask("2", "<query id=\"1\"/>") == "<results><error id=\"1\">no such order of this account</error></results>\n");
+  CHECK(ask("1", "<cancel id=\"1\"/>") ==
+        "<results><error id=\"1\">order has nothing open</error></results>\n");
+  CHECK(ask("2", "<query id=\"1\"/>") ==
+        "<results><error id=\"1\">no such order of this account</error></results>\n");
 }
 
 TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what it has done") {
   PostgresCluster cluster;
   ServerProcess server({"--store", cluster.create_database(), "--http-port", "0"});
-  const unsigned http_port = unsigned(std::stoul(server.ready_line().substr(server.ready_line().find("http-port=") + 10)));
+  const unsigned http_port =
+      unsigned(std::stoul(server.ready_line().substr(server.ready_line().find("http-port=") + 10)));
   const auto http = [&](const std::string& request_line) {
     Client client(http_port);
     client.send_raw(request_line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -180,7 +205,8 @@ TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what 
   CHECK(http("GET /healthz").find("HTTP/1.1 200 ") == 0);
   CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
   const std::string metrics = http("GET /metrics");
-  CHECK(metrics.find("\nexchange_commands_total{kind=\"create_account\",result=\"ok\"} 2\n") != std::string::npos);
+  CHECK(metrics.find("\nexchange_commands_total{kind=\"create_account\",result=\"ok\"} 2\n") !=
+        std::string::npos);
   CHECK(metrics.find("\nexchange_batches_committed_total 1\n") != std::string::npos);
   CHECK(http("GET /nothing").find("HTTP/1.1 404 ") == 0);
   CHECK(http("POST /metrics").find("HTTP/1.1 405 ") == 0);

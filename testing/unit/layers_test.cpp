@@ -1,5 +1,5 @@
-// The arrows of DESIGN.md, "Layers", as a test: reads every #include under server/, client/ and testing/
-// and names file:line of each that goes against them.
+// The arrows of DESIGN.md, "Layers", as a test: reads every #include under server/, client/ and
+// testing/ and names file:line of each that goes against them.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,8 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
-// What the files of a layer may include of the project. A file directly in server/ or client/ is a layer of its
-// own. A layer without a line here is a violation: whoever adds one says here what it stands on.
+// What the files of a layer may include of the project. A file directly in server/ or client/ is a
+// layer of its own. A layer without a line here is a violation: whoever adds one says here what it
+// stands on.
 const std::map<std::string, std::set<std::string>> allowed = {
     {"server/options", {"server/options"}},
     {"server/main.cpp", {"server/*"}},
@@ -30,24 +31,36 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"server/protocol", {"server/engine", "server/protocol", "server/options"}},
     {"server/faults", {"server/faults"}},
     {"server/store", {"server/engine", "server/metrics", "server/faults", "server/store"}},
-    {"server/core", {"server/engine", "server/store", "server/metrics", "server/faults", "server/core", "server/options"}},
-    {"server/auth", {"server/protocol", "server/core", "server/engine", "server/metrics", "server/peers", "server/auth", "server/options"}},
+    {"server/core",
+     {"server/engine", "server/store", "server/metrics", "server/faults", "server/core",
+      "server/options"}},
+    {"server/auth",
+     {"server/protocol", "server/core", "server/engine", "server/metrics", "server/peers",
+      "server/auth", "server/options"}},
     {"server/tls", {"server/metrics", "server/tls", "server/options"}},
     {"server/transport",
-     {"server/auth", "server/tls", "server/protocol", "server/core", "server/engine", "server/metrics", "server/faults", "server/transport", "server/peers", "server/options"}},
+     {"server/auth", "server/tls", "server/protocol", "server/core", "server/engine",
+      "server/metrics", "server/faults", "server/transport", "server/peers", "server/options"}},
     {"server/audit", {"server/engine", "server/store", "server/audit"}},
     {"server/market", {"server/engine", "server/metrics", "server/market"}},
     {"server/dashboard",
-     {"server/auth", "server/tls", "server/market", "server/protocol", "server/core", "server/store", "server/engine", "server/metrics", "server/dashboard", "server/peers", "server/options"}},
-    {"client", {"client", "server/tls", "server/protocol", "server/engine", "server/metrics", "server/options"}},
+     {"server/auth", "server/tls", "server/market", "server/protocol", "server/core",
+      "server/store", "server/engine", "server/metrics", "server/dashboard", "server/peers",
+      "server/options"}},
+    {"client",
+     {"client", "server/tls", "server/protocol", "server/engine", "server/metrics",
+      "server/options"}},
     {"testing", {"server/*", "client", "testing"}},
 };
 
 // The engine is pure (DESIGN.md, "The engine").
 const std::set<std::string> system_headers_of_engine = {"sys/mman.h"};
-const std::set<std::string> std_headers_not_for_engine = {"chrono",    "thread", "mutex",  "shared_mutex", "condition_variable", "future", "atomic", "semaphore",
-                                                          "stop_token", "latch",  "barrier", "random",      "fstream",            "iostream", "filesystem"};
-const std::regex not_for_engine(R"(\b(double|float|std::chrono::\w+|(system|steady|high_resolution)_clock|std::(j?thread|\w*mutex)|random_device)\b)");
+const std::set<std::string> std_headers_not_for_engine = {
+    "chrono",  "thread", "mutex",     "shared_mutex", "condition_variable",
+    "future",  "atomic", "semaphore", "stop_token",   "latch",
+    "barrier", "random", "fstream",   "iostream",     "filesystem"};
+const std::regex not_for_engine(
+    R"(\b(double|float|std::chrono::\w+|(system|steady|high_resolution)_clock|std::(j?thread|\w*mutex)|random_device)\b)");
 
 std::string layer_of(const fs::path& path) {  // relative to the project
   auto part = path.begin();
@@ -65,18 +78,23 @@ bool is_allowed(const std::string& from, const std::string& to) {
 // Blanks comments and the contents of literals, keeping every line where it is.
 std::string code_only(std::string text) {
   const auto skip_until = [&](std::size_t& at, std::string_view end, std::size_t opening) {
-    for (std::size_t i = 0; at < text.size() && (i < opening || !std::string_view(text).substr(at).starts_with(end)); ++at, ++i) {
+    for (std::size_t i = 0;
+         at < text.size() && (i < opening || !std::string_view(text).substr(at).starts_with(end));
+         ++at, ++i) {
       if (end.size() == 1 && end != "\n") {  // a literal: ends with its line at the latest
         if (text[at] == '\n') return;
         if (text[at] == '\\' && at + 1 < text.size() && text[at + 1] != '\n') text[at++] = ' ';
       }
       if (text[at] != '\n') text[at] = ' ';
     }
-    for (std::size_t i = 0; i < end.size() && at < text.size() && end != "\n"; ++i) text[at++] = ' ';
+    for (std::size_t i = 0; i < end.size() && at < text.size() && end != "\n"; ++i)
+      text[at++] = ' ';
   };
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view rest = std::string_view(text).substr(at);
-    const bool separator = at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1])) && rest[0] == '\'';  // 1'000
+    // 1'000
+    const bool separator =
+        at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1])) && rest[0] == '\'';
     if (rest.starts_with("//"))
       skip_until(at, "\n", 2);
     else if (rest.starts_with("/*"))
@@ -107,7 +125,8 @@ class Inspector {
 
  private:
   static bool is_source(const fs::path& path) {
-    static const std::set<std::string> extensions = {".cpp", ".hpp", ".h", ".in", ".c", ".cc", ".ipp", ".inl"};
+    static const std::set<std::string> extensions = {".cpp", ".hpp", ".h",   ".in",
+                                                     ".c",   ".cc",  ".ipp", ".inl"};
     return extensions.contains(path.extension());
   }
 
@@ -115,7 +134,8 @@ class Inspector {
     ++files_;
     file_ = fs::relative(path, root_);
     layer_ = layer_of(file_);
-    if (!allowed.contains(layer_)) return violation(1, "no rule says what layer " + layer_ + " may include");
+    if (!allowed.contains(layer_))
+      return violation(1, "no rule says what layer " + layer_ + " may include");
     std::ifstream in(path);
     std::stringstream text;
     text << in.rdbuf();
@@ -128,17 +148,21 @@ class Inspector {
   }
 
   void inspect_line(int number, const std::string& line, const std::string& code) {
-    static const std::regex directive(R"(^\s*#\s*include\b)"), include(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
+    static const std::regex directive(R"(^\s*#\s*include\b)"),
+        include(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
     if (std::smatch match; std::regex_search(code, directive)) {
-      if (!std::regex_match(line, match, include)) return violation(number, "an include that cannot be read: " + line);
+      if (!std::regex_match(line, match, include))
+        return violation(number, "an include that cannot be read: " + line);
       return inspect_include(number, match[2], match[1] == "\"");
     }
-    if (std::smatch match; layer_ == "server/engine" && std::regex_search(code, match, not_for_engine))
+    if (std::smatch match;
+        layer_ == "server/engine" && std::regex_search(code, match, not_for_engine))
       violation(number, "the engine is pure and uses '" + match.str() + "'");
   }
 
   void inspect_include(int number, const std::string& name, bool quoted) {
-    if (name.find("..") != std::string::npos) return violation(number, "includes " + name + " around the include paths");
+    if (name.find("..") != std::string::npos)
+      return violation(number, "includes " + name + " around the include paths");
     const fs::path target = resolve(name, quoted);
     if (!target.empty()) {
       ++project_includes_;
@@ -153,13 +177,15 @@ class Inspector {
       violation(number, "the engine is pure and includes <" + name + ">");
   }
 
-  // The file of the project that an include finds, relative to the project; empty where there is none.
+  // The file of the project that an include finds, relative to the project; empty where there is
+  // none.
   fs::path resolve(const std::string& name, bool quoted) const {
     Lines places = {"server", "client", "testing", ""};
     if (quoted) places.insert(places.begin(), file_.parent_path().string());
     for (const std::string& place : places) {
       const fs::path path = fs::path(place) / name;
-      if (fs::is_regular_file(root_ / path) || fs::is_regular_file(root_ / (path.string() + ".in"))) return path.lexically_normal();
+      if (fs::is_regular_file(root_ / path) || fs::is_regular_file(root_ / (path.string() + ".in")))
+        return path.lexically_normal();
     }
     return {};
   }
@@ -178,7 +204,9 @@ class Inspector {
 // A copy of the tree's sources, to plant violations in.
 class Copy {
  public:
-  Copy() : root_(fs::temp_directory_path() / ("layers_test." + std::to_string(std::random_device()()))) {
+  Copy()
+      : root_(fs::temp_directory_path() /
+              ("layers_test." + std::to_string(std::random_device()()))) {
     fs::create_directories(root_);
     for (const char* top : {"server", "client", "testing"})
       fs::copy(fs::path(PROJECT_ROOT) / top, root_ / top, fs::copy_options::recursive);
@@ -221,40 +249,75 @@ TEST_CASE("a planted violation is found, with its file and line") {
   const struct {
     std::string file, lines, found;
   } planted[] = {
-      {"server/engine/decimal.cpp", "\n#include \"core/clock.hpp\"\n", ":2: server/engine may not include core/clock.hpp of server/core"},
-      {"server/engine/decimal.cpp", "#include \"options.hpp\"\n", ":1: server/engine may not include options.hpp of server/options"},
-      {"server/engine/decimal.cpp", "#include <pugixml.hpp>\n", ":1: the engine is pure and includes <pugixml.hpp>"},
-      {"server/engine/decimal.cpp", "#include <boost/crc.hpp>\n", ":1: the engine is pure and includes <boost/crc.hpp>"},
-      {"server/engine/decimal.cpp", "  #  include <mutex>\n", ":1: the engine is pure and includes <mutex>"},
-      {"server/engine/ids.hpp", "// double\nstatic double x;\n", ":2: the engine is pure and uses 'double'"},
-      {"server/engine/ids.hpp", "inline auto f() { return std::chrono::system_clock::now(); }\n", ":1: the engine is pure and uses 'std::chrono::system_clock'"},
-      {"server/engine/ids.hpp", "std::mutex m; /* std::thread */\n", ":1: the engine is pure and uses 'std::mutex'"},
-      {"server/metrics/metrics.hpp", "#include \"engine/ids.hpp\"\n", ":1: server/metrics may not include engine/ids.hpp of server/engine"},
-      {"server/protocol/xml.cpp", "#include \"core/service.hpp\"\n", ":1: server/protocol may not include core/service.hpp of server/core"},
-      {"server/protocol/xml.cpp", "#include <metrics/metrics.hpp>\n", ":1: server/protocol may not include metrics/metrics.hpp of server/metrics"},
-      {"server/store/sqlite.cpp", "#include \"options.hpp\"\n", ":1: server/store may not include options.hpp of server/options"},
-      {"server/store/sqlite.cpp", "#include \"core/clock.hpp\"\n", ":1: server/store may not include core/clock.hpp of server/core"},
-      {"server/core/core.cpp", "#include \"protocol/session.hpp\"\n", ":1: server/core may not include protocol/session.hpp of server/protocol"},
-      {"server/transport/listener.cpp", "#include \"store/store.hpp\"\n", ":1: server/transport may not include store/store.hpp of server/store"},
-      {"server/transport/listener.cpp", "#include \"catch.hpp\"\n", ":1: server/transport may not include catch.hpp of testing"},
-      {"server/main.cpp", "#include \"testing/catch.hpp\"\n", ":1: server/main.cpp may not include testing/catch.hpp of testing"},
-      {"server/options.hpp", "#include \"engine/ids.hpp\"\n", ":1: server/options may not include engine/ids.hpp of server/engine"},
-      {"server/core/core.cpp", "#include \"../transport/transport.hpp\"\n", ":1: includes ../transport/transport.hpp around the include paths"},
-      {"server/core/core.cpp", "#include \"nowhere.hpp\"\n", ":1: includes nowhere.hpp, which is not of this project"},
-      {"server/core/core.cpp", "#include WHAT\n", ":1: an include that cannot be read: #include WHAT"},
+      {"server/engine/decimal.cpp", "\n#include \"core/clock.hpp\"\n",
+       ":2: server/engine may not include core/clock.hpp of server/core"},
+      {"server/engine/decimal.cpp", "#include \"options.hpp\"\n",
+       ":1: server/engine may not include options.hpp of server/options"},
+      {"server/engine/decimal.cpp", "#include <pugixml.hpp>\n",
+       ":1: the engine is pure and includes <pugixml.hpp>"},
+      {"server/engine/decimal.cpp", "#include <boost/crc.hpp>\n",
+       ":1: the engine is pure and includes <boost/crc.hpp>"},
+      {"server/engine/decimal.cpp", "  #  include <mutex>\n",
+       ":1: the engine is pure and includes <mutex>"},
+      {"server/engine/ids.hpp", "// double\nstatic double x;\n",
+       ":2: the engine is pure and uses 'double'"},
+      {"server/engine/ids.hpp", "inline auto f() { return std::chrono::system_clock::now(); }\n",
+       ":1: the engine is pure and uses 'std::chrono::system_clock'"},
+      {"server/engine/ids.hpp", "std::mutex m; /* std::thread */\n",
+       ":1: the engine is pure and uses 'std::mutex'"},
+      {"server/metrics/metrics.hpp", "#include \"engine/ids.hpp\"\n",
+       ":1: server/metrics may not include engine/ids.hpp of server/engine"},
+      {"server/protocol/xml.cpp", "#include \"core/service.hpp\"\n",
+       ":1: server/protocol may not include core/service.hpp of server/core"},
+      {"server/protocol/xml.cpp", "#include <metrics/metrics.hpp>\n",
+       ":1: server/protocol may not include metrics/metrics.hpp of server/metrics"},
+      {"server/store/sqlite.cpp", "#include \"options.hpp\"\n",
+       ":1: server/store may not include options.hpp of server/options"},
+      {"server/store/sqlite.cpp", "#include \"core/clock.hpp\"\n",
+       ":1: server/store may not include core/clock.hpp of server/core"},
+      {"server/core/core.cpp", "#include \"protocol/session.hpp\"\n",
+       ":1: server/core may not include protocol/session.hpp of server/protocol"},
+      {"server/transport/listener.cpp", "#include \"store/store.hpp\"\n",
+       ":1: server/transport may not include store/store.hpp of server/store"},
+      {"server/transport/listener.cpp", "#include \"catch.hpp\"\n",
+       ":1: server/transport may not include catch.hpp of testing"},
+      {"server/main.cpp", "#include \"testing/catch.hpp\"\n",
+       ":1: server/main.cpp may not include testing/catch.hpp of testing"},
+      {"server/options.hpp", "#include \"engine/ids.hpp\"\n",
+       ":1: server/options may not include engine/ids.hpp of server/engine"},
+      {"server/core/core.cpp", "#include \"../transport/transport.hpp\"\n",
+       ":1: includes ../transport/transport.hpp around the include paths"},
+      {"server/core/core.cpp", "#include \"nowhere.hpp\"\n",
+       ":1: includes nowhere.hpp, which is not of this project"},
+      {"server/core/core.cpp", "#include WHAT\n",
+       ":1: an include that cannot be read: #include WHAT"},
       {"server/newcomer/new.cpp", "", ":1: no rule says what layer server/newcomer may include"},
-      {"client/planted.cpp", "#include \"transport/transport.hpp\"\n", ":1: client may not include transport/transport.hpp of server/transport"},
-      {"client/planted.cpp", "#include \"core/core.hpp\"\n", ":1: client may not include core/core.hpp of server/core"},
-      {"client/planted.cpp", "#include \"catch.hpp\"\n", ":1: client may not include catch.hpp of testing"},
+      {"client/planted.cpp", "#include \"transport/transport.hpp\"\n",
+       ":1: client may not include transport/transport.hpp of server/transport"},
+      {"client/planted.cpp", "#include \"core/core.hpp\"\n",
+       ":1: client may not include core/core.hpp of server/core"},
+      {"client/planted.cpp", "#include \"catch.hpp\"\n",
+       ":1: client may not include catch.hpp of testing"},
   };
-  for (const auto& p : planted) CHECK(copy.violations_with(p.file, p.lines) == Lines{p.file + p.found});
+  for (const auto& p : planted)
+    CHECK(copy.violations_with(p.file, p.lines) == Lines{p.file + p.found});
 }
 
 TEST_CASE("what goes along the arrows, or only looks like an include, is no violation") {
   const Copy copy;
-  CHECK(copy.violations_with("server/engine/decimal.cpp", "#include <vector>\n#include <sys/mman.h>\n#include \"engine/pool.hpp\"\n") == Lines{});
-  CHECK(copy.violations_with("server/engine/decimal.cpp", "/*\n#include \"core/core.hpp\"\n*/ // float\nconst char* s = \"double\";\n") == Lines{});
-  CHECK(copy.violations_with("server/protocol/xml.cpp", "#include \"engine/ids.hpp\"\n#include \"options.hpp\"\n") == Lines{});
-  CHECK(copy.violations_with("client/planted.cpp", "#include \"protocol/session.hpp\"\n#include \"metrics/histogram.hpp\"\n") == Lines{});
-  CHECK(copy.violations_with("testing/planted.cpp", "#include \"core/core.hpp\"\n#include \"transport/transport.hpp\"\n") == Lines{});
+  CHECK(copy.violations_with(
+            "server/engine/decimal.cpp",
+            "#include <vector>\n#include <sys/mman.h>\n#include \"engine/pool.hpp\"\n") == Lines{});
+  CHECK(copy.violations_with(
+            "server/engine/decimal.cpp",
+            "/*\n#include \"core/core.hpp\"\n*/ // float\nconst char* s = \"double\";\n") ==
+        Lines{});
+  CHECK(copy.violations_with("server/protocol/xml.cpp",
+                             "#include \"engine/ids.hpp\"\n#include \"options.hpp\"\n") == Lines{});
+  CHECK(copy.violations_with(
+            "client/planted.cpp",
+            "#include \"protocol/session.hpp\"\n#include \"metrics/histogram.hpp\"\n") == Lines{});
+  CHECK(copy.violations_with(
+            "testing/planted.cpp",
+            "#include \"core/core.hpp\"\n#include \"transport/transport.hpp\"\n") == Lines{});
 }

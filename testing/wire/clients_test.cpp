@@ -15,16 +15,29 @@ using namespace exchange;
 namespace {
 
 constexpr Policy policies[] = {Policy::thread, Policy::pool, Policy::loop};
-constexpr const char* cut_short = "<results><error>bad framing: the stream ended inside a request</error></results>\n";
+constexpr const char* cut_short =
+    "<results><error>bad framing: the stream ended inside a request</error></results>\n";
 
-std::string account(int id) { return framed("<create><account id=\"" + std::to_string(id) + "\" balance=\"1000\"/><symbol sym=\"S\"/></create>"); }
-std::string account_reply(int id) { return "<results><created id=\"" + std::to_string(id) + "\"/><created sym=\"S\"/></results>\n"; }
-std::string buy(int id) { return framed("<transactions id=\"" + std::to_string(id) + "\"><order sym=\"S\" amount=\"1\" limit=\"2\"/></transactions>"); }
+std::string account(int id) {
+  return framed("<create><account id=\"" + std::to_string(id) +
+                "\" balance=\"1000\"/><symbol sym=\"S\"/></create>");
+}
+std::string account_reply(int id) {
+  return "<results><created id=\"" + std::to_string(id) + "\"/><created sym=\"S\"/></results>\n";
+}
+std::string buy(int id) {
+  return framed("<transactions id=\"" + std::to_string(id) +
+                "\"><order sym=\"S\" amount=\"1\" limit=\"2\"/></transactions>");
+}
 bool is_opened(const std::string& reply) {
-  const std::string start = R"(<results><opened sym="S" amount="1" limit="2" id=")", end = "\"/></results>\n";
+  const std::string start = R"(<results><opened sym="S" amount="1" limit="2" id=")",
+                    end = "\"/></results>\n";
   return reply.starts_with(start) && reply.ends_with(end);
 }
-std::string query(int id, const std::string& order) { return framed("<transactions id=\"" + std::to_string(id) + "\"><query id=\"" + order + "\"/></transactions>"); }
+std::string query(int id, const std::string& order) {
+  return framed("<transactions id=\"" + std::to_string(id) + "\"><query id=\"" + order +
+                "\"/></transactions>");
+}
 
 bool can_connect(std::uint16_t port) {
   try {
@@ -35,16 +48,20 @@ bool can_connect(std::uint16_t port) {
   }
 }
 
-// Order 1 of account 1, executed in so many parts, and a request whose reply tells all of them so often.
+// Order 1 of account 1, executed in so many parts, and a request whose reply tells all of them so
+// often.
 constexpr int executions = 900, queries_of_them = 100;
 
 void make_large_order(std::uint16_t port) {
   TcpClient client(port);
   std::string sells = "<transactions id=\"2\">";
   for (int i = 0; i < executions; ++i) sells += "<order sym=\"S\" amount=\"-1\" limit=\"2\"/>";
-  REQUIRE(client.send(framed("<create><account id=\"1\" balance=\"9999\"/><account id=\"2\" balance=\"0\"/>"
-                             "<symbol sym=\"S\"><account id=\"2\">9999</account></symbol></create>") +
-                      framed("<transactions id=\"1\"><order sym=\"S\" amount=\"900\" limit=\"2\"/></transactions>") + framed(sells + "</transactions>")));
+  REQUIRE(client.send(
+      framed("<create><account id=\"1\" balance=\"9999\"/><account id=\"2\" balance=\"0\"/>"
+             "<symbol sym=\"S\"><account id=\"2\">9999</account></symbol></create>") +
+      framed(
+          "<transactions id=\"1\"><order sym=\"S\" amount=\"900\" limit=\"2\"/></transactions>") +
+      framed(sells + "</transactions>")));
   for (int i = 0; i < 3; ++i) REQUIRE(client.reply().find("<error") == std::string::npos);
 }
 
@@ -56,7 +73,8 @@ std::string large_query() {
 }
 std::string large_reply() {
   std::string status = "<status id=\"1\">";
-  for (int i = 0; i < executions; ++i) status += "<executed shares=\"1\" price=\"2\" time=\"1700000000\"/>";
+  for (int i = 0; i < executions; ++i)
+    status += "<executed shares=\"1\" price=\"2\" time=\"1700000000\"/>";
   status += "</status>";
   std::string reply = "<results>";
   for (int i = 0; i < queries_of_them; ++i) reply += status;
@@ -80,8 +98,10 @@ TEST_CASE("300 clients at once each hold their conversation") {
     for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->reply() == account_reply(i));
     CHECK(server.metrics().connections.load() == count);
     // Each pipelines three requests, in two pieces, while all others do.
-    for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->send((buy(i) + buy(i)).substr(0, 100)));
-    for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->send((buy(i) + buy(i)).substr(100) + framed("<what/>")));
+    for (int i = 0; i < count; ++i)
+      REQUIRE(clients[std::size_t(i)]->send((buy(i) + buy(i)).substr(0, 100)));
+    for (int i = 0; i < count; ++i)
+      REQUIRE(clients[std::size_t(i)]->send((buy(i) + buy(i)).substr(100) + framed("<what/>")));
     std::vector<std::string> opened;
     for (int i = 0; i < count; ++i) {
       TcpClient& client = *clients[std::size_t(i)];
@@ -94,7 +114,8 @@ TEST_CASE("300 clients at once each hold their conversation") {
         const std::size_t id_at = reply.find(" id=\"") + 5;
         const std::string id = reply.substr(id_at, reply.find('"', id_at) - id_at);
         REQUIRE(client.send(query(i, id)));
-        REQUIRE(client.reply() == "<results><status id=\"" + id + "\"><open shares=\"1\"/></status></results>\n");
+        REQUIRE(client.reply() ==
+                "<results><status id=\"" + id + "\"><open shares=\"1\"/></status></results>\n");
       }
     }
     std::sort(opened.begin(), opened.end());
@@ -147,14 +168,18 @@ TEST_CASE("a stopping server answers what it has received, then closes") {
     for (int i = 0; i < count; ++i) {
       for (int j = 0; j < (i % 2 == 0 ? requests : 0); ++j) {
         const std::string reply = clients[std::size_t(i)]->reply();
-        REQUIRE((is_opened(reply) || reply == "<results><error sym=\"S\" amount=\"1\" limit=\"2\">insufficient funds</error></results>\n"));
+        REQUIRE((
+            is_opened(reply) ||
+            reply ==
+                "<results><error sym=\"S\" amount=\"1\" limit=\"2\">insufficient funds</error></results>\n"));
       }
       REQUIRE(clients[std::size_t(i)]->rest() == "");
     }
   }
 }
 
-TEST_CASE("a server stops promptly while clients keep sending, and among half requests and silence") {
+TEST_CASE(
+    "a server stops promptly while clients keep sending, and among half requests and silence") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, drain(300));
@@ -170,7 +195,7 @@ TEST_CASE("a server stops promptly while clients keep sending, and among half re
         TcpClient& client = *clients[std::size_t(i)];
         client.send(account(10 + i));
         client.reply();
-        while (client.send(buy(10 + i)) && client.reply()!= "") ++answered;
+        while (client.send(buy(10 + i)) && client.reply() != "") ++answered;
       });
     CHECK(wait_for([&] { return answered > 100; }));
     CHECK(server.stop() < 2'000);
@@ -202,7 +227,8 @@ TEST_CASE("a client that never reads does not hinder others, nor the server's en
     while (in_vain < 50) {
       const std::size_t before = taken;
       for (const auto& one : deaf) {
-        const std::size_t now = one->client.send_without_waiting(std::string_view(queries).substr(one->sent % queries.size()));
+        const std::size_t now = one->client.send_without_waiting(
+            std::string_view(queries).substr(one->sent % queries.size()));
         one->sent += now;
         taken += now;
       }
@@ -224,18 +250,24 @@ TEST_CASE("after bad framing the error arrives although the client goes on sendi
     REQUIRE(client.send(account(1) + "garbage"));
     CHECK(client.reply() == account_reply(1));
     client.send(std::string(200'000, 'x'));
-    CHECK(client.rest() == "<results><error>bad framing: a request begins with its length in digits</error></results>\n");
+    CHECK(
+        client.rest() ==
+        "<results><error>bad framing: a request begins with its length in digits</error></results>\n");
     CHECK(server.metrics().bad_frames.load() == 1);
   }
 }
 
-TEST_CASE("after bad framing the connection ends in order, whatever the client had sent behind it") {
+TEST_CASE(
+    "after bad framing the connection ends in order, whatever the client had sent behind it") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy);
     TcpClient client(server.port());
-    REQUIRE(client.send("garbage" + std::string(500'000, 'x')));  // more than the server has read when it refuses
-    CHECK(client.rest() == "<results><error>bad framing: a request begins with its length in digits</error></results>\n");
+    // more than the server has read when it refuses
+    REQUIRE(client.send("garbage" + std::string(500'000, 'x')));
+    CHECK(
+        client.rest() ==
+        "<results><error>bad framing: a request begins with its length in digits</error></results>\n");
     CHECK_FALSE(client.was_reset());
   }
 }
@@ -254,7 +286,8 @@ TEST_CASE("one connection too many is told so, and there is room again when anot
       REQUIRE(three.send(account(3)));
       REQUIRE(three.reply() == account_reply(3));
       REQUIRE(wait_for([&] { return server.metrics().connections.load() == 3; }));
-      CHECK(TcpClient(server.port()).rest() == "<results><error>the server takes no more connections now</error></results>\n");
+      CHECK(TcpClient(server.port()).rest() ==
+            "<results><error>the server takes no more connections now</error></results>\n");
     }
     REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));
     TcpClient four(server.port());
@@ -289,38 +322,48 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
     INFO(name_of(policy));
     TcpServer server(policy);
     TcpClient client(server.port());
-    REQUIRE(client.send(account(1) + framed("<create><account id=\"2\" balance=\"0\"/><symbol sym=\"S\"><account id=\"2\">9</account></symbol></create>")));
+    REQUIRE(client.send(
+        account(1) +
+        framed(
+            "<create><account id=\"2\" balance=\"0\"/><symbol sym=\"S\"><account id=\"2\">9</account></symbol></create>")));
     client.reply();
     client.reply();
-    REQUIRE(client.send(framed("<transactions id=\"1\"><order sym=\"S\" amount=\"5\" limit=\"2\"/><order sym=\"S\" amount=\"5\" limit=\"1\"/><cancel id=\"2\"/></transactions>") +
-                        framed("<transactions id=\"2\"><order sym=\"S\" amount=\"-2\" limit=\"2\"/><order sym=\"S\" amount=\"-3\" limit=\"2\"/></transactions>")));
+    REQUIRE(client.send(
+        framed(
+            "<transactions id=\"1\"><order sym=\"S\" amount=\"5\" limit=\"2\"/><order sym=\"S\" amount=\"5\" limit=\"1\"/><cancel id=\"2\"/></transactions>") +
+        framed(
+            "<transactions id=\"2\"><order sym=\"S\" amount=\"-2\" limit=\"2\"/><order sym=\"S\" amount=\"-3\" limit=\"2\"/></transactions>")));
     client.reply();
     client.reply();
-    const std::string first = "<status id=\"1\"><executed shares=\"2\" price=\"2\" time=\"1700000000\"/><executed shares=\"3\" price=\"2\" time=\"1700000000\"/></status>";
+    const std::string first =
+        "<status id=\"1\"><executed shares=\"2\" price=\"2\" time=\"1700000000\"/><executed shares=\"3\" price=\"2\" time=\"1700000000\"/></status>";
     REQUIRE(wait_for([&] {
       REQUIRE(client.send(query(1, "1")));
       REQUIRE(client.reply() == "<results>" + first + "</results>\n");
       return server.metrics().orders_read.load() > 0;
     }));
     const std::uint64_t read_before = server.metrics().orders_read;
-    REQUIRE(client.send(framed("<transactions id=\"1\"><query id=\"1\"/><cancel id=\"1\"/><query id=\"2\"/><cancel id=\"2\"/><query id=\"3\"/><order sym=\"S\" amount=\"1\" limit=\"1\"/></transactions>")));
+    REQUIRE(client.send(framed(
+        "<transactions id=\"1\"><query id=\"1\"/><cancel id=\"1\"/><query id=\"2\"/><cancel id=\"2\"/><query id=\"3\"/><order sym=\"S\" amount=\"1\" limit=\"1\"/></transactions>")));
     CHECK(client.reply() ==
           "<results>" + first +
-          "<error id=\"1\">order has nothing open</error>"
-          "<status id=\"2\"><canceled shares=\"5\" time=\"1700000000\"/></status>"
-          "<error id=\"2\">order has nothing open</error>"
-          "<error id=\"3\">no such order of this account</error>"
-          "<opened sym=\"S\" amount=\"1\" limit=\"1\" id=\"5\"/>"
-          "</results>\n");
+              "<error id=\"1\">order has nothing open</error>"
+              "<status id=\"2\"><canceled shares=\"5\" time=\"1700000000\"/></status>"
+              "<error id=\"2\">order has nothing open</error>"
+              "<error id=\"3\">no such order of this account</error>"
+              "<opened sym=\"S\" amount=\"1\" limit=\"1\" id=\"5\"/>"
+              "</results>\n");
     CHECK(server.metrics().orders_read.load() == read_before + 5);
   }
 }
 
-TEST_CASE("who does not finish a request, or does not take a reply, is ended in time; who is merely silent is not") {
+TEST_CASE(
+    "who does not finish a request, or does not take a reply, is ended in time; who is merely silent is not") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 100; });
-    TcpClient silent(server.port()), stalled(server.port()), deaf(server.port(), 4'096), slow(server.port());
+    TcpClient silent(server.port()), stalled(server.port()), deaf(server.port(), 4'096),
+        slow(server.port());
     REQUIRE(slow.send(account(1)));
     REQUIRE(slow.reply() == account_reply(1));
 
@@ -329,7 +372,8 @@ TEST_CASE("who does not finish a request, or does not take a reply, is ended in 
     for (int i = 0; i < 15'000; ++i) queries += "<query id=\"99\"/>";
     queries = framed(queries + "</transactions>");
     for (int i = 0; i < 20; ++i) deaf.send_without_waiting(queries);
-    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));  // silent and slow are left
+    // silent and slow are left
+    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));
 
     // A request that is finished in time is answered, and does not count against the next.
     REQUIRE(slow.send_bytewise("46\n<create><account id=\"2\" balance=\"1\"/></create>"));
@@ -423,7 +467,8 @@ TEST_CASE("who asks little does not wait for all who ask much") {
   REQUIRE(wait_for([&] { return server.metrics().queue_depth == 4; }));
   server.store().hold(false);
   CHECK(first.reply().ends_with("id=\"1\"/></results>\n"));
-  CHECK(small.reply().ends_with("id=\"2\"/></results>\n"));  // ids are given in the order of execution
+  // ids are given in the order of execution
+  CHECK(small.reply().ends_with("id=\"2\"/></results>\n"));
   for (const auto& client : large) CHECK(client->reply().find("<opened") != std::string::npos);
 }
 
@@ -444,11 +489,14 @@ TEST_CASE("waves for which there is no memory are refused whole, unexecuted, and
     REQUIRE(one.send(orders));
     REQUIRE(wait_for([&] { return server.metrics().batches == 2; }));
     REQUIRE(two.send(orders));
-    CHECK(two.reply() == "<results><error>the server has no memory for so large a request now; nothing of it was executed</error></results>\n");
+    CHECK(
+        two.reply() ==
+        "<results><error>the server has no memory for so large a request now; nothing of it was executed</error></results>\n");
     REQUIRE(small.send(query(1, "301")));
     server.store().hold(false);
     CHECK(one.reply().find("id=\"300\"/></results>") != std::string::npos);
-    CHECK(small.reply() == "<results><error id=\"301\">no such order of this account</error></results>\n");
+    CHECK(small.reply() ==
+          "<results><error id=\"301\">no such order of this account</error></results>\n");
     REQUIRE(two.send(orders));  // there is room again
     CHECK(two.reply().find("id=\"600\"/></results>") != std::string::npos);
     CHECK(server.metrics().waves_refused.load() == 1);

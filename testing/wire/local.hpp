@@ -1,7 +1,7 @@
 #pragma once
-// A whole exchange without sockets or threads: sessions on one side, a Committer over a MemoryStore on
-// the other. Its clock stands still, so that every reply is known to the last byte.
-// Thread: one at a time.
+// A whole exchange without sockets or threads: sessions on one side, a Committer over a MemoryStore
+// on the other. Its clock stands still, so that every reply is known to the last byte. Thread: one
+// at a time.
 
 #include <algorithm>
 #include <cstring>
@@ -31,7 +31,8 @@ inline Recovered open_and_recover(Store& store) {
 
 class LocalService {
  public:
-  LocalService() : committer_(open_and_recover(store_).exchange, 0, store_, clock_, limits_, metrics_) {}
+  LocalService()
+      : committer_(open_and_recover(store_).exchange, 0, store_, clock_, limits_, metrics_) {}
 
   // Executes the session's wave and writes its replies.
   void answer(Session& session) {
@@ -53,8 +54,10 @@ class LocalService {
 // One client of it: the loop of session.hpp, with memory in place of a socket.
 class LocalClient {
  public:
-  LocalClient(LocalService& service, const ProtocolLimits& limits) : service_(service), session_(limits) {}
-  LocalClient(LocalService& service, ProtocolLimits&& limits) = delete;  // a session keeps the reference
+  LocalClient(LocalService& service, const ProtocolLimits& limits)
+      : service_(service), session_(limits) {}
+  // a session keeps the reference
+  LocalClient(LocalService& service, ProtocolLimits&& limits) = delete;
 
   // The bytes arrive together, as far as the session has room. A finished session takes no more.
   void send(std::string_view bytes) {
@@ -92,6 +95,8 @@ class LocalClient {
 };
 
 // A request as it goes over the wire.
-inline std::string framed(std::string_view xml) { return std::to_string(xml.size()) + "\n" + std::string(xml); }
+inline std::string framed(std::string_view xml) {
+  return std::to_string(xml.size()) + "\n" + std::string(xml);
+}
 
 }  // namespace exchange

@@ -1,4 +1,5 @@
-// Which connection is ended, when and for whom: the registry alone, with real sockets from several loopback addresses.
+// Which connection is ended, when and for whom: the registry alone, with real sockets from several
+// loopback addresses.
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -21,8 +22,10 @@ namespace {
 
 // A connection as its server sees it, and the client's end.
 struct Guest {
-  Guest(tcp::acceptor& acceptor, const char* from) : client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), socket(acceptor.get_executor()) {
-    sockaddr_in own{.sin_family = AF_INET}, server{.sin_family = AF_INET, .sin_port = htons(acceptor.local_endpoint().port())};
+  Guest(tcp::acceptor& acceptor, const char* from)
+      : client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), socket(acceptor.get_executor()) {
+    sockaddr_in own{.sin_family = AF_INET},
+        server{.sin_family = AF_INET, .sin_port = htons(acceptor.local_endpoint().port())};
     server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     ::inet_pton(AF_INET, from, &own.sin_addr);
     REQUIRE(::bind(client, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0);
@@ -40,7 +43,8 @@ struct Guest {
     ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     std::string text;
     char bytes[256];
-    for (ssize_t count; (count = ::recv(client, bytes, sizeof bytes, 0)) > 0;) text.append(bytes, std::size_t(count));
+    for (ssize_t count; (count = ::recv(client, bytes, sizeof bytes, 0)) > 0;)
+      text.append(bytes, std::size_t(count));
     return text;
   }
   int client;
@@ -49,7 +53,8 @@ struct Guest {
 };
 
 struct Door {
-  explicit Door(const std::function<void(Options&)>& adjust) : registry(adjusted(options, adjust), metrics) {}
+  explicit Door(const std::function<void(Options&)>& adjust)
+      : registry(adjusted(options, adjust), metrics) {}
   ~Door() {
     for (const auto& guest : guests)
       if (guest) registry.remove(guest->socket);
@@ -198,7 +203,8 @@ TEST_CASE("a peer that has most already takes no place but of those idle for lon
   CHECK_FALSE(works->ended());
 }
 
-TEST_CASE("a newcomer of a peer with many takes no place of those with fewer, however long they have been idle") {
+TEST_CASE(
+    "a newcomer of a peer with many takes no place of those with fewer, however long they have been idle") {
   Door door([](Options& options) {
     options.transport.connections_max = 5;
     options.transport.room_idle_ms = 0;
@@ -241,12 +247,15 @@ TEST_CASE("those who were ended and do not leave keep no more than ending_max pl
   CHECK(door.enter(three));
 }
 
-TEST_CASE("where descriptors run out, what is open is all that there is room for: a newcomer gets a place of the peer that has most") {
+TEST_CASE(
+    "where descriptors run out, what is open is all that there is room for: a newcomer gets a place of the peer that has most") {
   Door door([](Options& options) { options.transport.sweep_ms = 1'000'000; });
   for (int i = 0; i < 20; ++i) REQUIRE(door.enter(two));
   Guest* const good = door.enter(one);
   door.execute(door.guests.front().get());
-  const auto descriptors = [] { return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}); };
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
   const auto before = descriptors();
   door.registry.relieve_shortage();
   CHECK(descriptors() < before);  // there is one for the newcomer
@@ -260,7 +269,8 @@ TEST_CASE("where descriptors run out, what is open is all that there is room for
   CHECK(told == "<results><error>the server takes no more connections now</error></results>\n");
 }
 
-TEST_CASE("where descriptors run out and none is kept, one of the peer that has most is ended, or accepting would fail for ever") {
+TEST_CASE(
+    "where descriptors run out and none is kept, one of the peer that has most is ended, or accepting would fail for ever") {
   Door door([](Options& options) { options.transport.sweep_ms = 1'000'000; });
   for (int i = 0; i < 3; ++i) REQUIRE(door.enter(two));
   Guest* const good = door.enter(one);
@@ -282,7 +292,8 @@ TEST_CASE("descriptors that come back are used again") {
   CHECK(wait_for([&] { return fifth != nullptr || (fifth = door.enter(one)) != nullptr; }));
 }
 
-TEST_CASE("who asks nothing for the idle time is ended; who is answered, or waits for the store, is not") {
+TEST_CASE(
+    "who asks nothing for the idle time is ended; who is answered, or waits for the store, is not") {
   Door door([](Options& options) { options.transport.idle_ms = 500; });
   Guest* const silent = door.enter(one);
   Guest* const works = door.enter(one);
@@ -302,7 +313,8 @@ TEST_CASE("who asks nothing for the idle time is ended; who is answered, or wait
 TEST_CASE("many who are due at once are ended by and by, but for those who come back meanwhile") {
   constexpr std::uint64_t many = 150;
   bool some_stayed = false;
-  for (int attempt = 0; attempt < 10 && !some_stayed; ++attempt) {  // a busy machine may let them all go before we look
+  // a busy machine may let them all go before we look
+  for (int attempt = 0; attempt < 10 && !some_stayed; ++attempt) {
     Door door([](Options& options) {
       options.transport.idle_ms = 200;
       options.transport.sweep_ms = 100;
@@ -311,7 +323,8 @@ TEST_CASE("many who are due at once are ended by and by, but for those who come 
     for (std::uint64_t i = 0; i < many; ++i) REQUIRE(door.enter(one));
     REQUIRE(wait_for([&] { return door.metrics.ended_idle.load() > 0; }));
     for (const auto& guest : door.guests) door.registry.answered(guest->activity);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // enough for all, and less than makes idle again
+    // enough for all, and less than makes idle again
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
     some_stayed = door.metrics.ended_idle.load() < many;
     CHECK(wait_for([&] { return door.metrics.ended_idle.load() == many; }));
   }
@@ -325,9 +338,11 @@ TEST_CASE("without an idle timeout nobody is ended for silence") {
   CHECK_FALSE(silent->ended());
 }
 
-TEST_CASE("a request or a reply that is due ends the connection at its deadline, unless it comes, and not while the store is waited for") {
+TEST_CASE(
+    "a request or a reply that is due ends the connection at its deadline, unless it comes, and not while the store is waited for") {
   Door door([](Options& options) { options.transport.stall_ms = 100; });
-  Guest *const stalled = door.enter(one), *const deaf = door.enter(one), *const in_time = door.enter(one), *const waits = door.enter(one);
+  Guest *const stalled = door.enter(one), *const deaf = door.enter(one),
+               *const in_time = door.enter(one), *const waits = door.enter(one);
   door.registry.expect_request(stalled->socket, 1);
   door.registry.expect_taking(deaf->socket, 1);
   door.registry.expect_request(in_time->socket, 1);
@@ -356,12 +371,14 @@ TEST_CASE("who is ended, or lingers, is cut off when it still does not leave") {
   CHECK(wait_for([&] { return lingers->ended() && stalled->ended(); }));
 }
 
-TEST_CASE("where all hold too much, the one that holds most and longest is ended, and what it held is given back") {
+TEST_CASE(
+    "where all hold too much, the one that holds most and longest is ended, and what it held is given back") {
   Door door([](Options& options) {
     options.protocol.frame_bytes_max = 100;
     options.transport.held_bytes_max = 2'000;  // half of it for this
   });
-  Guest *const good = door.enter(one), *const hog = door.enter(two), *const small = door.enter(two), *const large = door.enter(three);
+  Guest *const good = door.enter(one), *const hog = door.enter(two), *const small = door.enter(two),
+               *const large = door.enter(three);
   door.registry.expect_request(good->socket, 100);
   door.registry.keep(good->socket);
   CHECK(door.registry.held_bytes() == 0);
@@ -385,7 +402,9 @@ TEST_CASE("where all hold too much, the one that holds most and longest is ended
 }
 
 TEST_CASE("peers are IPv4 addresses, and IPv6 networks of 64 bits") {
-  const auto peer = [](const char* text) { return peer_address(boost::asio::ip::make_address(text)); };
+  const auto peer = [](const char* text) {
+    return peer_address(boost::asio::ip::make_address(text));
+  };
   CHECK(peer("127.0.0.1") == peer("::ffff:127.0.0.1"));
   CHECK_FALSE(peer("127.0.0.1") == peer("127.0.0.2"));
   CHECK(peer("2001:db8:1:2::1") == peer("2001:db8:1:2:ffff::9"));

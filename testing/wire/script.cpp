@@ -22,7 +22,8 @@ bool take_word(std::string& text, const std::string& word) {
 
 class ScriptReader {
  public:
-  ScriptReader(const std::string& path, std::int64_t time) : path_(path), time_(std::to_string(time)) {}
+  ScriptReader(const std::string& path, std::int64_t time)
+      : path_(path), time_(std::to_string(time)) {}
 
   Script read() {
     script_.name = std::filesystem::path(path_).stem().string();
@@ -46,7 +47,9 @@ class ScriptReader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const { throw std::runtime_error(path_ + ":" + std::to_string(line_) + ": " + why); }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw std::runtime_error(path_ + ":" + std::to_string(line_) + ": " + why);
+  }
 
   void start(std::string text) {
     if (take_word(text, "server")) return set_option(text);
@@ -88,10 +91,14 @@ class ScriptReader {
     Step& step = script_.steps.back();
     const std::string bytes = unescaped(text_);
     switch (step.kind) {
-      case Step::Kind::send: step.bytes = raw_ ? bytes : std::to_string(bytes.size()) + "\n" + bytes; break;
+      case Step::Kind::send:
+        step.bytes = raw_ ? bytes : std::to_string(bytes.size()) + "\n" + bytes;
+        break;
       case Step::Kind::expect: {
         const std::string reply = bytes + "\n";
-        step.bytes = script_.limits.length_before_reply ? std::to_string(reply.size()) + "\n" + reply : reply;
+        step.bytes = script_.limits.length_before_reply
+                         ? std::to_string(reply.size()) + "\n" + reply
+                         : reply;
         break;
       }
       default:
@@ -131,7 +138,9 @@ class ScriptReader {
 
 }  // namespace
 
-Script read_script(const std::string& path, std::int64_t time) { return ScriptReader(path, time).read(); }
+Script read_script(const std::string& path, std::int64_t time) {
+  return ScriptReader(path, time).read();
+}
 
 std::vector<std::string> script_paths(const std::string& folder) {
   std::vector<std::string> paths;

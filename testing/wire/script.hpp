@@ -1,6 +1,6 @@
 #pragma once
-// A conversation with the server, read from a file: who sends which bytes, and which bytes come back.
-// The format is in README.md.
+// A conversation with the server, read from a file: who sends which bytes, and which bytes come
+// back. The format is in README.md.
 
 #include <string>
 #include <vector>

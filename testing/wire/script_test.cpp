@@ -1,5 +1,5 @@
-// Runs every script of this folder: in this process through sessions alone, and over TCP under every
-// thread policy; at once, byte by byte and, without sockets, in random slices.
+// Runs every script of this folder: in this process through sessions alone, and over TCP under
+// every thread policy; at once, byte by byte and, without sockets, in random slices.
 
 #include <functional>
 #include <map>
@@ -19,7 +19,8 @@ using Slicer = std::function<std::size_t()>;  // how many bytes go next
 
 std::vector<Script> scripts() {
   std::vector<Script> scripts;
-  for (const std::string& path : script_paths(WIRE_SCRIPTS)) scripts.push_back(read_script(path, FixedClock::seconds));
+  for (const std::string& path : script_paths(WIRE_SCRIPTS))
+    scripts.push_back(read_script(path, FixedClock::seconds));
   return scripts;
 }
 
@@ -30,7 +31,8 @@ std::string at(const Script& script, const Step& step) {
 
 // One element to a line, for the message of a failure.
 std::string readable(std::string text) {
-  for (std::size_t at = 0; (at = text.find("><", at)) != std::string::npos; ++at) text.insert(at + 1, "\n");
+  for (std::size_t at = 0; (at = text.find("><", at)) != std::string::npos; ++at)
+    text.insert(at + 1, "\n");
   return text;
 }
 void require_same(const std::string& got, const std::string& expected) {
@@ -55,9 +57,7 @@ class LocalRun {
           require_same(replies.substr(0, step.bytes.size()), step.bytes);
           break;
         }
-        case Step::Kind::expect_close:
-          REQUIRE(talk.take() == "");
-          REQUIRE(talk.client.closed());
+        case Step::Kind::expect_close: REQUIRE(talk.take() == ""); REQUIRE(talk.client.closed());
       }
     }
     for (auto& [name, talk] : talks_) {
@@ -90,7 +90,8 @@ class LocalRun {
 };
 
 // What one client sends without waiting for a reply goes out together.
-void run_over_tcp(const Script& script, Policy policy, bool bytewise, const SelfSigned* certificate = nullptr) {
+void run_over_tcp(const Script& script, Policy policy, bool bytewise,
+                  const SelfSigned* certificate = nullptr) {
   TcpServer server(policy, [&](Options& options) {
     options.protocol = script.limits;
     if (certificate != nullptr) options.tls = certificate->files();
@@ -99,11 +100,14 @@ void run_over_tcp(const Script& script, Policy policy, bool bytewise, const Self
   for (std::size_t i = 0; i < script.steps.size(); ++i) {
     const Step& step = script.steps[i];
     INFO(at(script, step) << " under " << name_of(policy) << (bytewise ? ", byte by byte" : ""));
-    TcpClient& client = clients.try_emplace(step.client, server.port(), 0, nullptr, certificate != nullptr).first->second;
+    TcpClient& client =
+        clients.try_emplace(step.client, server.port(), 0, nullptr, certificate != nullptr)
+            .first->second;
     switch (step.kind) {
       case Step::Kind::send: {
         std::string bytes = step.bytes;
-        while (i + 1 < script.steps.size() && script.steps[i + 1].kind == Step::Kind::send && script.steps[i + 1].client == step.client)
+        while (i + 1 < script.steps.size() && script.steps[i + 1].kind == Step::Kind::send &&
+               script.steps[i + 1].client == step.client)
           bytes += script.steps[++i].bytes;
         if (bytewise)
           client.send_bytewise(bytes);  // after bad framing the server need not take all
@@ -131,7 +135,8 @@ TEST_CASE("the scripts, without sockets") {
   for (const Script& script : scripts()) {
     LocalRun(script, [] { return std::size_t(-1); }).run();
     LocalRun(script, [] { return std::size_t(1); }).run();
-    for (int i = 0; i < 5; ++i) LocalRun(script, [&] { return std::size_t(1 + random() % 100); }).run();
+    for (int i = 0; i < 5; ++i)
+      LocalRun(script, [&] { return std::size_t(1 + random() % 100); }).run();
   }
 }
 
@@ -153,5 +158,6 @@ TEST_CASE("the scripts over TCP, loop policy") {
 TEST_CASE("the scripts over TLS, under every policy") {
   const SelfSigned certificate;
   for (const Script& script : scripts())
-    for (const Policy policy : {Policy::thread, Policy::pool, Policy::loop}) run_over_tcp(script, policy, false, &certificate);
+    for (const Policy policy : {Policy::thread, Policy::pool, Policy::loop})
+      run_over_tcp(script, policy, false, &certificate);
 }

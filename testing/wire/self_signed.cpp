@@ -19,13 +19,16 @@ void require(bool done) {
 
 template <class Write>
 void write_file(const std::string& path, Write write) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"), std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"),
+                                                             std::fclose);
   require(file != nullptr && write(file.get()) == 1);
 }
 
 }  // namespace
 
-SelfSigned::SelfSigned() : folder_(std::filesystem::temp_directory_path() / ("exchange-tls." + std::to_string(std::random_device()()))) {
+SelfSigned::SelfSigned()
+    : folder_(std::filesystem::temp_directory_path() /
+              ("exchange-tls." + std::to_string(std::random_device()()))) {
   std::filesystem::create_directories(folder_);
   files_ = {folder_ + "/cert.pem", folder_ + "/key.pem"};
   renew();
@@ -42,12 +45,16 @@ long SelfSigned::renew() {
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -60);
   X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3'600);
   X509_NAME* const name = X509_get_subject_name(certificate.get());
-  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
+  X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
   X509_set_issuer_name(certificate.get(), name);
   X509_set_pubkey(certificate.get(), key.get());
   require(X509_sign(certificate.get(), key.get(), EVP_sha256()) > 0);
-  write_file(files_.certificate, [&](std::FILE* file) { return PEM_write_X509(file, certificate.get()); });
-  write_file(files_.key, [&](std::FILE* file) { return PEM_write_PrivateKey(file, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
+  write_file(files_.certificate,
+             [&](std::FILE* file) { return PEM_write_X509(file, certificate.get()); });
+  write_file(files_.key, [&](std::FILE* file) {
+    return PEM_write_PrivateKey(file, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+  });
   return serial_;
 }
 

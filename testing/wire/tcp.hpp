@@ -1,6 +1,6 @@
 #pragma once
-// A real server in this process - core, memory store, one transport on a free port - and plain blocking
-// clients for it.
+// A real server in this process - core, memory store, one transport on a free port - and plain
+// blocking clients for it.
 
 #include <functional>
 #include <memory>
@@ -65,8 +65,10 @@ class TcpServer {
 // Thread: one at a time. What should come and does not within its patience counts as the end.
 class TcpClient {
  public:
-  // `receive_buffer` 0: the system's. `from`: the client's own address; null: the system's choice. `secure`: speaks TLS, and takes any certificate.
-  explicit TcpClient(std::uint16_t port, int receive_buffer = 0, const char* from = nullptr, bool secure = false);
+  // `receive_buffer` 0: the system's. `from`: the client's own address; null: the system's choice.
+  // `secure`: speaks TLS, and takes any certificate.
+  explicit TcpClient(std::uint16_t port, int receive_buffer = 0, const char* from = nullptr,
+                     bool secure = false);
   ~TcpClient();
   TcpClient(const TcpClient&) = delete;
 
@@ -89,7 +91,8 @@ class TcpClient {
   std::string reply();
   // All that comes until the server closes; "[open]" follows where it does not.
   std::string rest();
-  // Whether what came last was no end in order, but a reset: elsewhere than on one machine, it may overtake replies.
+  // Whether what came last was no end in order, but a reset: elsewhere than on one machine, it may
+  // overtake replies.
   bool was_reset() const { return reset_; }
 
  private:

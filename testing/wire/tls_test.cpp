@@ -1,5 +1,5 @@
-// TLS beyond the scripts: whoever does not speak it, does not finish its handshake, ends without saying so, or takes long replies.
-
+// TLS beyond the scripts: whoever does not speak it, does not finish its handshake, ends without
+// saying so, or takes long replies.
 
 #include "catch.hpp"
 #include "wire/self_signed.hpp"
@@ -52,7 +52,8 @@ TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
   }
 }
 
-TEST_CASE("under TLS, what was sent is answered whether the client says that it ends or only closes its side") {
+TEST_CASE(
+    "under TLS, what was sent is answered whether the client says that it ends or only closes its side") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
@@ -67,11 +68,14 @@ TEST_CASE("under TLS, what was sent is answered whether the client says that it 
     TcpClient truncates(server.port(), 0, nullptr, true);
     REQUIRE(truncates.send(create));
     truncates.end_of_tcp();
-    CHECK(truncates.rest() == "<results><error id=\"1\">account already exists</error></results>\n");
-    TcpClient amid(server.port(), 0, nullptr, true);  // what is cut off amid a request is not executed
+    CHECK(truncates.rest() ==
+          "<results><error id=\"1\">account already exists</error></results>\n");
+    // what is cut off amid a request is not executed
+    TcpClient amid(server.port(), 0, nullptr, true);
     REQUIRE(amid.send("100\n<create><account id=\"2\" balance=\"1\"/></create>"));
     amid.end_of_tcp();
-    CHECK(amid.rest() == "<results><error>bad framing: the stream ended inside a request</error></results>\n");
+    CHECK(amid.rest() ==
+          "<results><error>bad framing: the stream ended inside a request</error></results>\n");
   }
 }
 
@@ -109,7 +113,8 @@ TEST_CASE("a stopping server waits for no handshake, and tells the others that i
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient silent(server.port()), idle(server.port(), 0, nullptr, true), busy(server.port(), 0, nullptr, true);
+    TcpClient silent(server.port()), idle(server.port(), 0, nullptr, true),
+        busy(server.port(), 0, nullptr, true);
     REQUIRE(wait_for([&] { return server.metrics().connections == 3; }));
     REQUIRE(busy.send(create));
     CHECK(busy.reply() == created);
@@ -120,7 +125,8 @@ TEST_CASE("a stopping server waits for no handshake, and tells the others that i
   }
 }
 
-TEST_CASE("a certificate that is read again is shown to new connections; one that cannot be read changes nothing") {
+TEST_CASE(
+    "a certificate that is read again is shown to new connections; one that cannot be read changes nothing") {
   SelfSigned files;
   TcpServer server(Policy::loop, [&](Options& options) { options.tls = files.files(); });
   TcpClient before(server.port(), 0, nullptr, true);

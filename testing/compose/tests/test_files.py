@@ -39,7 +39,15 @@ def violations(composition):
     found = []
     services = composition["services"]
     for name, service in services.items():
-        for key in ("privileged", "network_mode", "pid", "ipc", "devices", "cap_add", "userns_mode"):
+        for key in (
+            "privileged",
+            "network_mode",
+            "pid",
+            "ipc",
+            "devices",
+            "cap_add",
+            "userns_mode",
+        ):
             if key in service:
                 found.append(f"{name}: {key}")
         if "no-new-privileges:true" not in service.get("security_opt", []):
@@ -73,7 +81,9 @@ def violations(composition):
     for name, wanted in (("exchange", "db"), ("loadgen", "exchange"), ("bots", "exchange")):
         if wanted not in services[name].get("depends_on", {}):
             found.append(f"{name}: does not wait for {wanted}")
-    if "@" in services["exchange"]["environment"]["EXCHANGE_STORE"] and re.search(r"//[^@/]*:", services["exchange"]["environment"]["EXCHANGE_STORE"]):
+    if "@" in services["exchange"]["environment"]["EXCHANGE_STORE"] and re.search(
+        r"//[^@/]*:", services["exchange"]["environment"]["EXCHANGE_STORE"]
+    ):
         found.append("exchange: a password in the store's address, which is shown")
     return found
 
@@ -96,23 +106,42 @@ class Composition(unittest.TestCase):
             self.assertEqual(planted(service, privileged=True), [f"{service}: privileged"])
             self.assertEqual(planted(service, network_mode="host"), [f"{service}: network_mode"])
             self.assertEqual(planted(service, security_opt=[]), [f"{service}: may gain privileges"])
-            self.assertEqual(planted(service, volumes=["/:/host"]), [f"{service}: mounts /:/host of the host"])
-        self.assertEqual(planted("exchange", ports=["12345:12345"]), ["exchange: publishes 12345:12345 beyond the loopback"])
-        self.assertEqual(planted("exchange", ports=["0.0.0.0:1:2"]), ["exchange: publishes 0.0.0.0:1:2 beyond the loopback"])
-        self.assertEqual(planted("exchange", read_only=False, cap_drop=[]), ["exchange: may write to its image", "exchange: keeps capabilities"])
+            self.assertEqual(
+                planted(service, volumes=["/:/host"]), [f"{service}: mounts /:/host of the host"]
+            )
+        self.assertEqual(
+            planted("exchange", ports=["12345:12345"]),
+            ["exchange: publishes 12345:12345 beyond the loopback"],
+        )
+        self.assertEqual(
+            planted("exchange", ports=["0.0.0.0:1:2"]),
+            ["exchange: publishes 0.0.0.0:1:2 beyond the loopback"],
+        )
+        self.assertEqual(
+            planted("exchange", read_only=False, cap_drop=[]),
+            ["exchange: may write to its image", "exchange: keeps capabilities"],
+        )
         self.assertEqual(planted("exchange", restart="no"), ["exchange: does not come back"])
-        self.assertEqual(planted("exchange", depends_on={"db": {"condition": "service_started"}}), ["exchange: does not wait until db is healthy"])
+        self.assertEqual(
+            planted("exchange", depends_on={"db": {"condition": "service_started"}}),
+            ["exchange: does not wait until db is healthy"],
+        )
         self.assertEqual(planted("bots", depends_on={}), ["bots: does not wait for exchange"])
         self.assertEqual(planted("db", ports=["127.0.0.1:5432:5432"]), ["db: is published"])
-        self.assertEqual(planted("exchange", environment={"EXCHANGE_STORE": "postgresql://a:b@db/c"}),
-                         ["exchange: a password in the store's address, which is shown"])
+        self.assertEqual(
+            planted("exchange", environment={"EXCHANGE_STORE": "postgresql://a:b@db/c"}),
+            ["exchange: a password in the store's address, which is shown"],
+        )
         unchecked = copy.deepcopy(self.composition)
         del unchecked["services"]["db"]["healthcheck"]
         self.assertEqual(violations(unchecked), ["db: no health check"])
 
     def test_ports_are_those_of_the_image(self):
         exposed = re.search(r"^EXPOSE (.*)$", text_of("Dockerfile"), re.MULTILINE).group(1).split()
-        self.assertEqual([port.split(":")[-1] for port in self.composition["services"]["exchange"]["ports"]], exposed)
+        self.assertEqual(
+            [port.split(":")[-1] for port in self.composition["services"]["exchange"]["ports"]],
+            exposed,
+        )
         for port, name in zip(exposed, ("EXCHANGE_PORT", "EXCHANGE_HTTP_PORT")):
             self.assertIn(f"{name}={port}", text_of("Dockerfile"))
 
@@ -124,21 +153,37 @@ class Agreement(unittest.TestCase):
         explained = set(re.findall(r"^#   ([A-Z_]+(?:, [A-Z_]+)*)  ", text, re.MULTILINE))
         explained = {name for names in explained for name in names.split(", ")}
         self.assertEqual(set(used), explained)
-        documented = {name for row in re.findall(r"^\| (`[A-Z_`, ]+`) \|", text_of("docs/docker.md"), re.MULTILINE) for name in re.findall(r"\w+", row)}
+        documented = {
+            name
+            for row in re.findall(r"^\| (`[A-Z_`, ]+`) \|", text_of("docs/docker.md"), re.MULTILINE)
+            for name in re.findall(r"\w+", row)
+        }
         self.assertEqual(set(used), documented)
-        self.assertEqual({name: defaults for name, defaults in used.items() if len(defaults) != 1}, {}, "two defaults of one variable")
+        self.assertEqual(
+            {name: defaults for name, defaults in used.items() if len(defaults) != 1},
+            {},
+            "two defaults of one variable",
+        )
 
     def test_the_server_knows_every_variable_that_it_is_given(self):
         known = set(re.findall(r'"(EXCHANGE_[A-Z_]+)"', text_of("server/options.cpp")))
-        image = re.search(r"^ENV (.*?[^\\])$", text_of("Dockerfile"), re.MULTILINE | re.DOTALL).group(1)
-        given = set(re.findall(r"(EXCHANGE_[A-Z_]+)=", image)) | set(re.findall(r"^      (EXCHANGE_[A-Z_]+):", text_of("docker-compose.yml"), re.MULTILINE))
+        image = re.search(
+            r"^ENV (.*?[^\\])$", text_of("Dockerfile"), re.MULTILINE | re.DOTALL
+        ).group(1)
+        given = set(re.findall(r"(EXCHANGE_[A-Z_]+)=", image)) | set(
+            re.findall(r"^      (EXCHANGE_[A-Z_]+):", text_of("docker-compose.yml"), re.MULTILINE)
+        )
         self.assertGreater(len(given), 4)
         self.assertLessEqual(given, known)
 
     def test_the_image_is_built_with_all_that_building_needs(self):
         script = text_of("install-dependencies.sh")
-        needed = set(re.search(r"^packages=\((.*?)\)", script, re.MULTILINE | re.DOTALL).group(1).split()) - {"netcat-openbsd", "sqlite3"}
-        installed = re.search(r"apt-get install(.*?)&&", text_of("Dockerfile"), re.DOTALL).group(1).split()
+        needed = set(
+            re.search(r"^packages=\((.*?)\)", script, re.MULTILINE | re.DOTALL).group(1).split()
+        ) - {"netcat-openbsd", "sqlite3"}
+        installed = (
+            re.search(r"apt-get install(.*?)&&", text_of("Dockerfile"), re.DOTALL).group(1).split()
+        )
         self.assertLessEqual(needed, set(installed))
 
     def test_the_image_runs_as_nobody_in_particular(self):
@@ -149,9 +194,13 @@ class Agreement(unittest.TestCase):
         self.assertIn("HEALTHCHECK", final)
 
     def test_the_build_sees_every_folder_that_cmake_reads(self):
-        allowed = {line[1:] for line in text_of(".dockerignore").splitlines() if line.startswith("!")}
+        allowed = {
+            line[1:] for line in text_of(".dockerignore").splitlines() if line.startswith("!")
+        }
         top = text_of("CMakeLists.txt").split("if(EXCHANGE_TESTS)")[0]
-        self.assertLessEqual(set(re.findall(r"add_subdirectory\((\w+)\)", top)) | {"CMakeLists.txt", "db"}, allowed)
+        self.assertLessEqual(
+            set(re.findall(r"add_subdirectory\((\w+)\)", top)) | {"CMakeLists.txt", "db"}, allowed
+        )
 
 
 if __name__ == "__main__":

@@ -10,10 +10,15 @@ SKIPPED = 77
 
 
 class Proof(unittest.TestCase):
-    @unittest.skipUnless(os.environ.get("EXCHANGE_COMPOSE_TEST") == "1", "EXCHANGE_COMPOSE_TEST is not 1: testing/compose/run takes some ten minutes")
+    @unittest.skipUnless(
+        os.environ.get("EXCHANGE_COMPOSE_TEST") == "1",
+        "EXCHANGE_COMPOSE_TEST is not 1: testing/compose/run takes some ten minutes",
+    )
     def test_docker_compose_up_does_what_it_says(self):
         lines = []
-        with subprocess.Popen([RUN], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as proof:
+        with subprocess.Popen(
+            [RUN], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as proof:
             for line in proof.stdout:
                 print(line, end="", flush=True)
                 lines.append(line)

@@ -16,11 +16,15 @@ def table(item):
 
 
 def plot(item, experiment):
-    return [f"![{item['title']}: {item['y']} by {item['x']}](experiments/{experiment}-{item['key']}.svg)"]
+    return [
+        f"![{item['title']}: {item['y']} by {item['x']}](experiments/{experiment}-{item['key']}.svg)"
+    ]
 
 
 def excerpt(item):
-    fence = "`" * max(3, 1 + max((len(run) for run in item["text"].split() if set(run) == {"`"}), default=0))
+    fence = "`" * max(
+        3, 1 + max((len(run) for run in item["text"].split() if set(run) == {"`"}), default=0)
+    )
     return [f"{item['title']}:", "", fence + "text", *item["text"].rstrip("\n").split("\n"), fence]
 
 
@@ -47,45 +51,90 @@ def check_lines(checks):
         lines += [f"- **{check['what']}**: {check['seen']}" for check in failed] + [""]
     held = [check for check in checks if check["holds"]]
     if held:
-        count = f"{len(held)} other checks hold" if failed else f"All {len(held)} checks hold" if len(held) > 1 else "Its one check holds"
-        lines += ["<details>", f"<summary>{count}</summary>", "", *(f"- {check['what']}: {check['seen']}" for check in held), "", "</details>"]
+        count = (
+            f"{len(held)} other checks hold"
+            if failed
+            else f"All {len(held)} checks hold"
+            if len(held) > 1
+            else "Its one check holds"
+        )
+        lines += [
+            "<details>",
+            f"<summary>{count}</summary>",
+            "",
+            *(f"- {check['what']}: {check['seen']}" for check in held),
+            "",
+            "</details>",
+        ]
     return lines
 
 
 def section(experiment, text):
-    lines = ["", f'<a id="{experiment["name"]}"></a>', "", f"## {experiment['title']}", "", f"**{text.answer}**", "", *body(experiment, text)]
+    lines = [
+        "",
+        f'<a id="{experiment["name"]}"></a>',
+        "",
+        f"## {experiment['title']}",
+        "",
+        f"**{text.answer}**",
+        "",
+        *body(experiment, text),
+    ]
     if experiment["notes"]:
-        lines += ["", "Not measured here, or not as asked:", "", *(f"- {note}" for note in experiment["notes"])]
+        lines += [
+            "",
+            "Not measured here, or not as asked:",
+            "",
+            *(f"- {note}" for note in experiment["notes"]),
+        ]
     return lines + check_lines(experiment["checks"])
 
 
 def opening(run, missing):
     machine = run["machine"]
-    checks = [(experiment["name"], check) for experiment in run["experiments"] for check in experiment["checks"]]
+    checks = [
+        (experiment["name"], check)
+        for experiment in run["experiments"]
+        for check in experiment["checks"]
+    ]
     failed = [name for name, check in checks if not check["holds"]]
-    lines = ["# Concurrency experiments", "",
-             "The write-ups that this project starts from asked nine questions about threads, locks and files. This page asks them again, in C++, measures, and says",
-             "what follows for the exchange. Columns \"there\" hold their figures; they come from other machines, so compare the ratios.", "",
-             f"Measured on {machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {run['started']}, commit {run['commit']}, seed {run['seed']},",
-             f"{run['repetitions']} repetitions of each measurement, their order drawn at random. Figures are medians, with the least and the greatest in brackets; in plots",
-             "a bar or band reaches from one to the other. Racy variants run as child processes.", "",
-             "`./experiments.sh --docs docs` measures everything and writes this page anew; `./experiments.sh locks` prints one experiment, `--list` names them.",
-             "[experiments/results.json](experiments/results.json) holds every figure of this page.", ""]
+    lines = [
+        "# Concurrency experiments",
+        "",
+        "The write-ups that this project starts from asked nine questions about threads, locks and files. This page asks them again, in C++, measures, and says",
+        'what follows for the exchange. Columns "there" hold their figures; they come from other machines, so compare the ratios.',
+        "",
+        f"Measured on {machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {run['started']}, commit {run['commit']}, seed {run['seed']},",
+        f"{run['repetitions']} repetitions of each measurement, their order drawn at random. Figures are medians, with the least and the greatest in brackets; in plots",
+        "a bar or band reaches from one to the other. Racy variants run as child processes.",
+        "",
+        "`./experiments.sh --docs docs` measures everything and writes this page anew; `./experiments.sh locks` prints one experiment, `--list` names them.",
+        "[experiments/results.json](experiments/results.json) holds every figure of this page.",
+        "",
+    ]
     if run["quick"]:
-        lines += ["**These figures come from a run with `--quick`: the sizes are for checking, not for measuring.**", ""]
+        lines += [
+            "**These figures come from a run with `--quick`: the sizes are for checking, not for measuring.**",
+            "",
+        ]
     if missing:
         lines += ["**Not part of this run:** " + "; ".join(missing) + ".", ""]
     if failed:
         names = ", ".join(f"[{name}](#{name})" for name in dict.fromkeys(failed))
         lines += [f"**{len(failed)} of {len(checks)} checks did not hold:** see {names}."]
     else:
-        lines += [f"{len(checks)} checks were made on the way (no lost update where something guards, mutual exclusion, totals, data read back), and all hold."]
+        lines += [
+            f"{len(checks)} checks were made on the way (no lost update where something guards, mutual exclusion, totals, data read back), and all hold."
+        ]
     return lines
 
 
 def page(run, texts, missing):
     lines = opening(run, missing) + ["", "## Questions and answers", ""]
-    lines += [f"- [{experiment['title']}](#{experiment['name']})<br>\n  {texts[experiment['name']].answer}" for experiment in run["experiments"]]
+    lines += [
+        f"- [{experiment['title']}](#{experiment['name']})<br>\n  {texts[experiment['name']].answer}"
+        for experiment in run["experiments"]
+    ]
     for experiment in run["experiments"]:
         lines += section(experiment, texts[experiment["name"]])
     return "\n".join(lines) + "\n"

@@ -7,7 +7,13 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: E402
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    NullFormatter,
+    NullLocator,
+)  # noqa: E402
 
 INK, MUTED, GRID, PAPER = "#111213", "#5b5c5d", "#dfe0e1", "#fefdfc"
 # Okabe and Ito's colours, told apart by the colour-blind too; the marks tell them apart without any colour.
@@ -16,11 +22,30 @@ MARKS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 TICKS_MAX = 12
 
 STYLE = {
-    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "font.size": 10, "svg.fonttype": "none", "svg.hashsalt": "experiments",
-    "text.color": INK, "axes.labelcolor": MUTED, "axes.edgecolor": MUTED, "xtick.color": MUTED, "ytick.color": MUTED,
-    "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.titlepad": 12, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.8, "axes.axisbelow": True, "lines.linewidth": 1.8,
-    "figure.facecolor": PAPER, "axes.facecolor": PAPER, "savefig.facecolor": PAPER,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "experiments",
+    "text.color": INK,
+    "axes.labelcolor": MUTED,
+    "axes.edgecolor": MUTED,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.8,
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
 }
 
 
@@ -53,7 +78,9 @@ def set_ticks(axes, xs, ys, plot):
     axes.xaxis.set_minor_formatter(NullFormatter())
     if plot["log_y"] and min(ys) > 0:
         decades = max(ys) / min(ys)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 30 else (1, 3) if decades < 1000 else (1,)))
+        axes.yaxis.set_major_locator(
+            LogLocator(subs=(1, 2, 5) if decades < 30 else (1, 3) if decades < 1000 else (1,))
+        )
         axes.yaxis.set_minor_formatter(NullFormatter())
     elif not plot["log_y"]:
         axes.set_ylim(bottom=min(0, *ys))
@@ -68,9 +95,25 @@ def draw(axes, series, nth, floor, band):
     low, high = [max(p[2], floor) for p in points], [max(p[3], floor) for p in points]
     # A spread as wide as the mark says nothing; a band helps the eye where lines cross.
     axes.fill_between(x, low, high, color=colour, alpha=band, linewidth=0)
-    bars = [[max(0, m - l) for m, l in zip(median, low)], [max(0, h - m) for h, m in zip(high, median)]]
-    return axes.errorbar(x, median, yerr=bars, color=colour, marker=mark, markersize=5.5, capsize=2.5, elinewidth=1, capthick=1, markeredgecolor=PAPER,
-                         markeredgewidth=0.7, linestyle="-" if nth < len(COLOURS) else "--", label=textwrap.fill(series["name"], 36))
+    bars = [
+        [max(0, m - l) for m, l in zip(median, low)],
+        [max(0, h - m) for h, m in zip(high, median)],
+    ]
+    return axes.errorbar(
+        x,
+        median,
+        yerr=bars,
+        color=colour,
+        marker=mark,
+        markersize=5.5,
+        capsize=2.5,
+        elinewidth=1,
+        capthick=1,
+        markeredgecolor=PAPER,
+        markeredgewidth=0.7,
+        linestyle="-" if nth < len(COLOURS) else "--",
+        label=textwrap.fill(series["name"], 36),
+    )
 
 
 def svg(plot):
@@ -78,24 +121,44 @@ def svg(plot):
     points = [point for one in series for point in one["points"]]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(10, 4.1))
-        figure.subplots_adjust(left=0.085, right=0.68 if len(series) > 1 else 0.97, bottom=0.13, top=0.9)
+        figure.subplots_adjust(
+            left=0.085, right=0.68 if len(series) > 1 else 0.97, bottom=0.13, top=0.9
+        )
         if points:
             xs = sorted({point[0] for point in points})
             ys = [value for point in points for value in point[1:]]
             medians = [point[1] for point in points]
             # A least of zero among positive medians is drawn down to the edge instead of stretching the axis.
             positive = [value for value in ys if value > 0]
-            floor = min(positive) if plot["log_y"] and positive and min(medians) > 0 else float("-inf")
+            floor = (
+                min(positive) if plot["log_y"] and positive and min(medians) > 0 else float("-inf")
+            )
             set_scale(axes.xaxis, axes.set_xscale, xs, plot["log_x"])
-            set_scale(axes.yaxis, axes.set_yscale, [max(value, floor) for value in ys], plot["log_y"])
-            drawn = [draw(axes, one, nth, floor, 0.14 if len(series) <= 3 else 0.07) for nth, one in enumerate(series)]
+            set_scale(
+                axes.yaxis, axes.set_yscale, [max(value, floor) for value in ys], plot["log_y"]
+            )
+            drawn = [
+                draw(axes, one, nth, floor, 0.14 if len(series) <= 3 else 0.07)
+                for nth, one in enumerate(series)
+            ]
             set_ticks(axes, xs, [max(value, floor) for value in ys], plot)
             if len(series) > 1:
                 # The names stand as the lines end, from above.
-                order = sorted(range(len(series)), key=lambda i: (-max(series[i]["points"])[0], -max(series[i]["points"])[1]))
-                axes.legend(handles=[drawn[i] for i in order], loc="upper left", bbox_to_anchor=(1.01, 1.03), frameon=False, fontsize=9.5)
+                order = sorted(
+                    range(len(series)),
+                    key=lambda i: (-max(series[i]["points"])[0], -max(series[i]["points"])[1]),
+                )
+                axes.legend(
+                    handles=[drawn[i] for i in order],
+                    loc="upper left",
+                    bbox_to_anchor=(1.01, 1.03),
+                    frameon=False,
+                    fontsize=9.5,
+                )
         else:
-            axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", color=MUTED)
+            axes.text(
+                0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", color=MUTED
+            )
         axes.set_title(plot["title"])
         axes.set_xlabel(plot["x"])
         axes.set_ylabel(plot["y"])

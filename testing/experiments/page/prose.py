@@ -15,9 +15,9 @@ class Mistake(Exception):
 
 @dataclass
 class Text:
-    name: str      # of the experiment
+    name: str  # of the experiment
     answer: str
-    lines: list    # of the body
+    lines: list  # of the body
 
     def placeholders(self):
         return [match.groups() for match in map(PLACEHOLDER.match, self.lines) if match]
@@ -30,7 +30,9 @@ def parse(name, content):
     text = Text(name, first[8:].strip(), [line.rstrip() for line in body.strip("\n").splitlines()])
     for line in text.lines:
         if "{{" in line and not PLACEHOLDER.match(line):
-            raise Mistake(f"text/{name}.md: a placeholder stands on a line of its own, as {{{{table KEY}}}}: {line}")
+            raise Mistake(
+                f"text/{name}.md: a placeholder stands on a line of its own, as {{{{table KEY}}}}: {line}"
+            )
     return text
 
 
@@ -39,7 +41,10 @@ def read_texts(folder, known, wanted):
     found = {path.stem: path for path in sorted(Path(folder).glob("*.md"))}
     strangers = sorted(set(found) - set(known))
     if strangers:
-        raise Mistake("no experiment is called as these texts are: " + ", ".join(f"text/{name}.md" for name in strangers))
+        raise Mistake(
+            "no experiment is called as these texts are: "
+            + ", ".join(f"text/{name}.md" for name in strangers)
+        )
     lacking = [name for name in known if name in wanted and name not in found]
     if lacking:
         raise Mistake("no prose: " + ", ".join(f"text/{name}.md" for name in lacking))
@@ -50,16 +55,35 @@ def check_placeholders(experiment, text):
     """Each table, plot and excerpt of the run has its place in the prose, once, and each place has its table."""
     asked = text.placeholders()
     given = [(kind, item["key"]) for kind in KINDS for item in experiment.get(kind + "s", [])]
-    wrong = [f"{{{{{kind} {key}}}}} stands for nothing that was measured" for kind, key in asked if (kind, key) not in given]
+    wrong = [
+        f"{{{{{kind} {key}}}}} stands for nothing that was measured"
+        for kind, key in asked
+        if (kind, key) not in given
+    ]
     wrong += [f"the {kind} {key} has no place" for kind, key in given if (kind, key) not in asked]
-    wrong += [f"{{{{{kind} {key}}}}} stands there twice" for kind, key in sorted(set(asked)) if asked.count((kind, key)) > 1]
-    wrong += [f"two of the run are called {kind} {key}" for kind, key in sorted(set(given)) if given.count((kind, key)) > 1]
+    wrong += [
+        f"{{{{{kind} {key}}}}} stands there twice"
+        for kind, key in sorted(set(asked))
+        if asked.count((kind, key)) > 1
+    ]
+    wrong += [
+        f"two of the run are called {kind} {key}"
+        for kind, key in sorted(set(given))
+        if given.count((kind, key)) > 1
+    ]
     if wrong:
         raise Mistake(f"text/{text.name}.md: " + "; ".join(wrong))
 
 
 def check_links(text, docs):
     """Relative links lead somewhere, seen from the page."""
-    dead = [link for line in text.lines for link in LINK.findall(line) if "://" not in link and not (Path(docs) / link).exists()]
+    dead = [
+        link
+        for line in text.lines
+        for link in LINK.findall(line)
+        if "://" not in link and not (Path(docs) / link).exists()
+    ]
     if dead:
-        raise Mistake(f"text/{text.name}.md: links that lead nowhere from {docs}: " + ", ".join(dead))
+        raise Mistake(
+            f"text/{text.name}.md: links that lead nowhere from {docs}: " + ", ".join(dead)
+        )

@@ -10,7 +10,9 @@ from support import FILES, LOCKS, TEXTS, document, made_run
 from markdown import page, table
 from prose import parse
 
-needs_matplotlib = unittest.skipUnless(find_spec("matplotlib"), "matplotlib is not installed: the plots cannot be drawn")
+needs_matplotlib = unittest.skipUnless(
+    find_spec("matplotlib"), "matplotlib is not installed: the plots cannot be drawn"
+)
 
 
 def made_page(run, missing=()):
@@ -19,29 +21,57 @@ def made_page(run, missing=()):
 
 class Page(unittest.TestCase):
     def test_a_table_aligns_figures_to_the_right_and_escapes_bars(self):
-        self.assertEqual(table(LOCKS["tables"][0]), ["**Wall time**", "", "| lock | there | here |", "|---|---:|---:|", "| none | 1.57 | 1.60 (1.5-1.7) |",
-                                                     "| a\\|b | 4.74 |  |"])
+        self.assertEqual(
+            table(LOCKS["tables"][0]),
+            [
+                "**Wall time**",
+                "",
+                "| lock | there | here |",
+                "|---|---:|---:|",
+                "| none | 1.57 | 1.60 (1.5-1.7) |",
+                "| a\\|b | 4.74 |  |",
+            ],
+        )
 
     def test_the_opening_tells_where_the_figures_come_from_and_how_to_repeat_them(self):
         opening = made_page(made_run()).split("## Questions")[0]
-        for part in ("a CPU", "2 CPUs", "Linux 6", "commit abc", "seed 7", "5 repetitions", "./experiments.sh --docs docs", "1 checks were made"):
+        for part in (
+            "a CPU",
+            "2 CPUs",
+            "Linux 6",
+            "commit abc",
+            "seed 7",
+            "5 repetitions",
+            "./experiments.sh --docs docs",
+            "1 checks were made",
+        ):
             self.assertIn(part, opening)
         self.assertNotIn("--quick", opening)
         self.assertNotIn("Not part", opening)
 
     def test_the_contents_answer_each_question_in_a_line(self):
         contents = made_page(made_run()).split("answers\n\n")[1].split('\n\n<a id="files"')[0]
-        self.assertEqual(contents, "- [3. Files](#files)<br>\n  In groups.\n- [5. Locks](#locks)<br>\n  A mutex will do.")
+        self.assertEqual(
+            contents,
+            "- [3. Files](#files)<br>\n  In groups.\n- [5. Locks](#locks)<br>\n  A mutex will do.",
+        )
 
     def test_placeholders_give_way_to_what_was_measured(self):
         text = made_page(made_run())
         self.assertNotIn("{{", text)
-        for part in ("| none | 1.57 |", "![Where it turns: ns by threads](experiments/locks-turn.svg)", "```text\none\n  two\n```", "- SCHED_FIFO: Operation not permitted"):
+        for part in (
+            "| none | 1.57 |",
+            "![Where it turns: ns by threads](experiments/locks-turn.svg)",
+            "```text\none\n  two\n```",
+            "- SCHED_FIFO: Operation not permitted",
+        ):
             self.assertIn(part, text)
 
     def test_a_check_that_fails_is_named_at_the_top_and_in_its_section(self):
         run = made_run()
-        run["experiments"][1]["checks"].append({"what": "FIFO order", "holds": False, "seen": "3 overtaken"})
+        run["experiments"][1]["checks"].append(
+            {"what": "FIFO order", "holds": False, "seen": "3 overtaken"}
+        )
         text = made_page(run)
         self.assertIn("**1 of 2 checks did not hold:** see [locks](#locks).", text)
         self.assertIn("- **FIFO order**: 3 overtaken", text)
@@ -68,7 +98,10 @@ class Document(unittest.TestCase):
         run = made_run()
         done = document(self.folder, run)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
-        self.assertEqual(sorted(path.name for path in (self.docs / "experiments").iterdir()), ["locks-turn.svg", "results.json"])
+        self.assertEqual(
+            sorted(path.name for path in (self.docs / "experiments").iterdir()),
+            ["locks-turn.svg", "results.json"],
+        )
         self.assertEqual(json.loads((self.docs / "experiments/results.json").read_text()), run)
         self.assertIn("experiments/locks-turn.svg", (self.docs / "experiments.md").read_text())
 
@@ -89,10 +122,14 @@ class Document(unittest.TestCase):
     @needs_matplotlib
     def test_an_incomplete_run_makes_a_page_on_request(self):
         self.assertEqual(document(self.folder, made_run(LOCKS), "--partial").returncode, 0)
-        self.assertIn("**Not part of this run:** 3. Files.", (self.docs / "experiments.md").read_text())
+        self.assertIn(
+            "**Not part of this run:** 3. Files.", (self.docs / "experiments.md").read_text()
+        )
 
     def test_run_and_prose_that_do_not_fit_write_nothing(self):
-        done = document(self.folder, made_run(), texts={**TEXTS, "files": "Answer: x\n{{table none}}\n"})
+        done = document(
+            self.folder, made_run(), texts={**TEXTS, "files": "Answer: x\n{{table none}}\n"}
+        )
         self.assertEqual(done.returncode, 2)
         self.assertIn("text/files.md: {{table none}}", done.stderr)
         self.assertEqual(list(self.docs.iterdir()), [])
@@ -105,14 +142,20 @@ class Document(unittest.TestCase):
 class Plots(unittest.TestCase):
     def texts_of(self, plot):
         import plots
+
         root = ElementTree.fromstring(plots.svg(plot))
-        return ["".join(node.itertext()).strip() for node in root.iter("{http://www.w3.org/2000/svg}text")]
+        return [
+            "".join(node.itertext()).strip()
+            for node in root.iter("{http://www.w3.org/2000/svg}text")
+        ]
 
     def test_axes_lines_and_their_names(self):
         texts = self.texts_of(LOCKS["plots"][0])
         for part in ("Where it turns", "threads", "ns", "1", "64"):
             self.assertIn(part, texts)
-        self.assertLess(texts.index("spinlock & co"), texts.index("mutex"))  # as the lines end, from above
+        self.assertLess(
+            texts.index("spinlock & co"), texts.index("mutex")
+        )  # as the lines end, from above
 
     def test_zero_has_a_place_on_a_logarithmic_axis(self):
         plot = copy.deepcopy(LOCKS["plots"][0])
@@ -123,14 +166,20 @@ class Plots(unittest.TestCase):
 
     def test_more_series_than_colours_and_none_at_all(self):
         plot = copy.deepcopy(LOCKS["plots"][0])
-        plot["series"] = [{"name": f"line {n}", "points": [[1, n + 1, n + 1, n + 2]]} for n in range(11)]
+        plot["series"] = [
+            {"name": f"line {n}", "points": [[1, n + 1, n + 1, n + 2]]} for n in range(11)
+        ]
         self.assertTrue({f"line {n}" for n in range(11)} <= set(self.texts_of(plot)))
         plot["series"] = [{"name": "empty", "points": []}]
         self.assertIn("nothing was measured", self.texts_of(plot))
 
     def test_ticks_are_short(self):
         import plots
-        self.assertEqual([plots.short(v) for v in (0, 0.5, 10, 1500, 20_000, 3e6, 1e-7, 2e10)], ["0", "0.5", "10", "1,500", "20k", "3M", "1e-7", "2e10"])
+
+        self.assertEqual(
+            [plots.short(v) for v in (0, 0.5, 10, 1500, 20_000, 3e6, 1e-7, 2e10)],
+            ["0", "0.5", "10", "1,500", "20k", "3M", "1e-7", "2e10"],
+        )
 
 
 if __name__ == "__main__":

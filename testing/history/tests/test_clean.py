@@ -16,7 +16,9 @@ POLICIES = ["thread", "pool", "loop"]
 
 
 def loadgen(*words):
-    done = subprocess.run([str(BINARIES / "loadgen"), *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run(
+        [str(BINARIES / "loadgen"), *map(str, words)], capture_output=True, text=True
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -47,24 +49,74 @@ class RandomClients(support.HistoryTest):
 
 
 class LoadGenerator(support.HistoryTest):
-    def test_every_workload_with_workers_pipelines_and_an_audit_one_after_another_on_one_store(self):
+    def test_every_workload_with_workers_pipelines_and_an_audit_one_after_another_on_one_store(
+        self,
+    ):
         with Server(self.store) as server:
             asked = 0
             for workload in ["create", "transactions", "mix", "reads"]:
-                code, said = loadgen("-c", 6, "-n", 600, "--workers", 2, "--pipeline", 3, "--orders-per-request", 2, "--accounts", 4, "--audit", "--workload", workload,
-                                     "--connect", f"127.0.0.1:{server.port}", "--history", self.file(), "--history-append")
+                code, said = loadgen(
+                    "-c",
+                    6,
+                    "-n",
+                    600,
+                    "--workers",
+                    2,
+                    "--pipeline",
+                    3,
+                    "--orders-per-request",
+                    2,
+                    "--accounts",
+                    4,
+                    "--audit",
+                    "--workload",
+                    workload,
+                    "--connect",
+                    f"127.0.0.1:{server.port}",
+                    "--history",
+                    self.file(),
+                    "--history-append",
+                )
                 self.assertEqual(code, 0, said)
                 asked += 600
-            code, said = loadgen("-c", 3, "-n", 30, "--connection", "per-request", "--connect", f"127.0.0.1:{server.port}", "--history", self.file("more.jsonl"))
+            code, said = loadgen(
+                "-c",
+                3,
+                "-n",
+                30,
+                "--connection",
+                "per-request",
+                "--connect",
+                f"127.0.0.1:{server.port}",
+                "--history",
+                self.file("more.jsonl"),
+            )
             self.assertEqual(code, 0, said)
         said = self.replay(self.file(), self.file("more.jsonl"))
         self.assertGreater(int(re.match(r"\d+", said)[0]), asked + 30)
         self.assertIn("0 of them unanswered", said)
-        self.replay(self.file("more.jsonl"), possible=False)  # the rest is what nobody there asked for
+        self.replay(
+            self.file("more.jsonl"), possible=False
+        )  # the rest is what nobody there asked for
 
     def test_small_runs_are_linearizable(self):
         for workload in ["mix", "create"]:
-            code, said = loadgen("-c", 4, "-n", 150, "--symbols", 2, "--accounts", 2, "--workload", workload, "--store", "memory:", "--history", self.file())
+            code, said = loadgen(
+                "-c",
+                4,
+                "-n",
+                150,
+                "--symbols",
+                2,
+                "--accounts",
+                2,
+                "--workload",
+                workload,
+                "--store",
+                "memory:",
+                "--history",
+                self.file(),
+            )
             self.assertEqual(code, 0, said)
             self.porcupine()
 
@@ -76,32 +128,73 @@ class LoadGenerator(support.HistoryTest):
                 time.sleep(0.002)
 
         with Server(self.store) as server:
-            load = subprocess.Popen([str(BINARIES / "loadgen"), "-c", "20", "-d", "1h", "--timeout", "300", "--workload", "mix", "--connect",
-                                     f"127.0.0.1:{server.port}", "--history", str(self.file())], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            load = subprocess.Popen(
+                [
+                    str(BINARIES / "loadgen"),
+                    "-c",
+                    "20",
+                    "-d",
+                    "1h",
+                    "--timeout",
+                    "300",
+                    "--workload",
+                    "mix",
+                    "--connect",
+                    f"127.0.0.1:{server.port}",
+                    "--history",
+                    str(self.file()),
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
             self.addCleanup(load.kill)
-            wait_for(lambda: journal.exists() and journal.stat().st_size > 100_000)  # it is well under way
+            wait_for(
+                lambda: journal.exists() and journal.stat().st_size > 100_000
+            )  # it is well under way
             killed = time.monotonic_ns()
             server.kill()
         with Server(self.store, port=server.port):
             restarted = time.monotonic_ns()
-            for _ in range(20 + 1):  # a commit more than clients, each of whom waits for its reply: one was told
+            for _ in range(
+                20 + 1
+            ):  # a commit more than clients, each of whom waits for its reply: one was told
                 written = journal.stat().st_mtime_ns
                 wait_for(lambda: journal.stat().st_mtime_ns != written)
             load.send_signal(signal.SIGINT)
             said = load.communicate()[0]
             self.assertEqual(load.returncode, 130, said)
-        requests = [line for line in map(json.loads, self.file().read_text().splitlines()) if "request" in line]
+        requests = [
+            line
+            for line in map(json.loads, self.file().read_text().splitlines())
+            if "request" in line
+        ]
         self.assertTrue(any(line["return"] is None and line["call"] < killed for line in requests))
-        self.assertTrue(any(line["return"] is not None and line["call"] > restarted for line in requests))
+        self.assertTrue(
+            any(line["return"] is not None and line["call"] > restarted for line in requests)
+        )
         said = self.replay()
         self.assertGreater(int(re.search(r"(\d+) of them unanswered", said)[1]), 0, said)
 
     def test_usage(self):
-        self.assertEqual(loadgen("-c", 1, "-n", 1, "--store", "memory:", "--history", "/nowhere/h.jsonl")[0], 2)
+        self.assertEqual(
+            loadgen("-c", 1, "-n", 1, "--store", "memory:", "--history", "/nowhere/h.jsonl")[0], 2
+        )
         self.assertEqual(loadgen("--history-append")[0], 2)
         self.file().write_text("nonsense\n")
-        for arguments in [[], ["--store", self.store], ["--store", self.store, str(self.file())], ["--store", "memory:", str(self.file())]]:
-            self.assertEqual(subprocess.run([str(BINARIES / "check-history"), *arguments], capture_output=True).returncode, 2, arguments)
+        for arguments in [
+            [],
+            ["--store", self.store],
+            ["--store", self.store, str(self.file())],
+            ["--store", "memory:", str(self.file())],
+        ]:
+            self.assertEqual(
+                subprocess.run(
+                    [str(BINARIES / "check-history"), *arguments], capture_output=True
+                ).returncode,
+                2,
+                arguments,
+            )
 
 
 class KillAndRestart(support.HistoryTest):
@@ -119,16 +212,24 @@ class KillAndRestart(support.HistoryTest):
                 return entry
 
             history.begin = begin_and_kill
-            play(server.port, 5, clients=3, requests=80, history=history, market=market, set_up=False)
+            play(
+                server.port, 5, clients=3, requests=80, history=history, market=market, set_up=False
+            )
             history.begin = begin
         self.assertTrue(any(line["return"] is None for line in history.lines))
         with Server(self.store) as server:
-            with Client(history, 9, server.port) as client:  # closed orders are in the tables alone now
+            with Client(
+                history, 9, server.port
+            ) as client:  # closed orders are in the tables alone now
                 for account, order in list(market.orders):
                     client.ask(f'<transactions id="{account}"><query id="{order}"/></transactions>')
                 for account, order in market.orders[::3]:
-                    client.ask(f'<transactions id="{account}"><cancel id="{order}"/><query id="{order}"/></transactions>')
-            play(server.port, 6, clients=3, requests=20, history=history, market=market, set_up=False)
+                    client.ask(
+                        f'<transactions id="{account}"><cancel id="{order}"/><query id="{order}"/></transactions>'
+                    )
+            play(
+                server.port, 6, clients=3, requests=20, history=history, market=market, set_up=False
+            )
         history.write(self.file())
         self.replay()
         self.porcupine()

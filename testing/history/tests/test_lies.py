@@ -19,17 +19,24 @@ class StaleReads(support.HistoryTest):
 
     def test_both_judges_catch_a_stale_read(self):
         history = History()
-        with Server(self.store) as server, StaleServer(server.port) as stale, Client(history, 10, stale.port) as asker, \
-                Client(history, 11, server.port) as other:
+        with Server(self.store) as server, StaleServer(server.port) as stale, Client(
+            history, 10, stale.port
+        ) as asker, Client(history, 11, server.port) as other:
             set_up_market(history, Market(), server.port)
             # Two clients make noise in a market of their own while a third asks twice for what a fourth changes in between.
-            noise = threading.Thread(target=play, args=(server.port, 1, 2, 30, history, Market(("7", "8"), ("T",))))
+            noise = threading.Thread(
+                target=play, args=(server.port, 1, 2, 30, history, Market(("7", "8"), ("T",)))
+            )
             noise.start()
-            reply = asker.ask('<transactions id="1"><order sym="S1" amount="1" limit="11"/></transactions>')
+            reply = asker.ask(
+                '<transactions id="1"><order sym="S1" amount="1" limit="11"/></transactions>'
+            )
             order = re.search(r' id="(\d+)"', reply)[1]
             query = f'<transactions id="1"><query id="{order}"/></transactions>'
             asker.ask(query)
-            other.ask('<transactions id="2"><order sym="S1" amount="-20" limit="9"/></transactions>')
+            other.ask(
+                '<transactions id="2"><order sym="S1" amount="-20" limit="9"/></transactions>'
+            )
             honest = other.ask(query)
             told = asker.ask(query)
             noise.join()
@@ -60,19 +67,24 @@ class EditedHistories(support.HistoryTest):
         cls.addClassCleanup(folder.cleanup)
         cls.honest = Path(folder.name)
         history = History()
-        with Server(f"sqlite:{cls.honest}/x.db") as server, Client(history, 1, server.port) as client:
+        with Server(f"sqlite:{cls.honest}/x.db") as server, Client(
+            history, 1, server.port
+        ) as client:
+
             def order(account, amount, limit):
-                client.ask(f'<transactions id="{account}"><order sym="S1" amount="{amount}" limit="{limit}"/></transactions>')
+                client.ask(
+                    f'<transactions id="{account}"><order sym="S1" amount="{amount}" limit="{limit}"/></transactions>'
+                )
 
             def query(account, order):
                 client.ask(f'<transactions id="{account}"><query id="{order}"/></transactions>')
 
             client.ask(Market().set_up())
-            order(1, "5", "10")       # 1
-            order(1, "5", "10.5")     # 2
-            order(2, "-7", "9.5")     # 3: 5 at 10.5, 2 at 10
+            order(1, "5", "10")  # 1
+            order(1, "5", "10.5")  # 2
+            order(2, "-7", "9.5")  # 3: 5 at 10.5, 2 at 10
             query(1, 1)
-            order(3, "2", "9")        # 4
+            order(3, "2", "9")  # 4
             query(3, 4)
             client.ask('<transactions id="3"><cancel id="4"/></transactions>')
             query(3, 4)
@@ -113,7 +125,9 @@ class EditedHistories(support.HistoryTest):
         self.lie(self.replace(8, "<canceled [^>]*>", '<open shares="2"/>'))
 
     def test_a_refusal_of_what_there_was_money_for(self):
-        self.lie(self.replace(5, "<opened ([^>]*) id=.4./>", r"<error \1>insufficient funds</error>"))
+        self.lie(
+            self.replace(5, "<opened ([^>]*) id=.4./>", r"<error \1>insufficient funds</error>")
+        )
 
     def test_the_same_id_for_two_orders(self):
         self.lie(self.replace(5, 'id="4"', 'id="3"'))
@@ -124,7 +138,9 @@ class EditedHistories(support.HistoryTest):
         self.porcupine(edited)  # the protocol does not say when it is
 
     def test_two_commits_in_the_wrong_order(self):
-        def change(requests):  # order 2 before order 1, so that the seller should have met it first anyway: only real time tells
+        def change(
+            requests,
+        ):  # order 2 before order 1, so that the seller should have met it first anyway: only real time tells
             for key in ("call", "return"):
                 requests[1][key], requests[2][key] = requests[2][key], requests[1][key]
             requests[1], requests[2] = requests[2], requests[1]
@@ -141,7 +157,9 @@ class EditedHistories(support.HistoryTest):
         self.lie(change)
 
     def test_a_reply_before_its_commit_and_kill_9(self):
-        with sqlite3.connect(f"{self.folder}/x.db.journal") as journal:  # the last commit never reached the disk
+        with sqlite3.connect(
+            f"{self.folder}/x.db.journal"
+        ) as journal:  # the last commit never reached the disk
             journal.execute("DELETE FROM journal WHERE batch = (SELECT max(batch) FROM journal)")
         journal.close()
         self.assertIn("an acknowledged command is lost", self.replay(possible=False))
@@ -155,9 +173,13 @@ class EditedHistories(support.HistoryTest):
         self.assertIn("--keep-journal", said)
 
     def test_a_command_that_was_applied_twice(self):
-        with Server(self.store) as server:  # as if a client's order had been executed once more, by nobody's wish
+        with Server(
+            self.store
+        ) as server:  # as if a client's order had been executed once more, by nobody's wish
             with Client(History(), 9, server.port) as client:
-                client.ask('<transactions id="1"><order sym="S1" amount="5" limit="10"/></transactions>')
+                client.ask(
+                    '<transactions id="1"><order sym="S1" amount="5" limit="10"/></transactions>'
+                )
         self.assertIn("nobody asked for this", self.replay(possible=False))
 
 

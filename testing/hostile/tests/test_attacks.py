@@ -8,16 +8,38 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from harness import (PATIENCE_S, Attack, ExchangeServer, GoodClients, ended, is_sanitized, make_long_order, memory_mib, metrics,  # noqa: E402
-                     raise_descriptor_limit, seconds_until_answered)
+from harness import (
+    PATIENCE_S,
+    Attack,
+    ExchangeServer,
+    GoodClients,
+    ended,
+    is_sanitized,
+    make_long_order,
+    memory_mib,
+    metrics,  # noqa: E402
+    raise_descriptor_limit,
+    seconds_until_answered,
+)
 
 MISSING = "<results><error>bad framing: the stream ended inside a request</error></results>\n"
-NO_DIGITS = "<results><error>bad framing: a request begins with its length in digits</error></results>\n"
+NO_DIGITS = (
+    "<results><error>bad framing: a request begins with its length in digits</error></results>\n"
+)
 FULL = "<results><error>the server takes no more connections now</error></results>\n"
 TOO_MANY_OF_PEER = "<results><error>too many connections from your address</error></results>\n"
 CONNECTIONS_MAX, HELD_MIB, RSS_MIB_MAX = 400, 8, 250
 SANITIZED = is_sanitized()
-LIMITS = ("--connections-max", CONNECTIONS_MAX, "--idle-timeout-s", 5, "--stall-timeout-s", 3, "--held-bytes-max", HELD_MIB << 20)
+LIMITS = (
+    "--connections-max",
+    CONNECTIONS_MAX,
+    "--idle-timeout-s",
+    5,
+    "--stall-timeout-s",
+    3,
+    "--held-bytes-max",
+    HELD_MIB << 20,
+)
 
 
 class Attacks:
@@ -55,30 +77,56 @@ class Attacks:
     def test_silent_and_slow_ones_are_ended(self):
         counts = {"idle": 60, "blanks": 30, "slow-senders": 60, "half-open": 40}
         with contextlib.ExitStack() as attacks:
-            kinds = {kind: attacks.enter_context(Attack(kind, self.server.port, count, f"{10 + i}"))
-                     for i, (kind, count) in enumerate(counts.items())}
+            kinds = {
+                kind: attacks.enter_context(Attack(kind, self.server.port, count, f"{10 + i}"))
+                for i, (kind, count) in enumerate(counts.items())
+            }
             refused = self.http_refused()
             attacks.enter_context(Attack("slow-http", self.server.http_port, 450, "20"))
             self.good_clients()
-            self.server.wait_until(lambda: self.ended("idle") >= 110 and self.ended("stalled") >= 80, "idle and slow ones to be ended", PATIENCE_S)
-        self.assertEqual((self.ended("stalled"), self.ended("memory"), self.ended("room")), (60 + 20, 0, 0))
-        self.assertIn(self.ended("idle") - (60 + 30 + 20), range(20 + 1), "and some of the good ones, who wait for others of them to be done")
+            self.server.wait_until(
+                lambda: self.ended("idle") >= 110 and self.ended("stalled") >= 80,
+                "idle and slow ones to be ended",
+                PATIENCE_S,
+            )
+        self.assertEqual(
+            (self.ended("stalled"), self.ended("memory"), self.ended("room")), (60 + 20, 0, 0)
+        )
+        self.assertIn(
+            self.ended("idle") - (60 + 30 + 20),
+            range(20 + 1),
+            "and some of the good ones, who wait for others of them to be done",
+        )
         for kind in ("idle", "blanks"):
             self.assertEqual(kinds[kind].result["fates"], {"closed": counts[kind], "open": 0}, kind)
         self.assertEqual(kinds["slow-senders"].result["told"], {MISSING: 60})
-        self.assertEqual(self.http_refused() - refused, 450 - 384, "one address has three quarters of the HTTP connections at most")
+        self.assertEqual(
+            self.http_refused() - refused,
+            450 - 384,
+            "one address has three quarters of the HTTP connections at most",
+        )
 
     def test_those_who_make_the_server_hold_much_are_ended(self):
-        with Attack("half-frames", self.server.port, 30, "30") as half, Attack("never-reading", self.server.port, 30, "31", self.order) as deaf:
+        with Attack("half-frames", self.server.port, 30, "30") as half, Attack(
+            "never-reading", self.server.port, 30, "31", self.order
+        ) as deaf:
             self.good_clients()
-            self.server.wait_until(lambda: self.ended("memory") + self.ended("stalled") >= 60, "all of them to be ended", PATIENCE_S)
-            self.server.wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
+            self.server.wait_until(
+                lambda: self.ended("memory") + self.ended("stalled") >= 60,
+                "all of them to be ended",
+                PATIENCE_S,
+            )
+            self.server.wait_until(
+                lambda: self.connections() == 0, "the last to be gone", PATIENCE_S
+            )
         self.assertGreaterEqual(self.ended("memory"), 30)
         self.assertLessEqual(set(half.result["told"]), {MISSING})
         self.assertEqual(deaf.result["fates"], {"closed": 30, "open": 0})
 
     def test_a_storm_past_the_limit_is_told_so_and_leaves_room(self):
-        with Attack("storm", self.server.port, 2 * CONNECTIONS_MAX, "40-41") as storm, Attack("garbage", self.server.port, 20, "42") as garbage:
+        with Attack("storm", self.server.port, 2 * CONNECTIONS_MAX, "40-41") as storm, Attack(
+            "garbage", self.server.port, 20, "42"
+        ) as garbage:
             self.good_clients()
             self.server.wait_until(lambda: self.ended("refused") > 0, "refusals", PATIENCE_S)
         self.assertLessEqual(set(storm.result["told"]), {FULL, TOO_MANY_OF_PEER})

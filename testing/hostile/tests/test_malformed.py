@@ -15,13 +15,18 @@ BYTEWISE_MAX = 400  # longer ones in pieces of which there are so many
 class Malformed(unittest.TestCase):
     def replay_all(self, policy):
         with ExchangeServer("--policy", policy, "--threads", 1) as server:
-            server.request('<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="S"><account id="2">10</account></symbol></create>')
+            server.request(
+                '<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="S"><account id="2">10</account></symbol></create>'
+            )
             for name, data, expected, closes in ENTRIES:
                 for step in {len(data), max(1, len(data) // BYTEWISE_MAX)}:
                     with self.subTest(name, policy=policy, step=step):
                         self.check(server.port, data, step, expected, closes)
-            self.assertEqual(server.request('<transactions id="1"><query id="1"/></transactions>'),
-                             ['<results><error id="1">no such order of this account</error></results>'], "an entry changed something")
+            self.assertEqual(
+                server.request('<transactions id="1"><query id="1"/></transactions>'),
+                ['<results><error id="1">no such order of this account</error></results>'],
+                "an entry changed something",
+            )
 
     def check(self, port, data, step, expected, closes):
         after = b"9\n<create/>"
@@ -29,7 +34,7 @@ class Malformed(unittest.TestCase):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
                 for at in range(0, len(data), step):
-                    connection.sendall(data[at:at + step])
+                    connection.sendall(data[at : at + step])
                 if not closes:
                     connection.sendall(after)
                 connection.shutdown(socket.SHUT_WR)
@@ -45,9 +50,23 @@ class Malformed(unittest.TestCase):
 
     def test_a_million_deep(self):
         for policy in POLICIES:
-            with self.subTest(policy), ExchangeServer("--policy", policy, "--frame-bytes-max", 1 << 24) as server:
-                self.check(server.port, deep(1_000_000), 1 << 20, malformed("elements nested too deep"), False)
-                self.check(server.port, framed(b"<a>" * 5_000_000), 1 << 20, malformed("Start-end tags mismatch"), False)
+            with self.subTest(policy), ExchangeServer(
+                "--policy", policy, "--frame-bytes-max", 1 << 24
+            ) as server:
+                self.check(
+                    server.port,
+                    deep(1_000_000),
+                    1 << 20,
+                    malformed("elements nested too deep"),
+                    False,
+                )
+                self.check(
+                    server.port,
+                    framed(b"<a>" * 5_000_000),
+                    1 << 20,
+                    malformed("Start-end tags mismatch"),
+                    False,
+                )
 
     def test_thread(self):
         self.replay_all("thread")

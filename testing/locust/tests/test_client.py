@@ -57,6 +57,7 @@ class Reply(unittest.TestCase):
     def test_a_reply_may_come_in_any_pieces(self):
         class Slowly:
             """A socket that has one more piece at each read."""
+
             def __init__(self, pieces):
                 self.pieces = list(pieces)
 
@@ -71,22 +72,35 @@ class Reply(unittest.TestCase):
 
         whole = [OPENED, b"%d\n" % len(OPENED) + OPENED]
         for text in whole:
-            splits = [[text[:at], text[at:]] for at in range(1, len(text))] + [[bytes([byte]) for byte in text]]
+            splits = [[text[:at], text[at:]] for at in range(1, len(text))] + [
+                [bytes([byte]) for byte in text]
+            ]
             for pieces in splits:
                 with self.subTest(pieces=pieces):
-                    self.assertEqual(Connection("", 0, connect=lambda *_: Slowly(pieces)).request("<a/>"), OPENED)
+                    self.assertEqual(
+                        Connection("", 0, connect=lambda *_: Slowly(pieces)).request("<a/>"), OPENED
+                    )
 
     def test_a_large_reply_is_whole(self):
         large = b"<results><status>" + b"<executed/>" * 100_000 + b"</status></results>\n"
         self.assertEqual(self.ask(large), large)
 
     def test_a_connection_that_ends_early_is_a_bad_reply(self):
-        for pieces, words in (((), "without a reply"), ((b"<results><opened",), "inside a reply"), ((b"70\n<results>",), "inside a reply")):
+        for pieces, words in (
+            ((), "without a reply"),
+            ((b"<results><opened",), "inside a reply"),
+            ((b"70\n<results>",), "inside a reply"),
+        ):
             with self.subTest(pieces), self.assertRaisesRegex(BadReply, words):
                 self.ask(*pieces)
 
     def test_what_is_no_reply_is_refused_at_once(self):
-        for pieces in ((b"HTTP/1.1 400 Bad Request\r\n\r\n",), (b"12x\n",), (b"1" * 40,), (OPENED + b"<results>",)):
+        for pieces in (
+            (b"HTTP/1.1 400 Bad Request\r\n\r\n",),
+            (b"12x\n",),
+            (b"1" * 40,),
+            (OPENED + b"<results>",),
+        ):
             with self.subTest(pieces), self.assertRaises(BadReply):
                 self.ask(*pieces)
 
@@ -101,7 +115,10 @@ class Judged(unittest.TestCase):
 
     def test_an_error_is_a_refusal_with_its_sentence(self):
         with self.assertRaisesRegex(Refused, "^insufficient funds$"):
-            judge(b'<results><error sym="SPY" amount="1" limit="2">insufficient funds</error></results>\n', "opened")
+            judge(
+                b'<results><error sym="SPY" amount="1" limit="2">insufficient funds</error></results>\n',
+                "opened",
+            )
         with self.assertRaisesRegex(Refused, "late"):
             judge(b'<results><opened id="1"/><error>late</error></results>\n', "opened")
 
@@ -124,12 +141,23 @@ class Told(unittest.TestCase):
     def test_each_request_is_told_with_time_and_length_over_one_connection(self):
         with Script([[OPENED], [OPENED]]) as server:
             client = self.client(server.port)
-            self.assertEqual([client.ask("order", "<a/>", "opened") for _ in range(2)], [OPENED, OPENED])
+            self.assertEqual(
+                [client.ask("order", "<a/>", "opened") for _ in range(2)], [OPENED, OPENED]
+            )
         self.assertEqual(server.connections, 1)
         self.assertEqual(server.received, [b"4\n<a/>"] * 2)
         for event in self.told:
             self.assertGreater(event.pop("response_time"), 0)
-            self.assertEqual(event, {"request_type": "XML", "name": "order", "response_length": len(OPENED), "exception": None, "context": {}})
+            self.assertEqual(
+                event,
+                {
+                    "request_type": "XML",
+                    "name": "order",
+                    "response_length": len(OPENED),
+                    "exception": None,
+                    "context": {},
+                },
+            )
 
     def test_an_error_is_a_failure_that_keeps_the_connection(self):
         refused = b"<results><error>no</error></results>\n"

@@ -11,21 +11,51 @@ from pathlib import Path
 
 import support
 
-WANTED = os.environ.get("EXCHANGE_LOCUST_TEST") == "1" or importlib.util.find_spec("locust") is not None
+WANTED = (
+    os.environ.get("EXCHANGE_LOCUST_TEST") == "1" or importlib.util.find_spec("locust") is not None
+)
 
 
-@unittest.skipUnless(WANTED, "Locust is not installed; EXCHANGE_LOCUST_TEST=1 installs it into a cache folder")
+@unittest.skipUnless(
+    WANTED, "Locust is not installed; EXCHANGE_LOCUST_TEST=1 installs it into a cache folder"
+)
 class Run(unittest.TestCase):
     def test_rows_of_each_kind_give_figures_and_no_failures(self):
-        keys = ("fast-1", "xml-1", "loadgen-1", "http-1-wait", "grow", "grow-http")  # in the order of the table
+        keys = (
+            "fast-1",
+            "xml-1",
+            "loadgen-1",
+            "http-1-wait",
+            "grow",
+            "grow-http",
+        )  # in the order of the table
         with tempfile.TemporaryDirectory() as folder:
             figures = Path(folder, "figures.json")
-            done = subprocess.run([sys.executable, "-B", support.LOCUST / "run", "--seconds", "3", "--only", ",".join(keys), "--json", figures], capture_output=True, text=True, timeout=900)
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    "-B",
+                    support.LOCUST / "run",
+                    "--seconds",
+                    "3",
+                    "--only",
+                    ",".join(keys),
+                    "--json",
+                    figures,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=900,
+            )
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             results = json.loads(figures.read_text())
         self.assertEqual([trial["row"] for trial in results["trials"]], list(keys))
-        names = {"fast-1": {"/api/orders/{id}", "/api/books/{symbol}", "/api/xml"}, "xml-1": {"query", "order"}, "grow": {"query", "order"},
-                 "grow-http": {"/api/orders/{id}", "/api/xml"}}
+        names = {
+            "fast-1": {"/api/orders/{id}", "/api/books/{symbol}", "/api/xml"},
+            "xml-1": {"query", "order"},
+            "grow": {"query", "order"},
+            "grow-http": {"/api/orders/{id}", "/api/xml"},
+        }
         for trial in results["trials"]:
             with self.subTest(trial["row"]):
                 all_ = trial["statistics"]["Aggregated"]

@@ -7,7 +7,10 @@ import support  # noqa: F401
 import trader
 from trader import Growing, Trader
 
-STATE = {"accounts": {"7": 100}, "growing": {"buyer": "1", "order": 5, "quiet_order": 4, "sellers": ["2"]}}
+STATE = {
+    "accounts": {"7": 100},
+    "growing": {"buyer": "1", "order": 5, "quiet_order": 4, "sellers": ["2"]},
+}
 
 
 def opened(order):
@@ -23,10 +26,14 @@ class Remembered(unittest.TestCase):
         self.now = 1000.0
 
     def test_the_newest_order_is_queried_and_before_that_a_prepared_one(self):
-        self.assertEqual(self.trader.query_document(), '<transactions id="7"><query id="100"/></transactions>')
+        self.assertEqual(
+            self.trader.query_document(), '<transactions id="7"><query id="100"/></transactions>'
+        )
         self.trader.placed(opened(101))
         self.trader.placed(opened(102))
-        self.assertEqual(self.trader.query_document(), '<transactions id="7"><query id="102"/></transactions>')
+        self.assertEqual(
+            self.trader.query_document(), '<transactions id="7"><query id="102"/></transactions>'
+        )
 
     def test_over_http_an_order_is_read_once_it_has_had_time_to_get_there(self):
         self.trader.placed(opened(101))
@@ -40,17 +47,30 @@ class Remembered(unittest.TestCase):
 
     def test_orders_are_of_one_share_near_100(self):
         for _ in range(100):
-            self.assertRegex(self.trader.order_document(), r'^<transactions id="7"><order sym="LOAD" amount="-?1" limit="(9[5-9]|10[0-5])"/></transactions>$')
+            self.assertRegex(
+                self.trader.order_document(),
+                r'^<transactions id="7"><order sym="LOAD" amount="-?1" limit="(9[5-9]|10[0-5])"/></transactions>$',
+            )
 
 
 class Grown(unittest.TestCase):
     def test_everybody_reads_the_order_that_every_write_trades_with(self):
-        self.assertEqual(Growing(STATE).query_document(), '<transactions id="1"><query id="5"/></transactions>')
-        self.assertEqual(Growing(STATE).order_document(), '<transactions id="2"><order sym="GROW" amount="-1" limit="1"/></transactions>')
+        self.assertEqual(
+            Growing(STATE).query_document(), '<transactions id="1"><query id="5"/></transactions>'
+        )
+        self.assertEqual(
+            Growing(STATE).order_document(),
+            '<transactions id="2"><order sym="GROW" amount="-1" limit="1"/></transactions>',
+        )
 
     def test_the_control_reads_another_and_writes_the_same(self):
-        self.assertEqual(Growing(STATE, control=True).query_document(), '<transactions id="1"><query id="4"/></transactions>')
-        self.assertEqual(Growing(STATE, control=True).order_document(), Growing(STATE).order_document())
+        self.assertEqual(
+            Growing(STATE, control=True).query_document(),
+            '<transactions id="1"><query id="4"/></transactions>',
+        )
+        self.assertEqual(
+            Growing(STATE, control=True).order_document(), Growing(STATE).order_document()
+        )
 
 
 if __name__ == "__main__":

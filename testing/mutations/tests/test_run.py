@@ -50,11 +50,20 @@ PROJECT = {
         }
         """,
 }
-SUBTRACTS = dict(name="subtracts", promise="sums are sums", file="sum.c", old="a + b", new="a - b", tests=["sum_test"])
+SUBTRACTS = dict(
+    name="subtracts",
+    promise="sums are sums",
+    file="sum.c",
+    old="a + b",
+    new="a - b",
+    tests=["sum_test"],
+)
 
 
 def toml(entry):
-    return "[[mutation]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
+    return "[[mutation]]\n" + "".join(
+        f"{key} = {json.dumps(value)}\n" for key, value in entry.items()
+    )
 
 
 class TestRun(unittest.TestCase):
@@ -75,15 +84,33 @@ class TestRun(unittest.TestCase):
         catalogue = Path(tempfile.mkdtemp(dir=self.folder.name))
         for area in entries:
             (catalogue / f"{area}.toml").write_text("".join(toml(entry) for entry in entries[area]))
-        return [sys.executable, str(RUN), "--root", str(self.root), "--catalogue", str(catalogue), "--work", str(self.work), "--limit", "1", *arguments]
+        return [
+            sys.executable,
+            str(RUN),
+            "--root",
+            str(self.root),
+            "--catalogue",
+            str(catalogue),
+            "--work",
+            str(self.work),
+            "--limit",
+            "1",
+            *arguments,
+        ]
 
     def run_on(self, entries, *arguments):
         if isinstance(entries, list):
             entries = {"sums": entries}
         before = {path.name: path.read_text() for path in self.root.iterdir()}
-        done = subprocess.run(self.command(entries, *arguments), capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            self.command(entries, *arguments), capture_output=True, text=True, timeout=120
+        )
         self.assertEqual(done.stderr, "")
-        self.assertEqual({path.name: path.read_text() for path in self.root.iterdir()}, before, "the user's tree is never touched")
+        self.assertEqual(
+            {path.name: path.read_text() for path in self.root.iterdir()},
+            before,
+            "the user's tree is never touched",
+        )
         return done.returncode, done.stdout
 
     def verdict(self, *entries):
@@ -103,12 +130,16 @@ class TestRun(unittest.TestCase):
         self.assertEqual(self.verdict(SUBTRACTS, survivor)[:2], (1, "survived"))
 
     def test_a_survivor_fails_the_run_and_is_named(self):
-        code, state, why, output = self.verdict(dict(SUBTRACTS, name="unwatched", old="return 1;", new="return 2;"))
+        code, state, why, output = self.verdict(
+            dict(SUBTRACTS, name="unwatched", old="return 1;", new="return 2;")
+        )
         self.assertEqual((code, state, why), (1, "survived", "sum_test passes"))
         self.assertIn("sums: unwatched: survived", output)
 
     def test_each_test_that_is_named_must_fail(self):
-        code, state, why, _ = self.verdict(dict(SUBTRACTS, tests=["sum_test", "sum_test: looks away"]))
+        code, state, why, _ = self.verdict(
+            dict(SUBTRACTS, tests=["sum_test", "sum_test: looks away"])
+        )
         self.assertEqual((code, state, why), (1, "survived", "sum_test: looks away passes"))
 
     def test_a_test_that_is_skipped_here_is_told_with_its_reason(self):
@@ -133,12 +164,18 @@ class TestRun(unittest.TestCase):
         self.assertIn("error", why)
 
     def test_a_hang_is_caught_and_said(self):
-        code, state, why, _ = self.verdict(dict(SUBTRACTS, name="endless", old="a > 9 ? 9 : a", new="a > 9 ? 8 : 0"))
+        code, state, why, _ = self.verdict(
+            dict(SUBTRACTS, name="endless", old="a > 9 ? 9 : a", new="a > 9 ? 8 : 0")
+        )
         self.assertEqual((code, state, why), (0, "caught by a hang", "sum_test does not end"))
 
     def test_a_failure_must_say_what_is_expected_of_it(self):
-        self.assertEqual(self.verdict(dict(SUBTRACTS, says="two and two are four"))[:2], (0, "caught"))
-        self.assertEqual(self.verdict(dict(SUBTRACTS, says="three"))[:2], (1, "failed, but not as it should"))
+        self.assertEqual(
+            self.verdict(dict(SUBTRACTS, says="two and two are four"))[:2], (0, "caught")
+        )
+        self.assertEqual(
+            self.verdict(dict(SUBTRACTS, says="three"))[:2], (1, "failed, but not as it should")
+        )
 
     def test_a_test_that_fails_or_runs_nothing_anyway_judges_nothing(self):
         for case in ("fails anyway", "nobody"):
@@ -147,7 +184,10 @@ class TestRun(unittest.TestCase):
             self.assertIn(case, why)
 
     def test_ctest_can_be_asked_too(self):
-        self.assertEqual(self.verdict(dict(SUBTRACTS, tests=["ctest: sum"], targets=["sum_test"]))[:2], (0, "caught"))
+        self.assertEqual(
+            self.verdict(dict(SUBTRACTS, tests=["ctest: sum"], targets=["sum_test"]))[:2],
+            (0, "caught"),
+        )
 
     def test_several_edits_make_one_mutation(self):
         halves = dict(SUBTRACTS, old="int a, int b", new="int a, int c")
@@ -167,8 +207,14 @@ class TestRun(unittest.TestCase):
                 pass  # ended just now
 
     def test_names_areas_and_shards_choose(self):
-        entries = {"one": [dict(SUBTRACTS, name="a"), dict(SUBTRACTS, name="b")], "two": [dict(SUBTRACTS, name="c")]}
-        listed = lambda *arguments: [line.split(": ")[1] for line in self.run_on(entries, "--list", *arguments)[1].splitlines()]
+        entries = {
+            "one": [dict(SUBTRACTS, name="a"), dict(SUBTRACTS, name="b")],
+            "two": [dict(SUBTRACTS, name="c")],
+        }
+        listed = lambda *arguments: [
+            line.split(": ")[1]
+            for line in self.run_on(entries, "--list", *arguments)[1].splitlines()
+        ]
         self.assertEqual(listed(), ["a", "b", "c"])
         self.assertEqual(listed("one"), ["a", "b"])
         self.assertEqual(listed("b", "two"), ["b", "c"])
@@ -176,8 +222,12 @@ class TestRun(unittest.TestCase):
         self.assertEqual(listed("--shard", "2/2"), ["b"])
 
     def test_mistakes_in_the_list_are_named(self):
-        for entry, mistake in ((dict(SUBTRACTS, promise=""), "'promise'"), (dict(SUBTRACTS, tets=[]), "'tets'"), (dict(SUBTRACTS, new="a + b"), "the same"),
-                               (dict(SUBTRACTS, tests=["ctest: sum"]), "'targets'")):
+        for entry, mistake in (
+            (dict(SUBTRACTS, promise=""), "'promise'"),
+            (dict(SUBTRACTS, tets=[]), "'tets'"),
+            (dict(SUBTRACTS, new="a + b"), "the same"),
+            (dict(SUBTRACTS, tests=["ctest: sum"]), "'targets'"),
+        ):
             code, output = self.run_on([entry], "--list")
             self.assertEqual(code, 2)
             self.assertIn(mistake, output)
@@ -188,22 +238,34 @@ class TestRun(unittest.TestCase):
 
     def test_the_table_has_a_row_for_each(self):
         file = Path(self.folder.name) / "table.md"
-        self.run_on([SUBTRACTS, dict(SUBTRACTS, name="stale one", old="a | b")], "--markdown", str(file))
+        self.run_on(
+            [SUBTRACTS, dict(SUBTRACTS, name="stale one", old="a | b")], "--markdown", str(file)
+        )
         text = file.read_text()
         self.assertIn("2 mutations: 1 caught, 1 stale.", text)
         self.assertIn("| subtracts | sums are sums | sum_test |", text)
         self.assertIn("| stale one | sums are sums | **stale** |", text)
 
     def test_verdicts_of_several_runs_make_one_table_below_its_mark(self):
-        one, two, table = (Path(self.folder.name) / name for name in ("one.json", "two.json", "page.md"))
+        one, two, table = (
+            Path(self.folder.name) / name for name in ("one.json", "two.json", "page.md")
+        )
         stale = dict(SUBTRACTS, name="stale one", old="a | b")
         self.run_on([SUBTRACTS, stale], "--json", str(one))
         self.run_on([dict(SUBTRACTS, name="stale one")], "--json", str(two))
         table.write_text("prose\n<!-- verdicts -->\n\nold\n")
-        code, output = self.run_on([SUBTRACTS, dict(SUBTRACTS, name="stale one"), dict(SUBTRACTS, name="not run")],
-                                   "--merge", str(one), str(two), "--markdown", str(table))
+        code, output = self.run_on(
+            [SUBTRACTS, dict(SUBTRACTS, name="stale one"), dict(SUBTRACTS, name="not run")],
+            "--merge",
+            str(one),
+            str(two),
+            "--markdown",
+            str(table),
+        )
         self.assertEqual((code, "2 mutations: 2 caught" in output), (0, True))
-        self.assertTrue(table.read_text().startswith("prose\n<!-- verdicts -->\n\n2 mutations: 2 caught."))
+        self.assertTrue(
+            table.read_text().startswith("prose\n<!-- verdicts -->\n\n2 mutations: 2 caught.")
+        )
         self.assertNotIn("old", table.read_text())
 
     def test_two_runs_do_not_share_a_folder(self):
@@ -217,25 +279,36 @@ class TestRun(unittest.TestCase):
         temporary = Path(tempfile.mkdtemp(dir=self.folder.name))
         endless = dict(SUBTRACTS, name="endless", old="a > 9 ? 9 : a", new="a > 9 ? 8 : 0")
         verdicts = Path(self.folder.name) / "interrupted.json"
-        command = self.command({"sums": [SUBTRACTS, endless]}, "--limit", "600", "--json", str(verdicts))
+        command = self.command(
+            {"sums": [SUBTRACTS, endless]}, "--limit", "600", "--json", str(verdicts)
+        )
         work = command.index("--work")
-        del command[work:work + 2]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary)})
+        del command[work : work + 2]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(temporary)}
+        )
         deadline = time.monotonic() + 60
-        while not list(temporary.glob("*/tree/sum.c")) or "? 8 : 0" not in next(temporary.glob("*/tree/sum.c")).read_text():
+        while (
+            not list(temporary.glob("*/tree/sum.c"))
+            or "? 8 : 0" not in next(temporary.glob("*/tree/sum.c")).read_text()
+        ):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
         output, _ = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130)
         self.assertIn("interrupted after 1 of 2", output)
-        self.assertEqual([one["state"] for one in json.loads(verdicts.read_text())["verdicts"]], ["caught"])
+        self.assertEqual(
+            [one["state"] for one in json.loads(verdicts.read_text())["verdicts"]], ["caught"]
+        )
         self.assertEqual(list(temporary.iterdir()), [])
 
 
 class TestList(unittest.TestCase):
     def test_the_list_fits_the_tree(self):
-        done = subprocess.run([sys.executable, str(RUN), "--check"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, str(RUN), "--check"], capture_output=True, text=True, timeout=60
+        )
         self.assertEqual(done.returncode, 0, done.stdout)
 
 

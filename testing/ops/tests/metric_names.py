@@ -7,13 +7,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 DASHBOARD = ROOT / "ops/grafana/exchange-dashboard.json"
 ALERTS = ROOT / "ops/alerts.yml"
-OF_PROMETHEUS = {"up", "job", "instance", "le"}  # what Prometheus adds by itself, and bounds of buckets
+OF_PROMETHEUS = {
+    "up",
+    "job",
+    "instance",
+    "le",
+}  # what Prometheus adds by itself, and bounds of buckets
 IDENTIFIER = r"[a-zA-Z_][a-zA-Z0-9_]*"
 
 
 def dashboard_expressions(dashboard):
     """(panel title, expression) of each target."""
-    return [(panel["title"], target["expr"]) for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    return [
+        (panel["title"], target["expr"])
+        for panel in dashboard["panels"]
+        for target in panel.get("targets", [])
+    ]
 
 
 def filled_in(expression):
@@ -24,7 +33,9 @@ def filled_in(expression):
 def alert_expressions(text):
     """(alert, expression) of each rule; of one line each, so that no YAML library is needed."""
     found = re.findall(r"- alert: (\S+)\n\s+expr: (.+)", text)
-    assert len(found) == text.count("alert:"), "an alert whose expression is not on the line after its name"
+    assert len(found) == text.count(
+        "alert:"
+    ), "an alert whose expression is not on the line after its name"
     return found
 
 
@@ -35,7 +46,10 @@ def asked(expression):
         labels |= set(re.findall(IDENTIFIER, group))
     bare = re.sub(r"\b(?:by|without|on|ignoring) \([^)]*\)", "", expression)
     metrics = {}
-    for name, selector in re.findall(rf"\b({IDENTIFIER})\b(?!\s*\()(?:\{{([^}}]*)\}})?", re.sub(r'\[[^]]*\]', "", quoted_away(bare))):
+    for name, selector in re.findall(
+        rf"\b({IDENTIFIER})\b(?!\s*\()(?:\{{([^}}]*)\}})?",
+        re.sub(r"\[[^]]*\]", "", quoted_away(bare)),
+    ):
         if name in ("or", "and", "unless"):
             continue
         own = set(re.findall(rf"({IDENTIFIER})\s*(?:=~|!~|!=|=)", selector))
@@ -53,7 +67,9 @@ def offered(page):
     for line in page.splitlines():
         match = re.match(rf"({IDENTIFIER})(?:\{{(.*)\}})? \S+$", line)
         if match and not line.startswith("#"):
-            metrics.setdefault(match[1], set()).update(re.findall(rf'({IDENTIFIER})="', match[2] or ""))
+            metrics.setdefault(match[1], set()).update(
+                re.findall(rf'({IDENTIFIER})="', match[2] or "")
+            )
     return metrics
 
 
@@ -68,7 +84,9 @@ def lacking(expressions, page):
             if metric not in there:
                 problems.append(f"{where}: no metric {metric}")
             elif labels - there[metric] - OF_PROMETHEUS:
-                problems.append(f"{where}: {metric} has no label {', '.join(sorted(labels - there[metric] - OF_PROMETHEUS))}")
+                problems.append(
+                    f"{where}: {metric} has no label {', '.join(sorted(labels - there[metric] - OF_PROMETHEUS))}"
+                )
     return problems
 
 

@@ -14,16 +14,32 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from metric_names import ALERTS, ROOT, alert_expressions, asked, dashboard_expressions, filled_in, lacking, load_dashboard, offered
+from metric_names import (
+    ALERTS,
+    ROOT,
+    alert_expressions,
+    asked,
+    dashboard_expressions,
+    filled_in,
+    lacking,
+    load_dashboard,
+    offered,
+)
 
 sys.path.insert(0, str(ROOT / "testing/python"))
 from exchange_server import ExchangeServer  # noqa: E402
 
-TRAFFIC = ('<create><account id="1" balance="1000"/><account id="1" balance="1"/><symbol sym="SPY"><account id="1">50</account></symbol></create>',
-           '<transactions id="1"><order sym="SPY" amount="10" limit="5"/><order sym="SPY" amount="-4" limit="5"/><order sym="SPY" amount="-900" limit="5"/>'
-           '<query id="1"/><cancel id="1"/></transactions>', '<transactions id="1"><order sym="SPY" amount="ten" limit="5"/></transactions>', "<not-ours/>")
+TRAFFIC = (
+    '<create><account id="1" balance="1000"/><account id="1" balance="1"/><symbol sym="SPY"><account id="1">50</account></symbol></create>',
+    '<transactions id="1"><order sym="SPY" amount="10" limit="5"/><order sym="SPY" amount="-4" limit="5"/><order sym="SPY" amount="-900" limit="5"/>'
+    '<query id="1"/><cancel id="1"/></transactions>',
+    '<transactions id="1"><order sym="SPY" amount="ten" limit="5"/></transactions>',
+    "<not-ours/>",
+)
 SAMPLED_ONE_IN = 31  # waves that are timed; DESIGN.md, "Measuring"
-PROMTOOL, PROMETHEUS = (os.environ.get(name.upper()) or shutil.which(name) for name in ("promtool", "prometheus"))
+PROMTOOL, PROMETHEUS = (
+    os.environ.get(name.upper()) or shutil.which(name) for name in ("promtool", "prometheus")
+)
 PANEL_TYPES = {"row", "stat", "timeseries"}
 
 
@@ -36,15 +52,29 @@ class Names(unittest.TestCase):
     """The extraction itself."""
 
     def test_metrics_and_labels_are_found(self):
-        self.assertEqual(asked('sum by (kind, le) (rate(a_total{instance=~"$instance", result!="ok"}[$__rate_interval])) / 1e6'),
-                         {"a_total": {"instance", "result", "kind", "le"}})
+        self.assertEqual(
+            asked(
+                'sum by (kind, le) (rate(a_total{instance=~"$instance", result!="ok"}[$__rate_interval])) / 1e6'
+            ),
+            {"a_total": {"instance", "result", "kind", "le"}},
+        )
         self.assertEqual(asked("a > 0 or max(b) - c{} == 5"), {"a": set(), "b": set(), "c": set()})
 
     def test_what_is_missing_is_said(self):
         page = '# HELP a of a\na{kind="x y",le="1"} 5\nb 1e+06\n'
         self.assertEqual(offered(page), {"a": {"kind", "le"}, "b": set()})
-        self.assertEqual(lacking([("one", "a + b"), ("two", "sum by (kind) (b)"), ("three", "c"), ("four", 'a{kind="z"}')], page),
-                         ["two: b has no label kind", "three: no metric c"])
+        self.assertEqual(
+            lacking(
+                [
+                    ("one", "a + b"),
+                    ("two", "sum by (kind) (b)"),
+                    ("three", "c"),
+                    ("four", 'a{kind="z"}'),
+                ],
+                page,
+            ),
+            ["two: b has no label kind", "three: no metric c"],
+        )
 
 
 class AgainstAServer(unittest.TestCase):
@@ -83,13 +113,22 @@ class Dashboard(unittest.TestCase):
         for panel in self.panels:
             at = panel["gridPos"]
             self.assertLessEqual(at["x"] + at["w"], 24)
-            for cell in ((x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])):
+            for cell in (
+                (x, y)
+                for x in range(at["x"], at["x"] + at["w"])
+                for y in range(at["y"], at["y"] + at["h"])
+            ):
                 self.assertNotIn(cell, taken, f"{panel['title']} lies on {taken.get(cell)}")
                 taken[cell] = panel["title"]
 
     def test_each_panel_draws_something_from_the_data_source_that_is_chosen(self):
-        self.assertEqual({variable["name"]: variable["type"] for variable in self.dashboard["templating"]["list"]},
-                         {"datasource": "datasource", "instance": "query"})
+        self.assertEqual(
+            {
+                variable["name"]: variable["type"]
+                for variable in self.dashboard["templating"]["list"]
+            },
+            {"datasource": "datasource", "instance": "query"},
+        )
         for panel in self.panels:
             with self.subTest(panel["title"]):
                 self.assertIn(panel["type"], PANEL_TYPES)
@@ -98,7 +137,9 @@ class Dashboard(unittest.TestCase):
                 targets = panel["targets"]
                 self.assertEqual(len({target["refId"] for target in targets}), len(targets))
                 for part in [panel, *targets]:
-                    self.assertEqual(part["datasource"], {"type": "prometheus", "uid": "${datasource}"})
+                    self.assertEqual(
+                        part["datasource"], {"type": "prometheus", "uid": "${datasource}"}
+                    )
                 for target in targets:
                     self.assertIn('instance=~"$instance"', target["expr"])
 
@@ -115,15 +156,25 @@ class Promtool(unittest.TestCase):
         return done.stdout
 
     def test_configuration_and_rules_are_valid(self):
-        self.assertIn("1 rule files found", self.run_promtool("check", "config", ROOT / "ops/prometheus.yml"))
+        self.assertIn(
+            "1 rule files found", self.run_promtool("check", "config", ROOT / "ops/prometheus.yml")
+        )
         self.run_promtool("check", "rules", ALERTS)
 
     def test_the_page_is_valid(self):
         with ExchangeServer() as server:
             make_traffic(server)
-            done = subprocess.run([PROMTOOL, "check", "metrics"], input=server.http("/metrics"), capture_output=True, text=True)
+            done = subprocess.run(
+                [PROMTOOL, "check", "metrics"],
+                input=server.http("/metrics"),
+                capture_output=True,
+                text=True,
+            )
         # The documented name of one counter has another unit than Prometheus likes; nothing else.
-        self.assertEqual(done.stderr, 'exchange_commit_microseconds_total use base unit "seconds" instead of "microseconds"\n')
+        self.assertEqual(
+            done.stderr,
+            'exchange_commit_microseconds_total use base unit "seconds" instead of "microseconds"\n',
+        )
 
     def test_alerts_fire_when_they_should(self):
         self.run_promtool("test", "rules", ROOT / "testing/ops/alerts_test.yml")
@@ -136,8 +187,12 @@ class Prometheus(unittest.TestCase):
     def test_every_expression_has_an_answer(self):
         with tempfile.TemporaryDirectory() as folder, ExchangeServer() as server:
             configuration = (ROOT / "ops/prometheus.yml").read_text()
-            for was, now in (("scrape_interval: 5s", "scrape_interval: 1s"), ("evaluation_interval: 15s", "evaluation_interval: 1s"),
-                             ("127.0.0.1:8080", f"127.0.0.1:{server.http_port}"), ("exchange:8080", "127.0.0.1:1")):
+            for was, now in (
+                ("scrape_interval: 5s", "scrape_interval: 1s"),
+                ("evaluation_interval: 15s", "evaluation_interval: 1s"),
+                ("127.0.0.1:8080", f"127.0.0.1:{server.http_port}"),
+                ("exchange:8080", "127.0.0.1:1"),
+            ):
                 self.assertEqual(configuration.count(was), 1)
                 configuration = configuration.replace(was, now)
             Path(folder, "prometheus.yml").write_text(configuration)
@@ -145,8 +200,20 @@ class Prometheus(unittest.TestCase):
             with socket.create_server(("127.0.0.1", 0)) as free:
                 port = free.getsockname()[1]
             with open(Path(folder, "log"), "w") as log:
-                process = subprocess.Popen([PROMETHEUS, "--config.file", f"{folder}/prometheus.yml", "--storage.tsdb.path", f"{folder}/data",
-                                            "--web.listen-address", f"127.0.0.1:{port}"], stdout=log, stderr=log, cwd=folder)
+                process = subprocess.Popen(
+                    [
+                        PROMETHEUS,
+                        "--config.file",
+                        f"{folder}/prometheus.yml",
+                        "--storage.tsdb.path",
+                        f"{folder}/data",
+                        "--web.listen-address",
+                        f"127.0.0.1:{port}",
+                    ],
+                    stdout=log,
+                    stderr=log,
+                    cwd=folder,
+                )
             try:
                 self.ask_everything(server, f"http://127.0.0.1:{port}/api/v1/")
             except AssertionError:
@@ -159,7 +226,9 @@ class Prometheus(unittest.TestCase):
     def ask_everything(self, server, api):
         def answer(path, **parameters):
             try:
-                with urllib.request.urlopen(api + path + "?" + urllib.parse.urlencode(parameters), timeout=10) as reply:
+                with urllib.request.urlopen(
+                    api + path + "?" + urllib.parse.urlencode(parameters), timeout=10
+                ) as reply:
                     return json.load(reply)["data"]
             except urllib.error.HTTPError as error:
                 if error.code != 503:  # still starting
@@ -184,8 +253,18 @@ class Prometheus(unittest.TestCase):
                 self.assertTrue(found, "no data")
                 self.assertTrue(all(value == value for value in found), "not a number")
         rules = [rule for group in answer("rules")["groups"] for rule in group["rules"]]
-        self.assertEqual({rule["name"] for rule in rules}, {name for name, _ in alert_expressions(ALERTS.read_text())})
-        server.wait_until(lambda: all(rule["health"] != "unknown" for group in answer("rules")["groups"] for rule in group["rules"]), "the rules to run")
+        self.assertEqual(
+            {rule["name"] for rule in rules},
+            {name for name, _ in alert_expressions(ALERTS.read_text())},
+        )
+        server.wait_until(
+            lambda: all(
+                rule["health"] != "unknown"
+                for group in answer("rules")["groups"]
+                for rule in group["rules"]
+            ),
+            "the rules to run",
+        )
         for rule in (rule for group in answer("rules")["groups"] for rule in group["rules"]):
             with self.subTest(rule["name"]):
                 self.assertEqual((rule["health"], rule["state"]), ("ok", "inactive"))

@@ -1,8 +1,25 @@
 import unittest
 
 import support  # noqa: F401
-from cells import (CORES, KINDS, LOADS, POLICIES, STORES, Cell, Settings, choose, loadgen_arguments, matches, parse_filter, place, quick_settings, schedule,
-                   sweep_cells, trials_of, why_not)
+from cells import (
+    CORES,
+    KINDS,
+    LOADS,
+    POLICIES,
+    STORES,
+    Cell,
+    Settings,
+    choose,
+    loadgen_arguments,
+    matches,
+    parse_filter,
+    place,
+    quick_settings,
+    schedule,
+    sweep_cells,
+    trials_of,
+    why_not,
+)
 
 CELL = Cell("sweep", "sustained", "loop", "create", 200, 0, 1, "sqlite")
 
@@ -10,13 +27,17 @@ CELL = Cell("sweep", "sustained", "loop", "create", 200, 0, 1, "sqlite")
 class Cells(unittest.TestCase):
     def test_the_sweep_has_every_combination_once(self):
         cells = sweep_cells()
-        self.assertEqual(len(cells), len(POLICIES) * len(KINDS) * len(LOADS) * len(CORES) * len(STORES))
+        self.assertEqual(
+            len(cells), len(POLICIES) * len(KINDS) * len(LOADS) * len(CORES) * len(STORES)
+        )
         self.assertEqual(len({cell.key for cell in cells}), len(cells))
 
     def test_a_filter_needs_all_of_its_conditions_and_any_of_its_values(self):
         wanted = parse_filter("policy=loop|thread,store=sqlite")
         self.assertTrue(matches(CELL, [wanted]))
-        self.assertFalse(matches(Cell("sweep", "sustained", "loop", "create", 200, 0, 1, "memory"), [wanted]))
+        self.assertFalse(
+            matches(Cell("sweep", "sustained", "loop", "create", 200, 0, 1, "memory"), [wanted])
+        )
 
     def test_filters_add_up(self):
         self.assertTrue(matches(CELL, [parse_filter("store=memory"), parse_filter("clients=200")]))
@@ -27,7 +48,10 @@ class Cells(unittest.TestCase):
                 parse_filter(text)
 
     def test_tables_a_and_b_have_ten_trials_and_the_sweep_five(self):
-        self.assertEqual({(cell.part, trials_of(cell, Settings())) for cell in choose(Settings())}, {("a", 10), ("b", 10), ("sweep", 5)})
+        self.assertEqual(
+            {(cell.part, trials_of(cell, Settings())) for cell in choose(Settings())},
+            {("a", 10), ("b", 10), ("sweep", 5)},
+        )
 
     def test_the_schedule_interleaves(self):
         settings = Settings(trials=2, table_trials=3, only=("store=sqlite,clients=20", "part=a"))
@@ -43,11 +67,17 @@ class Cells(unittest.TestCase):
         other = list(schedule(cells, Settings(seed=2)))
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
-        self.assertNotEqual([cell for trial, cell in first if trial == 1], [cell for trial, cell in first if trial == 2])
+        self.assertNotEqual(
+            [cell for trial, cell in first if trial == 1],
+            [cell for trial, cell in first if trial == 2],
+        )
 
     def test_a_quick_look_has_every_policy_and_store(self):
         cells = [cell for cell in choose(quick_settings()) if cell.part == "sweep"]
-        self.assertEqual({(cell.policy, cell.store) for cell in cells}, {(policy, store) for policy in POLICIES for store in STORES})
+        self.assertEqual(
+            {(cell.policy, cell.store) for cell in cells},
+            {(policy, store) for policy in POLICIES for store in STORES},
+        )
 
     def test_more_cores_than_cpus_cannot_be_run(self):
         four = Cell("sweep", "sustained", "loop", "create", 200, 0, 4, "sqlite")
@@ -71,24 +101,40 @@ class Placements(unittest.TestCase):
 
     def test_with_none_left_all_share_and_the_words_say_so(self):
         self.assertEqual(self.at(2, "postgresql", (0, 1)), ((0, 1), (0, 1), (0, 1), True))
-        self.assertIn("shares the CPUs of the server", place(Cell("sweep", "sustained", "loop", "create", 200, 0, 2, "sqlite"), (0, 1)).words)
+        self.assertIn(
+            "shares the CPUs of the server",
+            place(Cell("sweep", "sustained", "loop", "create", 200, 0, 2, "sqlite"), (0, 1)).words,
+        )
 
 
 class Arguments(unittest.TestCase):
     def test_a_sustained_trial_of_the_sweep(self):
-        arguments = loadgen_arguments(CELL, place(CELL, (0, 1)), 3, Settings(seconds=1, warmup=0.25))
-        self.assertEqual(" ".join(arguments), "-c 200 --policy loop --workload create -d 1 --warmup 0.25 --connection persistent "
-                                              "--server-cpus 0 --client-cpus 1 --seed 1003 --no-progress")
+        arguments = loadgen_arguments(
+            CELL, place(CELL, (0, 1)), 3, Settings(seconds=1, warmup=0.25)
+        )
+        self.assertEqual(
+            " ".join(arguments),
+            "-c 200 --policy loop --workload create -d 1 --warmup 0.25 --connection persistent "
+            "--server-cpus 0 --client-cpus 1 --seed 1003 --no-progress",
+        )
 
     def test_a_burst_of_table_a(self):
         cell = Cell("a", "burst", "pool-40", "transactions", 150, 0, 0, "postgresql")
-        arguments = loadgen_arguments(cell, place(cell, (0, 1)), 1, Settings(), "postgresql://x", 42)
-        self.assertEqual(" ".join(arguments), "-c 150 --policy pool --server-threads 40 --workload transactions -n 150 --connection per-request "
-                                              "--store postgresql://x --database-pid 42 --seed 1001 --no-progress")
+        arguments = loadgen_arguments(
+            cell, place(cell, (0, 1)), 1, Settings(), "postgresql://x", 42
+        )
+        self.assertEqual(
+            " ".join(arguments),
+            "-c 150 --policy pool --server-threads 40 --workload transactions -n 150 --connection per-request "
+            "--store postgresql://x --database-pid 42 --seed 1001 --no-progress",
+        )
 
     def test_idle_connections_get_a_longer_warmup(self):
         cell = Cell("sweep", "sustained", "thread", "create", 200, 10_000, 1, "memory")
-        self.assertIn("--warmup 2 --connection persistent --idle 10000 --store memory:", " ".join(loadgen_arguments(cell, place(cell, (0, 1)), 1, Settings())))
+        self.assertIn(
+            "--warmup 2 --connection persistent --idle 10000 --store memory:",
+            " ".join(loadgen_arguments(cell, place(cell, (0, 1)), 1, Settings())),
+        )
 
 
 if __name__ == "__main__":

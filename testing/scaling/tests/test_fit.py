@@ -31,7 +31,9 @@ class Fit(unittest.TestCase):
 
     def test_no_other_parameters_fit_noisy_points_better(self):
         random = Random(7)
-        points = [(n, law(n, 1000, 0.1, 0.01) * random.uniform(0.95, 1.05)) for n in (1, 2, 4, 8, 16, 32)]
+        points = [
+            (n, law(n, 1000, 0.1, 0.01) * random.uniform(0.95, 1.05)) for n in (1, 2, 4, 8, 16, 32)
+        ]
         fitted = fit_law(points)
 
         def residual(parameters):

@@ -12,7 +12,12 @@ from pathlib import Path
 from support import FAKE, HARNESS, environment, run_harness
 from journal import Journal
 
-SMALL = ("--only", "part=sweep,policy=loop|thread,store=memory,kind=create,clients=20,idle=0,cores=1", "--trials", "2")
+SMALL = (
+    "--only",
+    "part=sweep,policy=loop|thread,store=memory,kind=create,clients=20,idle=0,cores=1",
+    "--trials",
+    "2",
+)
 
 
 class Run(unittest.TestCase):
@@ -25,7 +30,9 @@ class Run(unittest.TestCase):
         return run_harness("--out", self.out, *SMALL, *more, **environment_)
 
     def trials(self):
-        return [json.loads(line) for line in (self.out / "trials.jsonl").read_text().splitlines()][1:]
+        return [json.loads(line) for line in (self.out / "trials.jsonl").read_text().splitlines()][
+            1:
+        ]
 
     def test_every_trial_is_kept_and_reported(self):
         done = self.run_small()
@@ -44,7 +51,10 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("2 of 4 trials are there already", done.stderr)
         self.assertEqual([line.strip() for line in lines[:3]], file.read_text().splitlines()[:3])
-        self.assertEqual(sorted((t["cell"], t["trial"]) for t in self.trials()), sorted((json.loads(t)["cell"], json.loads(t)["trial"]) for t in lines[1:]))
+        self.assertEqual(
+            sorted((t["cell"], t["trial"]) for t in self.trials()),
+            sorted((json.loads(t)["cell"], json.loads(t)["trial"]) for t in lines[1:]),
+        )
 
     def test_other_settings_are_refused_with_advice(self):
         self.run_small()
@@ -97,8 +107,12 @@ class Run(unittest.TestCase):
         self.assertEqual(run_harness("--out", self.out, "--only", "polcy=loop").returncode, 2)
 
     def test_an_interrupt_keeps_what_was_finished(self):
-        process = subprocess.Popen([sys.executable, "-B", HARNESS / "run", "--bin", FAKE, "--out", self.out, *SMALL], stderr=subprocess.PIPE, text=True,
-                                   env=environment(FAKE_SECONDS="60"))
+        process = subprocess.Popen(
+            [sys.executable, "-B", HARNESS / "run", "--bin", FAKE, "--out", self.out, *SMALL],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(FAKE_SECONDS="60"),
+        )
         while not (self.out / "trials.jsonl").exists():
             self.assertIsNone(process.poll())
             time.sleep(0.01)
@@ -117,11 +131,30 @@ class Plots(unittest.TestCase):
             print(f"skipped: {missing}", file=sys.stderr)
             self.skipTest(str(missing))
         with tempfile.TemporaryDirectory() as folder:
-            done = run_harness("--out", folder, "--only", "part=sweep,store=memory|sqlite,clients=20|200,idle=0,cores=1|2", "--trials", "2")
+            done = run_harness(
+                "--out",
+                folder,
+                "--only",
+                "part=sweep,store=memory|sqlite,clients=20|200,idle=0,cores=1|2",
+                "--trials",
+                "2",
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             page = (Path(folder) / "report.html").read_text()
             plots = sorted(path.stem for path in (Path(folder) / "plots").glob("*.svg"))
-            self.assertEqual(plots, ["cores-memory", "cores-sqlite", "cpu", "p99-1", "p99-2", "stages", "throughput-1", "throughput-2"])
+            self.assertEqual(
+                plots,
+                [
+                    "cores-memory",
+                    "cores-sqlite",
+                    "cpu",
+                    "p99-1",
+                    "p99-2",
+                    "stages",
+                    "throughput-1",
+                    "throughput-2",
+                ],
+            )
             self.assertEqual(page.count("<svg"), len(plots))
             for fetching in ("<img", "<script", "<link", "@import", 'src="'):
                 self.assertNotIn(fetching, page)

@@ -56,7 +56,9 @@ class TestFlatness(unittest.TestCase):
         self.assertIn("told, not judged", judgement.sentence())
 
     def test_what_shrinks_is_flat(self):
-        self.assertTrue(judge("resident memory", "MiB", course(lambda t: 100 - t / 100), memory_allowed).passed)
+        self.assertTrue(
+            judge("resident memory", "MiB", course(lambda t: 100 - t / 100), memory_allowed).passed
+        )
 
 
 if __name__ == "__main__":

@@ -33,13 +33,30 @@ def program(name):
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="exchange-soak-test-")))
+        self.folder = Path(
+            self.enterContext(tempfile.TemporaryDirectory(prefix="exchange-soak-test-"))
+        )
 
     def run_quick(self, name, *arguments):
-        done = subprocess.run([sys.executable, str(SOAK / name), "--quick", "--output", str(self.folder / "out"), *arguments], capture_output=True, text=True,
-                              timeout=120, cwd=self.folder)
+        done = subprocess.run(
+            [
+                sys.executable,
+                str(SOAK / name),
+                "--quick",
+                "--output",
+                str(self.folder / "out"),
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=self.folder,
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return json.loads((self.folder / "out/results.json").read_text()), (self.folder / "out/section.md").read_text()
+        return (
+            json.loads((self.folder / "out/results.json").read_text()),
+            (self.folder / "out/section.md").read_text(),
+        )
 
 
 class TestSoak(Case):
@@ -47,7 +64,9 @@ class TestSoak(Case):
         sanitized = is_sanitized(BIN / "server")
         if sanitized:
             print("growth of memory is not judged: sanitizers keep freed memory")
-        result, section = self.run_quick("run", *(["--memory-allowed", "1000000"] if sanitized else []))
+        result, section = self.run_quick(
+            "run", *(["--memory-allowed", "1000000"] if sanitized else [])
+        )
         self.assertGreater(len(result["samples"]), 10)
         self.assertIn(20, [sample["connections"] for sample in result["samples"]])
         self.assertGreater(result["samples"][-1]["requests"], result["samples"][2]["requests"])
@@ -55,13 +74,33 @@ class TestSoak(Case):
         self.assertTrue(result["audit"]["passed"])
         self.assertGreater(result["restart"]["replayed"] + result["audit"]["orders"], 0)
         self.assertEqual(result["conservation"], [])
-        judged = [judgement["name"] for judgement in result["judgements"] if judgement["allowed"] is not None]
+        judged = [
+            judgement["name"]
+            for judgement in result["judgements"]
+            if judgement["allowed"] is not None
+        ]
         self.assertEqual(judged, ["resident memory", "descriptors", "threads"])
         self.assertIn("| resident memory |", section)
 
     def test_memory_that_grows_too_much_fails(self):
-        result = json.loads(json.dumps({"samples": [{"t": t, "rss": (30 + t) << 20, "fds": 40, "threads": 8, "orders_in_memory": 5, "lag_s": 0.1}
-                                                    for t in range(0, 100, 5)], "latency": []}))
+        result = json.loads(
+            json.dumps(
+                {
+                    "samples": [
+                        {
+                            "t": t,
+                            "rss": (30 + t) << 20,
+                            "fds": 40,
+                            "threads": 8,
+                            "orders_in_memory": 5,
+                            "lag_s": 0.1,
+                        }
+                        for t in range(0, 100, 5)
+                    ],
+                    "latency": [],
+                }
+            )
+        )
         run = program("run")
         options = run.parse([])
         with contextlib.redirect_stdout(io.StringIO()):
@@ -80,8 +119,13 @@ class TestConservation(Case):
             Filler(server.port).fill(40, 8)
             server.stop()
         self.assertEqual(stores.conservation(store), [])
-        for sql, told in (("UPDATE accounts SET balance_e16 = balance_e16 || '0' WHERE number = 0", "in cash, where"),
-                          ("UPDATE positions SET shares_e8 = shares_e8 - 1 WHERE account = 0", "units of SIZE")):
+        for sql, told in (
+            (
+                "UPDATE accounts SET balance_e16 = balance_e16 || '0' WHERE number = 0",
+                "in cash, where",
+            ),
+            ("UPDATE positions SET shares_e8 = shares_e8 - 1 WHERE account = 0", "units of SIZE"),
+        ):
             copy = store.copy_to(self.enterContext(tempfile.TemporaryDirectory(dir=self.folder)))
             subprocess.run(["sqlite3", str(copy.path), sql], check=True)
             problems = stores.conservation(copy)
@@ -127,7 +171,9 @@ class TestFilling(Case):
         with Server(BIN / "server", "memory:") as server:
             connection = Connection(server.port)
             for _ in range(3):
-                connection.send(f'<transactions id="{account(0, 0)}"><order sym="{symbol_name(0)}" amount="1" limit="1"/></transactions>'.encode())
+                connection.send(
+                    f'<transactions id="{account(0, 0)}"><order sym="{symbol_name(0)}" amount="1" limit="1"/></transactions>'.encode()
+                )
             for _ in range(3):
                 self.assertTrue(connection.reply().endswith(b"unknown account</error></results>\n"))
             connection.close()
@@ -152,13 +198,26 @@ class TestSize(Case):
 
     def test_memory_that_follows_history_and_starts_that_grow_faster_than_the_store_fail(self):
         judge = program("size").judge
-        small = {"closed": 1_000_000, "open": 100_000, "rss_ready": 60 << 20, "ready_cpu_s": [0.5, 0.4, 0.4]}
-        large = {"closed": 10_000_000, "open": 1_000_000, "rss_ready": 500 << 20, "ready_cpu_s": [4, 5, 11]}
+        small = {
+            "closed": 1_000_000,
+            "open": 100_000,
+            "rss_ready": 60 << 20,
+            "ready_cpu_s": [0.5, 0.4, 0.4],
+        }
+        large = {
+            "closed": 10_000_000,
+            "open": 1_000_000,
+            "rss_ready": 500 << 20,
+            "ready_cpu_s": [4, 5, 11],
+        }
         self.assertEqual(judge(small, large), [])
         [told] = judge(small, large | {"rss_ready": 60 + 9 * 256 << 20})
         self.assertIn("memory: 2,304 MiB more for 900,000 open orders more", told)
         [told] = judge(small, large | {"ready_cpu_s": [40, 4, 40]})
-        self.assertIn("start: 40.00 s of CPU, 100 times that of the small store, for 10 times the orders", told)
+        self.assertIn(
+            "start: 40.00 s of CPU, 100 times that of the small store, for 10 times the orders",
+            told,
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// The server dies, by kill -9 under many clients and at every fail point. What was acknowledged is there after it, once;
-// what was not is there once at most; and the store is sound.
+// The server dies, by kill -9 under many clients and at every fail point. What was acknowledged is
+// there after it, once; what was not is there once at most; and the store is sound.
 
 #include <cstdio>
 
@@ -28,7 +28,9 @@ void kill_under_load(const std::string& store) {
   CHECK(trial.load.acknowledged() > 1'000);
 }
 
-bool is_of(const FailPointPlace& place, const std::string& part) { return place.name.starts_with(part + "."); }
+bool is_of(const FailPointPlace& place, const std::string& part) {
+  return place.name.starts_with(part + ".");
+}
 
 // What leads a server to this place, under load, and makes it do `action` there.
 std::string arming(const FailPointPlace& place, const std::string& action) {
@@ -39,7 +41,8 @@ std::string arming(const FailPointPlace& place, const std::string& action) {
   return armed;
 }
 
-// Orders enough to come past every place: checkpoints and prunes come after some thousand pages and batches.
+// Orders enough to come past every place: checkpoints and prunes come after some thousand pages and
+// batches.
 void crash_at(const FailPointPlace& place, Trial& trial) {
   INFO("fail point " << place.name);
   if (is_of(place, "recovery") || is_of(place, "start")) {
@@ -71,31 +74,39 @@ void fail_at(const FailPointPlace& place, Trial& trial) {
   const Environment error("EXCHANGE_FAIL_POINT", arming(place, "error"));
   const auto server = trial.start();
   trial.load.start(server->port());
-  CHECK(await([&] { return server->log().find("fail point " + std::string(place.name) + " is reached") != std::string::npos; }));
+  CHECK(await([&] {
+    return server->log().find("fail point " + std::string(place.name) + " is reached") !=
+           std::string::npos;
+  }));
   CHECK(trial.load.await_replies(200));
   server->kill();
   trial.verify();
 }
 
 // Pruning needs a journal that is not kept; all else is proved best with all of it.
-void at_places(const std::vector<FailPointPlace>& places, const std::string& store, const std::string& pruned_store,
-               void (*act)(const FailPointPlace&, Trial&)) {
+void at_places(const std::vector<FailPointPlace>& places, const std::string& store,
+               const std::string& pruned_store, void (*act)(const FailPointPlace&, Trial&)) {
   Trial trial(store, 8), pruned(pruned_store, 8, {"--journal-batches-kept", "10"});
   for (const FailPointPlace& place : places) act(place, is_of(place, "prune") ? pruned : trial);
 }
 
-void at_places_of_sqlite(const std::vector<FailPointPlace>& places, void (*act)(const FailPointPlace&, Trial&)) {
+void at_places_of_sqlite(const std::vector<FailPointPlace>& places,
+                         void (*act)(const FailPointPlace&, Trial&)) {
   TemporaryFolder folder;
-  at_places(places, "sqlite:" + folder.path() + "/x.db", "sqlite:" + folder.path() + "/pruned.db", act);
+  at_places(places, "sqlite:" + folder.path() + "/x.db", "sqlite:" + folder.path() + "/pruned.db",
+            act);
 }
 
-// Every start on PostgreSQL takes its time: all places at night, else where the two stores differ most.
-void at_places_of_postgres(const std::vector<FailPointPlace>& places, void (*act)(const FailPointPlace&, Trial&)) {
+// Every start on PostgreSQL takes its time: all places at night, else where the two stores differ
+// most.
+void at_places_of_postgres(const std::vector<FailPointPlace>& places,
+                           void (*act)(const FailPointPlace&, Trial&)) {
   std::vector<FailPointPlace> chosen;
   for (const FailPointPlace& place : places) {
     if (place.sqlite_only)
       std::printf("skipped %s: PostgreSQL does not come past it\n", place.name.data());
-    else if (!nightly() && !is_of(place, "append") && !is_of(place, "settle") && place.name != "projection.before_commit" && place.name != "recovery.amid_replay")
+    else if (!nightly() && !is_of(place, "append") && !is_of(place, "settle") &&
+             place.name != "projection.before_commit" && place.name != "recovery.amid_replay")
       std::printf("skipped %s on PostgreSQL: only with EXCHANGE_NIGHTLY=1\n", place.name.data());
     else
       chosen.push_back(place);
@@ -113,12 +124,16 @@ std::vector<FailPointPlace> places_that_throw() {
 
 }  // namespace
 
-TEST_CASE("what was acknowledged before a kill -9 under 200 clients is there after it, once, on SQLite", "[kill][sqlite]") {
+TEST_CASE(
+    "what was acknowledged before a kill -9 under 200 clients is there after it, once, on SQLite",
+    "[kill][sqlite]") {
   TemporaryFolder folder;
   kill_under_load("sqlite:" + folder.path() + "/x.db");
 }
 
-TEST_CASE("what was acknowledged before a kill -9 under 200 clients is there after it, once, on PostgreSQL", "[kill][postgres]") {
+TEST_CASE(
+    "what was acknowledged before a kill -9 under 200 clients is there after it, once, on PostgreSQL",
+    "[kill][postgres]") {
   kill_under_load(shared_cluster().create_database());
 }
 
@@ -126,7 +141,8 @@ TEST_CASE("a crash at any fail point loses and doubles nothing, on SQLite", "[po
   at_places_of_sqlite(all_places(), crash_at);
 }
 
-TEST_CASE("a crash at any fail point loses and doubles nothing, on PostgreSQL", "[points][postgres]") {
+TEST_CASE("a crash at any fail point loses and doubles nothing, on PostgreSQL",
+          "[points][postgres]") {
   at_places_of_postgres(all_places(), crash_at);
 }
 
@@ -134,20 +150,25 @@ TEST_CASE("an error at any fail point that can fail is ridden out, on SQLite", "
   at_places_of_sqlite(places_that_throw(), fail_at);
 }
 
-TEST_CASE("an error at any fail point that can fail is ridden out, on PostgreSQL", "[points][postgres]") {
+TEST_CASE("an error at any fail point that can fail is ridden out, on PostgreSQL",
+          "[points][postgres]") {
   at_places_of_postgres(places_that_throw(), fail_at);
 }
 
-// The tables stand still right after a prune, while the journal goes on: all that it needs to catch up must be there.
+// The tables stand still right after a prune, while the journal goes on: all that it needs to catch
+// up must be there.
 TEST_CASE("nothing is pruned from the journal that is not in the tables", "[points]") {
   TemporaryFolder folder;
-  for (const std::string& store : {"sqlite:" + folder.path() + "/x.db", shared_cluster().create_database()}) {
+  for (const std::string& store :
+       {"sqlite:" + folder.path() + "/x.db", shared_cluster().create_database()}) {
     INFO(store);
     Trial trial(store, 8, {"--journal-batches-kept", "0"});
     const Environment hang("EXCHANGE_FAIL_POINT", "prune.after=hang");
     const auto server = trial.start();
     trial.load.start(server->port());
-    CHECK(await([&] { return server->log().find("fail point prune.after is reached") != std::string::npos; }));
+    CHECK(await([&] {
+      return server->log().find("fail point prune.after is reached") != std::string::npos;
+    }));
     CHECK(trial.load.await_replies(300));
     server->kill();
     const Environment none("EXCHANGE_FAIL_POINT", "");
@@ -164,8 +185,10 @@ TEST_CASE("a fail point that is none is refused at start, with the names of all"
   };
   const std::string unknown = refusal("append.befor=crash");
   CHECK_THAT(unknown, contains_text("'append.befor=crash' is no fail point"));
-  for (const FailPointPlace& place : fail_points) CHECK_THAT(unknown, contains_text(std::string(place.name)));
-  CHECK_THAT(refusal("append.before=explode"), contains_text("none of the actions crash, hang, slow(ms), error"));
+  for (const FailPointPlace& place : fail_points)
+    CHECK_THAT(unknown, contains_text(std::string(place.name)));
+  CHECK_THAT(refusal("append.before=explode"),
+             contains_text("none of the actions crash, hang, slow(ms), error"));
   CHECK_THAT(refusal("append.before=crash@x"), contains_text("a number that is none"));
   CHECK_THAT(refusal("reply.before_send=error"), contains_text("cannot fail"));
 }

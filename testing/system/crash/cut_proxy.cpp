@@ -34,7 +34,8 @@ CutProxy::CutProxy(std::string socket_path) : socket_path_(std::move(socket_path
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener_, 64) != 0 ||
+  if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(listener_, 64) != 0 ||
       ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
     throw std::runtime_error("the proxy cannot listen");
   port_ = ntohs(address.sin_port);
@@ -107,7 +108,10 @@ void CutProxy::accept() {
 void CutProxy::forward(Pair& pair) {
   char bytes[65536];
   for (ssize_t size; (size = ::recv(pair.server, bytes, sizeof bytes, 0)) > 0;) {
-    if (armed_ && std::string_view(bytes, std::size_t(size)).find(append_statement) != std::string_view::npos && armed_.exchange(false)) {
+    if (armed_ &&
+        std::string_view(bytes, std::size_t(size)).find(append_statement) !=
+            std::string_view::npos &&
+        armed_.exchange(false)) {
       const Plan plan = plan_;
       pair.how = plan.how;
       broken_ = plan.how != How::reset;

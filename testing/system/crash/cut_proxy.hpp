@@ -1,7 +1,8 @@
 #pragma once
-// A TCP proxy in front of a cluster's socket in the file system, for a server that believes its database to be on a network. It cuts that
-// network amid the commit of a batch: before the statement reaches PostgreSQL, or after, so that only its answer is lost.
-// Threads: one that accepts, and one for each connection and direction. cut() and mend() from any other.
+// A TCP proxy in front of a cluster's socket in the file system, for a server that believes its
+// database to be on a network. It cuts that network amid the commit of a batch: before the
+// statement reaches PostgreSQL, or after, so that only its answer is lost. Threads: one that
+// accepts, and one for each connection and direction. cut() and mend() from any other.
 
 #include <atomic>
 #include <condition_variable>
@@ -16,9 +17,12 @@ class CutProxy {
  public:
   enum class When { before_commit, after_commit };  // the database gets the append, or not
   enum class How {
-    reset,      // both ends are told at once
-    half_open,  // PostgreSQL sees the end, the server nothing, until the network is mended; then a reset
-    silent,     // neither sees anything, and new connections get no answer, until the network is mended; then a reset
+    reset,  // both ends are told at once
+    // PostgreSQL sees the end, the server nothing, until the network is mended; then a reset
+    half_open,
+    // neither sees anything, and new connections get no answer, until the network is mended; then a
+    // reset
+    silent,
   };
 
   explicit CutProxy(std::string socket_path);

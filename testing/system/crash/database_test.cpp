@@ -1,5 +1,6 @@
-// The database fails under a server that lives on: restarted, killed in parts and as a whole, frozen, out of disk, cut off amid
-// a commit. The server holds every reply meanwhile, goes on by itself, and what was acknowledged is there once.
+// The database fails under a server that lives on: restarted, killed in parts and as a whole,
+// frozen, out of disk, cut off amid a commit. The server holds every reply meanwhile, goes on by
+// itself, and what was acknowledged is there once.
 
 #include <csignal>
 
@@ -16,7 +17,8 @@ namespace {
 
 constexpr int clients = 16;
 
-// Load before, a failure that `fail` brings about and mends, load after on the same server; then a kill -9 and the audit.
+// Load before, a failure that `fail` brings about and mends, load after on the same server; then a
+// kill -9 and the audit.
 template <class Fail>
 void ride_out(Trial& trial, Fail fail) {
   const auto server = trial.start();
@@ -46,13 +48,16 @@ bool only_at_night(const char* what) {
 std::vector<pid_t> backends(const std::string& url) {
   std::vector<pid_t> pids;
   pqxx::connection admin(url);
-  for (const auto& row : pqxx::nontransaction(admin).exec("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'exchange'"))
+  for (
+      const auto& row : pqxx::nontransaction(admin).exec(
+          "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'exchange'"))
     pids.push_back(row[0].as<pid_t>());
   return pids;
 }
 
 std::string through(const CutProxy& proxy, const PostgresCluster& cluster) {
-  return "postgresql://exchange@127.0.0.1:" + std::to_string(proxy.port()) + "/" + cluster.newest_database();
+  return "postgresql://exchange@127.0.0.1:" + std::to_string(proxy.port()) + "/" +
+         cluster.newest_database();
 }
 
 }  // namespace
@@ -73,18 +78,21 @@ TEST_CASE("PostgreSQL is restarted under load", "[database]") {
   });
 }
 
-TEST_CASE("the server's connections to PostgreSQL are ended, and their processes killed", "[database]") {
+TEST_CASE("the server's connections to PostgreSQL are ended, and their processes killed",
+          "[database]") {
   PostgresCluster& cluster = shared_cluster();
   const std::string url = cluster.create_database();
   Trial trial(url, clients);
   ride_out(trial, [&](ServerProcess& server) {
     pqxx::connection admin(url);
-    pqxx::nontransaction(admin).exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'exchange'");
+    pqxx::nontransaction(admin).exec(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'exchange'");
     CHECK(await([&] { return has_noticed(server); }));
   });
   if (!only_at_night("kill -9 of the processes behind the server's connections")) return;
   ride_out(trial, [&](ServerProcess& server) {
-    for (const pid_t pid : backends(url)) ::kill(pid, SIGKILL);  // PostgreSQL restarts all of itself
+    // PostgreSQL restarts all of itself
+    for (const pid_t pid : backends(url)) ::kill(pid, SIGKILL);
     CHECK(await([&] { return has_noticed(server); }));
   });
 }
@@ -126,7 +134,8 @@ TEST_CASE("PostgreSQL's disk is full, and freed", "[database]") {
     disk.free();
     const std::uint64_t before = trial.load.replies();
     CHECK(await([&] {
-      if (!cluster.running()) cluster.start_again();  // no space for its log ends it, maybe only now
+      // no space for its log ends it, maybe only now
+      if (!cluster.running()) cluster.start_again();
       return trial.load.replies() >= before + 500;
     }));
   });
@@ -155,15 +164,18 @@ TEST_CASE("the network to PostgreSQL is cut amid a commit", "[database]") {
   trial.load.start(server->port());
   std::size_t cuts = 0;
   for (int round = 0; round < (nightly() ? 10 : 1); ++round)
-    for (const CutProxy::How how : {CutProxy::How::reset, CutProxy::How::half_open, CutProxy::How::silent})
-      for (const CutProxy::When when : {CutProxy::When::before_commit, CutProxy::When::after_commit}) {
+    for (const CutProxy::How how :
+         {CutProxy::How::reset, CutProxy::How::half_open, CutProxy::How::silent})
+      for (const CutProxy::When when :
+           {CutProxy::When::before_commit, CutProxy::When::after_commit}) {
         INFO("cut " << cuts << ": how " << int(how) << " when " << int(when));
         CHECK(trial.load.await_replies(200));
         proxy.cut(when, how);
         CHECK(await([&] { return proxy.was_cut(); }));
         if (how != CutProxy::How::reset) {
           const std::uint64_t before = trial.load.replies();
-          std::this_thread::sleep_for(std::chrono::milliseconds(nightly() ? 5'000 : 300));  // the failure itself
+          // the failure itself
+          std::this_thread::sleep_for(std::chrono::milliseconds(nightly() ? 5'000 : 300));
           CHECK(trial.load.replies() <= before + clients);
         }
         proxy.mend();

@@ -12,7 +12,9 @@ std::string transaction(const std::string& account, const std::string& children)
   return "<transactions id=\"" + account + "\">" + children + "</transactions>";
 }
 
-long shares_of(const std::string& element, std::size_t at) { return std::stol(attribute(element, "shares", at)); }
+long shares_of(const std::string& element, std::size_t at) {
+  return std::stol(attribute(element, "shares", at));
+}
 
 }  // namespace
 
@@ -30,8 +32,10 @@ void CrashLoad::create_market(unsigned port) {
     accounts += "<account id=\"" + client.account + "\" balance=\"100000000\"/>";
     places += "<account id=\"" + client.account + "\">1000000</account>";
   }
-  const std::string reply = exchange::testing::Client(port).request("<create>" + accounts + "<symbol sym=\"" + symbol + "\">" + places + "</symbol></create>");
-  if (reply.empty() || reply.find("<error") != std::string::npos) throw std::runtime_error("the market was not created: " + reply);
+  const std::string reply = exchange::testing::Client(port).request(
+      "<create>" + accounts + "<symbol sym=\"" + symbol + "\">" + places + "</symbol></create>");
+  if (reply.empty() || reply.find("<error") != std::string::npos)
+    throw std::runtime_error("the market was not created: " + reply);
 }
 
 void CrashLoad::start(unsigned port) {
@@ -60,7 +64,8 @@ bool CrashLoad::await_replies(std::uint64_t wanted) {
 
 CrashLoad::Order CrashLoad::next_order(Client& client) {
   char limit[32];
-  std::snprintf(limit, sizeof limit, "%u.%08llu", unsigned(95 + client.random() % 10), static_cast<unsigned long long>(++client.sent));
+  std::snprintf(limit, sizeof limit, "%u.%08llu", unsigned(95 + client.random() % 10),
+                static_cast<unsigned long long>(++client.sent));
   const int amount = 1 + int(client.random() % 20);
   return {client.random() % 2 ? amount : -amount, limit};
 }
@@ -72,7 +77,8 @@ void CrashLoad::trade(Client& client, unsigned port) {
     if (client.ids.empty() || kind < 6) {
       const Order order = next_order(client);
       const std::string reply = connection.request(transaction(
-          client.account, std::string("<order sym=\"") + symbol + "\" amount=\"" + std::to_string(order.amount) + "\" limit=\"" + order.limit + "\"/>"));
+          client.account, std::string("<order sym=\"") + symbol + "\" amount=\"" +
+                              std::to_string(order.amount) + "\" limit=\"" + order.limit + "\"/>"));
       if (reply.empty()) {
         client.unanswered.push_back(order);
         return;
@@ -84,10 +90,12 @@ void CrashLoad::trade(Client& client, unsigned port) {
         client.ids.push_back(id);
     } else {
       const std::string id = client.ids[client.random() % client.ids.size()];
-      const std::string reply = connection.request(transaction(client.account, std::string(kind < 8 ? "<query" : "<cancel") + " id=\"" + id + "\"/>"));
+      const std::string reply = connection.request(transaction(
+          client.account, std::string(kind < 8 ? "<query" : "<cancel") + " id=\"" + id + "\"/>"));
       if (reply.empty()) return;
       if (reply.find("<error") == std::string::npos) {
-        if (const std::string taken_back = learn(client.orders.at(id), reply); !taken_back.empty()) client.mistake = "order " + id + " " + taken_back;
+        if (const std::string taken_back = learn(client.orders.at(id), reply); !taken_back.empty())
+          client.mistake = "order " + id + " " + taken_back;
       } else if (kind < 8) {
         client.mistake = "order " + id + " got " + reply;
       }
@@ -100,16 +108,21 @@ std::string CrashLoad::learn(Order& order, const std::string& reply) {
   Order now = order;
   now.open = now.canceled = now.executed = 0;
   now.executions.clear();
-  if (const std::size_t at = reply.find("<open "); at != std::string::npos) now.open = shares_of(reply, at);
-  if (const std::size_t at = reply.find("<canceled shares"); at != std::string::npos) now.canceled = shares_of(reply, at);
+  if (const std::size_t at = reply.find("<open "); at != std::string::npos)
+    now.open = shares_of(reply, at);
+  if (const std::size_t at = reply.find("<canceled shares"); at != std::string::npos)
+    now.canceled = shares_of(reply, at);
   for (std::size_t at = 0; (at = reply.find("<executed ", at)) != std::string::npos; ++at) {
     now.executed += shares_of(reply, at);
     now.executions += reply.substr(at, reply.find("/>", at) - at);
   }
   std::string problem;
-  if (now.open + now.canceled + now.executed != std::abs(order.amount)) problem = "is not whole: " + reply;
-  if (!now.executions.starts_with(order.executions)) problem = "lost an execution: " + order.executions + " became " + now.executions;
-  if (order.canceled > 0 && now.canceled != order.canceled) problem = "is not canceled any more: " + reply;
+  if (now.open + now.canceled + now.executed != std::abs(order.amount))
+    problem = "is not whole: " + reply;
+  if (!now.executions.starts_with(order.executions))
+    problem = "lost an execution: " + order.executions + " became " + now.executions;
+  if (order.canceled > 0 && now.canceled != order.canceled)
+    problem = "is not canceled any more: " + reply;
   if (order.open >= 0 && now.open > order.open) problem = "has more open than before: " + reply;
   order = now;
   return problem;
@@ -128,9 +141,13 @@ std::string CrashLoad::disagreement(unsigned port) {
       std::size_t at = 0;
       for (std::size_t i = first; i < last; ++i) {
         at = reply.find("<status id=\"" + client.ids[i] + "\">", at);
-        if (at == std::string::npos) return "order " + client.ids[i] + " was acknowledged and is gone: " + reply.substr(0, 500);
+        if (at == std::string::npos)
+          return "order " + client.ids[i] +
+                 " was acknowledged and is gone: " + reply.substr(0, 500);
         const std::size_t end = reply.find("</status>", at);
-        if (const std::string problem = learn(client.orders.at(client.ids[i]), reply.substr(at, end - at)); !problem.empty())
+        if (const std::string problem =
+                learn(client.orders.at(client.ids[i]), reply.substr(at, end - at));
+            !problem.empty())
           return "order " + client.ids[i] + " " + problem;
       }
     }
@@ -142,11 +159,14 @@ void CrashLoad::write(const std::string& path) const {
   std::ofstream file(path);
   for (const Client& client : clients_) {
     const auto sent = [&](const Order& order) {
-      return " account=" + client.account + " symbol=" + symbol + " amount=" + std::to_string(order.amount) + " limit=" + order.limit;
+      return " account=" + client.account + " symbol=" + symbol +
+             " amount=" + std::to_string(order.amount) + " limit=" + order.limit;
     };
     for (const auto& [id, order] : client.orders) {
       file << id << sent(order);
-      if (order.open >= 0) file << " open=" << order.open << " canceled=" << order.canceled << " executed=" << order.executed;
+      if (order.open >= 0)
+        file << " open=" << order.open << " canceled=" << order.canceled
+             << " executed=" << order.executed;
       file << "\n";
     }
     for (const Order& order : client.unanswered) file << "-" << sent(order) << "\n";

@@ -1,7 +1,8 @@
 #pragma once
-// Clients that trade with a server that will not live long. Each remembers what it was told, and what it sent without ever
-// being told; no two orders of a client are alike, so that an order applied twice can be told from two orders.
-// Owner: a test. Each client is a thread of its own while start() to join(); all else on the test's thread.
+// Clients that trade with a server that will not live long. Each remembers what it was told, and
+// what it sent without ever being told; no two orders of a client are alike, so that an order
+// applied twice can be told from two orders. Owner: a test. Each client is a thread of its own
+// while start() to join(); all else on the test's thread.
 
 #include <atomic>
 #include <cstdint>
@@ -24,10 +25,12 @@ class CrashLoad {
   void start(unsigned port);
   void join();
   std::uint64_t replies() const { return replies_; }
-  // Polls until `wanted` more replies have come since the call, or the clients have ended. Whether they came.
+  // Polls until `wanted` more replies have come since the call, or the clients have ended. Whether
+  // they came.
   bool await_replies(std::uint64_t wanted);
 
-  // Asks the server for every order that was acknowledged: there, and nothing told was taken back. What is found wrong, in words.
+  // Asks the server for every order that was acknowledged: there, and nothing told was taken back.
+  // What is found wrong, in words.
   std::string disagreement(unsigned port);
   // All of it, for exchange-audit --acknowledged --complete.
   void write(const std::string& path) const;
@@ -35,10 +38,10 @@ class CrashLoad {
 
  private:
   struct Order {
-    int amount;         // negative sells
-    std::string limit;  // different for each of a client
+    int amount;                                    // negative sells
+    std::string limit;                             // different for each of a client
     long open = -1, canceled = -1, executed = -1;  // as told; -1: not told
-    std::string executions;  // the elements as told
+    std::string executions;                        // the elements as told
   };
   struct Client {
     std::string account;
@@ -53,7 +56,8 @@ class CrashLoad {
 
   void trade(Client& client, unsigned port);
   static Order next_order(Client& client);
-  // Reads the inside of a status or canceled reply into `order`; returns what it takes back of what was told before.
+  // Reads the inside of a status or canceled reply into `order`; returns what it takes back of what
+  // was told before.
   static std::string learn(Order& order, const std::string& reply);
 
   std::vector<Client> clients_;
@@ -62,7 +66,8 @@ class CrashLoad {
   std::atomic<int> running_{0};
 };
 
-// Polls `condition` until it holds, for two minutes at most (a disk may take 30 ms for each of a thousand commits); whether it did.
+// Polls `condition` until it holds, for two minutes at most (a disk may take 30 ms for each of a
+// thousand commits); whether it did.
 template <class Condition>
 bool await(Condition condition) {
   for (int step = 0; step < 120 * 200; ++step) {

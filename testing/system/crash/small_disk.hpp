@@ -17,7 +17,8 @@ namespace exchange::testing {
 class SmallDisk {
  public:
   explicit SmallDisk(unsigned mebibytes) {
-    if (::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, ("size=" + std::to_string(mebibytes) + "m").c_str()) != 0)
+    if (::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0,
+                ("size=" + std::to_string(mebibytes) + "m").c_str()) != 0)
       why_not_ = std::string("tmpfs cannot be mounted: ") + std::strerror(errno);
     ::chmod(folder_.path().c_str(), 0755);
   }

@@ -14,7 +14,9 @@ namespace exchange::testing {
 // An environment variable for the servers started in this scope.
 class Environment {
  public:
-  Environment(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
+  Environment(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
   ~Environment() { ::unsetenv(name_); }
   Environment(const Environment&) = delete;
 
@@ -26,7 +28,8 @@ class Trial {
  public:
   Trial(std::string store, int clients, std::vector<std::string> options = {"--keep-journal"})
       : store_(std::move(store)), options_(std::move(options)), load(clients, test_seed()) {
-    options_.insert(options_.end(), {"--store", store_, "--log-level", "warn", "--projection-interval-ms", "5"});
+    options_.insert(options_.end(),
+                    {"--store", store_, "--log-level", "warn", "--projection-interval-ms", "5"});
     std::unique_ptr<ServerProcess> server = start();
     load.create_market(server->port());
     REQUIRE(server->stop() == 0);
@@ -39,7 +42,8 @@ class Trial {
     arguments.insert(arguments.end(), {"--port", "0"});
     return run_server(arguments).status;
   }
-  // A new server, which every client asks about everything; then the store is audited, with what clients were told.
+  // A new server, which every client asks about everything; then the store is audited, with what
+  // clients were told.
   void verify() {
     load.join();
     {
@@ -53,10 +57,12 @@ class Trial {
   void audit() {
     const std::string file = folder_.path() + "/acknowledged";
     load.write(file);
-    const RunResult result = run_program("exchange-audit", {store_, "--acknowledged", file, "--complete"});
+    const RunResult result =
+        run_program("exchange-audit", {store_, "--acknowledged", file, "--complete"});
     INFO(result.output);
     CHECK(result.status == 0);
-    CHECK(result.output.find("acknowledged orders found: " + std::to_string(load.acknowledged()) + "\n") != std::string::npos);
+    CHECK(result.output.find("acknowledged orders found: " + std::to_string(load.acknowledged()) +
+                             "\n") != std::string::npos);
   }
 
  private:

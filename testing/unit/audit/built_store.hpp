@@ -1,5 +1,6 @@
 #pragma once
-// A store with a random past: a journal, and tables that lag a little behind it. To be damaged by hand.
+// A store with a random past: a journal, and tables that lag a little behind it. To be damaged by
+// hand.
 
 #include <filesystem>
 #include <functional>
@@ -38,12 +39,16 @@ struct Past {
         for (int i = 0; i < RandomCommands::accounts - 1; ++i) {
           KeyHash key;  // every other account has one
           if (i % 2 == 1) key = {.log2_n = 14, .r = 8, .p = 1, .salt = {std::uint8_t(i)}};
-          commands.push_back(CreateAccount{RandomCommands::account(std::uint64_t(i)), Cash::whole(1'000'000), key});
+          commands.push_back(CreateAccount{RandomCommands::account(std::uint64_t(i)),
+                                           Cash::whole(1'000'000), key});
           for (int j = 0; j < RandomCommands::symbols - 1; ++j)
-            commands.push_back(PlaceShares{RandomCommands::symbol(std::uint64_t(j)), RandomCommands::account(std::uint64_t(i)), Shares::whole(1'000)});
+            commands.push_back(PlaceShares{RandomCommands::symbol(std::uint64_t(j)),
+                                           RandomCommands::account(std::uint64_t(i)),
+                                           Shares::whole(1'000)});
         }
       else
-        for (int i = 0; i < 10; ++i) commands.push_back(random.next(committer.exchange().totals().orders));
+        for (int i = 0; i < 10; ++i)
+          commands.push_back(random.next(committer.exchange().totals().orders));
       clock.time_us += 1'000'000;
       Submission submission;
       submission.commands = commands;
@@ -51,7 +56,8 @@ struct Past {
       const BatchNumber before = committer.last_batch();
       committer.commit({&one, 1});
       for (std::size_t i = 0; i < commands.size(); ++i)
-        if (const auto* opened = std::get_if<Opened>(&submission.outcomes[i])) orders.push_back({opened->order, std::get<PlaceOrder>(commands[i])});
+        if (const auto* opened = std::get_if<Opened>(&submission.outcomes[i]))
+          orders.push_back({opened->order, std::get<PlaceOrder>(commands[i])});
       if (committer.last_batch() == before || committer.last_batch() % 60 != 0) continue;
       committer.exchange().release_closed(committer.exchange().take_changes(rows));
       store.project(rows, committer.last_batch());

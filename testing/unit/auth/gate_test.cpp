@@ -5,16 +5,26 @@
 using namespace exchange;
 using namespace exchange::testing;
 
-TEST_CASE("the right key logs in; wrong, missing, unknown and keyless are refused with the same bytes and the same number of hashes") {
+TEST_CASE(
+    "the right key logs in; wrong, missing, unknown and keyless are refused with the same bytes and the same number of hashes") {
   Guard guard;
   Talk owner(guard);
   CHECK(owner.ask(account("1", "first secret")) == created_1);
   CHECK(guard.hashes() == 1);
   // An account from a time without --auth.
-  guard.service.exchange().apply(CreateAccount{AccountId("2"), Cash()}, Timestamp{FixedClock::seconds * 1'000'000});
+  guard.service.exchange().apply(CreateAccount{AccountId("2"), Cash()},
+                                 Timestamp{FixedClock::seconds * 1'000'000});
 
-  const std::pair<std::string, std::string> refused[] = {{"1", "wrong secret"}, {"1", "first secre"},  {"1", "first secret+"}, {"1", "First secret"}, {"1", ""},
-                                                         {"1", "short"},        {"3", "first secret"}, {"3", ""},              {"2", "first secret"}, {"2", ""},
+  const std::pair<std::string, std::string> refused[] = {{"1", "wrong secret"},
+                                                         {"1", "first secre"},
+                                                         {"1", "first secret+"},
+                                                         {"1", "First secret"},
+                                                         {"1", ""},
+                                                         {"1", "short"},
+                                                         {"3", "first secret"},
+                                                         {"3", ""},
+                                                         {"2", "first secret"},
+                                                         {"2", ""},
                                                          {"1", std::string(200, 'x')}};
   for (const auto& [id, key] : refused) {
     INFO(id << " " << key);
@@ -29,17 +39,23 @@ TEST_CASE("the right key logs in; wrong, missing, unknown and keyless are refuse
   CHECK(guard.metrics.logins_accepted == 1);
 }
 
-TEST_CASE("a refused order changes nothing, and is refused for each child as of an unknown account") {
+TEST_CASE(
+    "a refused order changes nothing, and is refused for each child as of an unknown account") {
   Guard guard;
   Talk talk(guard);
   talk.ask(account("1", "first secret") + framed(R"(<create><symbol sym="S"/></create>)"));
   const auto orders = [](const std::string& head) {
-    return framed("<transactions " + head + R"(><order sym="S" amount="1" limit="2"/><cancel id="1"/><query id="1"/><order sym="S"/></transactions>)");
+    return framed(
+        "<transactions " + head +
+        R"(><order sym="S" amount="1" limit="2"/><cancel id="1"/><query id="1"/><order sym="S"/></transactions>)");
   };
   const std::string of_wrong_key = talk.ask(orders(R"(id="1" key="another secret")"));
   CHECK(of_wrong_key == talk.ask(orders(R"(id="77" key="another secret")")));
-  CHECK(of_wrong_key == R"(<results><error sym="S" amount="1" limit="2">unknown account</error><error id="1">unknown account</error>)"
-                        R"(<error id="1">unknown account</error><error sym="S">missing attribute 'amount'</error></results>)" "\n");
+  CHECK(
+      of_wrong_key ==
+      R"(<results><error sym="S" amount="1" limit="2">unknown account</error><error id="1">unknown account</error>)"
+      R"(<error id="1">unknown account</error><error sym="S">missing attribute 'amount'</error></results>)"
+      "\n");
   CHECK(guard.service.exchange().totals().orders == 0);
   CHECK(guard.service.exchange().balance(AccountId("1")) == Cash::whole(1000));
 }
@@ -47,11 +63,14 @@ TEST_CASE("a refused order changes nothing, and is refused for each child as of 
 TEST_CASE("a session stays logged in to the accounts it has logged in to, and to no other") {
   Guard guard;
   Talk talk(guard);
-  CHECK(talk.ask(account("1", "first secret") + account("2", "second secret")) == created_1 + "<results><created id=\"2\"/></results>\n");
+  CHECK(talk.ask(account("1", "first secret") + account("2", "second secret")) ==
+        created_1 + "<results><created id=\"2\"/></results>\n");
   CHECK(talk.ask(query("1", "")) == unknown);  // creating is not logging in
-  CHECK(talk.ask(query("1", "first secret") + query("1", "") + query("2", "")) == in + in + unknown);
+  CHECK(talk.ask(query("1", "first secret") + query("1", "") + query("2", "")) ==
+        in + in + unknown);
   const std::uint64_t before = guard.hashes();
-  CHECK(talk.ask(query("1", "") + query("1", "first secret")) == in + in);  // the same key again costs nothing
+  // the same key again costs nothing
+  CHECK(talk.ask(query("1", "") + query("1", "first secret")) == in + in);
   CHECK(guard.hashes() == before);
   CHECK(talk.ask(query("2", "first secret")) == unknown);
   CHECK(talk.ask(query("2", "second secret") + query("1", "") + query("2", "")) == in + in + in);
@@ -64,7 +83,8 @@ TEST_CASE("a wrong key logs the session out of that account alone") {
   Talk talk(guard);
   talk.ask(account("1", "first secret") + account("2", "second secret"));
   CHECK(talk.ask(query("1", "first secret") + query("2", "second secret")) == in + in);
-  CHECK(talk.ask(query("1", "wrong secret") + query("1", "") + query("2", "")) == unknown + unknown + in);
+  CHECK(talk.ask(query("1", "wrong secret") + query("1", "") + query("2", "")) ==
+        unknown + unknown + in);
 }
 
 TEST_CASE("a session stays logged in to a bounded number of accounts, the newest") {
@@ -84,7 +104,8 @@ TEST_CASE("creating an account again leaves its key") {
   Guard guard;
   Talk talk(guard);
   talk.ask(account("1", "first secret"));
-  CHECK(talk.ask(account("1", "other secret")) == "<results><error id=\"1\">account already exists</error></results>\n");
+  CHECK(talk.ask(account("1", "other secret")) ==
+        "<results><error id=\"1\">account already exists</error></results>\n");
   CHECK(talk.ask(query("1", "other secret")) == unknown);
   CHECK(talk.ask(query("1", "first secret")) == in);
 }
@@ -106,7 +127,8 @@ TEST_CASE("a key counts once its account is committed, and not before") {
 TEST_CASE("a pipeline may create an account and trade with it") {
   Guard guard;
   Talk talk(guard);
-  CHECK(talk.ask(account("1", "first secret") + query("1", "first secret") + query("1", "")) == created_1 + in + in);
+  CHECK(talk.ask(account("1", "first secret") + query("1", "first secret") + query("1", "")) ==
+        created_1 + in + in);
 }
 
 TEST_CASE("nothing of a key is left in what the core is given or the client is told") {
@@ -125,7 +147,8 @@ TEST_CASE("nothing of a key is left in what the core is given or the client is t
   CHECK(journal.find("unmistakable") == std::string::npos);
 }
 
-TEST_CASE("a gate that stops refuses what needs a hash, truthfully, and lets through what needs none") {
+TEST_CASE(
+    "a gate that stops refuses what needs a hash, truthfully, and lets through what needs none") {
   Guard guard;
   Talk in_already(guard), late(guard);
   in_already.ask(account("1", "first secret") + query("1", "first secret"));
@@ -134,9 +157,12 @@ TEST_CASE("a gate that stops refuses what needs a hash, truthfully, and lets thr
   REQUIRE(late.receive(query("1", "first secret")));
   late.submit();
   late.submission.wait();
-  CHECK(late.replies() == "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
+  CHECK(
+      late.replies() ==
+      "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
   std::optional<bool> answer = true;
-  guard.gate->check(AccountId("1"), "first secret", {}, [&](std::optional<bool> right) { answer = right; });
+  guard.gate->check(AccountId("1"), "first secret", {},
+                    [&](std::optional<bool> right) { answer = right; });
   CHECK(answer == std::nullopt);
   CHECK(guard.service.idle());
 }
@@ -147,9 +173,13 @@ TEST_CASE("a question costs one hash, whoever is asked about") {
   const auto ask = [&](const char* id, const char* key) {
     Guarded<std::optional<bool>> answer;
     guard.gate->check(AccountId(id), key, {}, [&](std::optional<bool> right) {
-      answer.with([&](auto& now) { now = right; answer.notify(); });
+      answer.with([&](auto& now) {
+        now = right;
+        answer.notify();
+      });
     });
-    return answer.when([](const auto& now) { return now.has_value(); }, [](const auto& now) { return *now; });
+    return answer.when([](const auto& now) { return now.has_value(); },
+                       [](const auto& now) { return *now; });
   };
   const std::uint64_t before = guard.hashes();
   CHECK(ask("1", "first secret"));
@@ -214,9 +244,12 @@ TEST_CASE("so many of one peer wait for a hash; one more is refused at once, and
     talk->submit();
   }
   third.submission.wait();
-  CHECK(third.replies() == "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
+  CHECK(
+      third.replies() ==
+      "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
   std::optional<bool> asked = true;
-  guard.gate->check(AccountId("1"), "first secret", Peer{}, [&](std::optional<bool> right) { asked = right; });
+  guard.gate->check(AccountId("1"), "first secret", Peer{},
+                    [&](std::optional<bool> right) { asked = right; });
   CHECK_FALSE(asked);
   go_on.release();
   for (int i = 0; i < 3; ++i) guard.service.commit(guard.service.next());
@@ -226,17 +259,21 @@ TEST_CASE("so many of one peer wait for a hash; one more is refused at once, and
   }
 }
 
-TEST_CASE("a session keeps no more memory for keys than for anything else once a large document is answered") {
+TEST_CASE(
+    "a session keeps no more memory for keys than for anything else once a large document is answered") {
   Guard guard;
   Talk talk(guard);
   std::string accounts;
-  for (int i = 0; i < 16'385; ++i) accounts += "<account id=\"1\" balance=\"1\" key=\"long enough\"/>";
+  for (int i = 0; i < 16'385; ++i)
+    accounts += "<account id=\"1\" balance=\"1\" key=\"long enough\"/>";
   const std::size_t at_rest = talk.session.memory_bytes();
   const std::string document = framed("<create>" + accounts + "</create>");
   bool wave = false;
-  for (std::size_t at = 0; at < document.size(); at += 1'000) wave = talk.receive(std::string_view(document).substr(at, 1'000));
+  for (std::size_t at = 0; at < document.size(); at += 1'000)
+    wave = talk.receive(std::string_view(document).substr(at, 1'000));
   REQUIRE(wave);
-  CHECK(talk.replies() == "<results><error>more than 16384 elements in one request</error></results>\n");
+  CHECK(talk.replies() ==
+        "<results><error>more than 16384 elements in one request</error></results>\n");
   talk.ask(query("1", "wrong secret"));
   CHECK(talk.session.memory_bytes() < at_rest + 65'536);
 }

@@ -16,20 +16,26 @@ std::pair<std::string, std::vector<Credential>> read(std::string document, bool 
   std::vector<Leaf> leaves;
   std::vector<Command> commands;
   Credentials credentials;
-  const Request request = read_request(document.data(), size, ProtocolLimits{.keys = keys}, parsed, leaves, commands, keys ? &credentials : nullptr);
+  const Request request = read_request(document.data(), size, ProtocolLimits{.keys = keys}, parsed,
+                                       leaves, commands, keys ? &credentials : nullptr);
   std::string mistakes = request.mistake;
   for (const Leaf& leaf : leaves) mistakes += leaf.mistake;
   for (const Command& command : commands)
-    if (const auto* create = std::get_if<CreateAccount>(&command)) CHECK_FALSE(create->key.has_key());  // that is the gate's to do
+    // that is the gate's to do
+    if (const auto* create = std::get_if<CreateAccount>(&command))
+      CHECK_FALSE(create->key.has_key());
   return {mistakes, credentials.wave};
 }
 
-std::string creation(const std::string& key) { return "<create><account id=\"1\" balance=\"1\" key=\"" + key + "\"/></create>"; }
+std::string creation(const std::string& key) {
+  return "<create><account id=\"1\" balance=\"1\" key=\"" + key + "\"/></create>";
+}
 
 }  // namespace
 
 TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
-  CHECK(read("<create><account id=\"1\" balance=\"1\"/></create>").first == "missing attribute 'key': this exchange wants one for each account");
+  CHECK(read("<create><account id=\"1\" balance=\"1\"/></create>").first ==
+        "missing attribute 'key': this exchange wants one for each account");
   CHECK(read(creation("")).first == "key must have 8 to 128 bytes");
   CHECK(read(creation("1234567")).first == "key must have 8 to 128 bytes");
   CHECK(read(creation(std::string(129, 'k'))).first == "key must have 8 to 128 bytes");
@@ -40,27 +46,32 @@ TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
     CHECK(wave[0].use == Credential::Use::create);
     CHECK(wave[0].key == std::string(bytes, 'k'));
   }
-  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");  // 7: references count as what they stand for
+  // 7: references count as what they stand for
+  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");
   CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;")).second[0].key == "a&b<cA\"'");
 }
 
 TEST_CASE("a request creates so many accounts with keys at most: each costs a hash") {
   std::string accounts;
-  for (std::size_t i = 0; i <= keys_per_wave_max; ++i) accounts += "<account id=\"" + std::to_string(i) + "\" balance=\"1\" key=\"long enough\"/>";
+  for (std::size_t i = 0; i <= keys_per_wave_max; ++i)
+    accounts += "<account id=\"" + std::to_string(i) + "\" balance=\"1\" key=\"long enough\"/>";
   const auto [mistake, wave] = read("<create>" + accounts + "</create>");
   CHECK(mistake == "more than 256 accounts with keys in one request");  // of the last alone
   CHECK(wave.size() == keys_per_wave_max);
 }
 
 TEST_CASE("transactions stand on one credential for all their commands, and mistakes need none") {
-  const auto [mistake, wave] = read(R"(<transactions id="1" key="long enough"><query id="1"/><query/><cancel id="2"/></transactions>)");
+  const auto [mistake, wave] = read(
+      R"(<transactions id="1" key="long enough"><query id="1"/><query/><cancel id="2"/></transactions>)");
   REQUIRE(wave.size() == 1);
   CHECK(wave[0].use == Credential::Use::login);
   CHECK(wave[0].account == AccountId("1"));
   CHECK((wave[0].first_command == 0 && wave[0].commands == 2));
   CHECK(read(R"(<transactions id="1" key="long enough"><query/></transactions>)").second.empty());
-  CHECK(read(R"(<transactions id="x" key="long enough"><query id="1"/></transactions>)").second.empty());
-  CHECK(read(R"(<transactions id="1" key="long enough"><query id="1"/>text</transactions>)").second.empty());
+  CHECK(read(R"(<transactions id="x" key="long enough"><query id="1"/></transactions>)")
+            .second.empty());
+  CHECK(read(R"(<transactions id="1" key="long enough"><query id="1"/>text</transactions>)")
+            .second.empty());
 }
 
 TEST_CASE("without --auth a key is an unknown attribute") {
@@ -73,7 +84,8 @@ TEST_CASE("a hash is of its key alone, with a salt of its own") {
   const KeyHash hash = hash_key("long enough", cheap), again = hash_key("long enough", cheap);
   CHECK((hash.has_key() && hash.log2_n == cheap && hash.r == 8 && hash.p == 1));
   CHECK(is_hash_of("long enough", hash));
-  for (const char* other : {"", "long enoug", "long enough ", "Long enough", "long enougi"}) CHECK_FALSE(is_hash_of(other, hash));
+  for (const char* other : {"", "long enoug", "long enough ", "Long enough", "long enougi"})
+    CHECK_FALSE(is_hash_of(other, hash));
   CHECK(hash.salt != again.salt);
   CHECK(hash.digest != again.digest);
   for (std::size_t at = 0; at < hash.digest.size(); ++at) {  // every byte counts
@@ -116,7 +128,8 @@ TEST_CASE("HTTP Basic gives an account and its key") {
   CHECK(good->account == AccountId("123"));
   CHECK(good->key == "secret:and more");
   CHECK(read_basic("basic MTIzOnNlY3JldDphbmQgbW9yZQ"));
-  for (const char* bad : {"", "Basic", "Basic ", "Basic !!!!", "Bearer MTIzOnNlY3JldDphbmQgbW9yZQ==", "Basic MTIz", "Basic eDpzZWNyZXQ6YW5kIG1vcmU=",
-                          "Basic MTIzOnNob3J0", "Basic OnNlY3JldDphbmQgbW9yZQ=="})
+  for (const char* bad :
+       {"", "Basic", "Basic ", "Basic !!!!", "Bearer MTIzOnNlY3JldDphbmQgbW9yZQ==", "Basic MTIz",
+        "Basic eDpzZWNyZXQ6YW5kIG1vcmU=", "Basic MTIzOnNob3J0", "Basic OnNlY3JldDphbmQgbW9yZQ=="})
     CHECK_FALSE(read_basic(bad));
 }

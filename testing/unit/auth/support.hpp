@@ -1,5 +1,6 @@
 #pragma once
-// What the tests of keys share: a gate before a core on a memory store, and clients without sockets.
+// What the tests of keys share: a gate before a core on a memory store, and clients without
+// sockets.
 
 #include <deque>
 #include <string>
@@ -25,7 +26,8 @@ struct Waiting : Submission, CompletionSink {
     done.when([](const bool& now) { return now; }, [](bool& now) { now = false; });
   }
   bool wait_for(int milliseconds) {
-    return done.wait_for(std::chrono::milliseconds(milliseconds), [](const bool& now) { return now; });
+    return done.wait_for(std::chrono::milliseconds(milliseconds),
+                         [](const bool& now) { return now; });
   }
   Guarded<bool> done;
 };
@@ -33,18 +35,22 @@ struct Waiting : Submission, CompletionSink {
 // Keeps what it gets until told to execute it: a core whose commit takes its time.
 class SlowService final : public Service {
  public:
-  explicit SlowService(MemoryStore& store) : committer_(open_and_recover(store).exchange, 0, store, clock_, limits_, metrics_) {}
+  explicit SlowService(MemoryStore& store)
+      : committer_(open_and_recover(store).exchange, 0, store, clock_, limits_, metrics_) {}
   void submit(std::span<Submission* const> submissions) override {
-    waiting_.with([&](auto& waiting) { waiting.insert(waiting.end(), submissions.begin(), submissions.end()); });
+    waiting_.with([&](auto& waiting) {
+      waiting.insert(waiting.end(), submissions.begin(), submissions.end());
+    });
     waiting_.notify();
   }
   // What comes next, still uncommitted.
   Submission& next() {
-    return waiting_.when([](const auto& waiting) { return !waiting.empty(); }, [](auto& waiting) -> Submission& {
-      Submission& first = *waiting.front();
-      waiting.pop_front();
-      return first;
-    });
+    return waiting_.when([](const auto& waiting) { return !waiting.empty(); },
+                         [](auto& waiting) -> Submission& {
+                           Submission& first = *waiting.front();
+                           waiting.pop_front();
+                           return first;
+                         });
   }
   void commit(Submission& submission) {
     Submission* const one = &submission;
@@ -124,13 +130,17 @@ class Talk {
 };
 
 inline std::string account(const std::string& id, const std::string& key) {
-  return framed("<create><account id=\"" + id + "\" balance=\"1000\"" + (key.empty() ? "" : " key=\"" + key + "\"") + "/></create>");
+  return framed("<create><account id=\"" + id + "\" balance=\"1000\"" +
+                (key.empty() ? "" : " key=\"" + key + "\"") + "/></create>");
 }
 inline std::string query(const std::string& id, const std::string& key) {
-  return framed("<transactions id=\"" + id + "\"" + (key.empty() ? "" : " key=\"" + key + "\"") + "><query id=\"9\"/></transactions>");
+  return framed("<transactions id=\"" + id + "\"" + (key.empty() ? "" : " key=\"" + key + "\"") +
+                "><query id=\"9\"/></transactions>");
 }
 inline const std::string created_1 = "<results><created id=\"1\"/></results>\n";
 inline const std::string unknown = "<results><error id=\"9\">unknown account</error></results>\n";
-inline const std::string in = "<results><error id=\"9\">no such order of this account</error></results>\n";  // logged in
+// logged in
+inline const std::string in =
+    "<results><error id=\"9\">no such order of this account</error></results>\n";
 
 }  // namespace exchange::testing

@@ -14,14 +14,21 @@ namespace {
 
 constexpr Timestamp now{1};
 
-MarketOptions options_of(std::uint64_t seed, const char* symbol = "SPY", Price anchor = Price::from_units(145'670'000'00)) {
-  return {.symbol = SymbolName(symbol), .anchor = anchor, .account_prefix = std::string("77") + std::to_string(seed % 1000), .seed = seed, .stream = 1};
+MarketOptions options_of(std::uint64_t seed, const char* symbol = "SPY",
+                         Price anchor = Price::from_units(145'670'000'00)) {
+  return {.symbol = SymbolName(symbol),
+          .anchor = anchor,
+          .account_prefix = std::string("77") + std::to_string(seed % 1000),
+          .seed = seed,
+          .stream = 1};
 }
 
 Answer answer_of(const Outcome& outcome) {
   if (const auto* opened = std::get_if<Opened>(&outcome)) return {.order = opened->order};
-  if (const auto* canceled = std::get_if<Canceled>(&outcome)) return {.canceled = canceled->status.canceled};
-  return {.refused = !std::holds_alternative<Created>(outcome)};  // NotInMemory too: the core would find it closed
+  if (const auto* canceled = std::get_if<Canceled>(&outcome))
+    return {.canceled = canceled->status.canceled};
+  // NotInMemory too: the core would find it closed
+  return {.refused = !std::holds_alternative<Created>(outcome)};
 }
 
 // An exchange, and what one can see of it from outside.
@@ -58,7 +65,8 @@ struct Floor {
   std::uint32_t open_orders(const char* symbol = "SPY") const {
     std::uint32_t orders = 0;
     for (const Side side : {Side::buy, Side::sell})
-      for (const Exchange::Depth& level : exchange.depth(SymbolName(symbol), side)) orders += level.orders;
+      for (const Exchange::Depth& level : exchange.depth(SymbolName(symbol), side))
+        orders += level.orders;
     return orders;
   }
 };
@@ -68,7 +76,8 @@ struct Floor {
 TEST_CASE("two traders trade for a hundred thousand requests within their bounds and their means") {
   Floor floor;
   Market market(options_of(test_seed()));
-  const Price anchor = market.price(), range = Price::from_units(anchor.units() / 50);  // 2 %, eight standard deviations of the walk
+  // 2 %, eight standard deviations of the walk
+  const Price anchor = market.price(), range = Price::from_units(anchor.units() / 50);
   std::uint32_t open_most = 0;
   Price lowest = anchor, highest = anchor;
   for (int i = 0; i < 100'000; ++i) {
@@ -105,7 +114,8 @@ TEST_CASE("the same seed makes the same requests and trades") {
   CHECK(one.exchange.totals().digest != other.exchange.totals().digest);
 }
 
-TEST_CASE("open orders stay bounded where replies are lost, before and after the server acted on them") {
+TEST_CASE(
+    "open orders stay bounded where replies are lost, before and after the server acted on them") {
   Floor floor;
   Market market(options_of(test_seed()));
   loadgen::Random random(test_seed(), 9);
@@ -148,28 +158,36 @@ TEST_CASE("a stranger who buys everything is sold more, by new accounts") {
   for (int i = 0; i < 20'000; ++i) {
     floor.step(market);
     const Exchange::Depth best = floor.best_ask();
-    if (best.orders > 0) floor.apply({PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::buy, Shares::whole(20), best.price}});
+    if (best.orders > 0)
+      floor.apply({PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::buy, Shares::whole(20),
+                              best.price}});
   }
-  CHECK(floor.exchange.position(AccountId("1"), SymbolName("SPY")) > Shares::whole(10 * Market::shares_granted));
+  CHECK(floor.exchange.position(AccountId("1"), SymbolName("SPY")) >
+        Shares::whole(10 * Market::shares_granted));
   CHECK(market.accounts_used() > 10);
   CHECK(market.accounts_used() < 200);
   CHECK(market.open_orders() <= Market::open_orders_max);
   CHECK(floor.exchange.check_invariants() == "");
 }
 
-TEST_CASE("an order whose cancel was lost is not taken for executed, one that is not open any more is") {
+TEST_CASE(
+    "an order whose cancel was lost is not taken for executed, one that is not open any more is") {
   Market market(options_of(test_seed()));
   std::map<OrderId, Shares> shares;
-  // Of an exchange where nothing ever trades, up to the next request that only cancels one order: the taker's.
+  // Of an exchange where nothing ever trades, up to the next request that only cancels one order:
+  // the taker's.
   const auto next_lone_cancel = [&] {
     while (true) {
       const std::vector<Command>& commands = market.next();
-      if (commands.size() == 1 && std::holds_alternative<CancelOrder>(commands[0])) return std::get<CancelOrder>(commands[0]).order;
+      if (commands.size() == 1 && std::holds_alternative<CancelOrder>(commands[0]))
+        return std::get<CancelOrder>(commands[0]).order;
       std::vector<Answer> answers;
       for (const Command& command : commands) {
         answers.emplace_back();
-        if (const auto* place = std::get_if<PlaceOrder>(&command)) shares[answers.back().order = shares.size() + 1] = place->shares;
-        if (const auto* cancel = std::get_if<CancelOrder>(&command)) answers.back().canceled = shares.at(cancel->order);
+        if (const auto* place = std::get_if<PlaceOrder>(&command))
+          shares[answers.back().order = shares.size() + 1] = place->shares;
+        if (const auto* cancel = std::get_if<CancelOrder>(&command))
+          answers.back().canceled = shares.at(cancel->order);
       }
       market.answered(answers);
     }
@@ -213,22 +231,27 @@ TEST_CASE("account ids that are taken are passed over") {
 
 TEST_CASE("who is refused everything counts its misfortunes") {
   Market market(options_of(3));
-  for (int i = 0; i < 10; ++i) market.answered(std::vector<Answer>(market.next().size(), Answer{.refused = true}));
+  for (int i = 0; i < 10; ++i)
+    market.answered(std::vector<Answer>(market.next().size(), Answer{.refused = true}));
   CHECK(market.misfortunes() >= 10);
 }
 
 TEST_CASE("winding up leaves nothing of the bots in the book") {
   Floor floor;
   Market market(options_of(test_seed()));
-  // In some places nothing is open: the bots change roles, or one has just bought all that was left.
+  // In some places nothing is open: the bots change roles, or one has just bought all that was
+  // left.
   for (int i = 0; i < 777 || floor.open_orders() == 0; ++i) floor.step(market);
-  for (auto* commands = &market.wind_up(); !commands->empty(); commands = &market.wind_up()) market.answered(floor.apply(*commands));
+  for (auto* commands = &market.wind_up(); !commands->empty(); commands = &market.wind_up())
+    market.answered(floor.apply(*commands));
   CHECK(floor.open_orders() == 0);
   CHECK(market.open_orders() == 0);
 }
 
-TEST_CASE("prices from a fraction of a cent to a thousand million keep their distance from zero and from the limit") {
-  for (const Price anchor : {Market::anchor_min, Price::from_units(123'456), Price::from_units(99'999'999), Price::whole(7), Market::anchor_max}) {
+TEST_CASE(
+    "prices from a fraction of a cent to a thousand million keep their distance from zero and from the limit") {
+  for (const Price anchor : {Market::anchor_min, Price::from_units(123'456),
+                             Price::from_units(99'999'999), Price::whole(7), Market::anchor_max}) {
     Floor floor;
     Market market(options_of(test_seed(), "X", anchor));
     for (int i = 0; i < 3'000; ++i) floor.step(market);

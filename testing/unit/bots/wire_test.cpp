@@ -1,4 +1,5 @@
-// The requests of the bots as the server's own parser reads them, and its replies as the bots read them.
+// The requests of the bots as the server's own parser reads them, and its replies as the bots read
+// them.
 #include "client/bots/wire.hpp"
 
 #include "catch.hpp"
@@ -12,44 +13,67 @@ namespace {
 const AccountId me("42");
 const SymbolName spy("SPY");
 
-Command buy(std::int64_t shares, std::int64_t units) { return PlaceOrder{me, spy, Side::buy, Shares::whole(shares), Price::from_units(units)}; }
+Command buy(std::int64_t shares, std::int64_t units) {
+  return PlaceOrder{me, spy, Side::buy, Shares::whole(shares), Price::from_units(units)};
+}
 
 bool same(const std::optional<std::vector<Answer>>& answers, const std::vector<Answer>& wanted) {
-  return answers && std::equal(answers->begin(), answers->end(), wanted.begin(), wanted.end(), [](const Answer& a, const Answer& b) {
-           return a.refused == b.refused && a.order == b.order && a.canceled == b.canceled;
-         });
+  return answers && std::equal(answers->begin(), answers->end(), wanted.begin(), wanted.end(),
+                               [](const Answer& a, const Answer& b) {
+                                 return a.refused == b.refused && a.order == b.order &&
+                                        a.canceled == b.canceled;
+                               });
 }
 
 }  // namespace
 
 TEST_CASE("commands of the bots as documents") {
-  CHECK(document_of(std::vector<Command>{CreateAccount{me, Cash::from_units(15'000'000'000'000'000)}, PlaceShares{spy, me, Shares::whole(7)}}) ==
-        R"(<create><account id="42" balance="1.5"/><symbol sym="SPY"><account id="42">7</account></symbol></create>)");
-  CHECK(document_of(std::vector<Command>{CancelOrder{me, 9}, PlaceOrder{me, spy, Side::sell, Shares::whole(30), Price::from_units(12'750'000'000)},
-                                         buy(3, 1)}) ==
-        R"(<transactions id="42"><cancel id="9"/><order sym="SPY" amount="-30" limit="127.5"/><order sym="SPY" amount="3" limit="0.00000001"/></transactions>)");
+  CHECK(
+      document_of(std::vector<Command>{CreateAccount{me, Cash::from_units(15'000'000'000'000'000)},
+                                       PlaceShares{spy, me, Shares::whole(7)}}) ==
+      R"(<create><account id="42" balance="1.5"/><symbol sym="SPY"><account id="42">7</account></symbol></create>)");
+  CHECK(
+      document_of(std::vector<Command>{
+          CancelOrder{me, 9},
+          PlaceOrder{me, spy, Side::sell, Shares::whole(30), Price::from_units(12'750'000'000)},
+          buy(3, 1)}) ==
+      R"(<transactions id="42"><cancel id="9"/><order sym="SPY" amount="-30" limit="127.5"/><order sym="SPY" amount="3" limit="0.00000001"/></transactions>)");
 }
 
 TEST_CASE("replies as the bots read them") {
-  const std::vector<Command> commands{CancelOrder{me, 9}, CancelOrder{me, 10}, buy(3, 100), buy(4, 100)};
-  CHECK(same(read_answers(R"(<results><canceled id="9"><canceled shares="2.5" time="1"/><executed shares="1" price="5" time="1"/></canceled>)"
-                          R"(<error id="10">nothing is open</error><opened sym="SPY" amount="3" limit="0.000001" id="11"/>)"
-                          R"(<error sym="SPY" amount="4" limit="0.000001">insufficient funds</error></results>)",
-                          commands),
-             {{.canceled = Shares::from_units(250'000'000)}, {.refused = true}, {.order = 11}, {.refused = true}}));
-  const std::vector<Command> creation{CreateAccount{me, Cash::whole(1)}, PlaceShares{spy, me, Shares::whole(7)}};
-  CHECK(same(read_answers(R"(<results><created id="42"/><error sym="SPY" id="42">no</error></results>)", creation), {{}, {.refused = true}}));
+  const std::vector<Command> commands{CancelOrder{me, 9}, CancelOrder{me, 10}, buy(3, 100),
+                                      buy(4, 100)};
+  CHECK(same(
+      read_answers(
+          R"(<results><canceled id="9"><canceled shares="2.5" time="1"/><executed shares="1" price="5" time="1"/></canceled>)"
+          R"(<error id="10">nothing is open</error><opened sym="SPY" amount="3" limit="0.000001" id="11"/>)"
+          R"(<error sym="SPY" amount="4" limit="0.000001">insufficient funds</error></results>)",
+          commands),
+      {{.canceled = Shares::from_units(250'000'000)},
+       {.refused = true},
+       {.order = 11},
+       {.refused = true}}));
+  const std::vector<Command> creation{CreateAccount{me, Cash::whole(1)},
+                                      PlaceShares{spy, me, Shares::whole(7)}};
+  CHECK(same(
+      read_answers(R"(<results><created id="42"/><error sym="SPY" id="42">no</error></results>)",
+                   creation),
+      {{}, {.refused = true}}));
 }
 
 TEST_CASE("a reply that does not fit its request is none") {
   const std::vector<Command> one{buy(3, 100)};
-  for (const char* reply : {"", "<results></results>", R"(<results><opened id="1"/><opened id="2"/></results>)", R"(<results><opened id="x"/></results>)",
-                            R"(<results><created id="1"/></results>)", R"(<results><opened id="1"/>)"}) {
+  for (const char* reply :
+       {"", "<results></results>", R"(<results><opened id="1"/><opened id="2"/></results>)",
+        R"(<results><opened id="x"/></results>)", R"(<results><created id="1"/></results>)",
+        R"(<results><opened id="1"/>)"}) {
     INFO(reply);
     CHECK_FALSE(read_answers(reply, one));
   }
-  CHECK_FALSE(read_answers(R"(<results><canceled id="9"></canceled></results>)", std::vector<Command>{CancelOrder{me, 9}}));
-  CHECK_FALSE(read_answers(R"(<results><status id="9"/></results>)", std::vector<Command>{CancelOrder{me, 9}}));
+  CHECK_FALSE(read_answers(R"(<results><canceled id="9"></canceled></results>)",
+                           std::vector<Command>{CancelOrder{me, 9}}));
+  CHECK_FALSE(read_answers(R"(<results><status id="9"/></results>)",
+                           std::vector<Command>{CancelOrder{me, 9}}));
 }
 
 TEST_CASE("the list of symbols") {
@@ -59,7 +83,8 @@ TEST_CASE("the list of symbols") {
   CHECK(symbols[0].anchor == Price::from_units(58'025'000'000));
   CHECK(symbols[1].anchor == Price::whole(100));
   CHECK(symbols[2].anchor == Market::anchor_min);
-  for (const char* wrong : {"", "SPY,", ",SPY", "S-Y", "SPY=", "SPY=0", "SPY=-1", "SPY=1e3", "SPY=0.00009999", "SPY=1000000001", "SPY=1,SPY=2"}) {
+  for (const char* wrong : {"", "SPY,", ",SPY", "S-Y", "SPY=", "SPY=0", "SPY=-1", "SPY=1e3",
+                            "SPY=0.00009999", "SPY=1000000001", "SPY=1,SPY=2"}) {
     INFO(wrong);
     CHECK_THROWS_AS(parse_symbol_list(wrong), std::invalid_argument);
   }

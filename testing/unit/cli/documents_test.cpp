@@ -21,28 +21,38 @@ std::string mistake(const What&... what) {
 }  // namespace
 
 TEST_CASE("each command becomes one document, its numbers as typed") {
-  CHECK(document_of(NewAccount{"007", "100000.10"}) == R"(<create><account id="007" balance="100000.10"/></create>)");
+  CHECK(document_of(NewAccount{"007", "100000.10"}) ==
+        R"(<create><account id="007" balance="100000.10"/></create>)");
   CHECK(document_of(NewSymbol{"SPY", {}}) == R"(<create><symbol sym="SPY"/></create>)");
-  CHECK(document_of(NewSymbol{"SPY", {{"1", "500"}, {"2", ".5"}}}) ==
-        R"(<create><symbol sym="SPY"><account id="1">500</account><account id="2">.5</account></symbol></create>)");
-  CHECK(document_of(NewOrder{Side::buy, "SPY", "100", "145.67"}, "1") == R"(<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>)");
-  CHECK(document_of(NewOrder{Side::sell, "SPY", "0.00000001", "5."}, "1") ==
-        R"(<transactions id="1"><order sym="SPY" amount="-0.00000001" limit="5."/></transactions>)");
-  CHECK(document_of(CancelOrders{{"1", "2"}}, "3") == R"(<transactions id="3"><cancel id="1"/><cancel id="2"/></transactions>)");
-  CHECK(document_of(ShowOrders{{"1"}}, "3") == R"(<transactions id="3"><query id="1"/></transactions>)");
+  CHECK(
+      document_of(NewSymbol{"SPY", {{"1", "500"}, {"2", ".5"}}}) ==
+      R"(<create><symbol sym="SPY"><account id="1">500</account><account id="2">.5</account></symbol></create>)");
+  CHECK(document_of(NewOrder{Side::buy, "SPY", "100", "145.67"}, "1") ==
+        R"(<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>)");
+  CHECK(
+      document_of(NewOrder{Side::sell, "SPY", "0.00000001", "5."}, "1") ==
+      R"(<transactions id="1"><order sym="SPY" amount="-0.00000001" limit="5."/></transactions>)");
+  CHECK(document_of(CancelOrders{{"1", "2"}}, "3") ==
+        R"(<transactions id="3"><cancel id="1"/><cancel id="2"/></transactions>)");
+  CHECK(document_of(ShowOrders{{"1"}}, "3") ==
+        R"(<transactions id="3"><query id="1"/></transactions>)");
 }
 
 TEST_CASE("a mistake is told with the server's sentence") {
   CHECK(mistake(NewAccount{"x", "1"}) == "account id must be 1 to 64 digits");
   CHECK(mistake(NewAccount{"1", "-1"}) == "balance is negative");
   CHECK(mistake(NewAccount{"1", "1e3"}) == "balance is not a plain decimal number");
-  CHECK(mistake(NewAccount{"1", "0.00000000000000001"}) == "balance has more than the allowed decimals: at most 16 decimals");
+  CHECK(mistake(NewAccount{"1", "0.00000000000000001"}) ==
+        "balance has more than the allowed decimals: at most 16 decimals");
   CHECK(mistake(NewSymbol{"S P", {}}) == "symbol must be 1 to 32 letters and digits");
   CHECK(mistake(NewSymbol{"S", {{"1", "0"}}}) == "number of shares must be above zero");
-  CHECK(mistake(NewOrder{Side::buy, "S", "1", "0.123456789"}, "1") == "limit has more than the allowed decimals: at most 8 decimals");
-  CHECK(mistake(NewOrder{Side::buy, "S", "1", "92233720368"}, "1") == "limit is out of range: must be below 92233720368");
+  CHECK(mistake(NewOrder{Side::buy, "S", "1", "0.123456789"}, "1") ==
+        "limit has more than the allowed decimals: at most 8 decimals");
+  CHECK(mistake(NewOrder{Side::buy, "S", "1", "92233720368"}, "1") ==
+        "limit is out of range: must be below 92233720368");
   CHECK(mistake(NewOrder{Side::buy, "S", "1", "0"}, "1") == "limit must be above zero");
-  CHECK(mistake(NewOrder{Side::buy, "S", "1x", "1"}, "1") == "number of shares is not a plain decimal number");
+  CHECK(mistake(NewOrder{Side::buy, "S", "1x", "1"}, "1") ==
+        "number of shares is not a plain decimal number");
   CHECK(mistake(NewOrder{Side::buy, "S", "1", "1"}, "one") == "account id must be 1 to 64 digits");
   CHECK(mistake(CancelOrders{{"0"}}, "1") == "transaction id must be a whole number from 1");
   CHECK(mistake(ShowOrders{{"7", "1.5"}}, "1") == "transaction id must be a whole number from 1");
@@ -50,13 +60,16 @@ TEST_CASE("a mistake is told with the server's sentence") {
 
 TEST_CASE("a number of shares never turns an order to the other side") {
   for (const Side side : {Side::buy, Side::sell})
-    for (const char* shares : {"-5", "0", "-0", "--5"}) CHECK(mistake(NewOrder{side, "S", shares, "1"}, "1") != "");
+    for (const char* shares : {"-5", "0", "-0", "--5"})
+      CHECK(mistake(NewOrder{side, "S", shares, "1"}, "1") != "");
   CHECK(mistake(NewOrder{Side::buy, "S", "-5", "1"}, "1") == "number of shares must be above zero");
 }
 
 TEST_CASE("nothing typed breaks out of an attribute") {
-  CHECK(mistake(NewSymbol{R"(S"/><account id="9)", {}}) == "symbol must be 1 to 32 letters and digits");
-  CHECK(mistake(NewSymbol{"S", {{"1", "5</account><account id=\"2\">6"}}}) == "number of shares is not a plain decimal number");
+  CHECK(mistake(NewSymbol{R"(S"/><account id="9)", {}}) ==
+        "symbol must be 1 to 32 letters and digits");
+  CHECK(mistake(NewSymbol{"S", {{"1", "5</account><account id=\"2\">6"}}}) ==
+        "number of shares is not a plain decimal number");
   CHECK(mistake(NewAccount{"1&#50;", "1"}) == "account id must be 1 to 64 digits");
   CHECK(mistake(NewAccount{"1\n", "1"}) == "account id must be 1 to 64 digits");
   CHECK(mistake(CancelOrders{{"1<"}}, "1") == "transaction id must be a whole number from 1");
@@ -68,13 +81,20 @@ TEST_CASE("without an account the user is told how to choose one") {
 
 TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
   const std::string key = R"(a"b<c&d key=")";
-  CHECK(document_of(NewAccount{"1", "5"}, key) == R"(<create><account id="1" balance="5" key="a&quot;b&lt;c&amp;d key=&quot;"/></create>)");
-  CHECK(document_of(CancelOrders{{"1"}}, "3", key) == R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><cancel id="1"/></transactions>)");
-  CHECK(document_of(ShowOrders{{"1"}}, "3", key) == R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><query id="1"/></transactions>)");
-  CHECK(without_key(document_of(NewAccount{"1", "5"}, key)) == R"(<create><account id="1" balance="5" key="…"/></create>)");
+  CHECK(document_of(NewAccount{"1", "5"}, key) ==
+        R"(<create><account id="1" balance="5" key="a&quot;b&lt;c&amp;d key=&quot;"/></create>)");
+  CHECK(
+      document_of(CancelOrders{{"1"}}, "3", key) ==
+      R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><cancel id="1"/></transactions>)");
+  CHECK(
+      document_of(ShowOrders{{"1"}}, "3", key) ==
+      R"(<transactions id="3" key="a&quot;b&lt;c&amp;d key=&quot;"><query id="1"/></transactions>)");
+  CHECK(without_key(document_of(NewAccount{"1", "5"}, key)) ==
+        R"(<create><account id="1" balance="5" key="…"/></create>)");
   CHECK(without_key(document_of(NewOrder{Side::buy, "S", "1", "2"}, "3", "long enough")) ==
         R"(<transactions id="3" key="…"><order sym="S" amount="1" limit="2"/></transactions>)");
-  CHECK(without_key(document_of(ShowOrders{{"1"}}, "3")) == R"(<transactions id="3"><query id="1"/></transactions>)");
+  CHECK(without_key(document_of(ShowOrders{{"1"}}, "3")) ==
+        R"(<transactions id="3"><query id="1"/></transactions>)");
   CHECK(mistake(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
   CHECK(mistake(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");
 }

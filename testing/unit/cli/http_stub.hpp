@@ -1,5 +1,6 @@
 #pragma once
-// An HTTP port in this process that answers what a test says, /ws included. One thread per connection.
+// An HTTP port in this process that answers what a test says, /ws included. One thread per
+// connection.
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,7 +31,9 @@ class HttpStub {
   using OnText = std::function<std::vector<std::string>(const std::string& text)>;
 
   explicit HttpStub(OnGet on_get, OnText on_text = {})
-      : on_get_(std::move(on_get)), on_text_(std::move(on_text)), acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}) {
+      : on_get_(std::move(on_get)),
+        on_text_(std::move(on_text)),
+        acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}) {
     accept_thread_ = std::thread([this] { accept(); });
   }
   ~HttpStub() {
@@ -43,7 +46,9 @@ class HttpStub {
     for (std::thread& thread : threads_) thread.join();
     for (const int socket : sockets_) ::close(socket);
   }
-  std::string address() const { return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()); }
+  std::string address() const {
+    return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
+  }
   // All that was asked, in order: targets and texts.
   std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
@@ -59,7 +64,8 @@ class HttpStub {
       tcp::socket socket = acceptor_.accept(error);
       if (error) return;
       const std::lock_guard lock(mutex_);
-      sockets_.push_back(::dup(socket.native_handle()));  // stays ours to shut down, whoever closes the other
+      // stays ours to shut down, whoever closes the other
+      sockets_.push_back(::dup(socket.native_handle()));
       threads_.emplace_back([this, own = std::move(socket)]() mutable {
         try {
           serve(std::move(own));
@@ -80,7 +86,8 @@ class HttpStub {
     http::request<http::string_body> request;
     http::read(socket, buffer, request);
     note(std::string(request.target()));
-    if (boost::beast::websocket::is_upgrade(request) && request.target() == "/ws" && on_text_) return serve_websocket(std::move(socket), request);
+    if (boost::beast::websocket::is_upgrade(request) && request.target() == "/ws" && on_text_)
+      return serve_websocket(std::move(socket), request);
     const Answer answer = on_get_(std::string(request.target()));
     http::response<http::string_body> response{http::status(answer.status), 11};
     response.set(http::field::content_type, "application/json");

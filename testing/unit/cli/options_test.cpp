@@ -62,8 +62,10 @@ TEST_CASE("without words: no command, the usual ports, no account") {
 }
 
 TEST_CASE("options are taken before and after the command") {
-  for (const std::vector<const char*>& words : {std::vector<const char*>{"-a", "7", "--xml", "--connect", "host:99", "--timeout", "1.5", "symbols"},
-                                               {"symbols", "--account", "7", "--timeout", "1.5", "--connect", "host:99", "--xml"}}) {
+  for (const std::vector<const char*>& words :
+       {std::vector<const char*>{"-a", "7", "--xml", "--connect", "host:99", "--timeout", "1.5",
+                                 "symbols"},
+        {"symbols", "--account", "7", "--timeout", "1.5", "--connect", "host:99", "--xml"}}) {
     const CommandLine line = parse(words);
     REQUIRE(!line.exit_code);
     CHECK(std::holds_alternative<ShowSymbols>(*line.command));
@@ -76,8 +78,10 @@ TEST_CASE("options are taken before and after the command") {
 }
 
 TEST_CASE("the environment gives ports and account, the command line goes before it") {
-  const Variable connect("EXCHANGE_CONNECT", "[::1]:4"), http("EXCHANGE_HTTP", "there:5"), account("EXCHANGE_ACCOUNT", "12");
-  const CommandLine line = parse({"status"}), other = parse({"status", "-a", "13", "--connect", "x:6"});
+  const Variable connect("EXCHANGE_CONNECT", "[::1]:4"), http("EXCHANGE_HTTP", "there:5"),
+      account("EXCHANGE_ACCOUNT", "12");
+  const CommandLine line = parse({"status"}),
+                    other = parse({"status", "-a", "13", "--connect", "x:6"});
   CHECK(line.settings.connect == "[::1]:4");
   CHECK(line.settings.http_address() == "there:5");
   CHECK(line.settings.account == "12");
@@ -85,7 +89,8 @@ TEST_CASE("the environment gives ports and account, the command line goes before
   CHECK(other.settings.account == "13");
   Settings session;
   session.account = "14";
-  CHECK(shell_line("status", session).settings.account == "14");  // chosen in the shell: the environment has had its say
+  // chosen in the shell: the environment has had its say
+  CHECK(shell_line("status", session).settings.account == "14");
 }
 
 TEST_CASE("every command is read with its words") {
@@ -96,18 +101,24 @@ TEST_CASE("every command is read with its words") {
   CHECK(symbol.symbol == "SPY");
   CHECK((symbol.holdings[1].account == "3" && symbol.holdings[1].shares == "0.5"));
   CHECK(command<NewSymbol>({"create", "symbol", "account"}).symbol == "account");
-  for (const std::vector<const char*>& words : {std::vector<const char*>{"buy", "SPY", "100", "145.67"}, {"buy", "SPY", "100@145.67"}, {"buy", "SPY", "100", "@", "145.67"},
-                                               {"buy", "SPY", "100@", "145.67"}, {"buy", "SPY", "100", "@145.67"}}) {
+  for (const std::vector<const char*>& words :
+       {std::vector<const char*>{"buy", "SPY", "100", "145.67"},
+        {"buy", "SPY", "100@145.67"},
+        {"buy", "SPY", "100", "@", "145.67"},
+        {"buy", "SPY", "100@", "145.67"},
+        {"buy", "SPY", "100", "@145.67"}}) {
     const auto order = command<NewOrder>(words);
     CHECK(order.side == Side::buy);
     CHECK((order.symbol == "SPY" && order.shares == "100" && order.limit == "145.67"));
   }
-  const auto sell = command<NewOrder>({"sell", "SPY", "-5", "3"});  // refused later, with a sentence
+  // refused later, with a sentence
+  const auto sell = command<NewOrder>({"sell", "SPY", "-5", "3"});
   CHECK((sell.side == Side::sell && sell.shares == "-5"));
   CHECK(command<CancelOrders>({"cancel", "1", "22"}).orders == Words{"1", "22"});
   CHECK(command<ShowOrders>({"status", "4"}).orders == Words{"4"});
   command<ShowAccount>({"status"});
-  CHECK(command<ShowBook>({"book", "buy"}).symbol == "buy");  // a symbol may be called like a command
+  // a symbol may be called like a command
+  CHECK(command<ShowBook>({"book", "buy"}).symbol == "buy");
   CHECK(command<ShowBook>({"book", "SPY", "--levels", "3"}).levels == 3);
   CHECK(command<ShowTrades>({"trades", "SPY", "-n", "5"}).count == 5);
   const auto watch = command<Watch>({"watch", "SPY", "ABC", "--count", "9"});
@@ -116,21 +127,42 @@ TEST_CASE("every command is read with its words") {
 }
 
 TEST_CASE("what cannot be meant ends with 2, help with 0") {
-  for (const std::vector<const char*>& words :
-       {std::vector<const char*>{"by"}, {"--foo"}, {"create"}, {"create", "account", "1"}, {"buy", "SPY"}, {"buy", "SPY", "1"}, {"buy", "SPY", "1", "2", "3"},
-        {"buy", "SPY", "1", "2", "3", "4"}, {"buy", "SPY", "@3"}, {"cancel"}, {"watch"}, {"watch", "SPY", "-n", "0"}, {"book", "SPY", "--levels", "1001"}, {"trades"},
-        {"symbols", "more"}, {"create", "symbol", "S", "500"}, {"create", "symbol", "S", "=5"}, {"--connect", "nowhere", "symbols"}, {"--http", ":1", "symbols"},
-        {"--connect", "x:65536", "symbols"}, {"--timeout", "0", "symbols"}, {"quit"}, {"xml", "on"}}) {
+  for (const std::vector<const char*>& words : {std::vector<const char*>{"by"},
+                                                {"--foo"},
+                                                {"create"},
+                                                {"create", "account", "1"},
+                                                {"buy", "SPY"},
+                                                {"buy", "SPY", "1"},
+                                                {"buy", "SPY", "1", "2", "3"},
+                                                {"buy", "SPY", "1", "2", "3", "4"},
+                                                {"buy", "SPY", "@3"},
+                                                {"cancel"},
+                                                {"watch"},
+                                                {"watch", "SPY", "-n", "0"},
+                                                {"book", "SPY", "--levels", "1001"},
+                                                {"trades"},
+                                                {"symbols", "more"},
+                                                {"create", "symbol", "S", "500"},
+                                                {"create", "symbol", "S", "=5"},
+                                                {"--connect", "nowhere", "symbols"},
+                                                {"--http", ":1", "symbols"},
+                                                {"--connect", "x:65536", "symbols"},
+                                                {"--timeout", "0", "symbols"},
+                                                {"quit"},
+                                                {"xml", "on"}}) {
     INFO(words.front());
     CHECK(parse(words).exit_code == exit_usage);
   }
-  for (const std::vector<const char*>& words : {std::vector<const char*>{"--help"}, {"help"}, {"buy", "-h"}, {"help", "create", "symbol"}})
+  for (const std::vector<const char*>& words :
+       {std::vector<const char*>{"--help"}, {"help"}, {"buy", "-h"}, {"help", "create", "symbol"}})
     CHECK(parse(words).exit_code == exit_ok);
 }
 
 TEST_CASE("a mistake is told with what would be right") {
-  CHECK(mistake("by SPY 1 2") == "there is no command 'by' (did you mean 'buy'?); 'help' lists them");
-  CHECK(mistake("sybmols") == "there is no command 'sybmols' (did you mean 'symbols'?); 'help' lists them");
+  CHECK(mistake("by SPY 1 2") ==
+        "there is no command 'by' (did you mean 'buy'?); 'help' lists them");
+  CHECK(mistake("sybmols") ==
+        "there is no command 'sybmols' (did you mean 'symbols'?); 'help' lists them");
   CHECK(mistake("x") == "there is no command 'x'; 'help' lists them");
   CHECK(mistake("--frob") == "there is no option '--frob'; 'help' lists them");
   CHECK(mistake("-a 3") == "a command is wanted; 'help' lists them");
@@ -150,7 +182,8 @@ TEST_CASE("a line of the shell is the same commands, and settings for once") {
   CHECK(!std::get<UseAccount>(shell_line("account").command).account);
   CHECK(std::get<ShowXml>(shell_line("xml on").command).on);
   CHECK(!std::get<ShowXml>(shell_line("xml off").command).on);
-  CHECK(std::get<Help>(shell_line("help create symbol").command).command == Words{"create", "symbol"});
+  CHECK(std::get<Help>(shell_line("help create symbol").command).command ==
+        Words{"create", "symbol"});
   CHECK(std::get<Help>(shell_line("book --help").command).command == Words{"book"});
   CHECK(std::holds_alternative<Quit>(shell_line("exit").command));
   CHECK(std::holds_alternative<Quit>(shell_line("quit").command));

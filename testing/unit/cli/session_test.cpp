@@ -1,4 +1,5 @@
-// Commands carried out: over XML with an honest exchange in this process, over HTTP with a port that answers as docs/http-api.md says.
+// Commands carried out: over XML with an honest exchange in this process, over HTTP with a port
+// that answers as docs/http-api.md says.
 #include <sstream>
 
 #include "catch.hpp"
@@ -15,14 +16,18 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-const std::string book = R"({"symbol": "SPY", "sequence": 3, "bids": [["145.67", "60", 1]], "asks": []})";
-const std::string symbols = R"({"batch": 1, "symbols": [{"symbol": "SPY"}, {"symbol": "SPQR"}, {"symbol": "ABC"}]})";
+const std::string book =
+    R"({"symbol": "SPY", "sequence": 3, "bids": [["145.67", "60", 1]], "asks": []})";
+const std::string symbols =
+    R"({"batch": 1, "symbols": [{"symbol": "SPY"}, {"symbol": "SPQR"}, {"symbol": "ABC"}]})";
 
 std::string snapshot(const std::string& symbol, int sequence = 3) {
-  return R"({"type": "snapshot", "symbol": ")" + symbol + R"(", "sequence": )" + std::to_string(sequence) + R"(, "bids": [["145.67", "60", 1]], "asks": [], "trades": []})";
+  return R"({"type": "snapshot", "symbol": ")" + symbol + R"(", "sequence": )" +
+         std::to_string(sequence) + R"(, "bids": [["145.67", "60", 1]], "asks": [], "trades": []})";
 }
 std::string update(int sequence, const std::string& shares) {
-  return R"({"type": "update", "symbol": "SPY", "sequence": )" + std::to_string(sequence) + R"(, "bids": [["145.67", ")" + shares + R"(", 1]], "asks": [], "trades": []})";
+  return R"({"type": "update", "symbol": "SPY", "sequence": )" + std::to_string(sequence) +
+         R"(, "bids": [["145.67", ")" + shares + R"(", 1]], "asks": [], "trades": []})";
 }
 
 HttpStub::Answer answer(const std::string& target) {
@@ -34,7 +39,8 @@ HttpStub::Answer answer(const std::string& target) {
 
 // A runner and what it said.
 struct Seat {
-  explicit Seat(const std::string& connect = "127.0.0.1:1", const std::string& http = "127.0.0.1:1", double timeout_s = 30) {
+  explicit Seat(const std::string& connect = "127.0.0.1:1", const std::string& http = "127.0.0.1:1",
+                double timeout_s = 30) {
     settings.connect = connect;
     settings.http = http;
     settings.account = "1";
@@ -66,7 +72,11 @@ const std::string set_up = "create account 1 100000\ncreate account 2 0\ncreate 
 TEST_CASE("a script trades, each command told in a sentence") {
   EditedServer server(honest);
   Seat seat(server.address());
-  CHECK(seat.script("# a first trade\n\n" + set_up + "buy SPY 100 145.67\naccount 2\nsell SPY 40@140\naccount\naccount 1\nstatus 1\ncancel 1\n") == exit_ok);
+  CHECK(
+      seat.script(
+          "# a first trade\n\n" + set_up +
+          "buy SPY 100 145.67\naccount 2\nsell SPY 40@140\naccount\naccount 1\nstatus 1\ncancel 1\n") ==
+      exit_ok);
   CHECK(seat.complained() == "");
   ::setenv("TZ", "UTC", 1);
   ::tzset();
@@ -89,7 +99,8 @@ TEST_CASE("a script ends at the first failure and names its line") {
   CHECK(seat.complained() == "exchange-cli: line 4: buy 1 SPY @ 1000000: insufficient funds\n");
   CHECK(seat.runner->known_orders().empty());
   CHECK(seat.script("nonsense\nbuy SPY 1 1\n") == exit_usage);
-  CHECK(seat.complained() == "exchange-cli: line 1: there is no command 'nonsense'; 'help' lists them\n");
+  CHECK(seat.complained() ==
+        "exchange-cli: line 1: there is no command 'nonsense'; 'help' lists them\n");
   CHECK(seat.runner->known_orders().empty());
 }
 
@@ -98,7 +109,9 @@ TEST_CASE("with --keep-going a script goes on, and ends with the status of the f
   Seat seat(server.address());
   seat.runner->settings().keep_going = true;
   CHECK(seat.script(set_up + "cancel 9\nnonsense\nbuy SPY 1 1\n") == exit_refused);
-  CHECK(seat.complained() == "exchange-cli: line 4: order 9: no such order of this account\nexchange-cli: line 5: there is no command 'nonsense'; 'help' lists them\n");
+  CHECK(
+      seat.complained() ==
+      "exchange-cli: line 4: order 9: no such order of this account\nexchange-cli: line 5: there is no command 'nonsense'; 'help' lists them\n");
   CHECK(seat.runner->known_orders().size() == 1);
 }
 
@@ -134,29 +147,37 @@ TEST_CASE("with xml on, requests and replies are shown in place of sentences") {
   CHECK(seat.script("xml on\nbuy SPY 1 1\nxml off\n") == exit_ok);
   CHECK(seat.said() == exchanged);
   CHECK(seat.run("cancel 5 --xml") == exit_refused);
-  CHECK(seat.said() == "> <transactions id=\"1\"><cancel id=\"5\"/></transactions>\n<results><error id=\"5\">no such order of this account</error></results>\n");
+  CHECK(
+      seat.said() ==
+      "> <transactions id=\"1\"><cancel id=\"5\"/></transactions>\n<results><error id=\"5\">no such order of this account</error></results>\n");
   CHECK(seat.complained() == "order 5: no such order of this account\n");
 }
 
 TEST_CASE("a reply that never comes leaves the outcome open, and says so") {
-  // After the shares placed (1) and the order (2) comes the query of its state, which is asked twice.
-  EditedServer server([](std::string reply, unsigned number) { return number == 3 || number == 4 || number == 6 ? std::nullopt : std::optional(reply); });
+  // After the shares placed (1) and the order (2) comes the query of its state, which is asked
+  // twice.
+  EditedServer server([](std::string reply, unsigned number) {
+    return number == 3 || number == 4 || number == 6 ? std::nullopt : std::optional(reply);
+  });
   Seat seat(server.address());
   REQUIRE(seat.script(set_up) == exit_ok);
   REQUIRE(seat.run("buy SPY 1 1") == exit_unreachable);
   CHECK_THAT(seat.said(), contains_text("order 1: placed; what became of it could not be asked"));
   CHECK(seat.complained() == "no reply from " + server.address() + ": it closed the connection\n");
-  CHECK(seat.run("cancel 1") == exit_ok);  // on a new connection
+  CHECK(seat.run("cancel 1") == exit_ok);              // on a new connection
   CHECK(seat.run("buy SPY 1 1") == exit_unreachable);  // never sent twice
   CHECK_THAT(seat.complained(), contains_text("Whether the exchange has done it is not known"));
   CHECK(seat.run("status 3") == exit_refused);
 }
 
 TEST_CASE("what is no reply of an exchange ends with 3") {
-  EditedServer server([](std::string, unsigned) { return std::optional<std::string>("HTTP/1.1 400 Bad Request\r\n\r\n"); });
+  EditedServer server([](std::string, unsigned) {
+    return std::optional<std::string>("HTTP/1.1 400 Bad Request\r\n\r\n");
+  });
   Seat seat(server.address());
   CHECK(seat.run("cancel 1") == exit_unreachable);
-  CHECK_THAT(seat.complained(), contains_text("the server's answer is not understood: not a reply: HTTP/1.1 400"));
+  CHECK_THAT(seat.complained(),
+             contains_text("the server's answer is not understood: not a reply: HTTP/1.1 400"));
 }
 
 TEST_CASE("a server that is not there ends with 3 and the way to one") {
@@ -186,14 +207,17 @@ TEST_CASE("an answer of the HTTP port is a table, a refusal its sentence") {
   HttpStub http(answer);
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("book SPY") == exit_ok);
-  CHECK(seat.said() == "SPY\nORDERS  SHARES     BID  ASK  SHARES  ORDERS\n     1      60  145.67\n");
+  CHECK(seat.said() ==
+        "SPY\nORDERS  SHARES     BID  ASK  SHARES  ORDERS\n     1      60  145.67\n");
   CHECK(seat.run("book XYZ --levels 3") == exit_refused);
   CHECK(seat.complained() == "unknown symbol\n");
   seat.complained();
   CHECK(seat.run("status") == exit_unreachable);
-  CHECK_THAT(seat.complained(), contains_text("HTTP status 404 of " + http.address() + "/api/accounts/1"));
+  CHECK_THAT(seat.complained(),
+             contains_text("HTTP status 404 of " + http.address() + "/api/accounts/1"));
   CHECK(seat.run("trades SPY -n 7 --account 2") == exit_unreachable);
-  CHECK(http.asked() == Lines{"/metrics", "/api/books/SPY?levels=10", "/metrics", "/api/books/XYZ?levels=3", "/metrics", "/api/accounts/1", "/metrics",
+  CHECK(http.asked() == Lines{"/metrics", "/api/books/SPY?levels=10", "/metrics",
+                              "/api/books/XYZ?levels=3", "/metrics", "/api/accounts/1", "/metrics",
                               "/api/trades?sym=SPY&limit=7"});
 }
 
@@ -201,16 +225,21 @@ TEST_CASE("a look waits until what is committed is shown") {
   std::atomic<int> batch = 6;
   HttpStub http([&](const std::string& target) -> HttpStub::Answer {
     if (target == "/metrics") return {200, "# TYPE\nexchange_journal_batch 9\n"};
-    if (target == "/api/symbols") return {200, R"({"batch": )" + std::to_string(++batch) + R"(, "symbols": []})"};
+    if (target == "/api/symbols")
+      return {200, R"({"batch": )" + std::to_string(++batch) + R"(, "symbols": []})"};
     return answer(target);
   });
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("book SPY") == exit_ok);
-  CHECK(http.asked() == Lines{"/metrics", "/api/symbols", "/api/symbols", "/api/symbols", "/api/books/SPY?levels=10"});
+  CHECK(http.asked() == Lines{"/metrics", "/api/symbols", "/api/symbols", "/api/symbols",
+                              "/api/books/SPY?levels=10"});
 }
 
 TEST_CASE("watch tells changes until its count") {
-  HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY"), update(4, "60"), update(5, "50"), update(6, "40"), update(7, "30")}; });
+  HttpStub http(answer, [](const std::string&) {
+    return Lines{snapshot("SPY"), update(4, "60"), update(5, "50"), update(6, "40"),
+                 update(7, "30")};
+  });
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("watch SPY SPY -n 3") == exit_ok);
   CHECK(seat.said() == "top SPY 145.67 60 - -\ntop SPY 145.67 50 - -\ntop SPY 145.67 40 - -\n");
@@ -219,7 +248,10 @@ TEST_CASE("watch tells changes until its count") {
 
 TEST_CASE("watch asks for a new snapshot after a gap") {
   std::atomic<int> asked = 0;
-  HttpStub http(answer, [&](const std::string&) { return ++asked == 1 ? Lines{snapshot("SPY"), update(5, "50"), update(6, "40")} : Lines{snapshot("SPY", 6), update(7, "20")}; });
+  HttpStub http(answer, [&](const std::string&) {
+    return ++asked == 1 ? Lines{snapshot("SPY"), update(5, "50"), update(6, "40")}
+                        : Lines{snapshot("SPY", 6), update(7, "20")};
+  });
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("watch SPY -n 2") == exit_ok);
   CHECK(seat.said() == "top SPY 145.67 60 - -\ntop SPY 145.67 20 - -\n");
@@ -228,7 +260,9 @@ TEST_CASE("watch asks for a new snapshot after a gap") {
 
 TEST_CASE("watch ends with the server's refusal, and with 3 when the server goes away") {
   HttpStub http(answer, [](const std::string& text) {
-    return text.find("SPY") == std::string::npos ? Lines{R"({"type": "error", "error": "unknown symbol 'XYZ'"})"} : Lines{snapshot("SPY"), ""};
+    return text.find("SPY") == std::string::npos
+               ? Lines{R"({"type": "error", "error": "unknown symbol 'XYZ'"})"}
+               : Lines{snapshot("SPY"), ""};
   });
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("watch XYZ") == exit_refused);

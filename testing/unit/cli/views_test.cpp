@@ -19,18 +19,22 @@ struct Utc {
   }
 } utc;
 
-const Json snapshot = Json::parse(R"({"type": "snapshot", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "60", 1], ["9", "1", 1]], "asks": [["146", "10.5", 2]],
+const Json snapshot = Json::parse(
+    R"({"type": "snapshot", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "60", 1], ["9", "1", 1]], "asks": [["146", "10.5", 2]],
   "trades": [{"id": 2, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2, "time_us": 1700000001123456},
              {"id": 1, "price": "144", "shares": "1", "taker": "buy", "buy_order": 1, "sell_order": 2, "time_us": 1700000000000001}]})");
 
 Json update(int sequence, const char* bids, const char* asks, const char* trades = "[]") {
-  return {{"type", "update"}, {"symbol", "SPY"}, {"sequence", sequence}, {"bids", Json::parse(bids)}, {"asks", Json::parse(asks)}, {"trades", Json::parse(trades)}};
+  return {{"type", "update"},          {"symbol", "SPY"},
+          {"sequence", sequence},      {"bids", Json::parse(bids)},
+          {"asks", Json::parse(asks)}, {"trades", Json::parse(trades)}};
 }
 
 }  // namespace
 
 TEST_CASE("an account is told with money, positions and open orders") {
-  const Json account = Json::parse(R"({"account": "1", "balance": "85433.2", "reserved": "8740.2", "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}],
+  const Json account = Json::parse(
+      R"({"account": "1", "balance": "85433.2", "reserved": "8740.2", "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}],
     "open_orders": 1, "orders": [{"order": 12, "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67", "open": "60", "opened_at_us": 1700000000000000}]})");
   CHECK(account_view(account, {}) ==
         "account 1\n"
@@ -57,7 +61,8 @@ TEST_CASE("a book has bids to the left of asks, best first") {
         "ORDERS  SHARES     BID  ASK  SHARES  ORDERS\n"
         "     1      60  145.67  146    10.5       2\n"
         "     1       1       9\n");
-  CHECK(book_view(Json::parse(R"({"symbol": "S", "bids": [], "asks": []})"), {}) == "S: no open orders\n");
+  CHECK(book_view(Json::parse(R"({"symbol": "S", "bids": [], "asks": []})"), {}) ==
+        "S: no open orders\n");
 }
 
 TEST_CASE("trades and symbols are tables") {
@@ -66,16 +71,22 @@ TEST_CASE("trades and symbols are tables") {
         "2023-11-14 22:13:21      40  145.67  sell           1           2\n"
         "2023-11-14 22:13:20       1     144  buy            1           2\n");
   CHECK(trades_view(Json::parse(R"({"symbol": "S", "trades": []})"), {}) == "S: no trades yet\n");
-  CHECK(symbols_view(Json::parse(R"({"batch": 1, "symbols": [{"symbol": "SPY", "bid": "145.67", "bid_shares": "60", "ask": null, "ask_shares": null, "last": null,
-    "last_time_us": null, "shares_total": "500", "open_orders": 1, "trades": 0, "traded_shares": "0", "sequence": 3}]})"), {}) ==
-        "SYMBOL     BID  ASK  LAST  TRADES  TRADED  OPEN ORDERS  SHARES\n"
-        "SPY     145.67    -     -       0       0            1     500\n");
+  CHECK(
+      symbols_view(
+          Json::parse(
+              R"({"batch": 1, "symbols": [{"symbol": "SPY", "bid": "145.67", "bid_shares": "60", "ask": null, "ask_shares": null, "last": null,
+    "last_time_us": null, "shares_total": "500", "open_orders": 1, "trades": 0, "traded_shares": "0", "sequence": 3}]})"),
+          {}) ==
+      "SYMBOL     BID  ASK  LAST  TRADES  TRADED  OPEN ORDERS  SHARES\n"
+      "SPY     145.67    -     -       0       0            1     500\n");
   CHECK(symbols_view(Json::parse(R"({"symbols": []})"), {}) == "no symbols yet\n");
 }
 
 TEST_CASE("answers that lack something are not understood") {
-  for (const char* text : {"{}", "[]", "null", R"({"symbol": 3, "bids": [], "asks": []})", R"({"symbol": "S", "bids": [["x", "1", 1]], "asks": []})",
-                           R"({"symbol": "S", "bids": [["1", "1"]], "asks": []})", R"({"symbol": "S", "bids": {}, "asks": []})"})
+  for (const char* text : {"{}", "[]", "null", R"({"symbol": 3, "bids": [], "asks": []})",
+                           R"({"symbol": "S", "bids": [["x", "1", 1]], "asks": []})",
+                           R"({"symbol": "S", "bids": [["1", "1"]], "asks": []})",
+                           R"({"symbol": "S", "bids": {}, "asks": []})"})
     CHECK_THROWS_AS(book_view(Json::parse(text), {}), NotUnderstood);
   CHECK_THROWS_AS(parse_json("{"), NotUnderstood);
 }
@@ -86,8 +97,9 @@ TEST_CASE("a market follows its updates and notices a gap") {
   CHECK(market.apply(snapshot));
   CHECK(market.top() == "145.67 60 146 10.5");
   CHECK(market.new_trades().empty());
-  CHECK(market.apply(update(4, R"([["145.67", "0", 0], ["144", "10", 1]])", R"([["145.9", "3", 1]])",
-                            R"([{"id": 3, "price": "145.67", "shares": "60", "taker": "sell", "buy_order": 1, "sell_order": 9, "time_us": 1700000002000000}])")));
+  CHECK(market.apply(update(
+      4, R"([["145.67", "0", 0], ["144", "10", 1]])", R"([["145.9", "3", 1]])",
+      R"([{"id": 3, "price": "145.67", "shares": "60", "taker": "sell", "buy_order": 1, "sell_order": 9, "time_us": 1700000002000000}])")));
   CHECK(market.top() == "144 10 145.9 3");
   CHECK(market.bids().size() == 2);
   CHECK(market.asks().size() == 2);
@@ -101,15 +113,19 @@ TEST_CASE("a market follows its updates and notices a gap") {
   CHECK(market.tape().size() == 2);
 }
 
-TEST_CASE("without a terminal a change is a line: trades first, then the best prices where they are new") {
+TEST_CASE(
+    "without a terminal a change is a line: trades first, then the best prices where they are new") {
   Market market;
   std::string top;
   market.apply(snapshot);
   CHECK(change_lines("SPY", market, top) == Lines{"top SPY 145.67 60 146 10.5"});
   market.apply(update(4, R"([["9", "2", 2]])", "[]"));
   CHECK(change_lines("SPY", market, top).empty());
-  market.apply(update(5, "[]", R"([["146", "0", 0]])", R"([{"id": 3, "price": "146", "shares": "10.5", "taker": "buy", "buy_order": 7, "sell_order": 6, "time_us": 1700000002000003}])"));
-  CHECK(change_lines("SPY", market, top) == Lines{"trade SPY 146 10.5 buy 2023-11-14T22:13:22.000003Z", "top SPY 145.67 60 - -"});
+  market.apply(update(
+      5, "[]", R"([["146", "0", 0]])",
+      R"([{"id": 3, "price": "146", "shares": "10.5", "taker": "buy", "buy_order": 7, "sell_order": 6, "time_us": 1700000002000003}])"));
+  CHECK(change_lines("SPY", market, top) ==
+        Lines{"trade SPY 146 10.5 buy 2023-11-14T22:13:22.000003Z", "top SPY 145.67 60 - -"});
 }
 
 TEST_CASE("the picture keeps within the terminal, whatever its size") {
@@ -117,8 +133,10 @@ TEST_CASE("the picture keeps within the terminal, whatever its size") {
   market.apply(snapshot);
   other.apply(snapshot);
   CHECK(picture({{"SPY", &market}}, {24, 80}, {}) ==
-        Lines{"SPY  last 40 @ 145.67", "ORDERS  SHARES     BID  ASK  SHARES  ORDERS", "     1      60  145.67  146    10.5       2", "     1       1       9", "", "", "", "", "", "",
-              "", "", "", "TIME          SYMBOL  TRADE        TAKER", "22:13:21.123  SPY     40 @ 145.67  sell", "22:13:20.000  SPY     1 @ 144      buy"});
+        Lines{"SPY  last 40 @ 145.67", "ORDERS  SHARES     BID  ASK  SHARES  ORDERS",
+              "     1      60  145.67  146    10.5       2", "     1       1       9", "", "", "",
+              "", "", "", "", "", "", "TIME          SYMBOL  TRADE        TAKER",
+              "22:13:21.123  SPY     40 @ 145.67  sell", "22:13:20.000  SPY     1 @ 144      buy"});
   for (const Size size : {Size{1, 1}, Size{2, 10}, Size{5, 20}, Size{10, 40}, Size{50, 200}})
     for (const Style style : {Style{false}, Style{true}}) {
       const Lines lines = picture({{"SPY", &market}, {"ABC", &other}}, size, style);

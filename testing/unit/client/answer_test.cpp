@@ -33,7 +33,8 @@ TEST_CASE("an order is answered by its own attributes and an id, or rejected wit
   REQUIRE(right.leaves.size() == 1);
   CHECK(!right.leaves[0].rejected);
   CHECK(right.leaves[0].opened == 12);
-  const std::string rejection = results("<error " + order_attributes + ">not enough cash</error>");  // the answer points into it
+  // the answer points into it
+  const std::string rejection = results("<error " + order_attributes + ">not enough cash</error>");
   const Answer rejected = check({order}, rejection);
   CHECK(rejected.problem == "");
   REQUIRE(rejected.leaves.size() == 1);
@@ -42,9 +43,11 @@ TEST_CASE("an order is answered by its own attributes and an id, or rejected wit
   CHECK(rejected.leaves[0].element.content == "not enough cash");
 
   for (const std::string& wrong :
-       {results("<opened " + order_attributes + "/>"), results("<opened " + order_attributes + " id=\"0\"/>"),
-        results("<opened sym=\"SYM2\" amount=\"7\" limit=\"99.50\" id=\"12\"/>"), results("<status id=\"12\"/>"), results(""),
-        results("<error>no</error>"), results(opened + opened)}) {
+       {results("<opened " + order_attributes + "/>"),
+        results("<opened " + order_attributes + " id=\"0\"/>"),
+        results("<opened sym=\"SYM2\" amount=\"7\" limit=\"99.50\" id=\"12\"/>"),
+        results("<status id=\"12\"/>"), results(""), results("<error>no</error>"),
+        results(opened + opened)}) {
     CHECK(check({order}, wrong).problem != "");
     CHECK(!check({order}, wrong).malformed);
   }
@@ -53,8 +56,10 @@ TEST_CASE("an order is answered by its own attributes and an id, or rejected wit
 }
 
 TEST_CASE("an account with shares is answered by two elements in order") {
-  const std::vector<Leaf> asked{{.kind = Leaf::Kind::account, .id = 8}, {.kind = Leaf::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
-  const std::string account = "<created id=\"90000038\"/>", shares = "<created sym=\"SYM3\" id=\"90000038\"/>";
+  const std::vector<Leaf> asked{{.kind = Leaf::Kind::account, .id = 8},
+                                {.kind = Leaf::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
+  const std::string account = "<created id=\"90000038\"/>",
+                    shares = "<created sym=\"SYM3\" id=\"90000038\"/>";
   CHECK(check(asked, results(account + shares)).problem == "");
   CHECK(check(asked, results(account)).problem != "");
   CHECK(check(asked, results(account + account)).problem != "");
@@ -62,10 +67,12 @@ TEST_CASE("an account with shares is answered by two elements in order") {
 }
 
 TEST_CASE("queries and cancels are answered under their own names and ids") {
-  const std::vector<Leaf> query{{.kind = Leaf::Kind::query, .id = 41}}, cancel{{.kind = Leaf::Kind::cancel, .id = 41}};
+  const std::vector<Leaf> query{{.kind = Leaf::Kind::query, .id = 41}},
+      cancel{{.kind = Leaf::Kind::cancel, .id = 41}};
   CHECK(check(query, results("<status id=\"41\"><open shares=\"1\"/></status>")).problem == "");
   CHECK(check(query, results("<status id=\"42\"><open shares=\"1\"/></status>")).problem != "");
-  CHECK(check(cancel, results("<canceled id=\"41\"><canceled shares=\"1\" time=\"5\"/></canceled>")).problem == "");
+  CHECK(check(cancel, results("<canceled id=\"41\"><canceled shares=\"1\" time=\"5\"/></canceled>"))
+            .problem == "");
   CHECK(check(cancel, results("<status id=\"41\"/>")).problem != "");
   CHECK(check(cancel, results("<error id=\"41\">order is closed</error>")).leaves.at(0).rejected);
 }
@@ -79,8 +86,10 @@ TEST_CASE("several orders in one request are answered each in its place") {
 
 TEST_CASE("an id that comes twice is noticed, near or far") {
   IdSet ids;
-  for (const std::uint64_t id : {1ull, 2ull, 511ull, 512ull, 1ull << 40, ~0ull}) CHECK(ids.insert(id));
-  for (const std::uint64_t id : {1ull, 2ull, 511ull, 512ull, 1ull << 40, ~0ull}) CHECK(!ids.insert(id));
+  for (const std::uint64_t id : {1ull, 2ull, 511ull, 512ull, 1ull << 40, ~0ull})
+    CHECK(ids.insert(id));
+  for (const std::uint64_t id : {1ull, 2ull, 511ull, 512ull, 1ull << 40, ~0ull})
+    CHECK(!ids.insert(id));
 }
 
 TEST_CASE("ids of two workers are put together, and those that both had are counted") {

@@ -1,6 +1,7 @@
 #pragma once
-// For tests of the audit: a random run of several clients against a server in this process, recorded as the
-// load generator does; an honest server, and one that lies in one way of your choice.
+// For tests of the audit: a random run of several clients against a server in this process,
+// recorded as the load generator does; an honest server, and one that lies in one way of your
+// choice.
 
 #include <algorithm>
 #include <map>
@@ -98,10 +99,12 @@ class LyingServer {
 
   Outcome apply(const PlaceOrder& command) {
     if (command.side == Side::buy) {
-      if (cash(command.account) < cost(command.shares, command.limit)) return Rejected{Reason::insufficient_funds};
+      if (cash(command.account) < cost(command.shares, command.limit))
+        return Rejected{Reason::insufficient_funds};
       cash(command.account) -= cost(command.shares, command.limit);
     } else {
-      if (shares(command.account, command.symbol) < command.shares) return Rejected{Reason::insufficient_shares};
+      if (shares(command.account, command.symbol) < command.shares)
+        return Rejected{Reason::insufficient_shares};
       shares(command.account, command.symbol) -= command.shares;
     }
     orders_.push_back({command, {.order = orders_.size() + 1, .open = command.shares}});
@@ -117,18 +120,22 @@ class LyingServer {
   Order* next_maker(const Order& taker) {
     std::vector<Order*> makers;
     for (Order& order : orders_)
-      if (order.status.open > Shares() && order.placed.side != taker.placed.side && order.placed.symbol.view() == taker.placed.symbol.view() &&
-          (taker.placed.side == Side::buy ? order.placed.limit <= taker.placed.limit : order.placed.limit >= taker.placed.limit))
+      if (order.status.open > Shares() && order.placed.side != taker.placed.side &&
+          order.placed.symbol.view() == taker.placed.symbol.view() &&
+          (taker.placed.side == Side::buy ? order.placed.limit <= taker.placed.limit
+                                          : order.placed.limit >= taker.placed.limit))
         makers.push_back(&order);
     std::stable_sort(makers.begin(), makers.end(), [&](const Order* a, const Order* b) {
-      return taker.placed.side == Side::buy ? a->placed.limit < b->placed.limit : b->placed.limit < a->placed.limit;
+      return taker.placed.side == Side::buy ? a->placed.limit < b->placed.limit
+                                            : b->placed.limit < a->placed.limit;
     });
     if (makers.empty() || lies(Lie::passed_over)) return nullptr;
     Order* const best = makers.front();
     for (Order* const other : makers) {
       if (other == best) continue;
       const bool same_price = other->placed.limit == best->placed.limit;
-      if (lie_ == (same_price ? Lie::time_priority : Lie::price_priority) && lies(lie_)) return other;
+      if (lie_ == (same_price ? Lie::time_priority : Lie::price_priority) && lies(lie_))
+        return other;
     }
     return best;
   }
@@ -147,14 +154,17 @@ class LyingServer {
     cash(sell.placed.account) += cost(moved, price);
     shares(buy.placed.account, buy.placed.symbol) += moved;
     cash(buy.placed.account) += cost(moved, buy.placed.limit) - cost(moved, price);
-    if (buy.placed.limit > price && lies(Lie::refund_dropped)) cash(buy.placed.account) -= Cash::from_units(1);
-    if (lies(Lie::credit_dropped)) shares(buy.placed.account, buy.placed.symbol) -= Shares::from_units(1);
+    if (buy.placed.limit > price && lies(Lie::refund_dropped))
+      cash(buy.placed.account) -= Cash::from_units(1);
+    if (lies(Lie::credit_dropped))
+      shares(buy.placed.account, buy.placed.symbol) -= Shares::from_units(1);
   }
 
   Outcome apply(const CancelOrder& command) {
     Order* const order = find(command.account, command.order);
     if (!order) return Rejected{Reason::unknown_order};
-    if (order->status.open == Shares() || order->status.canceled > Shares()) return Rejected{Reason::nothing_open};
+    if (order->status.open == Shares() || order->status.canceled > Shares())
+      return Rejected{Reason::nothing_open};
     const Order before = *order;
     order->status.canceled = order->status.open;
     order->status.canceled_at = now();
@@ -174,7 +184,8 @@ class LyingServer {
 
   Outcome apply(const QueryOrder& command) {
     Order* const order = find(command.account, command.order);
-    if (!order || (lie_ == Lie::vanished_order && !in_run_ && command.order % 50 == 7)) return Rejected{Reason::unknown_order};
+    if (!order || (lie_ == Lie::vanished_order && !in_run_ && command.order % 50 == 7))
+      return Rejected{Reason::unknown_order};
     Status status = told(*order);
     if (order->last_command > 0 && status.canceled == Shares() && lies(Lie::stale_query)) {
       status.open += status.executions.back().shares;
@@ -184,7 +195,8 @@ class LyingServer {
       status.executions.push_back({status.open, order->placed.limit, now()});
       status.open = Shares();
     }
-    if (lie_ == Lie::canceled_unasked && !in_run_ && status.open > Shares() && command.order % 5 == 0) {
+    if (lie_ == Lie::canceled_unasked && !in_run_ && status.open > Shares() &&
+        command.order % 5 == 0) {
       status.canceled = std::exchange(status.open, Shares());
       status.canceled_at = now();
     }
@@ -195,12 +207,15 @@ class LyingServer {
   Status told(const Order& order) const {
     Status status = order.status;
     if (status.canceled > Shares()) status.open = Shares();
-    if (lie_ == Lie::lost_execution && status.executions.size() > 1 && status.order % 5 == 2) status.executions.pop_back();
+    if (lie_ == Lie::lost_execution && status.executions.size() > 1 && status.order % 5 == 2)
+      status.executions.pop_back();
     return status;
   }
 
   Order* find(const AccountId& account, OrderId order) {
-    if (order == 0 || order > orders_.size() || orders_[order - 1].placed.account.view() != account.view()) return nullptr;
+    if (order == 0 || order > orders_.size() ||
+        orders_[order - 1].placed.account.view() != account.view())
+      return nullptr;
     return &orders_[order - 1];
   }
 
@@ -227,10 +242,14 @@ inline ReplyElement only_element(const std::string& reply) {
 
 inline void create(const AuditInput& input, const Ask& ask) {
   for (const AuditAccount& account : input.accounts) {
-    REQUIRE(only_element(ask("<create><account id=\"" + account.id + "\" balance=\"" + std::to_string(account.cash) + "\"/></create>")).name == "created");
+    REQUIRE(only_element(ask("<create><account id=\"" + account.id + "\" balance=\"" +
+                             std::to_string(account.cash) + "\"/></create>"))
+                .name == "created");
     for (const auto& placed : account.shares)
-      REQUIRE(only_element(ask("<create><symbol sym=\"" + symbol_name(placed.symbol) + "\"><account id=\"" + account.id + "\">" +
-                               std::to_string(placed.shares) + "</account></symbol></create>")).name == "created");
+      REQUIRE(only_element(ask("<create><symbol sym=\"" + symbol_name(placed.symbol) +
+                               "\"><account id=\"" + account.id + "\">" +
+                               std::to_string(placed.shares) + "</account></symbol></create>"))
+                  .name == "created");
   }
 }
 
@@ -239,16 +258,20 @@ inline AuditInput random_accounts(std::mt19937_64& random, unsigned accounts, un
   AuditInput input{.symbol_name = symbol_name, .probe_symbol = "PROBE"};
   constexpr std::int64_t cash[] = {1'000'000'000'000, 1'000'000, 5'000, 900, 0};
   for (unsigned i = 0; i < accounts; ++i) {
-    AuditAccount& account = input.accounts.emplace_back(AuditAccount{std::to_string(70 + i), i < 2 ? cash[0] : cash[random() % 5], {}});
+    AuditAccount& account = input.accounts.emplace_back(
+        AuditAccount{std::to_string(70 + i), i < 2 ? cash[0] : cash[random() % 5], {}});
     for (unsigned symbol = 1; symbol <= symbols; ++symbol)
-      if (i < 2 || random() % 4 != 0) account.shares.push_back({std::uint16_t(symbol), std::int64_t(random() % 3 ? 1'000 : 10)});
+      if (i < 2 || random() % 4 != 0)
+        account.shares.push_back({std::uint16_t(symbol), std::int64_t(random() % 3 ? 1'000 : 10)});
   }
   return input;
 }
 
-// Clients that each send, are served and get their answer at random moments, so that requests overlap. Every
-// client has one account; it orders, queries and cancels. Every step of a client is a nanosecond.
-inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& random, unsigned symbols, unsigned requests) {
+// Clients that each send, are served and get their answer at random moments, so that requests
+// overlap. Every client has one account; it orders, queries and cancels. Every step of a client is
+// a nanosecond.
+inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& random, unsigned symbols,
+                       unsigned requests) {
   struct Client {
     enum class State { idle, sent, served } state = State::idle;
     std::string request, reply;
@@ -269,14 +292,17 @@ inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& rando
                       .amount = random() % 2 ? shares : -shares,
                       .limit_cents = std::int32_t(99'80 + 5 * (random() % 9)),
                       .sent_ns = now_ns};
-      client.request += "<order sym=\"" + symbol_name(client.order.symbol) + "\" amount=\"" + std::to_string(client.order.amount) + "\" limit=\"" +
-                        to_string(Price::from_units(client.order.limit_cents * 1'000'000ll)) + "\"/>";
+      client.request += "<order sym=\"" + symbol_name(client.order.symbol) + "\" amount=\"" +
+                        std::to_string(client.order.amount) + "\" limit=\"" +
+                        to_string(Price::from_units(client.order.limit_cents * 1'000'000ll)) +
+                        "\"/>";
     } else {
       const bool query = percent < 85;
       client.observation = {.kind = query ? Observation::Kind::status : Observation::Kind::canceled,
                             .id = client.opened[random() % client.opened.size()],
                             .sent_ns = now_ns};
-      client.request += (query ? "<query id=\"" : "<cancel id=\"") + std::to_string(client.observation.id) + "\"/>";
+      client.request += (query ? "<query id=\"" : "<cancel id=\"") +
+                        std::to_string(client.observation.id) + "\"/>";
     }
     client.request += "</transactions>";
   };

@@ -18,7 +18,11 @@ using Values = std::vector<double>;
 constexpr double gap = std::numeric_limits<double>::quiet_NaN();
 
 Chart rate_chart(Values positions, std::vector<ChartLine> lines) {
-  return {.title = "Rate", .x = {"seconds", "s"}, .y = {"requests/s", "requests/s"}, .positions = std::move(positions), .lines = std::move(lines)};
+  return {.title = "Rate",
+          .x = {"seconds", "s"},
+          .y = {"requests/s", "requests/s"},
+          .positions = std::move(positions),
+          .lines = std::move(lines)};
 }
 
 pugi::xml_document parsed(const Chart& chart) {
@@ -38,7 +42,9 @@ std::vector<std::string> texts(const pugi::xml_document& document, const char* p
   return found;
 }
 
-std::size_t count(const std::string& text, char c) { return std::size_t(std::count(text.begin(), text.end(), c)); }
+std::size_t count(const std::string& text, char c) {
+  return std::size_t(std::count(text.begin(), text.end(), c));
+}
 std::string line_path(const pugi::xml_document& document) {
   return document.select_node("//path[contains(@class, 'line')]").node().attribute("d").value();
 }
@@ -91,7 +97,8 @@ TEST_CASE("numbers have thousands separators and three figures") {
 }
 
 TEST_CASE("escaped text cannot end an element or an attribute, and is UTF-8") {
-  CHECK(escaped("<a href=\"x\" title='y'>&") == "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;");
+  CHECK(escaped("<a href=\"x\" title='y'>&") ==
+        "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;");
   CHECK(escaped("größer €😀\n\t") == "größer €😀\n\t");
   CHECK(escaped(std::string_view("\0\x1b\x7f", 3)) == "���");
   CHECK(escaped("\xff\xc0\x80 \xe2\x82 \xed\xa0\x80") == "��� �� ���");
@@ -111,15 +118,19 @@ TEST_CASE("a chart tells what it shows to those who cannot see it") {
   const auto document = parsed(rate_chart({1, 2, 3}, {{"achieved", {1500, 2500, gap}}}));
   const auto svg = document.select_node("//svg").node();
   CHECK(svg.attribute("role").value() == std::string("img"));
-  CHECK(svg.attribute("aria-label").value() == std::string("Rate: achieved from 1,500 to 2,500 requests/s"));
-  CHECK(texts(document, "//rect/title") == std::vector<std::string>{"1 s\nachieved  1,500 requests/s", "2 s\nachieved  2,500 requests/s", "3 s"});
+  CHECK(svg.attribute("aria-label").value() ==
+        std::string("Rate: achieved from 1,500 to 2,500 requests/s"));
+  CHECK(texts(document, "//rect/title") ==
+        std::vector<std::string>{"1 s\nachieved  1,500 requests/s",
+                                 "2 s\nachieved  2,500 requests/s", "3 s"});
 }
 
 TEST_CASE("a line breaks at a gap, and a point alone between gaps is a dot") {
   const auto document = parsed(rate_chart({1, 2, 3, 4, 5, 6}, {{"a", {1, 2, gap, 3, gap, 4}}}));
   CHECK(count(line_path(document), 'M') == 3);
   CHECK(count(line_path(document), 'L') == 1);
-  const std::string dots = document.select_node("//path[contains(@class, 'points')]").node().attribute("d").value();
+  const std::string dots =
+      document.select_node("//path[contains(@class, 'points')]").node().attribute("d").value();
   CHECK(count(dots, 'M') == 4);
 }
 
@@ -150,7 +161,8 @@ TEST_CASE("a long run is drawn with fewer points and keeps its spike") {
   CHECK(line_path(document).find(" 26.0") != std::string::npos);  // the upper edge
   std::size_t with_spike = 0;
   const auto readouts = texts(document, "//rect/title");
-  for (const std::string& readout : readouts) with_spike += readout.ends_with("highest\na  100 requests/s");
+  for (const std::string& readout : readouts)
+    with_spike += readout.ends_with("highest\na  100 requests/s");
   CHECK(with_spike == 1);
   CHECK(readouts.size() <= 240);
 }
@@ -164,7 +176,8 @@ TEST_CASE("the warm-up is shaded and named") {
 }
 
 TEST_CASE("a percentile chart reads its values from the buckets and ends with them") {
-  const Chart chart = percentile_chart("Latency", {{"response", {{1000, 90}, {2500, 9}, {8000, 1}}, Color::blue}});
+  const Chart chart =
+      percentile_chart("Latency", {{"response", {{1000, 90}, {2500, 9}, {8000, 1}}, Color::blue}});
   const Values& values = chart.lines.at(0).values;
   REQUIRE(values.size() == chart.positions.size());
   const auto at_share = [&](double share) {

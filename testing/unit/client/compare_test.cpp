@@ -18,7 +18,8 @@ using Lines = std::vector<std::string>;
 Json slower(double factor) {
   Json report = sample_report();
   report["result"]["response_ms"]["p99"] = 3.5 * factor;
-  for (auto& second : report["series"]) second["response_p99_ms"] = second["response_p99_ms"].get<double>() * factor;
+  for (auto& second : report["series"])
+    second["response_p99_ms"] = second["response_p99_ms"].get<double>() * factor;
   return report;
 }
 
@@ -33,7 +34,9 @@ struct Folder : exchange::testing::TemporaryFolder {
     std::ofstream(*this / name) << content;
     return *this / name;
   }
-  std::string file(const std::string& name, const Json& report) const { return file(name, report.dump()); }
+  std::string file(const std::string& name, const Json& report) const {
+    return file(name, report.dump());
+  }
 };
 
 struct Outcome {
@@ -62,7 +65,8 @@ TEST_CASE("a run compared with itself shows no difference") {
     CAPTURE(each.name);
     CHECK((each.verdict == Verdict::no_difference_seen || each.name == "server CPU"));
   }
-  CHECK(metric(comparison, "server CPU").verdict == Verdict::cannot_tell);  // not known by the second
+  // not known by the second
+  CHECK(metric(comparison, "server CPU").verdict == Verdict::cannot_tell);
   CHECK(metric(comparison, "server CPU").ratio == 1);
 }
 
@@ -73,7 +77,8 @@ TEST_CASE("a latency well above its noise is a regression, and its opposite an i
   CHECK(p99.verdict == Verdict::worse);
   CHECK(p99.ratio == Approx(1.2));
   REQUIRE(p99.interval);
-  CHECK((p99.interval->first > 1.18 && p99.interval->first < 1.2 && p99.interval->second > 1.2 && p99.interval->second < 1.22));
+  CHECK((p99.interval->first > 1.18 && p99.interval->first < 1.2 && p99.interval->second > 1.2 &&
+         p99.interval->second < 1.22));
 
   const Comparison better = compare({slower(1.2)}, {sample_report()}, 5);
   CHECK(better.regressions == Lines{});
@@ -98,7 +103,8 @@ TEST_CASE("what is worse within the tolerance is no regression") {
 }
 
 TEST_CASE("runs that spread as far as they differ show no difference") {
-  const Comparison comparison = compare({slower(1), slower(1.3), slower(0.9)}, {slower(1.4), slower(1.0), slower(1.2)}, 5);
+  const Comparison comparison =
+      compare({slower(1), slower(1.3), slower(0.9)}, {slower(1.4), slower(1.0), slower(1.2)}, 5);
   CHECK(comparison.intervals_from_runs);
   CHECK(metric(comparison, "response p99").verdict == Verdict::no_difference_seen);
   CHECK(metric(comparison, "response p99").ratio > 1.05);
@@ -106,10 +112,11 @@ TEST_CASE("runs that spread as far as they differ show no difference") {
 }
 
 TEST_CASE("the interval of several runs is Welch's of the logarithms") {
-  // By hand: logarithms of A 0 and 0.02, of B 0.5, 0.52 and 0.54; variances 0.0002 and 0.0004; squared error
-  // 0.0001 + 0.000133; 2.88 degrees of freedom, whose t is 3.26; margin 0.0498.
+  // By hand: logarithms of A 0 and 0.02, of B 0.5, 0.52 and 0.54; variances 0.0002 and 0.0004;
+  // squared error 0.0001 + 0.000133; 2.88 degrees of freedom, whose t is 3.26; margin 0.0498.
   const Comparison comparison =
-      compare({slower(1), slower(std::exp(0.02))}, {slower(std::exp(0.5)), slower(std::exp(0.52)), slower(std::exp(0.54))}, 5);
+      compare({slower(1), slower(std::exp(0.02))},
+              {slower(std::exp(0.5)), slower(std::exp(0.52)), slower(std::exp(0.54))}, 5);
   const MetricComparison& p99 = metric(comparison, "response p99");
   CHECK(p99.ratio == Approx(std::exp(0.51)));
   REQUIRE(p99.interval);
@@ -125,8 +132,10 @@ TEST_CASE("with several runs on one side only, the seconds decide") {
 
 TEST_CASE("seconds that jump about widen the interval until nothing is seen") {
   Json jumpy = slower(1.2);
-  for (std::size_t i = 0; i < jumpy["series"].size(); ++i) jumpy["series"][i]["response_p99_ms"] = i % 2 ? 1.0 : 8.0;
-  CHECK(metric(compare({sample_report()}, {jumpy}, 5), "response p99").verdict == Verdict::no_difference_seen);
+  for (std::size_t i = 0; i < jumpy["series"].size(); ++i)
+    jumpy["series"][i]["response_p99_ms"] = i % 2 ? 1.0 : 8.0;
+  CHECK(metric(compare({sample_report()}, {jumpy}, 5), "response p99").verdict ==
+        Verdict::no_difference_seen);
 }
 
 TEST_CASE("the warm-up and a part of a second at the end do not count") {
@@ -143,7 +152,8 @@ TEST_CASE("random noise below the tolerance is never a regression") {
   std::normal_distribution<double> noise(0, 0.01);
   for (int i = 0; i < 100; ++i) {
     const auto runs = [&] {
-      return std::vector{slower(1 + std::clamp(noise(random), -0.02, 0.02)), slower(1 + std::clamp(noise(random), -0.02, 0.02))};
+      return std::vector{slower(1 + std::clamp(noise(random), -0.02, 0.02)),
+                         slower(1 + std::clamp(noise(random), -0.02, 0.02))};
     };
     CHECK(compare(runs(), runs(), 5).regressions == Lines{});
   }
@@ -161,7 +171,8 @@ TEST_CASE("of a run of a second or two nothing can be told") {
 TEST_CASE("a process that one side does not know is not compared") {
   Json report = sample_report();
   report["server_process"] = nullptr;
-  CHECK(metric(compare({report}, {sample_report()}, 5), "server CPU").verdict == Verdict::not_measured);
+  CHECK(metric(compare({report}, {sample_report()}, 5), "server CPU").verdict ==
+        Verdict::not_measured);
 }
 
 TEST_CASE("a run of B without any answer is a regression") {
@@ -194,7 +205,8 @@ TEST_CASE("many more errors than before are a regression over several runs") {
     return report;
   };
   const Comparison comparison =
-      compare({with_errors(10), with_errors(0), with_errors(12)}, {with_errors(2000), with_errors(2100), with_errors(1900)}, 5);
+      compare({with_errors(10), with_errors(0), with_errors(12)},
+              {with_errors(2000), with_errors(2100), with_errors(1900)}, 5);
   CHECK(metric(comparison, "errors").verdict == Verdict::worse);
   CHECK(comparison.regressions.size() == 1);
 }
@@ -209,7 +221,8 @@ TEST_CASE("how the runs were not made alike is listed") {
   other["load"]["new_option"] = "x";
   other["load"].erase("arrivals");
   CHECK(compare({sample_report()}, {other}, 5).unlike ==
-        Lines{"load.clients: A 200, B 100", "load.new_option: A none, B x", "server.policy: A pool, B loop", "machine.kernel: A 6.18, B 6.19"});
+        Lines{"load.clients: A 200, B 100", "load.new_option: A none, B x",
+              "server.policy: A pool, B loop", "machine.kernel: A 6.18, B 6.19"});
   CHECK(compare({sample_report(), other}, {sample_report(), other}, 5).unlike == Lines{});
 }
 
@@ -219,12 +232,14 @@ TEST_CASE("what makes the figures of a run doubtful is a warning") {
   report["result"]["stopped_early"] = true;
   report["expectations"] = {{{"text", "p99<1ms"}, {"met", false}}};
   CHECK(compare({sample_report()}, {report}, 5).warnings ==
-        Lines{"B: the client was the bottleneck, so that its figures are not the server's", "B: stopped early", "B: did not meet p99<1ms"});
+        Lines{"B: the client was the bottleneck, so that its figures are not the server's",
+              "B: stopped early", "B: did not meet p99<1ms"});
 }
 
 TEST_CASE("compare exits with 0, 1 for a regression, 2 for its usage") {
   const Folder folder;
-  const std::string a = folder.file("a.json", sample_report()), b = folder.file("b.json", slower(1.2));
+  const std::string a = folder.file("a.json", sample_report()),
+                    b = folder.file("b.json", slower(1.2));
   CHECK(run({a, a}).code == 0);
   CHECK(run({a, b}).code == 1);
   CHECK(run({b, a}).code == 0);
@@ -252,19 +267,29 @@ TEST_CASE("compare prints a table, the doubts and the regression") {
   const Folder folder;
   Json other = slower(1.2);
   other["load"]["clients"] = 100;
-  const Outcome outcome = run({folder.file("a.json", sample_report()), folder.file("b.json", other)});
+  const Outcome outcome =
+      run({folder.file("a.json", sample_report()), folder.file("b.json", other)});
   CHECK_THAT(outcome.out, contains_text("a.json  (commit 1436c54)\nB  "));
-  CHECK_THAT(outcome.out, contains_text("response p99, ms                  3.50        4.20    1.200    1.188 to 1.212   worse\n"));
-  CHECK_THAT(outcome.out, contains_text("throughput, requests/s          10,000      10,000    1.000    0.990 to 1.010   no difference seen\n"));
+  CHECK_THAT(
+      outcome.out,
+      contains_text(
+          "response p99, ms                  3.50        4.20    1.200    1.188 to 1.212   worse\n"));
+  CHECK_THAT(
+      outcome.out,
+      contains_text(
+          "throughput, requests/s          10,000      10,000    1.000    0.990 to 1.010   no difference seen\n"));
   CHECK_THAT(outcome.out, contains_text("understate how much runs differ"));
-  CHECK_THAT(outcome.out, contains_text("WARNING: the runs were not made alike:\n  load.clients: A 200, B 100\n"));
+  CHECK_THAT(
+      outcome.out,
+      contains_text("WARNING: the runs were not made alike:\n  load.clients: A 200, B 100\n"));
   CHECK_THAT(outcome.out, contains_text("\nREGRESSION: response p99 is worse (3.50 to 4.20 ms)\n"));
   CHECK(outcome.errors == "");
 }
 
 TEST_CASE("compare writes the same as JSON") {
   const Folder folder;
-  const std::string a = folder.file("a.json", sample_report()), b = folder.file("b.json", slower(1.2)), out = folder / "out.json";
+  const std::string a = folder.file("a.json", sample_report()),
+                    b = folder.file("b.json", slower(1.2)), out = folder / "out.json";
   CHECK(run({a, b, "--json", out}).code == 1);
   std::ifstream file(out);
   const Json written = Json::parse(file);
@@ -289,10 +314,13 @@ TEST_CASE("a file that cannot be used is named, with what is wrong with it") {
     std::string path, wrong;
   } files[] = {
       {folder / "absent.json", "cannot be read: No such file or directory"},
-      {folder.file("cut.json", sample_report().dump().substr(0, 50)), "is not JSON: parse error at line 1, column 51"},
+      {folder.file("cut.json", sample_report().dump().substr(0, 50)),
+       "is not JSON: parse error at line 1, column 51"},
       {folder.file("empty.json", std::string()), "is not JSON: parse error at line 1, column 1"},
-      {folder.file("list.json", std::string("[]")), "is not a report of loadgen: its format is not given"},
-      {folder.file("foreign.json", foreign), "is not a report of loadgen: its format is \"something/2\""},
+      {folder.file("list.json", std::string("[]")),
+       "is not a report of loadgen: its format is not given"},
+      {folder.file("foreign.json", foreign),
+       "is not a report of loadgen: its format is \"something/2\""},
       {folder.file("hollow.json", hollow), "the result has no throughput"},
   };
   for (const auto& [path, wrong] : files) {

@@ -11,7 +11,8 @@ using namespace exchange::loadgen;
 
 namespace {
 
-std::vector<std::int64_t> plan(const std::vector<Stage>& stages, Arrivals arrivals, std::uint64_t seed = 1) {
+std::vector<std::int64_t> plan(const std::vector<Stage>& stages, Arrivals arrivals,
+                               std::uint64_t seed = 1) {
   Pacer pacer(stages, arrivals, seed);
   std::vector<std::int64_t> times;
   while (const auto time = pacer.next()) times.push_back(*time);
@@ -23,8 +24,10 @@ constexpr std::int64_t ms = 1'000'000;
 }  // namespace
 
 TEST_CASE("uniform arrivals are evenly spaced from the start of their stage") {
-  CHECK(plan({{0.5, 10}}, Arrivals::uniform) == std::vector<std::int64_t>{0, 100 * ms, 200 * ms, 300 * ms, 400 * ms});
-  CHECK(plan({{0.2, 10}, {0.3, 0}, {0.1, 20}}, Arrivals::uniform) == std::vector<std::int64_t>{0, 100 * ms, 500 * ms, 550 * ms});
+  CHECK(plan({{0.5, 10}}, Arrivals::uniform) ==
+        std::vector<std::int64_t>{0, 100 * ms, 200 * ms, 300 * ms, 400 * ms});
+  CHECK(plan({{0.2, 10}, {0.3, 0}, {0.1, 20}}, Arrivals::uniform) ==
+        std::vector<std::int64_t>{0, 100 * ms, 500 * ms, 550 * ms});
 }
 
 TEST_CASE("a stage has exactly as many uniform arrivals as its time and rate say") {
@@ -56,8 +59,10 @@ TEST_CASE("Poisson arrivals follow from the seed, and their gaps are exponential
 }
 
 TEST_CASE("Poisson stages keep their rates") {
-  const std::vector<std::int64_t> times = plan({{10, 1'000}, {10, 5'000}}, Arrivals::poisson, test_seed());
-  const auto first = double(std::lower_bound(times.begin(), times.end(), 10'000 * ms) - times.begin());
+  const std::vector<std::int64_t> times =
+      plan({{10, 1'000}, {10, 5'000}}, Arrivals::poisson, test_seed());
+  const auto first =
+      double(std::lower_bound(times.begin(), times.end(), 10'000 * ms) - times.begin());
   CHECK(std::abs(first - 10'000) < 5 * std::sqrt(10'000));
   CHECK(std::abs(double(times.size()) - first - 50'000) < 5 * std::sqrt(50'000));
 }

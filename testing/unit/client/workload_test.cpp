@@ -1,5 +1,5 @@
-// What the load generator asks for: the same for the same seed, taken by the server's own parser, in the
-// mix that was promised.
+// What the load generator asks for: the same for the same seed, taken by the server's own parser,
+// in the mix that was promised.
 #include "client/workload.hpp"
 
 #include <cmath>
@@ -18,12 +18,19 @@ using namespace exchange::loadgen;
 namespace {
 
 using Kind = loadgen::Leaf::Kind;
-constexpr WorkloadKind every_kind[] = {WorkloadKind::create, WorkloadKind::transactions, WorkloadKind::mix, WorkloadKind::reads};
+constexpr WorkloadKind every_kind[] = {WorkloadKind::create, WorkloadKind::transactions,
+                                       WorkloadKind::mix, WorkloadKind::reads};
 
 WorkloadOptions options_of(WorkloadKind kind, std::uint64_t seed) {
-  return {.kind = kind, .mix = mix_of(kind), .symbols = 7, .seed = seed, .account_prefix = "1234567890123456"};
+  return {.kind = kind,
+          .mix = mix_of(kind),
+          .symbols = 7,
+          .seed = seed,
+          .account_prefix = "1234567890123456"};
 }
-Workload workload(WorkloadKind kind, std::uint64_t seed) { return Workload(options_of(kind, seed), 5); }
+Workload workload(WorkloadKind kind, std::uint64_t seed) {
+  return Workload(options_of(kind, seed), 5);
+}
 
 // The next frame; the server opens every order, with ids from `order` + 1.
 std::string next_frame(Script& script, std::uint64_t& order) {
@@ -57,7 +64,9 @@ Understood read(std::string frame_bytes) {
   XmlDocument document;
   std::vector<exchange::Leaf> leaves;
   Understood understood;
-  understood.mistake = read_request(frame_bytes.data() + frame.header, frame.bytes, limits, document, leaves, understood.commands).mistake;
+  understood.mistake = read_request(frame_bytes.data() + frame.header, frame.bytes, limits,
+                                    document, leaves, understood.commands)
+                           .mistake;
   for (const exchange::Leaf& leaf : leaves) understood.mistake += leaf.mistake;
   return understood;
 }
@@ -79,7 +88,8 @@ double matched_share(const WorkloadOptions& options, unsigned clients, unsigned 
   const Workload shared(options, clients);
   Exchange exchange;
   for (const SetupRequest& request : setup_requests(shared))
-    for (const Command& command : read(framed(request.document)).commands) exchange.apply(command, {1});
+    for (const Command& command : read(framed(request.document)).commands)
+      exchange.apply(command, {1});
   std::vector<Script> scripts;
   for (unsigned client = 0; client < clients; ++client) scripts.emplace_back(shared, client);
   double ordered = 0, open = 0;
@@ -92,7 +102,8 @@ double matched_share(const WorkloadOptions& options, unsigned clients, unsigned 
     placed.emplace_back(order.account, std::get<Opened>(outcome).order);
     ordered += double(order.shares.units());
   }
-  for (const auto& [account, order] : placed) open += double(std::get<Status>(exchange.apply(QueryOrder{account, order}, {1})).open.units());
+  for (const auto& [account, order] : placed)
+    open += double(std::get<Status>(exchange.apply(QueryOrder{account, order}, {1})).open.units());
   return 1 - open / ordered;
 }
 
@@ -124,7 +135,8 @@ TEST_CASE("ids that the server gives do not shift the sequence of a mix") {
   }
 }
 
-TEST_CASE("the server understands every request of every workload, with as many orders as it may have") {
+TEST_CASE(
+    "the server understands every request of every workload, with as many orders as it may have") {
   for (const WorkloadKind kind : every_kind)
     for (const unsigned orders : {1u, 3u, orders_per_request_max}) {
       WorkloadOptions options = options_of(kind, test_seed());
@@ -144,7 +156,8 @@ TEST_CASE("the server understands every request of every workload, with as many 
     }
 }
 
-TEST_CASE("orders are buys and sells of 1 to 100 shares of every symbol, within 1 % of the mid price") {
+TEST_CASE(
+    "orders are buys and sells of 1 to 100 shares of every symbol, within 1 % of the mid price") {
   const WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
   const Workload shared(options, 1);
   Script script(shared, 0);
@@ -171,7 +184,9 @@ TEST_CASE("orders are buys and sells of 1 to 100 shares of every symbol, within 
 
 TEST_CASE("a mix has the shares that its weights say") {
   constexpr int count = 20'000;
-  const auto near = [](int got, double wanted) { return std::abs(got - wanted * count) < 0.02 * count; };
+  const auto near = [](int got, double wanted) {
+    return std::abs(got - wanted * count) < 0.02 * count;
+  };
   WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
   std::map<Kind, int> kinds = kinds_of(options, count);
   CHECK(near(kinds[Kind::order], 0.7));
@@ -222,7 +237,8 @@ TEST_CASE("queries and cancels name orders of the account that asks, cancels eac
   CHECK(accounts == std::set<std::uint32_t>{1, 6, 11});  // those that leave 1 when divided by 5
 }
 
-TEST_CASE("accounts are dealt out to the clients: each to one of them, or shared where they are fewer") {
+TEST_CASE(
+    "accounts are dealt out to the clients: each to one of them, or shared where they are fewer") {
   for (const unsigned accounts : {3u, 5u, 7u, 10u, 23u}) {
     WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
     options.accounts = accounts;
@@ -243,7 +259,8 @@ TEST_CASE("accounts are dealt out to the clients: each to one of them, or shared
   }
 }
 
-TEST_CASE("Zipf draws the first twice as often as the second and three times as often as the third") {
+TEST_CASE(
+    "Zipf draws the first twice as often as the second and three times as often as the third") {
   const Zipf zipf(100, 1);
   loadgen::Random random(test_seed(), 0);
   std::map<unsigned, double> counts;
@@ -262,7 +279,8 @@ TEST_CASE("the match ratio is about the share of the shares ordered that trade")
     options.match_ratio = ratio;
     const double matched = matched_share(options, 10, 600);
     CAPTURE(ratio, matched);
-    CHECK(std::abs(matched - ratio) < (ratio == 1 ? 0.12 : 0.07));  // where all should match, what is left over is a random walk
+    // where all should match, what is left over is a random walk
+    CHECK(std::abs(matched - ratio) < (ratio == 1 ? 0.12 : 0.07));
   }
 }
 
@@ -280,7 +298,8 @@ TEST_CASE("the mid price walks the same way for all, within half and double of w
   CHECK(mids.size() > 10);
 }
 
-TEST_CASE("set-up creates every account with shares of every symbol, in requests that the server takes") {
+TEST_CASE(
+    "set-up creates every account with shares of every symbol, in requests that the server takes") {
   WorkloadOptions options = options_of(WorkloadKind::transactions, 1);
   options.accounts = 1'234;
   const Workload shared(options, 10);
@@ -290,10 +309,12 @@ TEST_CASE("set-up creates every account with shares of every symbol, in requests
     REQUIRE(understood.mistake == "");
     REQUIRE(understood.commands.size() == request.leaves);
     for (const Command& command : understood.commands) {
-      if (const auto* account = std::get_if<CreateAccount>(&command)) REQUIRE(accounts.insert(std::string(account->account.view())).second);
+      if (const auto* account = std::get_if<CreateAccount>(&command))
+        REQUIRE(accounts.insert(std::string(account->account.view())).second);
       if (const auto* shares = std::get_if<PlaceShares>(&command)) {
         REQUIRE(accounts.contains(std::string(shares->account.view())));
-        positions.insert(std::string(shares->symbol.view()) + " " + std::string(shares->account.view()));
+        positions.insert(std::string(shares->symbol.view()) + " " +
+                         std::string(shares->account.view()));
       }
     }
   }
@@ -312,7 +333,8 @@ TEST_CASE("with keys each account is made with its own, and each request gives i
     options.account_prefix = std::string(24, '9');  // the longest
     const Workload shared(options, 150);
     std::vector<std::string> documents;
-    for (const SetupRequest& request : setup_requests(shared)) documents.push_back(request.document);
+    for (const SetupRequest& request : setup_requests(shared))
+      documents.push_back(request.document);
     Script script(shared, 3);
     std::uint64_t order = 0;
     for (int i = 0; i < 200; ++i) {
@@ -326,11 +348,13 @@ TEST_CASE("with keys each account is made with its own, and each request gives i
       std::vector<exchange::Leaf> leaves;
       std::vector<Command> commands;
       Credentials credentials;
-      REQUIRE(read_request(document.data(), size, limits, parsed, leaves, commands, &credentials).mistake == "");
+      REQUIRE(read_request(document.data(), size, limits, parsed, leaves, commands, &credentials)
+                  .mistake == "");
       for (const exchange::Leaf& leaf : leaves) REQUIRE(leaf.mistake == "");
       REQUIRE(!credentials.wave.empty());
       REQUIRE(credentials.wave.size() <= 100);
-      for (const Credential& credential : credentials.wave) REQUIRE(credential.key == "loadgen-" + std::string(credential.account.view()));
+      for (const Credential& credential : credentials.wave)
+        REQUIRE(credential.key == "loadgen-" + std::string(credential.account.view()));
     }
   }
 }

@@ -39,10 +39,14 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE_METHOD(Fixture, "a batch is one journal row with the commands that changed state") {
-  const auto outcomes = commit({create, create, QueryOrder{account, 1}, CreateSymbol{SymbolName("SPY")}});
-  CHECK(outcomes == std::vector<Outcome>{Created{}, Rejected{Reason::account_exists}, Rejected{Reason::unknown_order}, Created{}});
+  const auto outcomes =
+      commit({create, create, QueryOrder{account, 1}, CreateSymbol{SymbolName("SPY")}});
+  CHECK(outcomes == std::vector<Outcome>{Created{}, Rejected{Reason::account_exists},
+                                         Rejected{Reason::unknown_order}, Created{}});
   REQUIRE(journal_rows() == 1);
-  store.read_journal(0, [](const JournalRow& row) { CHECK(decode_journal_record(row.payload).commands.size() == 2); });
+  store.read_journal(0, [](const JournalRow& row) {
+    CHECK(decode_journal_record(row.payload).commands.size() == 2);
+  });
 }
 
 TEST_CASE_METHOD(Fixture, "a batch that changes nothing writes nothing") {
@@ -60,7 +64,8 @@ TEST_CASE_METHOD(Fixture, "an append that was lost is asked for by its number, t
   CHECK(recover(store).exchange.balance(account) == Cash::whole(100));
 }
 
-TEST_CASE_METHOD(Fixture, "an append that was committed, though it reported failure, is not made again") {
+TEST_CASE_METHOD(Fixture,
+                 "an append that was committed, though it reported failure, is not made again") {
   store.append_faults.with([](auto& faults) { faults = {Fault::committed_but_lost}; });
   commit({create});
   CHECK(store.appends == 1);
@@ -71,7 +76,9 @@ TEST_CASE_METHOD(Fixture, "an append that was committed, though it reported fail
 
 TEST_CASE_METHOD(Fixture, "while the store is away nothing returns, and the metric says so") {
   store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost}; });
-  store.settle_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost, Fault::none, Fault::lost}; });
+  store.settle_faults.with([](auto& faults) {
+    faults = {Fault::lost, Fault::lost, Fault::none, Fault::lost};
+  });
   commit({create});
   CHECK(metrics.store_available);
   CHECK(metrics.store_failures == 5);
@@ -87,13 +94,16 @@ TEST_CASE_METHOD(Fixture, "time never goes back, though the clock does") {
   CHECK(recover(store).exchange.totals() == committer.exchange().totals());
 }
 
-TEST_CASE_METHOD(Fixture, "a batch tells a bounded number of executions; the rest of its submissions come in the next, and what is told is given back") {
+TEST_CASE_METHOD(
+    Fixture,
+    "a batch tells a bounded number of executions; the rest of its submissions come in the next, and what is told is given back") {
   limits.executions_held_max = 3;
   const AccountId seller{"2"};
   const SymbolName symbol{"S"};
   commit({create, CreateAccount{seller, Cash()}, PlaceShares{symbol, seller, Shares::whole(3)}});
   commit({PlaceOrder{account, symbol, Side::buy, Shares::whole(4), Price::whole(1)}});
-  for (int i = 0; i < 3; ++i) commit({PlaceOrder{seller, symbol, Side::sell, Shares::whole(1), Price::whole(1)}});
+  for (int i = 0; i < 3; ++i)
+    commit({PlaceOrder{seller, symbol, Side::sell, Shares::whole(1), Price::whole(1)}});
 
   const std::vector<Command> query = {QueryOrder{account, 1}};
   {

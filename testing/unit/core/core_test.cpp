@@ -35,7 +35,10 @@ struct Fixture {
     store.open();
     limits.projection_interval_ms = 0;
   }
-  void start() { core.emplace(recover(store), store, clock, limits, metrics, [](const std::string& why) { FAIL(why); }); }
+  void start() {
+    core.emplace(recover(store), store, clock, limits, metrics,
+                 [](const std::string& why) { FAIL(why); });
+  }
 
   std::vector<Outcome> run(const std::vector<Command>& commands) {
     Submission submission;
@@ -55,18 +58,24 @@ struct Fixture {
   std::optional<Core> core;
   const AccountId buyer{"1"}, seller{"2"};
   const SymbolName spy{"SPY"};
-  const std::vector<Command> market{CreateAccount{buyer, Cash::whole(1'000)}, CreateAccount{seller, Cash()},
+  const std::vector<Command> market{CreateAccount{buyer, Cash::whole(1'000)},
+                                    CreateAccount{seller, Cash()},
                                     PlaceShares{spy, seller, Shares::whole(100)}};
 };
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "a submission completes only when its row is in the journal, however often the store fails") {
-  store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost, Fault::lost}; });
+TEST_CASE_METHOD(
+    Fixture,
+    "a submission completes only when its row is in the journal, however often the store fails") {
+  store.append_faults.with([](auto& faults) {
+    faults = {Fault::lost, Fault::committed_but_lost, Fault::lost};
+  });
   start();
   run(market);
   CHECK(sink.journal_rows_at_completion == 1);
-  run({CancelOrder{buyer, 1}, PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)}});
+  run({CancelOrder{buyer, 1},
+       PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)}});
   CHECK(sink.journal_rows_at_completion == 2);
 }
 
@@ -92,7 +101,8 @@ TEST_CASE_METHOD(Fixture, "a commit takes so many commands at most, and never sp
   std::vector<Submission> submissions(requests.size());
   std::vector<Submission*> pointers;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    for (std::size_t j = 0; j < 4; ++j) requests[i].push_back(CreateAccount{AccountId(std::to_string(10 * i + j)), Cash()});
+    for (std::size_t j = 0; j < 4; ++j)
+      requests[i].push_back(CreateAccount{AccountId(std::to_string(10 * i + j)), Cash()});
     submissions[i].commands = requests[i];
     submissions[i].sink = &sink;
     pointers.push_back(&submissions[i]);
@@ -100,7 +110,9 @@ TEST_CASE_METHOD(Fixture, "a commit takes so many commands at most, and never sp
   core->submit(pointers);
   for (std::size_t i = 0; i < submissions.size(); ++i) sink.done.acquire();
   std::vector<std::size_t> commands;
-  store.read_journal(0, [&](const JournalRow& row) { commands.push_back(decode_journal_record(row.payload).commands.size()); });
+  store.read_journal(0, [&](const JournalRow& row) {
+    commands.push_back(decode_journal_record(row.payload).commands.size());
+  });
   CHECK(commands == std::vector<std::size_t>{12, 8});
   core.reset();
 }
@@ -126,7 +138,8 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced tells nothing more
   Submission* const one = &submission;
   std::promise<std::string> fatal;
   {
-    Core fenced(recover(replaced), replaced, clock, limits, metrics, [&](const std::string& why) { fatal.set_value(why); });
+    Core fenced(recover(replaced), replaced, clock, limits, metrics,
+                [&](const std::string& why) { fatal.set_value(why); });
     fenced.submit({&one, 1});
   }
   CHECK(sink.order.empty());
@@ -136,10 +149,13 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced tells nothing more
 }
 
 TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fails now and then") {
-  store.project_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost, Fault::lost}; });
+  store.project_faults.with([](auto& faults) {
+    faults = {Fault::lost, Fault::committed_but_lost, Fault::lost};
+  });
   start();
   run(market);
-  for (int i = 0; i < 20; ++i) run({PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)}});
+  for (int i = 0; i < 20; ++i)
+    run({PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)}});
   core.reset();
   const TablesImage image = store.load();
   CHECK(image.projected_batch == 21);
@@ -147,19 +163,24 @@ TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fa
   CHECK(recover(store).batches_replayed == 0);
 }
 
-TEST_CASE_METHOD(Fixture, "closed orders leave memory once projected and are read from the tables") {
+TEST_CASE_METHOD(Fixture,
+                 "closed orders leave memory once projected and are read from the tables") {
   start();
   run(market);
   run({PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)}});
   run({PlaceOrder{seller, spy, Side::sell, Shares::whole(5), Price::whole(9)}});
   // Each round trip is a batch after which the core takes in what the projector has finished.
   std::vector<Outcome> asked;
-  for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries) asked = run({QueryOrder{buyer, 1}, CancelOrder{buyer, 1}, QueryOrder{seller, 1}});
+  for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries)
+    asked = run({QueryOrder{buyer, 1}, CancelOrder{buyer, 1}, QueryOrder{seller, 1}});
   CHECK(metrics.orders_read > 0);
-  asked = run({QueryOrder{buyer, 1}, CancelOrder{buyer, 1}, QueryOrder{seller, 1}, CancelOrder{seller, 1}, QueryOrder{buyer, 3}});
-  const Status filled{1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
-  CHECK(asked == std::vector<Outcome>{filled, Rejected{Reason::nothing_open}, Rejected{Reason::unknown_order},
-                                      Rejected{Reason::unknown_order}, Rejected{Reason::unknown_order}});
+  asked = run({QueryOrder{buyer, 1}, CancelOrder{buyer, 1}, QueryOrder{seller, 1},
+               CancelOrder{seller, 1}, QueryOrder{buyer, 3}});
+  const Status filled{
+      1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
+  CHECK(asked == std::vector<Outcome>{
+                     filled, Rejected{Reason::nothing_open}, Rejected{Reason::unknown_order},
+                     Rejected{Reason::unknown_order}, Rejected{Reason::unknown_order}});
   store.read_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost}; });
   CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
   core.reset();
@@ -172,7 +193,8 @@ TEST_CASE_METHOD(Fixture, "a closed order is told while its projection is under 
   trade.push_back(PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)});
   trade.push_back(PlaceOrder{seller, spy, Side::sell, Shares::whole(5), Price::whole(9)});
   run(trade);  // handed over as a whole, held
-  const Status filled{1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
+  const Status filled{
+      1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
   for (int i = 0; i < 5; ++i) CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
   CHECK(metrics.orders_read == 0);
   store.hold_projection.with([](bool& hold) { hold = false; });
@@ -180,7 +202,8 @@ TEST_CASE_METHOD(Fixture, "a closed order is told while its projection is under 
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "the journal keeps what it is told to keep, and all of it where it is told so") {
+TEST_CASE_METHOD(Fixture,
+                 "the journal keeps what it is told to keep, and all of it where it is told so") {
   class Pruned : public MemoryStore {
    public:
     void project(const Rows& rows, BatchNumber batch) override {
@@ -201,7 +224,8 @@ TEST_CASE_METHOD(Fixture, "the journal keeps what it is told to keep, and all of
   pruned.open();
   limits.journal_batches_kept = 10;
   limits.keep_journal = GENERATE(false, true);
-  core.emplace(recover(pruned), pruned, clock, limits, metrics, [](const std::string& why) { FAIL(why); });
+  core.emplace(recover(pruned), pruned, clock, limits, metrics,
+               [](const std::string& why) { FAIL(why); });
   for (int i = 0; i < 2'500; ++i) run({CreateAccount{AccountId(std::to_string(10 + i)), Cash()}});
   core.reset();
   std::size_t rows = 0;
@@ -236,12 +260,16 @@ TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits fo
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "one request cannot make the reply grow without bound: further queries are refused, cancels never") {
+TEST_CASE_METHOD(
+    Fixture,
+    "one request cannot make the reply grow without bound: further queries are refused, cancels never") {
   limits.reply_executions_max = 10;
   start();
   run(market);
-  std::vector<Command> trades{PlaceOrder{buyer, spy, Side::buy, Shares::whole(20), Price::whole(10)}};
-  for (int i = 0; i < 6; ++i) trades.push_back(PlaceOrder{seller, spy, Side::sell, Shares::whole(1), Price::whole(10)});
+  std::vector<Command> trades{
+      PlaceOrder{buyer, spy, Side::buy, Shares::whole(20), Price::whole(10)}};
+  for (int i = 0; i < 6; ++i)
+    trades.push_back(PlaceOrder{seller, spy, Side::sell, Shares::whole(1), Price::whole(10)});
   run(trades);
   const QueryOrder query{buyer, 1};
   const auto outcomes = run({query, query, query, CancelOrder{buyer, 1}});
@@ -250,7 +278,8 @@ TEST_CASE_METHOD(Fixture, "one request cannot make the reply grow without bound:
   CHECK(outcomes[2] == Outcome(Rejected{Reason::reply_too_long}));
   CHECK(std::holds_alternative<Canceled>(outcomes[3]));
   std::vector<Outcome> from_tables;
-  for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries) from_tables = run({query, query, query});
+  for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries)
+    from_tables = run({query, query, query});
   CHECK(metrics.orders_read > 0);
   CHECK(from_tables[0] == from_tables[1]);
   CHECK(from_tables[2] == Outcome(Rejected{Reason::reply_too_long}));

@@ -12,14 +12,17 @@ namespace exchange::testing {
 
 class FaultyStore : public MemoryStore {
  public:
-  enum class Fault { none, lost, committed_but_lost };  // lost: nothing happened; both report failure
+  // lost: nothing happened; both report failure
+  enum class Fault { none, lost, committed_but_lost };
 
   void append(BatchNumber batch, std::string_view payload) override {
     ++appends;
     switch (next(append_faults)) {
       case Fault::none: return MemoryStore::append(batch, payload);
       case Fault::lost: throw StoreUnavailable("append lost");
-      case Fault::committed_but_lost: MemoryStore::append(batch, payload); throw StoreUnavailable("reply to append lost");
+      case Fault::committed_but_lost:
+        MemoryStore::append(batch, payload);
+        throw StoreUnavailable("reply to append lost");
     }
   }
   bool settle(BatchNumber batch) override {
@@ -32,7 +35,9 @@ class FaultyStore : public MemoryStore {
     switch (next(project_faults)) {
       case Fault::none: break;
       case Fault::lost: throw StoreUnavailable("projection lost");
-      case Fault::committed_but_lost: MemoryStore::project(rows, batch); throw StoreUnavailable("reply to projection lost");
+      case Fault::committed_but_lost:
+        MemoryStore::project(rows, batch);
+        throw StoreUnavailable("reply to projection lost");
     }
     MemoryStore::project(rows, batch);
     ++projections;

@@ -1,9 +1,9 @@
 #pragma once
 // A core on a memory store with its HTTP server, in this process, and clients for it.
 
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
@@ -41,11 +41,15 @@ class HttpFixture {
   void start() {
     MarketView view(options.http.trades_kept_max, 1);
     Recovered recovered = recover(store);
-    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, store.newest_executions(options.http.trades_loaded_max));
+    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,
+              store.newest_executions(options.http.trades_loaded_max));
     feed.emplace(options.http.unread_rows_max);
-    core.emplace(std::move(recovered), store, system_clock(), options.core, metrics, [](const std::string& why) { FAIL(why); },
-                 [this](const Rows& rows, BatchNumber batch) { feed->push(rows, batch); });
-    server.emplace(options, ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view), *feed, *core, metrics);
+    core.emplace(
+        std::move(recovered), store, system_clock(), options.core, metrics,
+        [](const std::string& why) { FAIL(why); },
+        [this](const Rows& rows, BatchNumber batch) { feed->push(rows, batch); });
+    server.emplace(options, ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view),
+                   *feed, *core, metrics);
   }
   void stop() {
     if (server) server->stop();
@@ -78,7 +82,8 @@ class HttpFixture {
     parser.body_limit(1u << 26);
     http::read(socket, buffer, parser);
     const auto& response = parser.get();
-    return {response.result_int(), response.body(), std::string(response[http::field::content_type]), response.base()};
+    return {response.result_int(), response.body(),
+            std::string(response[http::field::content_type]), response.base()};
   }
   // Waits until the view has everything that was committed.
   void settle() {
@@ -98,7 +103,9 @@ class HttpFixture {
 // Two accounts, SPY, an execution of 40 at 145.67 and a bid of 60 left.
 inline const char* const small_market =
     "<create><account id=\"1\" balance=\"100000\"/><account id=\"2\" balance=\"0\"/><symbol sym=\"SPY\"><account id=\"2\">500</account></symbol></create>";
-inline const char* const first_bid = "<transactions id=\"1\"><order sym=\"SPY\" amount=\"100\" limit=\"145.67\"/></transactions>";
-inline const char* const first_ask = "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-40\" limit=\"140\"/></transactions>";
+inline const char* const first_bid =
+    "<transactions id=\"1\"><order sym=\"SPY\" amount=\"100\" limit=\"145.67\"/></transactions>";
+inline const char* const first_ask =
+    "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-40\" limit=\"140\"/></transactions>";
 
 }  // namespace exchange::testing

@@ -23,7 +23,9 @@ struct Follow : HttpFixture {
     socket.read(buffer);
     return Json::parse(beast::buffers_to_string(buffer.data()));
   }
-  static std::string subscribe(const std::string& symbol) { return Json{{"subscribe", symbol}}.dump(); }
+  static std::string subscribe(const std::string& symbol) {
+    return Json{{"subscribe", symbol}}.dump();
+  }
   // Reads until the connection ends.
   static websocket::close_code closed(Socket& socket) {
     boost::system::error_code error;
@@ -31,7 +33,8 @@ struct Follow : HttpFixture {
       beast::flat_buffer buffer;
       socket.read(buffer, error);
     }
-    return error == websocket::error::closed ? websocket::close_code(socket.reason().code) : websocket::close_code::none;
+    return error == websocket::error::closed ? websocket::close_code(socket.reason().code)
+                                             : websocket::close_code::none;
   }
   void trade() {
     post(small_market);
@@ -42,27 +45,38 @@ struct Follow : HttpFixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(Follow, "a follower gets a snapshot, then every change with the next sequence number") {
+TEST_CASE_METHOD(Follow,
+                 "a follower gets a snapshot, then every change with the next sequence number") {
   start();
   trade();
   Socket socket = follow();
   send(socket, subscribe("SPY"));
-  CHECK(receive(socket) == Json::parse(R"({"type": "snapshot", "symbol": "SPY", "sequence": 1, "bids": [["145.67", "100", 1]], "asks": [], "trades": []})"));
+  CHECK(
+      receive(socket) ==
+      Json::parse(
+          R"({"type": "snapshot", "symbol": "SPY", "sequence": 1, "bids": [["145.67", "100", 1]], "asks": [], "trades": []})"));
   post(first_ask);
   Json update = receive(socket);
   CHECK(update["trades"][0]["time_us"].get<std::int64_t>() > 0);
   update["trades"][0].erase("time_us");
-  CHECK(update == Json::parse(R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]], "asks": [],
+  CHECK(
+      update ==
+      Json::parse(
+          R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]], "asks": [],
     "trades": [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2}]})"));
   post("<transactions id=\"1\"><cancel id=\"1\"/></transactions>");
-  CHECK(receive(socket) == Json::parse(R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "0", 0]], "asks": [], "trades": []})"));
+  CHECK(
+      receive(socket) ==
+      Json::parse(
+          R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "0", 0]], "asks": [], "trades": []})"));
   send(socket, R"({"unsubscribe": "SPY"})");
   CHECK(receive(socket) == Json::parse(R"({"type": "unsubscribed", "symbol": "SPY"})"));
   post(first_ask);
   settle();
   send(socket, subscribe("SPY"));
   const Json again = receive(socket);
-  CHECK((again["type"] == "snapshot" && again["sequence"] == 4 && again["asks"] == Json::parse(R"([["140", "40", 1]])") && again["trades"].size() == 1));
+  CHECK((again["type"] == "snapshot" && again["sequence"] == 4 &&
+         again["asks"] == Json::parse(R"([["140", "40", 1]])") && again["trades"].size() == 1));
 }
 
 TEST_CASE_METHOD(Follow, "followers hear of the symbols they asked for and of no other") {
@@ -85,7 +99,9 @@ TEST_CASE_METHOD(Follow, "followers hear of the symbols they asked for and of no
   CHECK(metrics.websockets == 2);
 }
 
-TEST_CASE_METHOD(Follow, "what is sent wrongly is told, and what is no JSON text ends the connection with its reason") {
+TEST_CASE_METHOD(
+    Follow,
+    "what is sent wrongly is told, and what is no JSON text ends the connection with its reason") {
   start();
   trade();
   Socket socket = follow();
@@ -139,7 +155,8 @@ TEST_CASE_METHOD(Follow, "subscriptions of one follower are limited") {
   CHECK(receive(socket)["type"] == "snapshot");
 }
 
-TEST_CASE_METHOD(Follow, "who asks for more snapshots than fit the backlog at once gets them all, if it reads") {
+TEST_CASE_METHOD(
+    Follow, "who asks for more snapshots than fit the backlog at once gets them all, if it reads") {
   options.http.websocket_backlog_bytes_max = 4'000;
   start();
   trade();
@@ -161,12 +178,15 @@ TEST_CASE_METHOD(Follow, "a follower that does not read is cut off, and the othe
   Socket quick = follow();
   send(quick, subscribe("SPY"));
   CHECK(receive(quick)["sequence"] == 0);
-  // Both sides of the book move in every update, until the kernel's buffers and the backlog of the slow one are full.
+  // Both sides of the book move in every update, until the kernel's buffers and the backlog of the
+  // slow one are full.
   std::uint64_t sequence = 0;
   for (int round = 0; metrics.websockets_dropped == 0; ++round) {
     REQUIRE(round < 2'000);
     std::string orders;
-    for (int i = 1; i <= 500; ++i) orders += "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"" + std::to_string(i) + "." + std::to_string(10'000 + round) + "\"/>";
+    for (int i = 1; i <= 500; ++i)
+      orders += "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"" + std::to_string(i) + "." +
+                std::to_string(10'000 + round) + "\"/>";
     post("<transactions id=\"1\">" + orders + "</transactions>");
     const Json update = receive(quick);
     CHECK(update["sequence"] == ++sequence);
@@ -184,28 +204,35 @@ TEST_CASE_METHOD(Follow, "an update that would be too long is a snapshot instead
   Socket socket = follow();
   send(socket, subscribe("SPY"));
   CHECK(receive(socket)["sequence"] == 1);
-  post("<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\" limit=\"2\"/>"
-       "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/></transactions>");
+  post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\" limit=\"2\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/></transactions>");
   CHECK(receive(socket)["type"] == "update");
-  post("<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\" limit=\"2\"/>"
-       "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/><order sym=\"SPY\" amount=\"1\" limit=\"4\"/></transactions>");
+  post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\" limit=\"2\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/><order sym=\"SPY\" amount=\"1\" limit=\"4\"/></transactions>");
   const Json snapshot = receive(socket);
-  CHECK((snapshot["type"] == "snapshot" && snapshot["sequence"] == 3 && snapshot["bids"].size() == 5));
+  CHECK((snapshot["type"] == "snapshot" && snapshot["sequence"] == 3 &&
+         snapshot["bids"].size() == 5));
 }
 
-TEST_CASE_METHOD(Follow, "who closes half of a connection and takes nothing does not keep the other half") {
+TEST_CASE_METHOD(Follow,
+                 "who closes half of a connection and takes nothing does not keep the other half") {
   options.http.websocket_backlog_bytes_max = 50'000'000;
   options.http.update_entries_max = 100'000;
   start();
   trade();
   std::string orders;
-  for (int i = 1; i <= 800; ++i) orders += "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"1." + std::to_string(10'000 + i) + "\"/>";
+  for (int i = 1; i <= 800; ++i)
+    orders +=
+        "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"1." + std::to_string(10'000 + i) + "\"/>";
   post("<transactions id=\"1\">" + orders + "</transactions>");
   settle();
   Socket socket(connect());
   socket.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
   socket.handshake("exchange", "/ws");
-  for (int i = 0; i < 500; ++i) send(socket, subscribe("SPY"));  // more snapshots than the kernel's buffers hold
+  // more snapshots than the kernel's buffers hold
+  for (int i = 0; i < 500; ++i) send(socket, subscribe("SPY"));
   socket.next_layer().shutdown(asio::socket_base::shutdown_send);
   while (metrics.websockets != 0) std::this_thread::yield();
   CHECK(metrics.websockets_dropped == 0);

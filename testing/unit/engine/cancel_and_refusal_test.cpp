@@ -6,7 +6,8 @@ using Book = std::vector<Exchange::Depth>;
 
 namespace {
 
-Outcome canceled(OrderId order, std::int64_t shares, Timestamp at, std::vector<Execution> executions) {
+Outcome canceled(OrderId order, std::int64_t shares, Timestamp at,
+                 std::vector<Execution> executions) {
   return Canceled{{order, Shares(), Shares::whole(shares), at, std::move(executions)}};
 }
 
@@ -16,13 +17,16 @@ void check_refused(Market& market, const Command& command, Reason reason) {
     std::vector<std::string> parts;
     for (const char* account : {"1", "2", "3", "9"}) {
       parts.push_back(to_string(market.balance(account)));
-      for (const char* symbol : {"SYM", "NONE"}) parts.push_back(to_string(market.position(account, symbol)));
+      for (const char* symbol : {"SYM", "NONE"})
+        parts.push_back(to_string(market.position(account, symbol)));
     }
     for (const char* symbol : {"SYM", "NONE"})
       for (const auto& book : {market.bids(symbol), market.asks(symbol)})
-        for (const auto& at : book) parts.push_back(Catch::StringMaker<Exchange::Depth>::convert(at));
+        for (const auto& at : book)
+          parts.push_back(Catch::StringMaker<Exchange::Depth>::convert(at));
     const Exchange& engine = market.engine;
-    for (const std::size_t count : {engine.accounts(), engine.orders_in_memory(), engine.changed_rows()})
+    for (const std::size_t count :
+         {engine.accounts(), engine.orders_in_memory(), engine.changed_rows()})
       parts.push_back(std::to_string(count));
     return parts;
   };
@@ -129,7 +133,8 @@ TEST_CASE("only the account that placed an order may query or cancel it") {
 
 TEST_CASE("an order id that was never given is refused") {
   Market market = market_with_a_book();
-  for (const OrderId id : {OrderId(0), OrderId(4), OrderId(1'000'000), OrderId(INT64_MAX), OrderId(UINT64_MAX)}) {
+  for (const OrderId id :
+       {OrderId(0), OrderId(4), OrderId(1'000'000), OrderId(INT64_MAX), OrderId(UINT64_MAX)}) {
     check_refused(market, QueryOrder{AccountId("1"), id}, Reason::unknown_order);
     check_refused(market, CancelOrder{AccountId("1"), id}, Reason::unknown_order);
   }
@@ -138,10 +143,14 @@ TEST_CASE("an order id that was never given is refused") {
 TEST_CASE("an unknown account is refused, whatever it asks") {
   Market market = market_with_a_book();
   const AccountId nobody("9");
-  check_refused(market, PlaceShares{SymbolName("SYM"), nobody, Shares::whole(1)}, Reason::unknown_account);
-  check_refused(market, PlaceShares{SymbolName("NONE"), nobody, Shares::whole(1)}, Reason::unknown_account);
-  check_refused(market, order("9", "SYM", Side::buy, Shares::whole(1), Price::whole(1)), Reason::unknown_account);
-  check_refused(market, order("9", "SYM", Side::sell, Shares::whole(1), Price::whole(1)), Reason::unknown_account);
+  check_refused(market, PlaceShares{SymbolName("SYM"), nobody, Shares::whole(1)},
+                Reason::unknown_account);
+  check_refused(market, PlaceShares{SymbolName("NONE"), nobody, Shares::whole(1)},
+                Reason::unknown_account);
+  check_refused(market, order("9", "SYM", Side::buy, Shares::whole(1), Price::whole(1)),
+                Reason::unknown_account);
+  check_refused(market, order("9", "SYM", Side::sell, Shares::whole(1), Price::whole(1)),
+                Reason::unknown_account);
   check_refused(market, QueryOrder{nobody, 1}, Reason::unknown_account);
   check_refused(market, CancelOrder{nobody, 1}, Reason::unknown_account);
 }
@@ -154,14 +163,19 @@ TEST_CASE("shares refused to an unknown account do not create the symbol") {
 
 TEST_CASE("an order for a symbol that was never created is refused") {
   Market market = market_with_a_book();
-  check_refused(market, order("1", "NONE", Side::buy, Shares::whole(1), Price::whole(1)), Reason::unknown_symbol);
-  check_refused(market, order("1", "NONE", Side::sell, Shares::whole(1), Price::whole(1)), Reason::unknown_symbol);
+  check_refused(market, order("1", "NONE", Side::buy, Shares::whole(1), Price::whole(1)),
+                Reason::unknown_symbol);
+  check_refused(market, order("1", "NONE", Side::sell, Shares::whole(1), Price::whole(1)),
+                Reason::unknown_symbol);
 }
 
-TEST_CASE("a buy that costs more than the free balance is refused, even where it would execute cheaper") {
+TEST_CASE(
+    "a buy that costs more than the free balance is refused, even where it would execute cheaper") {
   Market market = market_with_a_book();
   market.account("3", 550);
-  check_refused(market, order("3", "SYM", Side::buy, Shares::whole(5), Price::from_units(Price::whole(110).units() + 1)),
+  check_refused(market,
+                order("3", "SYM", Side::buy, Shares::whole(5),
+                      Price::from_units(Price::whole(110).units() + 1)),
                 Reason::insufficient_funds);
   CHECK(market.buy("3", 5, 110) == opened(4));
 }
@@ -170,16 +184,19 @@ TEST_CASE("cash that is set aside cannot be spent again") {
   Market market = market_with_a_book();
   market.account("3", 100);
   market.buy("3", 1, 60);
-  check_refused(market, order("3", "SYM", Side::buy, Shares::whole(1), Price::whole(50)), Reason::insufficient_funds);
+  check_refused(market, order("3", "SYM", Side::buy, Shares::whole(1), Price::whole(50)),
+                Reason::insufficient_funds);
 }
 
 TEST_CASE("a sell of more than the free position is refused") {
   Market market = market_with_a_book();  // 9,960 free
   const Shares one_unit = Shares::from_units(1);
-  check_refused(market, order("2", "SYM", Side::sell, Shares::whole(9'960) + one_unit, Price::whole(80)),
+  check_refused(market,
+                order("2", "SYM", Side::sell, Shares::whole(9'960) + one_unit, Price::whole(80)),
                 Reason::insufficient_shares);
   market.account("3", 0);
-  check_refused(market, order("3", "SYM", Side::sell, one_unit, Price::whole(80)), Reason::insufficient_shares);
+  check_refused(market, order("3", "SYM", Side::sell, one_unit, Price::whole(80)),
+                Reason::insufficient_shares);
 }
 
 TEST_CASE("an account cannot be created twice") {
@@ -191,9 +208,11 @@ TEST_CASE("an account cannot be created twice") {
 TEST_CASE("cash beyond the total that the exchange can hold is refused") {
   Market market = market_of_two();
   const Cash left = cash_total_max - Cash::whole(2'000'000);
-  check_refused(market, CreateAccount{AccountId("3"), left + Cash::from_units(1)}, Reason::cash_total_overflow);
+  check_refused(market, CreateAccount{AccountId("3"), left + Cash::from_units(1)},
+                Reason::cash_total_overflow);
   CHECK(market.apply(CreateAccount{AccountId("3"), left}) == created());
-  check_refused(market, CreateAccount{AccountId("9"), Cash::from_units(1)}, Reason::cash_total_overflow);
+  check_refused(market, CreateAccount{AccountId("9"), Cash::from_units(1)},
+                Reason::cash_total_overflow);
   CHECK(market.apply(CreateAccount{AccountId("9"), Cash()}) == created());
 }
 
@@ -201,9 +220,11 @@ TEST_CASE("shares beyond the total of one symbol are refused") {
   Market market = market_with_a_book();
   const Shares left = shares_total_max - Shares::whole(20'000), one_unit = Shares::from_units(1);
   const SymbolName symbol("SYM");
-  check_refused(market, PlaceShares{symbol, AccountId("1"), left + one_unit}, Reason::shares_total_overflow);
+  check_refused(market, PlaceShares{symbol, AccountId("1"), left + one_unit},
+                Reason::shares_total_overflow);
   CHECK(market.apply(PlaceShares{symbol, AccountId("1"), left}) == created());
-  check_refused(market, PlaceShares{symbol, AccountId("2"), one_unit}, Reason::shares_total_overflow);
+  check_refused(market, PlaceShares{symbol, AccountId("2"), one_unit},
+                Reason::shares_total_overflow);
   market.give("2", 1, "OTHER");  // each symbol has its own total
 }
 

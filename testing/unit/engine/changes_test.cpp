@@ -38,7 +38,8 @@ TEST_CASE("what is created appears in the changes once, with its newest values")
   market.give("8", 10);
   market.give("8", 5);
   CHECK(market.engine.changed_rows() == 4);
-  CHECK(changes(market) == Lines{"account 0 7: 100", "account 1 8: 0", "position 1 0: 15", "symbol 0 SYM: 15"});
+  CHECK(changes(market) ==
+        Lines{"account 0 7: 100", "account 1 8: 0", "position 1 0: 15", "symbol 0 SYM: 15"});
   CHECK(changes(market) == Lines{});
 }
 
@@ -46,25 +47,30 @@ TEST_CASE("changes are exactly the rows that a command changed") {
   Market market = market_of_two();
   changes(market);
   market.sell("1", 10, 100);
-  CHECK(changes(market) == Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 10, canceled 0 at 0us",
-                                 "position 0 0: 9990"});
+  CHECK(changes(market) ==
+        Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 10, canceled 0 at 0us",
+              "position 0 0: 9990"});
   market.now = seconds(2);
   market.buy("2", 4, 105);
-  CHECK(changes(market) == Lines{"account 0 1: 1000400", "account 1 2: 999600",
-                                 "execution 1: buy 2 sell 1 4 of 0 @100 at 2000000us",
-                                 "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 6, canceled 0 at 0us",
-                                 "order 2: account 1 buys 4 of 0 @105 at 2000000us, open 0, canceled 0 at 0us",
-                                 "position 1 0: 10004"});
+  CHECK(changes(market) ==
+        Lines{"account 0 1: 1000400", "account 1 2: 999600",
+              "execution 1: buy 2 sell 1 4 of 0 @100 at 2000000us",
+              "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 6, canceled 0 at 0us",
+              "order 2: account 1 buys 4 of 0 @105 at 2000000us, open 0, canceled 0 at 0us",
+              "position 1 0: 10004"});
   market.now = seconds(3);
   market.cancel("1", 1);
-  CHECK(changes(market) == Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 0, canceled 6 at 3000000us",
-                                 "position 0 0: 9996"});
+  CHECK(changes(market) ==
+        Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 0, canceled 6 at 3000000us",
+              "position 0 0: 9996"});
   market.buy("1", 1, 50);
-  CHECK(changes(market) == Lines{"account 0 1: 1000350",
-                                 "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 1, canceled 0 at 0us"});
+  CHECK(changes(market) ==
+        Lines{"account 0 1: 1000350",
+              "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 1, canceled 0 at 0us"});
   market.cancel("1", 3);
-  CHECK(changes(market) == Lines{"account 0 1: 1000400",
-                                 "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 0, canceled 1 at 3000000us"});
+  CHECK(changes(market) ==
+        Lines{"account 0 1: 1000400",
+              "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 0, canceled 1 at 3000000us"});
 }
 
 TEST_CASE("a first execution of a buyer makes a position row") {
@@ -73,11 +79,12 @@ TEST_CASE("a first execution of a buyer makes a position row") {
   market.sell("1", 10, 100);
   changes(market);
   market.buy("3", 1, 100);
-  CHECK(changes(market) == Lines{"account 0 1: 1000100", "account 2 3: 900",
-                                 "execution 1: buy 2 sell 1 1 of 0 @100 at 1000000us",
-                                 "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 9, canceled 0 at 0us",
-                                 "order 2: account 2 buys 1 of 0 @100 at 1000000us, open 0, canceled 0 at 0us",
-                                 "position 2 0: 1"});
+  CHECK(changes(market) ==
+        Lines{"account 0 1: 1000100", "account 2 3: 900",
+              "execution 1: buy 2 sell 1 1 of 0 @100 at 1000000us",
+              "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 9, canceled 0 at 0us",
+              "order 2: account 2 buys 1 of 0 @100 at 1000000us, open 0, canceled 0 at 0us",
+              "position 2 0: 1"});
 }
 
 TEST_CASE("queries and refusals change no row and no total") {
@@ -127,7 +134,8 @@ TEST_CASE("closed orders are known until they are released, open ones for ever")
   CHECK(market.query("1", 3) == not_in_memory(0, 3));  // whose it was is forgotten too
   CHECK(market.query("9", 3) == rejected(Reason::unknown_account));
   CHECK(market.query("2", 4) == status(4, 0, {executed(1, 100, seconds(1))}));
-  CHECK(market.query("1", 1) == status(1, 5, {executed(4, 100, seconds(1)), executed(1, 100, seconds(1))}));
+  CHECK(market.query("1", 1) ==
+        status(1, 5, {executed(4, 100, seconds(1)), executed(1, 100, seconds(1))}));
   CHECK(market.query("1", 5) == rejected(Reason::unknown_order));
 }
 
@@ -211,7 +219,8 @@ TEST_CASE("an exchange loaded from its rows has the state of the first") {
   CHECK(loaded.query("2", 3) == status(3, 4, {executed(2, 90, seconds(2))}));
   CHECK(loaded.query("2", 2) == not_in_memory(1, 2));
   CHECK(loaded.sell("1", 4, 90) == opened(6));
-  CHECK(loaded.query("2", 3) == status(3, 0, {executed(2, 90, seconds(2)), executed(4, 90, seconds(3))}));
+  CHECK(loaded.query("2", 3) ==
+        status(3, 0, {executed(2, 90, seconds(2)), executed(4, 90, seconds(3))}));
 }
 
 TEST_CASE("an image of nothing is an empty exchange") {
@@ -240,7 +249,10 @@ TEST_CASE("rows that contradict each other are refused by name") {
       {"accounts row 1", [](Rows& rows) { rows.accounts[1].id = rows.accounts[0].id; }},
       {"accounts row 0", [](Rows& rows) { rows.accounts[0].balance = Cash::from_units(-1); }},
       {"symbols row 1", [](Rows& rows) { rows.symbols[0].number = 1; }},
-      {"symbols row 1", [](Rows& rows) { rows.symbols.push_back({1, rows.symbols[0].name, Shares()}); }},
+      {"symbols row 1",
+       [](Rows& rows) {
+         rows.symbols.push_back({1, rows.symbols[0].name, Shares()});
+       }},
       {"positions row", [](Rows& rows) { rows.positions[0].account = 2; }},
       {"positions row", [](Rows& rows) { rows.positions[0].symbol = 1; }},
       {"positions row 0", [](Rows& rows) { rows.positions[0].shares = Shares::from_units(-1); }},
@@ -253,7 +265,8 @@ TEST_CASE("rows that contradict each other are refused by name") {
       {"orders row 1", [](Rows& rows) { rows.orders[0].open = Shares::whole(11); }},
       {"orders row 1", [](Rows& rows) { rows.orders[0].limit = Price(); }},
       {"orders row 1", [](Rows& rows) { rows.positions.clear(); }},
-      {"totals row", [](Rows& rows) { rows.totals.orders = order_ids_max + 1; }},  // each 1,024 ids take memory
+      // each 1,024 ids take memory
+      {"totals row", [](Rows& rows) { rows.totals.orders = order_ids_max + 1; }},
       {"totals row", [](Rows& rows) { rows.totals.cash_created = Cash::from_units(-1); }},
       {"executions row 1", [](Rows& rows) { rows.executions[0].sell_order = 2; }},
       {"executions row 1", [](Rows& rows) { rows.executions[0].buy_order = 3; }},
@@ -268,6 +281,7 @@ TEST_CASE("rows that contradict each other are refused by name") {
 TEST_CASE("balances whose sum goes round are no sound cash, even where it comes out right") {
   const Cash half = Cash::from_units(Int128(1) << 126);
   Rows rows;
-  for (const AccountNumber number : {0u, 1u, 2u, 3u}) rows.accounts.push_back({number, AccountId(std::to_string(number)), half});
+  for (const AccountNumber number : {0u, 1u, 2u, 3u})
+    rows.accounts.push_back({number, AccountId(std::to_string(number)), half});
   REQUIRE(Exchange(rows).check_invariants() == "cash not conserved");  // 2^128, which is 0 again
 }

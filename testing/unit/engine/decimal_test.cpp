@@ -72,8 +72,9 @@ TEST_CASE("numbers are read exactly") {
 }
 
 TEST_CASE("texts that are no plain decimal are refused") {
-  for (const char* text : {"-", ".", "-.", "+1", "--1", "1-", "1e9", "1E9", "0x10", "1,000", "1.2.3", "..1", " 1", "1 ",
-                           "1 0", "\t1", "1\n", "inf", "nan", "one", "1f", "1'000", "\xd9\xa1"}) {
+  for (const char* text :
+       {"-",  ".",  "-.",  "+1",  "--1", "1-",  "1e9", "1E9", "0x10", "1,000", "1.2.3",   "..1",
+        " 1", "1 ", "1 0", "\t1", "1\n", "inf", "nan", "one", "1f",   "1'000", "\xd9\xa1"}) {
     INFO(text);
     CHECK(parse_shares(text).error == NumberError::not_a_number);
     CHECK(parse_price(text).error == NumberError::not_a_number);
@@ -92,8 +93,8 @@ TEST_CASE("more decimals than fit are refused, not rounded") {
 }
 
 TEST_CASE("numbers out of range are refused") {
-  for (const char* text : {"92233720368", "-92233720368", "92233720368.00000000", "100000000000", "18446744073709551616",
-                           "340282366920938463463374607431768211456",
+  for (const char* text : {"92233720368", "-92233720368", "92233720368.00000000", "100000000000",
+                           "18446744073709551616", "340282366920938463463374607431768211456",
                            "99999999999999999999999999999999999999999999999999"}) {
     INFO(text);
     CHECK(parse_shares(text).error == NumberError::out_of_range);
@@ -102,17 +103,20 @@ TEST_CASE("numbers out of range are refused") {
   CHECK(parse_cash("17014118346046923173168.7303715884105728").error == NumberError::out_of_range);
   CHECK(parse_cash("34028236692093846346337.4607431768211456").error == NumberError::out_of_range);
   CHECK(parse_cash("170141183460469231731687303715884105727").error == NumberError::out_of_range);
-  CHECK(parse_shares("99999999999999999999999999999999999999999999999999x").error == NumberError::not_a_number);
+  CHECK(parse_shares("99999999999999999999999999999999999999999999999999x").error ==
+        NumberError::not_a_number);
 }
 
 TEST_CASE("every number error has its own sentence") {
-  CHECK(describe_shares_error(NumberError::too_many_decimals).find("at most 8 decimals") != std::string_view::npos);
-  CHECK(describe_cash_error(NumberError::too_many_decimals).find("at most 16 decimals") != std::string_view::npos);
+  CHECK(describe_shares_error(NumberError::too_many_decimals).find("at most 8 decimals") !=
+        std::string_view::npos);
+  CHECK(describe_cash_error(NumberError::too_many_decimals).find("at most 16 decimals") !=
+        std::string_view::npos);
   for (const auto describe : {describe_shares_error, describe_cash_error}) {
     CHECK(describe(NumberError::none).empty());
     std::vector<std::string_view> sentences;
-    for (const NumberError error :
-         {NumberError::missing, NumberError::not_a_number, NumberError::too_many_decimals, NumberError::out_of_range}) {
+    for (const NumberError error : {NumberError::missing, NumberError::not_a_number,
+                                    NumberError::too_many_decimals, NumberError::out_of_range}) {
       CHECK_FALSE(describe(error).empty());
       CHECK(std::find(sentences.begin(), sentences.end(), describe(error)) == sentences.end());
       sentences.push_back(describe(error));
@@ -172,24 +176,30 @@ TEST_CASE("random texts are read exactly where they are plain decimals in range"
   const std::string characters = "0123456789009.-e+ x";
   for (int i = 0; i < 20'000; ++i) {
     std::string text;
-    for (auto size = random() % 10; size > 0; --size) text += characters[random() % characters.size()];
+    for (auto size = random() % 10; size > 0; --size)
+      text += characters[random() % characters.size()];
     check_text(text);
   }
-  for (int i = 0; i < 20'000; ++i) {  // mostly right: digits, a point, a sign, sometimes one character off
+  // mostly right: digits, a point, a sign, sometimes one character off
+  for (int i = 0; i < 20'000; ++i) {
     std::string text = random() % 3 == 0 ? "-" : "";
-    for (auto size = random() % (i % 2 ? 14 : 42); size > 0; --size) text += char('0' + random() % 10);
+    for (auto size = random() % (i % 2 ? 14 : 42); size > 0; --size)
+      text += char('0' + random() % 10);
     if (random() % 3 != 0) text += '.';
     for (auto size = random() % 18; size > 0; --size) text += char('0' + random() % 10);
-    if (random() % 8 == 0 && !text.empty()) text[random() % text.size()] = characters[random() % characters.size()];
+    if (random() % 8 == 0 && !text.empty())
+      text[random() % text.size()] = characters[random() % characters.size()];
     check_text(text);
   }
 }
 
 TEST_CASE("texts around the ends of the ranges are read exactly") {
   for (const char* whole : {"92233720367", "92233720368", "17014118346046923173168"})
-    for (const char* fraction : {"", ".", ".0", ".99999998", ".99999999", ".999999990", ".54775807", ".54775808",
-                                 ".7303715884105726", ".7303715884105727", ".7303715884105728", ".73037158841057270"})
-      for (const char* before : {"", "-", "0", "-000000000000000000000000000000000000000000000000000"})
+    for (const char* fraction :
+         {"", ".", ".0", ".99999998", ".99999999", ".999999990", ".54775807", ".54775808",
+          ".7303715884105726", ".7303715884105727", ".7303715884105728", ".73037158841057270"})
+      for (const char* before :
+           {"", "-", "0", "-000000000000000000000000000000000000000000000000000"})
         check_text(std::string(before) + whole + fraction);
 }
 

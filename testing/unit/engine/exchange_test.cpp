@@ -120,7 +120,8 @@ TEST_CASE("one unit of price keeps two orders apart") {
   Market market = market_of_two();
   market.sell("1", 10, 100);
   const Price just_below = Price::from_units(Price::whole(100).units() - 1);
-  market.apply(PlaceOrder{AccountId("2"), SymbolName("SYM"), Side::buy, Shares::whole(10), just_below});
+  market.apply(
+      PlaceOrder{AccountId("2"), SymbolName("SYM"), Side::buy, Shares::whole(10), just_below});
   CHECK(market.query("2", 2) == status(2, 10, {}));
 }
 
@@ -140,7 +141,8 @@ TEST_CASE("a buy takes the cheapest ask first, then the oldest") {
   market.sell("1", 20, 101);  // 3
   market.sell("1", 10, 100);  // 4
   market.buy("2", 25, 105);
-  const Execution fills[] = {executed(10, 100, seconds(1)), executed(10, 101, seconds(1)), executed(5, 101, seconds(1))};
+  const Execution fills[] = {executed(10, 100, seconds(1)), executed(10, 101, seconds(1)),
+                             executed(5, 101, seconds(1))};
   CHECK(market.query("2", 5) == status(5, 0, {fills[0], fills[1], fills[2]}));
   CHECK(market.query("1", 4) == status(4, 0, {fills[0]}));
   CHECK(market.query("1", 2) == status(2, 0, {fills[1]}));
@@ -155,7 +157,8 @@ TEST_CASE("a sell takes the dearest bid first, then the oldest") {
   market.buy("2", 20, 99);   // 3
   market.buy("2", 10, 100);  // 4
   market.sell("1", 25, 95);
-  const Execution fills[] = {executed(10, 100, seconds(1)), executed(10, 99, seconds(1)), executed(5, 99, seconds(1))};
+  const Execution fills[] = {executed(10, 100, seconds(1)), executed(10, 99, seconds(1)),
+                             executed(5, 99, seconds(1))};
   CHECK(market.query("1", 5) == status(5, 0, {fills[0], fills[1], fills[2]}));
   CHECK(market.query("2", 4) == status(4, 0, {fills[0]}));
   CHECK(market.query("2", 2) == status(2, 0, {fills[1]}));
@@ -170,7 +173,8 @@ TEST_CASE("a partly filled order keeps its place") {
   market.buy("2", 10, 100);
   market.now = seconds(2);
   market.buy("2", 30, 100);
-  CHECK(market.query("1", 1) == status(1, 0, {executed(10, 100, seconds(1)), executed(20, 100, seconds(2))}));
+  CHECK(market.query("1", 1) ==
+        status(1, 0, {executed(10, 100, seconds(1)), executed(20, 100, seconds(2))}));
   CHECK(market.query("1", 2) == status(2, 20, {executed(10, 100, seconds(2))}));
 }
 
@@ -180,7 +184,8 @@ TEST_CASE("an order sweeps the book up to its limit and rests with what is left"
   market.sell("1", 10, 101);
   market.sell("1", 10, 103);
   market.buy("2", 50, 102);
-  CHECK(market.query("2", 4) == status(4, 30, {executed(10, 100, seconds(1)), executed(10, 101, seconds(1))}));
+  CHECK(market.query("2", 4) ==
+        status(4, 30, {executed(10, 100, seconds(1)), executed(10, 101, seconds(1))}));
   CHECK(market.bids() == Book{level(30, 102, 1)});
   CHECK(market.asks() == Book{level(10, 103, 1)});
 }
@@ -190,7 +195,8 @@ TEST_CASE("a remainder that rests can be matched at its own limit") {
   market.sell("1", 10, 100);
   market.buy("2", 30, 102);
   market.sell("1", 20, 101);
-  CHECK(market.query("2", 2) == status(2, 0, {executed(10, 100, seconds(1)), executed(20, 102, seconds(1))}));
+  CHECK(market.query("2", 2) ==
+        status(2, 0, {executed(10, 100, seconds(1)), executed(20, 102, seconds(1))}));
 }
 
 TEST_CASE("a buyer filled below its limit gets the difference back at once") {
@@ -253,7 +259,8 @@ TEST_CASE("the smallest order at the smallest price costs the smallest amount of
   market.apply(CreateAccount{buyer, Cash::from_units(2)});
   market.account("2", 0);
   market.apply(PlaceShares{symbol, seller, one});
-  CHECK(market.apply(PlaceOrder{seller, symbol, Side::sell, one, Price::from_units(1)}) == opened(1));
+  CHECK(market.apply(PlaceOrder{seller, symbol, Side::sell, one, Price::from_units(1)}) ==
+        opened(1));
   CHECK(market.apply(PlaceOrder{buyer, symbol, Side::buy, one, Price::from_units(2)}) == opened(2));
   CHECK(market.balance("1") == Cash::from_units(1));
   CHECK(market.balance("2") == Cash::from_units(1));
@@ -274,7 +281,8 @@ TEST_CASE("the largest order at the largest price is held exactly") {
   CHECK(market.apply(order) == opened(2));
   CHECK(market.balance("1") == cash_total_max - cost(most, dearest) - cost(most, dearest));
   CHECK(market.apply(order) == rejected(Reason::insufficient_funds));
-  CHECK(market.apply(PlaceOrder{seller, symbol, Side::sell, most, Price::from_units(1)}) == opened(3));
+  CHECK(market.apply(PlaceOrder{seller, symbol, Side::sell, most, Price::from_units(1)}) ==
+        opened(3));
   CHECK(market.balance("2") == cost(most, dearest));
   CHECK(market.position("1", "S") == most);
 }
@@ -285,6 +293,7 @@ TEST_CASE("a level may hold more shares than one number of shares can") {
   market.account("1", 10'000);
   market.apply(CreateSymbol{SymbolName("S")});
   for (int i = 0; i < 3; ++i)
-    market.apply(PlaceOrder{AccountId("1"), SymbolName("S"), Side::buy, most, Price::from_units(1)});
+    market.apply(
+        PlaceOrder{AccountId("1"), SymbolName("S"), Side::buy, most, Price::from_units(1)});
   CHECK(market.bids("S") == Book{{Price::from_units(1), Int128(most.units()) * 3, 3}});
 }

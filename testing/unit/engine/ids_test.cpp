@@ -8,13 +8,15 @@
 using namespace exchange;
 
 TEST_CASE("an account id is 1 to 64 digits, kept as written") {
-  for (const std::string& text : {std::string("7"), std::string("007"), std::string("0"), std::string(64, '9')}) {
+  for (const std::string& text :
+       {std::string("7"), std::string("007"), std::string("0"), std::string(64, '9')}) {
     INFO(text);
     REQUIRE(parse_account_id(text).has_value());
     CHECK(parse_account_id(text)->view() == text);
   }
-  for (const std::string& text : {std::string(), std::string("-7"), std::string("+7"), std::string("7 "), std::string(" 7"),
-                                  std::string("7a"), std::string("7.0"), std::string("1\0", 2), std::string(65, '9')}) {
+  for (const std::string& text :
+       {std::string(), std::string("-7"), std::string("+7"), std::string("7 "), std::string(" 7"),
+        std::string("7a"), std::string("7.0"), std::string("1\0", 2), std::string(65, '9')}) {
     INFO(text);
     CHECK_FALSE(parse_account_id(text).has_value());
   }
@@ -22,7 +24,8 @@ TEST_CASE("an account id is 1 to 64 digits, kept as written") {
 }
 
 TEST_CASE("a symbol name is 1 to 32 ASCII letters and digits, case kept") {
-  for (const std::string& text : {std::string("A"), std::string("SpY500"), std::string("0"), std::string(32, 'z')}) {
+  for (const std::string& text :
+       {std::string("A"), std::string("SpY500"), std::string("0"), std::string(32, 'z')}) {
     INFO(text);
     REQUIRE(parse_symbol_name(text).has_value());
     CHECK(parse_symbol_name(text)->view() == text);
@@ -41,8 +44,8 @@ TEST_CASE("a symbol name is 1 to 32 ASCII letters and digits, case kept") {
 TEST_CASE("an order id is an integer from 1 that fits 64 bits") {
   CHECK(parse_order_id("1") == OrderId(1));
   CHECK(parse_order_id("18446744073709551615") == OrderId(UINT64_MAX));
-  for (const char* text : {"", "0", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "one", "18446744073709551616",
-                           "99999999999999999999999999"}) {
+  for (const char* text : {"", "0", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "one",
+                           "18446744073709551616", "99999999999999999999999999"}) {
     INFO(text);
     CHECK_FALSE(parse_order_id(text).has_value());
   }

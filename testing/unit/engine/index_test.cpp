@@ -67,7 +67,8 @@ class CheckedPriceIndex {
 TEST_CASE("a price index keeps its levels in order under random use") {
   std::mt19937_64 random(test_seed());
   INFO("--seed " << test_seed());
-  for (const std::int64_t width : {std::int64_t(50), std::int64_t(5'000), std::int64_t(1) << 40, INT64_MAX}) {
+  for (const std::int64_t width :
+       {std::int64_t(50), std::int64_t(5'000), std::int64_t(1) << 40, INT64_MAX}) {
     CheckedPriceIndex index;
     const auto any_rank = [&] { return std::int64_t(random()) % width; };
     for (int i = 0; i < 30'000; ++i) {
@@ -97,9 +98,11 @@ TEST_CASE("a price index keeps its levels in order under random use") {
 TEST_CASE("a price index takes levels in rising, falling and alternating order") {
   const int pattern = GENERATE(0, 1, 2);
   CheckedPriceIndex index;
-  for (std::int64_t i = 0; i < 2'000; ++i) index.insert(pattern == 0 ? i : pattern == 1 ? -i : i % 2 ? i : -i);
+  for (std::int64_t i = 0; i < 2'000; ++i)
+    index.insert(pattern == 0 ? i : pattern == 1 ? -i : i % 2 ? i : -i);
   index.check_all();
-  for (std::int64_t i = 0; i < 2'000; i += 3) index.erase(pattern == 0 ? i : pattern == 1 ? -i : i % 2 ? i : -i);
+  for (std::int64_t i = 0; i < 2'000; i += 3)
+    index.erase(pattern == 0 ? i : pattern == 1 ? -i : i % 2 ? i : -i);
   index.check_all();
   for (std::int64_t rank = -2'001; rank <= 2'001; ++rank) index.check_find(rank);
 }
@@ -123,8 +126,8 @@ TEST_CASE("a flat map finds what was inserted and nothing else") {
   std::unordered_map<std::uint64_t, std::uint32_t> expected;
   const auto any_key = [&]() -> std::uint64_t {
     switch (random() % 4) {
-      case 0: return random() % 5'000;                                    // dense
-      case 1: return (random() % 100) << 32 | random() % 100;             // as position keys are
+      case 0: return random() % 5'000;                         // dense
+      case 1: return (random() % 100) << 32 | random() % 100;  // as position keys are
       case 2: return UINT64_MAX - random() % 100;
       default: return random();
     }
@@ -182,7 +185,8 @@ TEST_CASE("an interner gives dense numbers in order of arrival and tells alike t
   Interner<AccountId> interner(test_seed());
   std::map<std::string, std::uint32_t> expected;
   for (int i = 0; i < 30'000; ++i) {
-    std::string text(random() % 4 == 0 ? random() % 65 : random() % 5, '0');  // many share long runs of zeros
+    // many share long runs of zeros
+    std::string text(random() % 4 == 0 ? random() % 65 : random() % 5, '0');
     for (auto digits = random() % 5; digits > 0 && !text.empty(); --digits)
       text[random() % text.size()] = char('0' + random() % 10);
     const auto at = expected.find(text);
@@ -198,11 +202,13 @@ TEST_CASE("an interner gives dense numbers in order of arrival and tells alike t
   }
 }
 
-TEST_CASE("a pool keeps its items in place while it grows and uses freed slots again, the last one first") {
+TEST_CASE(
+    "a pool keeps its items in place while it grows and uses freed slots again, the last one first") {
   std::mt19937_64 random(test_seed());
   INFO("--seed " << test_seed());
   Pool<std::uint64_t> pool;
-  std::map<std::uint32_t, std::pair<std::uint64_t*, std::uint64_t>> expected;  // address and value by index
+  // address and value by index
+  std::map<std::uint32_t, std::pair<std::uint64_t*, std::uint64_t>> expected;
   std::vector<std::uint32_t> freed;
   for (int i = 0; i < 150'000; ++i) {
     if (random() % 10 < 8 || expected.empty()) {

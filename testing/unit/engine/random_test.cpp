@@ -33,16 +33,17 @@ std::vector<std::string> state_of(const Engine& engine) {
   return state;
 }
 
-// An engine's mouth to the world: resolves what the engine forgot from the tables, as the core does,
-// and expects it to have forgotten exactly the orders in `released`.
-Outcome apply_with_tables(Exchange& engine, const Tables& tables, const std::set<OrderId>& released, const Command& command,
-                          Timestamp now) {
+// An engine's mouth to the world: resolves what the engine forgot from the tables, as the core
+// does, and expects it to have forgotten exactly the orders in `released`.
+Outcome apply_with_tables(Exchange& engine, const Tables& tables, const std::set<OrderId>& released,
+                          const Command& command, Timestamp now) {
   const Outcome outcome = engine.apply(command, now);
   const auto* forgotten = std::get_if<NotInMemory>(&outcome);
   OrderId order = 0;
   if (const auto* cancel = std::get_if<CancelOrder>(&command)) order = cancel->order;
   if (const auto* query = std::get_if<QueryOrder>(&command)) order = query->order;
-  const bool should_forget = released.count(order) != 0 && outcome != rejected(Reason::unknown_account);
+  const bool should_forget =
+      released.count(order) != 0 && outcome != rejected(Reason::unknown_account);
   REQUIRE((forgotten != nullptr) == should_forget);
   if (forgotten == nullptr) return outcome;
   REQUIRE(forgotten->order == order);
@@ -78,9 +79,11 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
       }
       const auto* refusal = std::get_if<Rejected>(&expected);
       const auto* status = std::get_if<Status>(&expected);
-      ++outcomes[refusal ? std::string(describe(refusal->reason)) : "kind " + std::to_string(expected.index())];
+      ++outcomes[refusal ? std::string(describe(refusal->reason))
+                         : "kind " + std::to_string(expected.index())];
       if (status && status->executions.size() > 1) ++outcomes["several executions"];
-      if (status && status->open > Shares() && !status->executions.empty()) ++outcomes["partly filled"];
+      if (status && status->open > Shares() && !status->executions.empty())
+        ++outcomes["partly filled"];
     }
     REQUIRE(engine.orders_in_memory() == model.orders());
     REQUIRE(engine.accounts() == model.accounts());
@@ -92,7 +95,8 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
   }
 }
 
-TEST_CASE("engine and tables together remember what the naive exchange does, while closed orders are released") {
+TEST_CASE(
+    "engine and tables together remember what the naive exchange does, while closed orders are released") {
   for (int round = 0; round < rounds; ++round) {
     RandomCommands commands(test_seed() + round, round % 3 == 2);
     Exchange engine;
@@ -108,7 +112,8 @@ TEST_CASE("engine and tables together remember what the naive exchange does, whi
       const Command command = commands.next(model.orders());
       const Timestamp now = commands.next_time();
       INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
-      REQUIRE(apply_with_tables(engine, tables, released, command, now) == model.apply(command, now));
+      REQUIRE(apply_with_tables(engine, tables, released, command, now) ==
+              model.apply(command, now));
       if (commands.below(10) == 0) {
         Rows rows;
         const ClosedMark mark = engine.take_changes(rows);
@@ -193,18 +198,21 @@ TEST_CASE("commands located and prefetched ahead of being applied have the same 
     RandomCommands commands(test_seed() + round, round % 3 == 2);
     Exchange plain, ahead;
     for (int batches = 0; batches < commands_per_round / 20; ++batches) {
-      // The later commands of a batch name accounts and orders that its earlier ones create and close.
+      // The later commands of a batch name accounts and orders that its earlier ones create and
+      // close.
       std::vector<Command> batch;
       for (auto size = 1 + commands.below(40); size > 0; --size)
         batch.push_back(commands.next(plain.totals().orders + commands.below(batch.size() + 1)));
       const Timestamp now = commands.next_time();
-      const std::size_t locate_ahead = 1 + commands.below(40), prefetch_ahead = commands.below(locate_ahead);
+      const std::size_t locate_ahead = 1 + commands.below(40),
+                        prefetch_ahead = commands.below(locate_ahead);
       std::vector<Exchange::Located> located;
       for (std::size_t at = 0; at < batch.size(); ++at) {
         INFO("--seed " << test_seed() << ", round " << round << ": " << print(batch[at]));
         while (located.size() < std::min(at + locate_ahead, batch.size()))
           located.push_back(ahead.locate(batch[located.size()]));
-        if (at + prefetch_ahead < batch.size()) ahead.prefetch(batch[at + prefetch_ahead], located[at + prefetch_ahead]);
+        if (at + prefetch_ahead < batch.size())
+          ahead.prefetch(batch[at + prefetch_ahead], located[at + prefetch_ahead]);
         REQUIRE(ahead.apply(batch[at], now, located[at]) == plain.apply(batch[at], now));
         REQUIRE(ahead.totals() == plain.totals());
       }

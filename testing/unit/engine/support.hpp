@@ -1,6 +1,6 @@
 #pragma once
-// What the engine's tests share: a market with short names for its commands, and everything in print,
-// so that a failed comparison shows both sides in whole.
+// What the engine's tests share: a market with short names for its commands, and everything in
+// print, so that a failed comparison shows both sides in whole.
 
 #include <string>
 #include <string_view>
@@ -30,8 +30,8 @@ struct StringMaker<exchange::Cash> {
 template <>
 struct StringMaker<exchange::Exchange::Depth> {
   static std::string convert(const exchange::Exchange::Depth& depth) {
-    return exchange::units_text(depth.shares_units) + " units @" + exchange::to_string(depth.price) + " in " +
-           std::to_string(depth.orders);
+    return exchange::units_text(depth.shares_units) + " units @" +
+           exchange::to_string(depth.price) + " in " + std::to_string(depth.orders);
   }
 };
 }  // namespace Catch
@@ -68,19 +68,28 @@ class Market {
     REQUIRE(apply(CreateAccount{AccountId(id), Cash::whole(balance)}) == created());
   }
   void give(std::string_view account, std::int64_t shares, std::string_view symbol = "SYM") {
-    REQUIRE(apply(PlaceShares{SymbolName(symbol), AccountId(account), Shares::whole(shares)}) == created());
+    REQUIRE(apply(PlaceShares{SymbolName(symbol), AccountId(account), Shares::whole(shares)}) ==
+            created());
   }
-  Outcome buy(std::string_view account, std::int64_t shares, std::int64_t limit, std::string_view symbol = "SYM") {
+  Outcome buy(std::string_view account, std::int64_t shares, std::int64_t limit,
+              std::string_view symbol = "SYM") {
     return place(account, Side::buy, shares, limit, symbol);
   }
-  Outcome sell(std::string_view account, std::int64_t shares, std::int64_t limit, std::string_view symbol = "SYM") {
+  Outcome sell(std::string_view account, std::int64_t shares, std::int64_t limit,
+               std::string_view symbol = "SYM") {
     return place(account, Side::sell, shares, limit, symbol);
   }
-  Outcome cancel(std::string_view account, OrderId order) { return apply(CancelOrder{AccountId(account), order}); }
-  Outcome query(std::string_view account, OrderId order) { return apply(QueryOrder{AccountId(account), order}); }
+  Outcome cancel(std::string_view account, OrderId order) {
+    return apply(CancelOrder{AccountId(account), order});
+  }
+  Outcome query(std::string_view account, OrderId order) {
+    return apply(QueryOrder{AccountId(account), order});
+  }
 
-  Outcome place(std::string_view account, Side side, std::int64_t shares, std::int64_t limit, std::string_view symbol) {
-    return apply(PlaceOrder{AccountId(account), SymbolName(symbol), side, Shares::whole(shares), Price::whole(limit)});
+  Outcome place(std::string_view account, Side side, std::int64_t shares, std::int64_t limit,
+                std::string_view symbol) {
+    return apply(PlaceOrder{AccountId(account), SymbolName(symbol), side, Shares::whole(shares),
+                            Price::whole(limit)});
   }
 
   Cash balance(std::string_view account) const { return engine.balance(AccountId(account)); }

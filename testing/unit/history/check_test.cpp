@@ -29,11 +29,16 @@ const std::string open_5 = "<status id=\"1\"><open shares=\"5\"/></status>";
 TEST_CASE("an honest history is possible") {
   Trade trade;
   trade.cancel(1, 1);
-  trade.cancel(1, 1);        // refused
-  trade.query(2, 1);         // not his
+  trade.cancel(1, 1);           // refused
+  trade.query(2, 1);            // not his
   trade.order(1, "1000", "5");  // not enough cash
-  trade.ask(1, Story::transactions(1, Story::order_element("1", "1") + "<query id=\"3\"/><cancel id=\"3\"/><query id=\"3\"/><cancel id=\"3\"/>"));
-  trade.ask(1, "<create><account id=\"1\" balance=\"3\"/><account id=\"7\" balance=\"3\"/><symbol sym=\"NEW\"/><symbol sym=\"NEW\"/></create>");
+  trade.ask(1,
+            Story::transactions(
+                1, Story::order_element("1", "1") +
+                       "<query id=\"3\"/><cancel id=\"3\"/><query id=\"3\"/><cancel id=\"3\"/>"));
+  trade.ask(
+      1,
+      "<create><account id=\"1\" balance=\"3\"/><account id=\"7\" balance=\"3\"/><symbol sym=\"NEW\"/><symbol sym=\"NEW\"/></create>");
   trade.ask(1, Story::transactions(404, Story::order_element("1", "1") + "<query id=\"1\"/>"));
   trade.ask(1, Story::transactions(1, Story::order_element("x", "1") + "<dance/>"));
   trade.ask(1, "<transactions id=\"1\"/>");
@@ -45,7 +50,8 @@ TEST_CASE("an honest history is possible") {
   CHECK(verdict.placed == 7);  // and one was malformed as a whole
 }
 
-TEST_CASE("a query that overlaps a change may tell the state before or after it, one that follows it only the one after") {
+TEST_CASE(
+    "a query that overlaps a change may tell the state before or after it, one that follows it only the one after") {
   for (const bool overlaps : {true, false})
     for (const bool old : {true, false}) {
       Trade trade;
@@ -61,16 +67,21 @@ TEST_CASE("a stale read is told as such, with what made it stale and the reply t
   trade.reply(trade.after) = open_5;
   const std::string findings = trade.findings();
   INFO(findings);
-  CHECK(contains_text("h:5: was told " + open_5 + ": stale. It was so until batch 3, command 1 (order 2: sell 2 SPY 2 9.5)").match(findings));
+  CHECK(contains_text("h:5: was told " + open_5 +
+                      ": stale. It was so until batch 3, command 1 (order 2: sell 2 SPY 2 9.5)")
+            .match(findings));
   CHECK(contains_text("not stand before that of h:4").match(findings));
   CHECK(contains_text("whose reply came 10 ns before this was sent").match(findings));
 }
 
 TEST_CASE("two queries may not see a change and then not see it, though both overlap it") {
   Trade trade;
-  const std::size_t again = trade.ask(4, Story::transactions(2, "<query id=\"1\"/>"));  // refused; ends the overlap below
+  // refused; ends the overlap below
+  const std::size_t again = trade.ask(4, Story::transactions(2, "<query id=\"1\"/>"));
   trade.requests[trade.sell].answered = *trade.requests[again].answered + 100;
-  const std::size_t third = trade.ask(3, Story::transactions(1, "<query id=\"1\"/>"), *trade.requests[again].answered + 5, *trade.requests[again].answered + 6);
+  const std::size_t third =
+      trade.ask(3, Story::transactions(1, "<query id=\"1\"/>"), *trade.requests[again].answered + 5,
+                *trade.requests[again].answered + 6);
   CHECK(trade.findings() == "");
   trade.reply(third) = open_5;  // after `after` has told of the execution
   CHECK(contains_text("stale").match(trade.findings()));
@@ -81,33 +92,43 @@ TEST_CASE("a reply that tells of a change that comes later is impossible") {
   trade.reply(trade.before) = trade.reply(trade.after);
   const std::string findings = trade.findings();
   INFO(findings);
-  CHECK(contains_text("h:3: was told <status id=\"1\"><open shares=\"3\"/><executed").match(findings));
+  CHECK(contains_text("h:3: was told <status id=\"1\"><open shares=\"3\"/><executed")
+            .match(findings));
   CHECK(contains_text("which is so only after the journal up to batch 3").match(findings));
 }
 
 TEST_CASE("wrong shares, price, time and a lost execution are found in queries and cancels") {
-  for (const auto& [from, to] : {std::pair("price=\"10\"", "price=\"9.5\""), {"executed shares=\"2\"", "executed shares=\"1\""}, {"open shares=\"3\"", "open shares=\"4\""},
-                                 {"time=\"17", "time=\"18"}, {"<executed", ""}}) {
+  for (const auto& [from, to] : {std::pair("price=\"10\"", "price=\"9.5\""),
+                                 {"executed shares=\"2\"", "executed shares=\"1\""},
+                                 {"open shares=\"3\"", "open shares=\"4\""},
+                                 {"time=\"17", "time=\"18"},
+                                 {"<executed", ""}}) {
     Trade trade;
     std::string& reply = trade.reply(trade.after);
     INFO(reply << " " << from);
     const std::size_t at = reply.find(from);
     REQUIRE(at != std::string::npos);
-    reply.replace(at, *to ? std::string(from).size() : reply.find("/>", at) + 2 - at, to);  // without other words: the whole element
-    CHECK(contains_text("h:5: was told " + reply + ", which is so at no place of the commit order").match(trade.findings()));
+    // without other words: the whole element
+    reply.replace(at, *to ? std::string(from).size() : reply.find("/>", at) + 2 - at, to);
+    CHECK(contains_text("h:5: was told " + reply + ", which is so at no place of the commit order")
+              .match(trade.findings()));
   }
   Trade trade;
   const std::size_t cancel = trade.cancel(1, 1);
   std::string& reply = trade.reply(cancel);
   reply.replace(reply.find("canceled shares=\"3\""), 19, "canceled shares=\"5\"");
-  CHECK(contains_text("h:6: was told " + reply + "; right was <canceled id=\"1\"><canceled shares=\"3\"").match(trade.findings()));
+  CHECK(contains_text("h:6: was told " + reply +
+                      "; right was <canceled id=\"1\"><canceled shares=\"3\"")
+            .match(trade.findings()));
 }
 
 TEST_CASE("what was acknowledged and is not in the journal is lost") {
   Trade trade;
   trade.journal.pop_back();  // as after a reply before its commit, and kill -9
-  CHECK(contains_text("h:4: was told <opened sym=\"SPY\" amount=\"-2\" limit=\"9.5\" id=\"2\"/>, but the journal does not have it: an acknowledged command is lost")
-            .match(trade.findings()));
+  CHECK(
+      contains_text(
+          "h:4: was told <opened sym=\"SPY\" amount=\"-2\" limit=\"9.5\" id=\"2\"/>, but the journal does not have it: an acknowledged command is lost")
+          .match(trade.findings()));
   Trade canceled;
   canceled.cancel(1, 1);
   canceled.journal.pop_back();
@@ -118,27 +139,37 @@ TEST_CASE("what was acknowledged and is not in the journal is lost") {
 TEST_CASE("an order that came into the place of a lost one is not taken for it") {
   Trade trade;
   trade.journal.pop_back();
-  trade.journal.push_back({3, {.time = Timestamp{(Story::seconds + 9) * 1'000'000}, .commands = {PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::sell, Shares::whole(1), Price::whole(20)}},
-                              .orders = 2, .executions = 0}});
+  trade.journal.push_back({3,
+                           {.time = Timestamp{(Story::seconds + 9) * 1'000'000},
+                            .commands = {PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::sell,
+                                                    Shares::whole(1), Price::whole(20)}},
+                            .orders = 2,
+                            .executions = 0}});
   const std::string findings = trade.findings();
   INFO(findings);
-  CHECK(contains_text("but the journal has something else there: batch 3, command 1 (order 2: sell 1 SPY 1 20)").match(findings));
+  CHECK(
+      contains_text(
+          "but the journal has something else there: batch 3, command 1 (order 2: sell 1 SPY 1 20)")
+          .match(findings));
   CHECK(contains_text("(order 2: sell 1 SPY 1 20): nobody asked for this").match(findings));
 }
 
-TEST_CASE("a command that was applied twice is one that nobody asked for, and shifts what follows") {
+TEST_CASE(
+    "a command that was applied twice is one that nobody asked for, and shifts what follows") {
   Trade trade;
   trade.journal.push_back({4, trade.journal[2].record});
   trade.journal.back().record.orders = 3;
   trade.journal.back().record.executions = 2;
-  CHECK(contains_text(": batch 4, command 1 (order 3: sell 2 SPY 2 9.5): nobody asked for this").match(trade.findings()));
+  CHECK(contains_text(": batch 4, command 1 (order 3: sell 2 SPY 2 9.5): nobody asked for this")
+            .match(trade.findings()));
 }
 
 TEST_CASE("one commit cannot answer two requests") {
   Trade trade;
   trade.requests.push_back(trade.requests[trade.sell]);
   trade.requests.back().line = "h:6";
-  CHECK(contains_text("as was h:4 for the same commit: batch 3, command 1").match(trade.findings()));
+  CHECK(
+      contains_text("as was h:4 for the same commit: batch 3, command 1").match(trade.findings()));
 }
 
 TEST_CASE("commits against the order of real time are found") {
@@ -149,8 +180,11 @@ TEST_CASE("commits against the order of real time are found") {
   std::swap(trade.requests[far].answered, trade.requests[other].answered);
   const std::string findings = trade.findings();
   INFO(findings);
-  CHECK(contains_text("h:6: was committed as batch 4, command 1 (order 3: buy 2 SPY 1 1), before that of h:7 (batch 5, command 1 (order 4: buy 1 SPY 1 1.5)), "
-                      "whose reply came 10 ns before this was sent").match(findings));
+  CHECK(
+      contains_text(
+          "h:6: was committed as batch 4, command 1 (order 3: buy 2 SPY 1 1), before that of h:7 (batch 5, command 1 (order 4: buy 1 SPY 1 1.5)), "
+          "whose reply came 10 ns before this was sent")
+          .match(findings));
 }
 
 TEST_CASE("on one connection requests are committed and answered in the order of sending") {
@@ -166,9 +200,12 @@ TEST_CASE("on one connection requests are committed and answered in the order of
   CHECK(contains_text("h:7: was answered before h:6").match(trade.findings()));
 }
 
-TEST_CASE("a request without a reply may have been executed or not, at any later time, but as a whole") {
+TEST_CASE(
+    "a request without a reply may have been executed or not, at any later time, but as a whole") {
   Trade trade;
-  const std::size_t lost = trade.ask(3, Story::transactions(2, Story::order_element("-1", "30") + Story::order_element("-1", "31")));
+  const std::size_t lost = trade.ask(
+      3,
+      Story::transactions(2, Story::order_element("-1", "30") + Story::order_element("-1", "31")));
   trade.order(1, "1", "1");
   trade.lose_reply(lost);
   CHECK(trade.findings() == "");
@@ -182,10 +219,15 @@ TEST_CASE("a request without a reply may have been executed or not, at any later
   Trade half = trade;  // one of the two is of another batch
   half.journal[3].record.commands.pop_back();
   half.journal[3].record.orders = 3;
-  half.journal.insert(half.journal.begin() + 4, {5, {.time = half.journal[3].record.time, .commands = trade.journal[3].record.commands, .orders = 4, .executions = 1}});
+  half.journal.insert(half.journal.begin() + 4, {5,
+                                                 {.time = half.journal[3].record.time,
+                                                  .commands = trade.journal[3].record.commands,
+                                                  .orders = 4,
+                                                  .executions = 1}});
   half.journal[4].record.commands.erase(half.journal[4].record.commands.begin());
   half.journal[5].number = 6;
-  CHECK(contains_text("batch 5, command 1 (order 4: sell 2 SPY 1 31): nobody asked for this").match(half.findings()));
+  CHECK(contains_text("batch 5, command 1 (order 4: sell 2 SPY 1 31): nobody asked for this")
+            .match(half.findings()));
 }
 
 TEST_CASE("a request without a reply keeps its commit from an equal one that was sent later") {
@@ -207,23 +249,30 @@ TEST_CASE("equal requests share their commits as real time allows") {
   trade.order(1, "1", "1");
   const std::size_t second = trade.ask(4, create);
   trade.order(1, "1", "1");
-  trade.requests[first].answered = *trade.requests[second].answered + 1;  // the first in time, the last to be answered
+  // the first in time, the last to be answered
+  trade.requests[first].answered = *trade.requests[second].answered + 1;
   CHECK(trade.findings() == "");
-  trade.requests[first].call = trade.requests[second].call - 1;  // now both were sent after the order between them was answered
-  CHECK(contains_text("was committed as batch 4, command 1 (symbol NEW), before that of h:7").match(trade.findings()));
+  // now both were sent after the order between them was answered
+  trade.requests[first].call = trade.requests[second].call - 1;
+  CHECK(contains_text("was committed as batch 4, command 1 (symbol NEW), before that of h:7")
+            .match(trade.findings()));
 }
 
 TEST_CASE("the commands of a request stand together") {
   Trade trade;
-  const std::size_t both = trade.ask(3, Story::transactions(2, Story::order_element("-1", "30") + Story::order_element("-1", "31")));
+  const std::size_t both = trade.ask(
+      3,
+      Story::transactions(2, Story::order_element("-1", "30") + Story::order_element("-1", "31")));
   trade.order(1, "1", "1");
   std::vector<Command>& commands = trade.journal[3].record.commands;
-  commands.insert(commands.begin() + 1, trade.journal[4].record.commands.front());  // another's order between the two
+  // another's order between the two
+  commands.insert(commands.begin() + 1, trade.journal[4].record.commands.front());
   trade.journal.pop_back();
   trade.journal[3].record.orders = 5;
   trade.reply(both, 1).replace(trade.reply(both, 1).find("id=\"4\""), 6, "id=\"5\"");
   trade.reply(6).replace(trade.reply(6).find("id=\"5\""), 6, "id=\"4\"");
-  CHECK(contains_text("h:6: its commands do not stand together in the journal").match(trade.findings()));
+  CHECK(contains_text("h:6: its commands do not stand together in the journal")
+            .match(trade.findings()));
 }
 
 TEST_CASE("nobody sees a request half done") {
@@ -231,27 +280,36 @@ TEST_CASE("nobody sees a request half done") {
     Story story;
     story.set_up();
     story.order(1, "5", "10");
-    const std::size_t twice = story.ask(3, Story::transactions(2, Story::order_element("-2", "9") + Story::order_element("-3", "9")), 100, 200);
+    const std::size_t twice = story.ask(
+        3,
+        Story::transactions(2, Story::order_element("-2", "9") + Story::order_element("-3", "9")),
+        100, 200);
     const std::size_t query = story.query(1, 1);
     story.requests[query].call = story.requests[twice].call + 1;  // overlaps it
     std::string& reply = story.reply(query);
     const std::size_t first = reply.find("<executed"), second = reply.find("<executed", first + 1);
     REQUIRE(second != std::string::npos);
-    reply = half ? reply.substr(0, first) + "<open shares=\"3\"/>" + reply.substr(first, second - first) + "</status>" : reply.substr(0, first) + "<open shares=\"5\"/></status>";
+    reply = half ? reply.substr(0, first) + "<open shares=\"3\"/>" +
+                       reply.substr(first, second - first) + "</status>"
+                 : reply.substr(0, first) + "<open shares=\"5\"/></status>";
     INFO(story.findings());
     CHECK(story.findings().empty() == !half);
   }
 }
 
-TEST_CASE("refusals that the rules do not give, and acceptances that they do not allow, are found") {
+TEST_CASE(
+    "refusals that the rules do not give, and acceptances that they do not allow, are found") {
   Trade trade;
-  const std::size_t refused = trade.order(2, "1", "1020.51"), exact = trade.order(2, "1", "1020.5");  // 1000.5, and 20 from the sale
+  // 1000.5, and 20 from the sale
+  const std::size_t refused = trade.order(2, "1", "1020.51"), exact = trade.order(2, "1", "1020.5");
   CHECK(trade.findings() == "");
   Trade lie = trade;
   lie.reply(exact) = "<error sym=\"SPY\" amount=\"1\" limit=\"1020.5\">insufficient funds</error>";
-  CHECK(contains_text("(order 3: buy 2 SPY 1 1020.5): nobody asked for this").match(lie.findings()));
+  CHECK(
+      contains_text("(order 3: buy 2 SPY 1 1020.5): nobody asked for this").match(lie.findings()));
   Trade other = trade;
-  other.reply(refused) = "<error sym=\"SPY\" amount=\"1\" limit=\"1020.51\">insufficient shares</error>";
+  other.reply(refused) =
+      "<error sym=\"SPY\" amount=\"1\" limit=\"1020.51\">insufficient shares</error>";
   CHECK(contains_text("h:6: was told <error").match(other.findings()));
   Trade taken = trade;
   taken.reply(refused) = "<opened sym=\"SPY\" amount=\"1\" limit=\"1020.51\" id=\"4\"/>";
@@ -261,9 +319,13 @@ TEST_CASE("refusals that the rules do not give, and acceptances that they do not
 TEST_CASE("a journal that breaks the rules, or counts otherwise than they do, is found") {
   Trade trade;
   trade.journal[2].record.executions = 2;
-  CHECK(contains_text("batch 3 says that there were 2 orders and 2 executions after it; by the rules there were 2 and 1").match(trade.findings()));
+  CHECK(
+      contains_text(
+          "batch 3 says that there were 2 orders and 2 executions after it; by the rules there were 2 and 1")
+          .match(trade.findings()));
   Trade rich;
-  rich.journal[1].record.commands[0] = PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::buy, Shares::whole(5), Price::whole(1'000)};
+  rich.journal[1].record.commands[0] = PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::buy,
+                                                  Shares::whole(5), Price::whole(1'000)};
   CHECK(contains_text("breaks the rules: insufficient funds").match(rich.findings()));
   Trade back;
   back.journal[2].record.time = Timestamp{1};
@@ -280,8 +342,10 @@ TEST_CASE("too few or too many reply elements are found") {
   CHECK(contains_text("h:5: got 0 reply elements to 1 asked").match(findings));
 }
 
-// Clients ask at random and each request is committed at some moment between its call and its return.
-TEST_CASE("honest histories of concurrent clients are possible, and one stale reply among them is found") {
+// Clients ask at random and each request is committed at some moment between its call and its
+// return.
+TEST_CASE(
+    "honest histories of concurrent clients are possible, and one stale reply among them is found") {
   std::mt19937_64 random(test_seed());
   const auto below = [&](std::uint64_t end) { return random() % end; };
   int lies = 0;
@@ -300,7 +364,8 @@ TEST_CASE("honest histories of concurrent clients are possible, and one stale re
         time = plan.answered + std::int64_t(below(10));
         plans.push_back(plan);
       }
-    std::stable_sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) { return a.commit < b.commit; });
+    std::stable_sort(plans.begin(), plans.end(),
+                     [](const Plan& a, const Plan& b) { return a.commit < b.commit; });
     std::vector<std::size_t> queries;
     for (const Plan& plan : plans) {
       const int account = 1 + int(below(2));
@@ -310,10 +375,14 @@ TEST_CASE("honest histories of concurrent clients are possible, and one stale re
         const auto choice = below(10);
         elements += choice == 0  ? "<cancel id=\"" + id + "\"/>"
                     : choice < 6 ? "<query id=\"" + id + "\"/>"
-                                  : Story::order_element((below(2) ? "" : "-") + std::to_string(1 + below(30)), std::to_string(9 + below(3)) + ".5");
+                                 : Story::order_element(
+                                       (below(2) ? "" : "-") + std::to_string(1 + below(30)),
+                                       std::to_string(9 + below(3)) + ".5");
       }
-      const std::size_t request = story.ask(plan.client, Story::transactions(account, elements), plan.call, plan.answered, below(3) == 0);
-      if (elements.starts_with("<query") && elements.find("/>") + 2 == elements.size()) queries.push_back(request);
+      const std::size_t request = story.ask(plan.client, Story::transactions(account, elements),
+                                            plan.call, plan.answered, below(3) == 0);
+      if (elements.starts_with("<query") && elements.find("/>") + 2 == elements.size())
+        queries.push_back(request);
     }
     INFO("--seed " << test_seed() << " round " << round);
     REQUIRE(story.findings() == "");
@@ -321,10 +390,14 @@ TEST_CASE("honest histories of concurrent clients are possible, and one stale re
     for (const std::size_t old : queries)
       for (const std::size_t late : queries) {
         const history::Request &a = story.requests[old], &b = story.requests[late];
-        if (a.leaves[0].echo != b.leaves[0].echo || a.replies == b.replies || std::get<QueryOrder>(*a.leaves[0].command).account.view() != std::get<QueryOrder>(*b.leaves[0].command).account.view()) continue;
+        if (a.leaves[0].echo != b.leaves[0].echo || a.replies == b.replies ||
+            std::get<QueryOrder>(*a.leaves[0].command).account.view() !=
+                std::get<QueryOrder>(*b.leaves[0].command).account.view())
+          continue;
         const bool between = std::any_of(queries.begin(), queries.end(), [&](std::size_t third) {
           const history::Request& c = story.requests[third];
-          return c.replies == b.replies && c.leaves[0].echo == b.leaves[0].echo && *a.answered < c.call && *c.answered < b.call;
+          return c.replies == b.replies && c.leaves[0].echo == b.leaves[0].echo &&
+                 *a.answered < c.call && *c.answered < b.call;
         });
         if (!between) continue;
         Story lie = story;

@@ -1,6 +1,7 @@
 #pragma once
-// Histories with their journals as an honest exchange leaves them, for tests to turn into lies. The exchange is NaiveExchange behind the server's
-// own XML, so that nothing of what is tested takes part.
+// Histories with their journals as an honest exchange leaves them, for tests to turn into lies. The
+// exchange is NaiveExchange behind the server's own XML, so that nothing of what is tested takes
+// part.
 
 #include <algorithm>
 #include <string>
@@ -19,9 +20,11 @@ class Story {
  public:
   static constexpr std::int64_t seconds = 1'700'000'000;
 
-  // A request of this client, committed now, in a batch of its own unless `same_batch`; sent at `call` and answered at `answered`. Without times it comes after
-  // all before it. Returns its number.
-  std::size_t ask(std::int64_t client, const std::string& document, std::int64_t call = 0, std::int64_t answered = 0, bool same_batch = false) {
+  // A request of this client, committed now, in a batch of its own unless `same_batch`; sent at
+  // `call` and answered at `answered`. Without times it comes after all before it. Returns its
+  // number.
+  std::size_t ask(std::int64_t client, const std::string& document, std::int64_t call = 0,
+                  std::int64_t answered = 0, bool same_batch = false) {
     if (call == 0) {
       call = now_ + 10;
       answered = now_ + 20;
@@ -39,9 +42,15 @@ class Story {
     return requests.size() - 1;
   }
   // Each by the account as its own client; returns the number of the request.
-  std::size_t order(int account, const std::string& amount, const std::string& limit) { return ask(account, transactions(account, order_element(amount, limit))); }
-  std::size_t query(int account, int id) { return ask(account, transactions(account, "<query id=\"" + std::to_string(id) + "\"/>")); }
-  std::size_t cancel(int account, int id) { return ask(account, transactions(account, "<cancel id=\"" + std::to_string(id) + "\"/>")); }
+  std::size_t order(int account, const std::string& amount, const std::string& limit) {
+    return ask(account, transactions(account, order_element(amount, limit)));
+  }
+  std::size_t query(int account, int id) {
+    return ask(account, transactions(account, "<query id=\"" + std::to_string(id) + "\"/>"));
+  }
+  std::size_t cancel(int account, int id) {
+    return ask(account, transactions(account, "<cancel id=\"" + std::to_string(id) + "\"/>"));
+  }
   static std::string transactions(int account, const std::string& elements) {
     return "<transactions id=\"" + std::to_string(account) + "\">" + elements + "</transactions>";
   }
@@ -49,11 +58,14 @@ class Story {
     return "<order sym=\"SPY\" amount=\"" + amount + "\" limit=\"" + limit + "\"/>";
   }
   void set_up() {
-    ask(-1, "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"1000.5\"/>"
-            "<symbol sym=\"SPY\"><account id=\"1\">50</account><account id=\"2\">50</account></symbol></create>");
+    ask(-1,
+        "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"1000.5\"/>"
+        "<symbol sym=\"SPY\"><account id=\"1\">50</account><account id=\"2\">50</account></symbol></create>");
   }
 
-  std::string& reply(std::size_t request, std::size_t leaf = 0) { return requests[request].replies[leaf]; }
+  std::string& reply(std::size_t request, std::size_t leaf = 0) {
+    return requests[request].replies[leaf];
+  }
   // The reply never came.
   void lose_reply(std::size_t request) {
     requests[request].answered.reset();
@@ -63,7 +75,8 @@ class Story {
   // One sentence a line; empty: possible.
   std::string findings() const {
     std::string text;
-    for (const Finding& finding : check(requests, journal).findings) text += finding.line + ": " + finding.sentence + "\n";
+    for (const Finding& finding : check(requests, journal).findings)
+      text += finding.line + ": " + finding.sentence + "\n";
     return text;
   }
 
@@ -78,7 +91,8 @@ class Story {
     std::vector<Command> commands;
     std::vector<Outcome> outcomes;
     const std::size_t size = document.size();
-    const exchange::Request request = exchange::read_request(document.data(), size, limits, parsed, leaves, commands);
+    const exchange::Request request =
+        exchange::read_request(document.data(), size, limits, parsed, leaves, commands);
     if (journal.empty()) same_batch = false;
     if (!same_batch) time_.microseconds += 1'500'000;
     const Timestamp now = same_batch ? journal.back().record.time : time_;
@@ -88,7 +102,11 @@ class Story {
       if (!same_batch) journal.push_back({journal.size() + 1, {.time = now}});
       same_batch = true;
       if (const auto* opened = std::get_if<Opened>(&outcomes.back()))
-        executions_ += std::get<Status>(exchange_.apply(QueryOrder{std::get<PlaceOrder>(command).account, opened->order}, now)).executions.size();
+        executions_ +=
+            std::get<Status>(
+                exchange_.apply(QueryOrder{std::get<PlaceOrder>(command).account, opened->order},
+                                now))
+                .executions.size();
       journal.back().record.commands.push_back(command);
       journal.back().record.orders = exchange_.orders();
       journal.back().record.executions = executions_;

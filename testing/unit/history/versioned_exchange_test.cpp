@@ -19,7 +19,8 @@ Outcome foreseen(const Outcome& outcome) {
 
 }  // namespace
 
-TEST_CASE("the model answers as the naive one, and later still says what each command was answered then") {
+TEST_CASE(
+    "the model answers as the naive one, and later still says what each command was answered then") {
   for (const bool extreme : {false, true}) {
     NaiveExchange naive;
     VersionedExchange model;
@@ -40,11 +41,13 @@ TEST_CASE("the model answers as the naive one, and later still says what each co
       if (changed_state(outcome)) REQUIRE(model.apply(command, now) == outcome);
     }
     CHECK(model.orders() == naive.orders());
-    for (const Answered& one : answered) REQUIRE(model.outcome(one.command, one.version) == one.outcome);
+    for (const Answered& one : answered)
+      REQUIRE(model.outcome(one.command, one.version) == one.outcome);
     // Between two changes that next_change names, nothing changes.
     for (std::size_t i = 0; i < answered.size(); i += 10) {
       Outcome before = model.outcome(answered[i].command, 0);
-      for (Version version = 1, next = model.next_change(answered[i].command, 0); version <= model.version(); ++version) {
+      for (Version version = 1, next = model.next_change(answered[i].command, 0);
+           version <= model.version(); ++version) {
         const Outcome now = model.outcome(answered[i].command, version);
         if (version == next)
           next = model.next_change(answered[i].command, version);

@@ -18,7 +18,8 @@ Rows rows_of(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("rows arrive in order, and the reader is woken for them, also for those that came before it") {
+TEST_CASE(
+    "rows arrive in order, and the reader is woken for them, also for those that came before it") {
   MarketFeed feed(100);
   feed.push(rows_of(1), 1);
   int woken = 0;
@@ -28,11 +29,13 @@ TEST_CASE("rows arrive in order, and the reader is woken for them, also for thos
   CHECK(woken == 2);
   const auto taken = feed.take();
   REQUIRE(taken.size() == 2);
-  CHECK((taken[0].batch == 1 && taken[0].rows.size() == 1 && taken[1].batch == 2 && taken[1].rows.size() == 2));
+  CHECK((taken[0].batch == 1 && taken[0].rows.size() == 1 && taken[1].batch == 2 &&
+         taken[1].rows.size() == 2));
   CHECK(feed.take().empty());
 }
 
-TEST_CASE("a feed that is full holds the projector until it is read, or until nobody reads any more") {
+TEST_CASE(
+    "a feed that is full holds the projector until it is read, or until nobody reads any more") {
   MarketFeed feed(10);
   feed.push(rows_of(10), 1);
   std::atomic<int> pushed{0};

@@ -1,4 +1,5 @@
-// The replica that people look at agrees with the engine after every fold, and its changes tell all that changed.
+// The replica that people look at agrees with the engine after every fold, and its changes tell all
+// that changed.
 #include "market/market_view.hpp"
 
 #include <set>
@@ -14,9 +15,11 @@ namespace {
 
 constexpr std::size_t trades_kept = 5;
 
-std::vector<Exchange::Depth> depth(const std::map<std::int64_t, MarketView::Level>& levels, Side side) {
+std::vector<Exchange::Depth> depth(const std::map<std::int64_t, MarketView::Level>& levels,
+                                   Side side) {
   std::vector<Exchange::Depth> result;
-  for (const auto& [rank, level] : levels) result.push_back({MarketView::price_of(side, rank), level.shares_units, level.orders});
+  for (const auto& [rank, level] : levels)
+    result.push_back({MarketView::price_of(side, rank), level.shares_units, level.orders});
   return result;
 }
 
@@ -47,7 +50,8 @@ void check_accounts(const MarketView& view, const Exchange& engine, const Rows& 
     const AccountId id = RandomCommands::account(std::uint64_t(number));
     const MarketView::Account* account = view.find_account(id);
     if (account == nullptr) {
-      REQUIRE(std::none_of(tables.accounts.begin(), tables.accounts.end(), [&](const AccountRow& row) { return row.id == id; }));
+      REQUIRE(std::none_of(tables.accounts.begin(), tables.accounts.end(),
+                           [&](const AccountRow& row) { return row.id == id; }));
       continue;
     }
     REQUIRE(account->balance == engine.balance(id));
@@ -67,7 +71,8 @@ void check_accounts(const MarketView& view, const Exchange& engine, const Rows& 
       REQUIRE(position.shares == engine.position(id, view.symbols()[position.symbol].name));
       REQUIRE(position.reserved_units == reserved_shares[position.symbol]);
     }
-    view.visit_open_orders(*account, SIZE_MAX, [&](const OrderRow& row) { seen.push_back(row.id); });
+    view.visit_open_orders(*account, SIZE_MAX,
+                           [&](const OrderRow& row) { seen.push_back(row.id); });
     REQUIRE(seen == orders);
     REQUIRE(account->open_orders == orders.size());
   }
@@ -76,17 +81,20 @@ void check_accounts(const MarketView& view, const Exchange& engine, const Rows& 
 void check_symbols(const MarketView& view, const Exchange& engine, const Rows& tables) {
   REQUIRE(view.symbols().size() == tables.symbols.size());
   for (const MarketView::Symbol& symbol : view.symbols()) {
-    for (const Side side : {Side::buy, Side::sell}) REQUIRE(depth(symbol.levels[int(side)], side) == engine.depth(symbol.name, side));
+    for (const Side side : {Side::buy, Side::sell})
+      REQUIRE(depth(symbol.levels[int(side)], side) == engine.depth(symbol.name, side));
     REQUIRE(view.find_symbol(symbol.name) == &symbol);
-    const auto open = std::count_if(tables.orders.begin(), tables.orders.end(),
-                                    [&](const OrderRow& row) { return view.symbols()[row.symbol].name == symbol.name; });
+    const auto open = std::count_if(
+        tables.orders.begin(), tables.orders.end(),
+        [&](const OrderRow& row) { return view.symbols()[row.symbol].name == symbol.name; });
     REQUIRE(symbol.open_orders == open);
   }
 }
 
 }  // namespace
 
-TEST_CASE("after every fold the view agrees with the engine, and followers of its changes with the view") {
+TEST_CASE(
+    "after every fold the view agrees with the engine, and followers of its changes with the view") {
   for (int round = 0; round < 30; ++round) {
     RandomCommands commands(test_seed() + std::uint64_t(round), round % 3 == 2);
     Exchange engine;
@@ -96,7 +104,8 @@ TEST_CASE("after every fold the view agrees with the engine, and followers of it
     std::map<SymbolNumber, std::vector<ExecutionRow>> executed;
     std::vector<ExecutionRow> all_executed;
     for (int batch = 1; batch <= 60; ++batch) {
-      for (std::uint64_t i = commands.below(30); i > 0; --i) engine.apply(commands.next(engine.totals().orders), commands.next_time());
+      for (std::uint64_t i = commands.below(30); i > 0; --i)
+        engine.apply(commands.next(engine.totals().orders), commands.next_time());
       INFO("--seed " << test_seed() << ", round " << round << ", batch " << batch);
       Rows rows;
       engine.release_closed(engine.take_changes(rows));
@@ -111,7 +120,8 @@ TEST_CASE("after every fold the view agrees with the engine, and followers of it
         for (const MarketView::Symbol& symbol : view->symbols()) {
           REQUIRE(symbol.sequence == 0);
           followers.emplace_back();
-          for (const Side side : {Side::buy, Side::sell}) followers.back().levels[int(side)] = symbol.levels[int(side)];
+          for (const Side side : {Side::buy, Side::sell})
+            followers.back().levels[int(side)] = symbol.levels[int(side)];
         }
       }
       for (const ExecutionRow& row : rows.executions) {
@@ -132,13 +142,15 @@ TEST_CASE("after every fold the view agrees with the engine, and followers of it
         const MarketView::Symbol& symbol = view->symbols()[number];
         REQUIRE(symbol.sequence == followers[number].sequence);
         for (const Side side : {Side::buy, Side::sell})
-          REQUIRE(depth(followers[number].levels[int(side)], side) == depth(symbol.levels[int(side)], side));
+          REQUIRE(depth(followers[number].levels[int(side)], side) ==
+                  depth(symbol.levels[int(side)], side));
         const std::vector<ExecutionRow>& trades = executed[number];
         REQUIRE(symbol.trades.size() == std::min(trades.size(), trades_kept));
         for (std::size_t i = 0; i < symbol.trades.size(); ++i) {
           const ExecutionRow& row = trades[trades.size() - symbol.trades.size() + i];
           const MarketView::Trade& trade = symbol.trades[i];
-          REQUIRE((trade.id == row.id && trade.price == row.price && trade.shares == row.shares && trade.time == row.time));
+          REQUIRE((trade.id == row.id && trade.price == row.price && trade.shares == row.shares &&
+                   trade.time == row.time));
           REQUIRE((trade.taker == Side::buy) == (row.buy_order > row.sell_order));
         }
       }
@@ -171,7 +183,8 @@ TEST_CASE("what was loaded counts neither as trades of this time nor as a change
   const MarketView::Symbol& symbol = *view.find_symbol(spy);
   CHECK((symbol.sequence == 0 && symbol.trades_seen == 0 && symbol.traded_units == 0));
   REQUIRE(symbol.trades.size() == 1);
-  CHECK((symbol.trades[0].price == Price::whole(3) && symbol.trades[0].taker == Side::buy && symbol.trades[0].time == Timestamp{7}));
+  CHECK((symbol.trades[0].price == Price::whole(3) && symbol.trades[0].taker == Side::buy &&
+         symbol.trades[0].time == Timestamp{7}));
   CHECK(view.fold({}, 9).empty());
   CHECK(view.batch() == 9);
 }

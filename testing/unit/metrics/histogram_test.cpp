@@ -38,7 +38,8 @@ TEST_CASE("merging two histograms is recording all their values in one") {
     all.record(value);
   }
   a.merge(b);
-  for (const double quantile : {0.1, 0.5, 0.99, 1.0}) CHECK(a.quantile(quantile) == all.quantile(quantile));
+  for (const double quantile : {0.1, 0.5, 0.99, 1.0})
+    CHECK(a.quantile(quantile) == all.quantile(quantile));
   CHECK(a.mean() == all.mean());
 }
 

@@ -16,7 +16,8 @@ TEST_CASE("a choice stands until a wave has come and ended") {
   }
 }
 
-TEST_CASE("one question in sixty-two chooses a wave to be sampled, and its stages lie between what was noted") {
+TEST_CASE(
+    "one question in sixty-two chooses a wave to be sampled, and its stages lie between what was noted") {
   StageHistograms histograms;
   int sampled = 0;
   constexpr int waves = 3'100;

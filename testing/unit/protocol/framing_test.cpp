@@ -14,9 +14,11 @@ const std::string again_created = results(R"(<created sym="S"/>)");
 std::string describe(const Frame& frame) {
   switch (frame.state) {
     case Frame::State::incomplete:
-      return "incomplete skip " + std::to_string(frame.skip) + " wants " + std::to_string(frame.bytes_wanted);
+      return "incomplete skip " + std::to_string(frame.skip) + " wants " +
+             std::to_string(frame.bytes_wanted);
     case Frame::State::complete:
-      return "complete " + std::to_string(frame.skip) + "+" + std::to_string(frame.header) + "+" + std::to_string(frame.bytes);
+      return "complete " + std::to_string(frame.skip) + "+" + std::to_string(frame.header) + "+" +
+             std::to_string(frame.bytes);
     case Frame::State::bad: return std::string(frame.problem);
   }
   return "?";
@@ -40,7 +42,8 @@ TEST_CASE("a frame is a line of digits and as many bytes") {
   CHECK(find("3\n\n\n\n") == "complete 0+2+3");  // blank bytes of the XML are its own
 }
 
-TEST_CASE("a frame that is still on its way is incomplete, and says how much it wants once it knows") {
+TEST_CASE(
+    "a frame that is still on its way is incomplete, and says how much it wants once it knows") {
   CHECK(find("") == "incomplete skip 0 wants 0");
   CHECK(find("1") == "incomplete skip 0 wants 0");
   CHECK(find("12") == "incomplete skip 0 wants 0");
@@ -59,12 +62,17 @@ TEST_CASE("blank space before a frame is skipped, also where no frame follows ye
 }
 
 TEST_CASE("what does not begin with a digit is no frame") {
-  for (const std::string bad : {"x", "-1\nabc", "+3\nabc", "<create/>", ".5\n", "\xEF\xBB\xBF" "3\nabc", "٣\nabc"}) CHECK(find(bad) == bad_digits);
+  for (const std::string bad : {"x", "-1\nabc", "+3\nabc", "<create/>", ".5\n",
+                                "\xEF\xBB\xBF"
+                                "3\nabc",
+                                "٣\nabc"})
+    CHECK(find(bad) == bad_digits);
   CHECK(find(std::string_view("\0003\nabc", 6)) == bad_digits);
 }
 
 TEST_CASE("nothing but a newline may follow the digits") {
-  for (const std::string bad : {"3x", "3 \nabc", "3\tabc", "3.0\nabc", "3-\n", "0x3\nabc", "3\rabc", "3\r\r\nabc", "3e1\n"})
+  for (const std::string bad :
+       {"3x", "3 \nabc", "3\tabc", "3.0\nabc", "3-\n", "0x3\nabc", "3\rabc", "3\r\r\nabc", "3e1\n"})
     CHECK(find(bad) == bad_newline);
   CHECK(find(std::string_view("3\0\nabc", 6)) == bad_newline);
 }
@@ -119,14 +127,16 @@ TEST_CASE("the same bytes give the same replies however they are sliced") {
       {good + "-5\nabc" + good, created + error_reply(bad_digits) + " [closed]"},
       {good + "0\n" + good, created + error_reply(zero) + " [closed]"},
       {good + "1048577\n" + good, created + error_reply(over_limit) + " [closed]"},
-      {good + "00000000000000000000003\n" + good, created + error_reply(too_long_line) + " [closed]"},
+      {good + "00000000000000000000003\n" + good,
+       created + error_reply(too_long_line) + " [closed]"},
       {good + "3 \n" + good, created + error_reply(bad_newline) + " [closed]"},
       {good + "3\rabc", created + error_reply(bad_newline) + " [closed]"},
       // The stream ends inside a frame.
       {good + "3", created + error_reply("bad framing: the stream ended inside a request")},
       {good + "3\r", created + error_reply("bad framing: the stream ended inside a request")},
       {good + "3\n", created + error_reply("bad framing: the stream ended inside a request")},
-      {good + framed(again).substr(0, 20), created + error_reply("bad framing: the stream ended inside a request")},
+      {good + framed(again).substr(0, 20),
+       created + error_reply("bad framing: the stream ended inside a request")},
       {"5\n<a/>", error_reply("bad framing: the stream ended inside a request")},
   };
   std::mt19937_64 random(test_seed());
@@ -148,7 +158,8 @@ TEST_CASE("a frame cut short executes nothing") {
   CHECK(service.exchange().accounts() == 0);
 }
 
-TEST_CASE("a session's memory grows with the bytes that came, not with the length that was claimed") {
+TEST_CASE(
+    "a session's memory grows with the bytes that came, not with the length that was claimed") {
   const ProtocolLimits limits;
   Session session(limits);
   const auto feed = [&](std::string_view bytes) {
@@ -186,5 +197,6 @@ TEST_CASE("after a large request a connection goes back to its size at rest") {
 TEST_CASE("a request of exactly the limit is read, also with others around it") {
   const std::string large = "<create>" + std::string((1u << 20) - 17, ' ') + "</create>";
   REQUIRE(large.size() == 1u << 20);
-  CHECK(converse(framed(create) + framed(large) + framed(again), {65'536, 1, 4'000}) == created + results("") + again_created);
+  CHECK(converse(framed(create) + framed(large) + framed(again), {65'536, 1, 4'000}) ==
+        created + results("") + again_created);
 }

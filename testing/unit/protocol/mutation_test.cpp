@@ -7,13 +7,18 @@ using namespace exchange;
 
 namespace {
 
-// Flips, inserts, deletes, doubles or swaps some bytes; structure-bearing ones more often than others.
+// Flips, inserts, deletes, doubles or swaps some bytes; structure-bearing ones more often than
+// others.
 void mutate(std::string& bytes, std::mt19937_64& random) {
-  static const std::string structural = std::string("<>&;/\"'=!?-[] \r\n#x0123456789\x80\xC3\xE2\xED\xF0\xFF\xEF\xBB\xBF") + '\0';
-  const auto some_byte = [&] { return random() % 3 == 0 ? char(random()) : structural[random() % structural.size()]; };
+  static const std::string structural =
+      std::string("<>&;/\"'=!?-[] \r\n#x0123456789\x80\xC3\xE2\xED\xF0\xFF\xEF\xBB\xBF") + '\0';
+  const auto some_byte = [&] {
+    return random() % 3 == 0 ? char(random()) : structural[random() % structural.size()];
+  };
   for (auto count = 1 + random() % 6; count > 0 && !bytes.empty(); --count) {
     const std::size_t at = random() % bytes.size();
-    const std::size_t length = std::min<std::size_t>(1 + random() % (random() % 4 == 0 ? 50 : 2), bytes.size() - at);
+    const std::size_t length =
+        std::min<std::size_t>(1 + random() % (random() % 4 == 0 ? 50 : 2), bytes.size() - at);
     switch (random() % 6) {
       case 0: bytes[at] = char(bytes[at] ^ (1 << random() % 8)); break;
       case 1: bytes[at] = some_byte(); break;
@@ -39,7 +44,8 @@ std::string mutated_documents(std::mt19937_64& random) {
 
 std::size_t documents_in(std::string_view replies) {
   std::size_t count = 0;
-  for (std::size_t at = 0; (at = replies.find("</results>\n", at)) != std::string_view::npos; ++at) ++count;
+  for (std::size_t at = 0; (at = replies.find("</results>\n", at)) != std::string_view::npos; ++at)
+    ++count;
   return count;
 }
 
@@ -83,6 +89,7 @@ TEST_CASE("noise gets one error") {
     std::string noise(1 + random() % 200, '\0');
     for (char& c : noise) c = char(random());
     noise.insert(0, "x");
-    REQUIRE(converse(noise, random_slices(random)) == error_reply("bad framing: a request begins with its length in digits") + " [closed]");
+    REQUIRE(converse(noise, random_slices(random)) ==
+            error_reply("bad framing: a request begins with its length in digits") + " [closed]");
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Conversations for random tests: mostly sound requests about few accounts, symbols and orders, so that
-// they meet; some with mistakes; written in the many ways that XML allows.
+// Conversations for random tests: mostly sound requests about few accounts, symbols and orders, so
+// that they meet; some with mistakes; written in the many ways that XML allows.
 
 #include <random>
 #include <string>
@@ -28,8 +28,13 @@ class RandomRequests {
   }
   std::string attribute(const std::string& name, std::string value) {
     if (chance(60)) return "";
-    if (chance(60)) value = pick({"", "x", "&amp;&lt;", "a'b", "a\"b", "€", "-", "1e5", "0", "99999999999999999999999", "&#65;"});
-    const char quote = value.find('"') != std::string::npos || (value.find('\'') == std::string::npos && chance(2)) ? '\'' : '"';
+    if (chance(60))
+      value = pick({"", "x", "&amp;&lt;", "a'b", "a\"b", "€", "-", "1e5", "0",
+                    "99999999999999999999999", "&#65;"});
+    const char quote =
+        value.find('"') != std::string::npos || (value.find('\'') == std::string::npos && chance(2))
+            ? '\''
+            : '"';
     return " " + name + "=" + quote + value + quote;
   }
   std::string account() { return pick({"1", "2", "3", "007", "&#49;"}); }
@@ -45,10 +50,13 @@ class RandomRequests {
       if (chance(30)) {
         text += "<what/>";
       } else if (chance(2)) {
-        text += "<account" + attribute("id", account()) + attribute("balance", number() + "0000") + "/>";
+        text += "<account" + attribute("id", account()) + attribute("balance", number() + "0000") +
+                "/>";
       } else {
         text += "<symbol" + attribute("sym", symbol()) + ">";
-        for (auto j = random_() % 4; j > 0; --j) text += blank() + "<account" + attribute("id", account()) + "> " + number() + "</account>";
+        for (auto j = random_() % 4; j > 0; --j)
+          text +=
+              blank() + "<account" + attribute("id", account()) + "> " + number() + "</account>";
         text += "</symbol>";
       }
     }
@@ -65,13 +73,17 @@ class RandomRequests {
       else if (chance(5))
         text += "<cancel" + attribute("id", order_id()) + "/>";
       else
-        text += "<order" + attribute("sym", symbol()) + attribute("amount", (chance(2) ? "-" : "") + number()) + attribute("limit", number()) + "/>";
+        text += "<order" + attribute("sym", symbol()) +
+                attribute("amount", (chance(2) ? "-" : "") + number()) +
+                attribute("limit", number()) + "/>";
     }
     return text + "</transactions>";
   }
   std::string odd_document() {
-    return pick({"<create", "<create/><create/>", "<what/>", "text", "<transactions id='1'>text</transactions>", "<a>&foo;</a>", "\xFF", "<create>\x01</create>",
-                 "<!DOCTYPE a><create/>", "<create><account id='1' id='1'/></create>"});
+    return pick({"<create", "<create/><create/>", "<what/>", "text",
+                 "<transactions id='1'>text</transactions>", "<a>&foo;</a>", "\xFF",
+                 "<create>\x01</create>", "<!DOCTYPE a><create/>",
+                 "<create><account id='1' id='1'/></create>"});
   }
 
   std::mt19937_64& random_;

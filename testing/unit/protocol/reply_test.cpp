@@ -9,7 +9,8 @@ namespace {
 
 using Kind = Leaf::Kind;
 
-std::string reply(const std::vector<Leaf>& leaves, const std::vector<Outcome>& outcomes, bool length_first = false) {
+std::string reply(const std::vector<Leaf>& leaves, const std::vector<Outcome>& outcomes,
+                  bool length_first = false) {
   std::string out = "before";
   const Request request{.mistake = "", .leaves = std::uint32_t(leaves.size())};
   CHECK(append_results(out, request, leaves, outcomes, length_first) == outcomes.size());
@@ -29,8 +30,9 @@ std::string mistake(Leaf leaf, const std::string& sentence) {
   return text.substr(9, text.size() - 9 - 11);
 }
 
-const Leaf account{Kind::account, {"1"}}, symbol{Kind::symbol, {"S"}}, placement{Kind::placement, {"S", "1"}},
-    order{Kind::order, {"S", "-10", "2.50"}}, query{Kind::query, {"007"}}, cancel{Kind::cancel, {"007"}}, unknown{Kind::unknown};
+const Leaf account{Kind::account, {"1"}}, symbol{Kind::symbol, {"S"}},
+    placement{Kind::placement, {"S", "1"}}, order{Kind::order, {"S", "-10", "2.50"}},
+    query{Kind::query, {"007"}}, cancel{Kind::cancel, {"007"}}, unknown{Kind::unknown};
 const std::string_view absent;
 const Shares five = Shares::whole(5);
 const Timestamp then = {123'999'999};
@@ -44,26 +46,35 @@ TEST_CASE("what was created is named as it was written") {
 }
 
 TEST_CASE("an opened order repeats its attributes as written and adds its id") {
-  CHECK(element(order, Opened{18'446'744}) == R"(<opened sym="S" amount="-10" limit="2.50" id="18446744"/>)");
+  CHECK(element(order, Opened{18'446'744}) ==
+        R"(<opened sym="S" amount="-10" limit="2.50" id="18446744"/>)");
 }
 
 TEST_CASE("errors repeat what identifies the request, where it was given") {
-  CHECK(element(account, Rejected{Reason::account_exists}) == R"(<error id="1">account already exists</error>)");
-  CHECK(element(placement, Rejected{Reason::unknown_account}) == R"(<error sym="S" id="1">unknown account</error>)");
-  CHECK(element(order, Rejected{Reason::insufficient_funds}) == R"(<error sym="S" amount="-10" limit="2.50">insufficient funds</error>)");
-  CHECK(element(query, Rejected{Reason::unknown_order}) == R"(<error id="007">no such order of this account</error>)");
-  CHECK(element(cancel, Rejected{Reason::nothing_open}) == R"(<error id="007">order has nothing open</error>)");
+  CHECK(element(account, Rejected{Reason::account_exists}) ==
+        R"(<error id="1">account already exists</error>)");
+  CHECK(element(placement, Rejected{Reason::unknown_account}) ==
+        R"(<error sym="S" id="1">unknown account</error>)");
+  CHECK(element(order, Rejected{Reason::insufficient_funds}) ==
+        R"(<error sym="S" amount="-10" limit="2.50">insufficient funds</error>)");
+  CHECK(element(query, Rejected{Reason::unknown_order}) ==
+        R"(<error id="007">no such order of this account</error>)");
+  CHECK(element(cancel, Rejected{Reason::nothing_open}) ==
+        R"(<error id="007">order has nothing open</error>)");
   CHECK(mistake(unknown, "unknown element 'x'") == "<error>unknown element 'x'</error>");
-  CHECK(mistake({Kind::order, {"S", absent, ""}}, "wrong") == R"(<error sym="S" limit="">wrong</error>)");
+  CHECK(mistake({Kind::order, {"S", absent, ""}}, "wrong") ==
+        R"(<error sym="S" limit="">wrong</error>)");
   CHECK(mistake({Kind::account}, "wrong") == "<error>wrong</error>");
   CHECK(mistake({Kind::placement, {absent, "1"}}, "wrong") == R"(<error id="1">wrong</error>)");
 }
 
 TEST_CASE("attributes are repeated as written, whatever quotes they stood in") {
-  CHECK(mistake({Kind::account, {R"(a"b"c)"}}, "wrong") == R"(<error id="a&quot;b&quot;c">wrong</error>)");
+  CHECK(mistake({Kind::account, {R"(a"b"c)"}}, "wrong") ==
+        R"(<error id="a&quot;b&quot;c">wrong</error>)");
   CHECK(mistake({Kind::account, {R"(")"}}, "wrong") == R"(<error id="&quot;">wrong</error>)");
   CHECK(mistake({Kind::account, {"it's"}}, "wrong") == R"(<error id="it's">wrong</error>)");
-  CHECK(mistake({Kind::account, {"&#65;&lt;&amp;&quot;"}}, "wrong") == R"(<error id="&#65;&lt;&amp;&quot;">wrong</error>)");
+  CHECK(mistake({Kind::account, {"&#65;&lt;&amp;&quot;"}}, "wrong") ==
+        R"(<error id="&#65;&lt;&amp;&quot;">wrong</error>)");
   CHECK(mistake({Kind::account, {"ä€😀>"}}, "wrong") == R"(<error id="ä€😀>">wrong</error>)");
 }
 
@@ -75,23 +86,32 @@ TEST_CASE("markup in an error's sentence is escaped") {
 }
 
 TEST_CASE("a status tells what is open or canceled, then the executions, oldest first") {
-  const Execution first = executed(200, 127, then), second{Shares::from_units(1), Price::from_units(12'750'000'000), {1'000'000}};
-  CHECK(element(query, Status{7, five, {}, {}, {}}) == R"(<status id="7"><open shares="5"/></status>)");
-  CHECK(element(query, Status{7, {}, five, then, {}}) == R"(<status id="7"><canceled shares="5" time="123"/></status>)");
-  CHECK(element(query, Status{7, {}, {}, {}, {first}}) == R"(<status id="7"><executed shares="200" price="127" time="123"/></status>)");
+  const Execution first = executed(200, 127, then),
+                  second{Shares::from_units(1), Price::from_units(12'750'000'000), {1'000'000}};
+  CHECK(element(query, Status{7, five, {}, {}, {}}) ==
+        R"(<status id="7"><open shares="5"/></status>)");
+  CHECK(element(query, Status{7, {}, five, then, {}}) ==
+        R"(<status id="7"><canceled shares="5" time="123"/></status>)");
+  CHECK(element(query, Status{7, {}, {}, {}, {first}}) ==
+        R"(<status id="7"><executed shares="200" price="127" time="123"/></status>)");
   CHECK(element(query, Status{7, five, {}, {}, {first, second}}) ==
         R"(<status id="7"><open shares="5"/><executed shares="200" price="127" time="123"/>)"
         R"(<executed shares="0.00000001" price="127.5" time="1"/></status>)");
-  CHECK(element(cancel, Canceled{{7, {}, five, then, {first}}}) ==
-        R"(<canceled id="7"><canceled shares="5" time="123"/><executed shares="200" price="127" time="123"/></canceled>)");
-  CHECK(element(query, Status{9'223'372'036'854'775'807, five, {}, {}, {}}) == R"(<status id="9223372036854775807"><open shares="5"/></status>)");
+  CHECK(
+      element(cancel, Canceled{{7, {}, five, then, {first}}}) ==
+      R"(<canceled id="7"><canceled shares="5" time="123"/><executed shares="200" price="127" time="123"/></canceled>)");
+  CHECK(element(query, Status{9'223'372'036'854'775'807, five, {}, {}, {}}) ==
+        R"(<status id="9223372036854775807"><open shares="5"/></status>)");
 }
 
 TEST_CASE("mistakes and outcomes are answered in the order of their elements") {
   Leaf wrong = account;
   wrong.mistake = "wrong";
-  CHECK(reply({wrong, account, unknown, wrong, symbol}, {Created{}, Rejected{Reason::unknown_symbol}, Created{}}) ==
-        results(R"(<error id="1">wrong</error><created id="1"/><error>unknown symbol</error><error id="1">wrong</error><created sym="S"/>)"));
+  CHECK(
+      reply({wrong, account, unknown, wrong, symbol},
+            {Created{}, Rejected{Reason::unknown_symbol}, Created{}}) ==
+      results(
+          R"(<error id="1">wrong</error><created id="1"/><error>unknown symbol</error><error id="1">wrong</error><created sym="S"/>)"));
   CHECK(reply({}, {}) == results(""));
 }
 
@@ -106,8 +126,11 @@ TEST_CASE("only the outcomes of the request at hand are used") {
 
 TEST_CASE("a length line counts the document and its newline") {
   CHECK(reply({}, {}, true) == "20\n<results></results>\n");
-  CHECK(reply({{Kind::account, {"ä"}}}, {Created{}}, true) == "38\n<results><created id=\"ä\"/></results>\n");  // bytes, not characters
-  const std::string text = reply({account, symbol, placement}, {Created{}, Created{}, Created{}}, true);
+  // bytes, not characters
+  CHECK(reply({{Kind::account, {"ä"}}}, {Created{}}, true) ==
+        "38\n<results><created id=\"ä\"/></results>\n");
+  const std::string text =
+      reply({account, symbol, placement}, {Created{}, Created{}, Created{}}, true);
   const std::size_t newline = text.find('\n');
   CHECK(std::stoul(text) == text.size() - newline - 1);
 }

@@ -9,7 +9,8 @@ using Lines = std::vector<std::string>;
 namespace {
 
 std::string print(const Leaf& leaf) {
-  static const char* const kinds[] = {"account", "symbol", "placement", "order", "query", "cancel", "unknown"};
+  static const char* const kinds[] = {"account", "symbol", "placement", "order",
+                                      "query",   "cancel", "unknown"};
   std::string text = kinds[int(leaf.kind)];
   std::size_t echoes = leaf.echo.size();
   while (echoes > 0 && leaf.echo[echoes - 1].data() == nullptr) --echoes;
@@ -29,7 +30,9 @@ Lines read(std::string xml, const ProtocolLimits& limits = {}) {
   Lines lines;
   std::size_t used = 1;
   for (std::size_t i = 1; i < leaves.size(); ++i)
-    lines.push_back(print(leaves[i]) + ": " + (leaves[i].mistake.empty() ? exchange::print(commands.at(used++)) : "mistake: " + leaves[i].mistake));
+    lines.push_back(print(leaves[i]) + ": " +
+                    (leaves[i].mistake.empty() ? exchange::print(commands.at(used++))
+                                               : "mistake: " + leaves[i].mistake));
   REQUIRE(used == commands.size());
   if (request.mistake.empty()) return lines;
   CHECK(request.leaves == 0);
@@ -41,7 +44,9 @@ std::string read_one(const std::string& xml) {
   return lines[0];
 }
 std::string created(const std::string& child) { return read_one("<create>" + child + "</create>"); }
-std::string traded(const std::string& child) { return read_one("<transactions id='7'>" + child + "</transactions>"); }
+std::string traded(const std::string& child) {
+  return read_one("<transactions id='7'>" + child + "</transactions>");
+}
 
 const std::string long_id(64, '9'), long_symbol(32, 'Z');
 
@@ -53,44 +58,63 @@ TEST_CASE("the root says what a request is") {
   CHECK(read("<nonsense/>") == Lines{"refused: unknown element 'nonsense'"});
   CHECK(read("<CREATE/>") == Lines{"refused: unknown element 'CREATE'"});
   CHECK(read("<order sym='A' amount='1' limit='1'/>") == Lines{"refused: unknown element 'order'"});
-  CHECK(read("<create") == Lines{"refused: malformed XML: " + std::string(pugi::xml_document().load_string("<create").description())});
+  CHECK(read("<create") ==
+        Lines{"refused: malformed XML: " +
+              std::string(pugi::xml_document().load_string("<create").description())});
   CHECK(read("<create>x</create>") == Lines{"refused: unexpected text in create"});
-  CHECK(read("<create><![CDATA[x]]><account id='1' balance='1'/></create>") == Lines{"refused: unexpected text in create"});
+  CHECK(read("<create><![CDATA[x]]><account id='1' balance='1'/></create>") ==
+        Lines{"refused: unexpected text in create"});
 }
 
 TEST_CASE("an account is created with an id and a balance") {
   CHECK(created("<account id='1' balance='1000'/>") == "account [1]: account 1 with 1000");
-  CHECK(created("<account balance=\"0\" id=\"007\"></account>") == "account [007]: account 007 with 0");
-  CHECK(created("<account id='" + long_id + "' balance='.0000000000000001'/>") == "account [" + long_id + "]: account " + long_id + " with 0.0000000000000001");
-  CHECK(created("<account id='&#49;' balance='&#x31;0' more='yes'><!-- c --></account>") == "account [&#49;]: account 1 with 10");
+  CHECK(created("<account balance=\"0\" id=\"007\"></account>") ==
+        "account [007]: account 007 with 0");
+  CHECK(created("<account id='" + long_id + "' balance='.0000000000000001'/>") ==
+        "account [" + long_id + "]: account " + long_id + " with 0.0000000000000001");
+  CHECK(created("<account id='&#49;' balance='&#x31;0' more='yes'><!-- c --></account>") ==
+        "account [&#49;]: account 1 with 10");
 
   CHECK(created("<account balance='1'/>") == "account: mistake: missing attribute 'id'");
   CHECK(created("<account id='1'/>") == "account [1]: mistake: missing attribute 'balance'");
   CHECK(created("<account ID='1' balance='1'/>") == "account: mistake: missing attribute 'id'");
   for (const std::string id : {"", "a", "1a", " 1", "1 ", "-1", "+1", "1.0", "٣"}) {
     INFO(id);
-    CHECK(created("<account id='" + id + "' balance='1'/>") == "account [" + id + "]: mistake: account id must be 1 to 64 digits");
+    CHECK(created("<account id='" + id + "' balance='1'/>") ==
+          "account [" + id + "]: mistake: account id must be 1 to 64 digits");
   }
-  CHECK(created("<account id='9" + long_id + "' balance='1'/>") == "account [9" + long_id + "]: mistake: account id must be 1 to 64 digits");
+  CHECK(created("<account id='9" + long_id + "' balance='1'/>") ==
+        "account [9" + long_id + "]: mistake: account id must be 1 to 64 digits");
   CHECK(created("<account id='1' balance=''/>") == "account [1]: mistake: balance is empty");
-  for (const std::string balance : {"x", "1e3", "+1", " 1", "1 ", "1,000", "inf", "nan", ".", "-", "--1", "0x10", "1.2.3"})
-    CHECK(created("<account id='1' balance='" + balance + "'/>") == "account [1]: mistake: balance is not a plain decimal number");
-  CHECK(created("<account id='1' balance='-0.01'/>") == "account [1]: mistake: balance is negative");
+  for (const std::string balance :
+       {"x", "1e3", "+1", " 1", "1 ", "1,000", "inf", "nan", ".", "-", "--1", "0x10", "1.2.3"})
+    CHECK(created("<account id='1' balance='" + balance + "'/>") ==
+          "account [1]: mistake: balance is not a plain decimal number");
+  CHECK(created("<account id='1' balance='-0.01'/>") ==
+        "account [1]: mistake: balance is negative");
   CHECK(created("<account id='1' balance='-0'/>") == "account [1]: account 1 with 0");
   CHECK(created("<account id='1' balance='0.00000000000000001'/>") ==
         "account [1]: mistake: balance has more than the allowed decimals: at most 16 decimals");
-  CHECK(created("<account id='1' balance='99999999999999999999999'/>") ==
-        "account [1]: mistake: balance is out of range: at most 17014118346046923173168.7303715884105727");
-  CHECK(created("<account id='1' balance='1'>5</account>") == "account [1]: mistake: unexpected content in account");
-  CHECK(created("<account id='1' balance='1'><b/></account>") == "account [1]: mistake: unexpected content in account");
+  CHECK(
+      created("<account id='1' balance='99999999999999999999999'/>") ==
+      "account [1]: mistake: balance is out of range: at most 17014118346046923173168.7303715884105727");
+  CHECK(created("<account id='1' balance='1'>5</account>") ==
+        "account [1]: mistake: unexpected content in account");
+  CHECK(created("<account id='1' balance='1'><b/></account>") ==
+        "account [1]: mistake: unexpected content in account");
 }
 
 TEST_CASE("a symbol gives shares to each account inside it") {
-  CHECK(read("<create><symbol sym='SPY'><account id='1'>100</account><account id='2'> 5.5\n</account></symbol></create>") ==
-        Lines{"placement [SPY] [1]: place 100 SPY at 1", "placement [SPY] [2]: place 5.5 SPY at 2"});
+  CHECK(
+      read(
+          "<create><symbol sym='SPY'><account id='1'>100</account><account id='2'> 5.5\n</account></symbol></create>") ==
+      Lines{"placement [SPY] [1]: place 100 SPY at 1", "placement [SPY] [2]: place 5.5 SPY at 2"});
   CHECK(created("<symbol sym='A'/>") == "symbol [A]: symbol A");
-  CHECK(created("<symbol sym='" + long_symbol + "'> </symbol>") == "symbol [" + long_symbol + "]: symbol " + long_symbol);
-  CHECK(created("<symbol sym='&#65;'><account id='&#49;'>1<!-- -->0<![CDATA[0]]></account></symbol>") == "placement [&#65;] [&#49;]: place 100 A at 1");
+  CHECK(created("<symbol sym='" + long_symbol + "'> </symbol>") ==
+        "symbol [" + long_symbol + "]: symbol " + long_symbol);
+  CHECK(created(
+            "<symbol sym='&#65;'><account id='&#49;'>1<!-- -->0<![CDATA[0]]></account></symbol>") ==
+        "placement [&#65;] [&#49;]: place 100 A at 1");
 
   const auto placed = [](const std::string& attributes, const std::string& shares) {
     return created("<symbol sym='A'><account" + attributes + ">" + shares + "</account></symbol>");
@@ -99,11 +123,17 @@ TEST_CASE("a symbol gives shares to each account inside it") {
   CHECK(placed(" id='x'", "1") == "placement [A] [x]: mistake: account id must be 1 to 64 digits");
   CHECK(placed(" id='1'", "") == "placement [A] [1]: mistake: number of shares is empty");
   CHECK(placed(" id='1'", " \n ") == "placement [A] [1]: mistake: number of shares is empty");
-  CHECK(placed(" id='1'", "1 0") == "placement [A] [1]: mistake: number of shares is not a plain decimal number");
-  CHECK(placed(" id='1'", "0") == "placement [A] [1]: mistake: number of shares must be above zero");
-  CHECK(placed(" id='1'", "-5") == "placement [A] [1]: mistake: number of shares must be above zero");
-  CHECK(placed(" id='1'", "0.000000001") == "placement [A] [1]: mistake: number of shares has more than the allowed decimals: at most 8 decimals");
-  CHECK(placed(" id='1'", "92233720368") == "placement [A] [1]: mistake: number of shares is out of range: must be below 92233720368");
+  CHECK(placed(" id='1'", "1 0") ==
+        "placement [A] [1]: mistake: number of shares is not a plain decimal number");
+  CHECK(placed(" id='1'", "0") ==
+        "placement [A] [1]: mistake: number of shares must be above zero");
+  CHECK(placed(" id='1'", "-5") ==
+        "placement [A] [1]: mistake: number of shares must be above zero");
+  CHECK(
+      placed(" id='1'", "0.000000001") ==
+      "placement [A] [1]: mistake: number of shares has more than the allowed decimals: at most 8 decimals");
+  CHECK(placed(" id='1'", "92233720368") ==
+        "placement [A] [1]: mistake: number of shares is out of range: must be below 92233720368");
   CHECK(placed(" id='1'", "5<b/>") == "placement [A] [1]: mistake: unexpected element in account");
 }
 
@@ -111,87 +141,130 @@ TEST_CASE("a symbol that is wrong is wrong for each account inside it") {
   for (const std::string symbol : {"", "A B", "A-B", " A", "ä", "A.B"}) {
     const std::string wrong = "mistake: symbol must be 1 to 32 letters and digits";
     CHECK(created("<symbol sym='" + symbol + "'/>") == "symbol [" + symbol + "]: " + wrong);
-    CHECK(read("<create><symbol sym='" + symbol + "'><account id='1'>1</account><account>1</account></symbol></create>") ==
-          Lines{"placement [" + symbol + "] [1]: " + wrong, "placement [" + symbol + "]: " + wrong});
+    CHECK(
+        read("<create><symbol sym='" + symbol +
+             "'><account id='1'>1</account><account>1</account></symbol></create>") ==
+        Lines{"placement [" + symbol + "] [1]: " + wrong, "placement [" + symbol + "]: " + wrong});
   }
-  CHECK(created("<symbol sym='Z" + long_symbol + "'/>") == "symbol [Z" + long_symbol + "]: mistake: symbol must be 1 to 32 letters and digits");
+  CHECK(created("<symbol sym='Z" + long_symbol + "'/>") ==
+        "symbol [Z" + long_symbol + "]: mistake: symbol must be 1 to 32 letters and digits");
   CHECK(created("<symbol/>") == "symbol: mistake: missing attribute 'sym'");
-  CHECK(created("<symbol><account id='1'>1</account></symbol>") == "placement - [1]: mistake: missing attribute 'sym'");
+  CHECK(created("<symbol><account id='1'>1</account></symbol>") ==
+        "placement - [1]: mistake: missing attribute 'sym'");
   CHECK(created("<symbol sym='A'>5</symbol>") == "symbol [A]: mistake: unexpected text in symbol");
-  CHECK(created("<symbol sym='A'>5<account id='1'>1</account></symbol>") == "placement [A] [1]: mistake: unexpected text in symbol");
+  CHECK(created("<symbol sym='A'>5<account id='1'>1</account></symbol>") ==
+        "placement [A] [1]: mistake: unexpected text in symbol");
 }
 
 TEST_CASE("an unknown element is a mistake in its place and the others are read") {
-  CHECK(read("<create><account id='1' balance='1'/><what id='2'/><symbol sym='A'><why/><account id='1'>1</account></symbol></create>") ==
-        Lines{"account [1]: account 1 with 1", "unknown: mistake: unknown element 'what'", "unknown: mistake: unknown element 'why'",
-              "placement [A] [1]: place 1 A at 1"});
+  CHECK(
+      read(
+          "<create><account id='1' balance='1'/><what id='2'/><symbol sym='A'><why/><account id='1'>1</account></symbol></create>") ==
+      Lines{"account [1]: account 1 with 1", "unknown: mistake: unknown element 'what'",
+            "unknown: mistake: unknown element 'why'", "placement [A] [1]: place 1 A at 1"});
   CHECK(read("<transactions id='7'><buy/><query id='1'/></transactions>") ==
         Lines{"unknown: mistake: unknown element 'buy'", "query [1]: 7 queries 1"});
   const std::string a64(64, 'a');
   CHECK(created("<" + a64 + "/>") == "unknown: mistake: unknown element '" + a64 + "'");
   CHECK(created("<" + a64 + "b/>") == "unknown: mistake: unknown element '" + a64 + "…'");
-  CHECK(created("<" + a64.substr(1) + "€/>") == "unknown: mistake: unknown element '" + a64.substr(1) + "…'");  // no half character
+  CHECK(created("<" + a64.substr(1) + "€/>") ==
+        "unknown: mistake: unknown element '" + a64.substr(1) + "…'");  // no half character
 }
 
 TEST_CASE("an order buys above zero and sells below") {
-  CHECK(traded("<order sym='SPY' amount='300' limit='125'/>") == "order [SPY] [300] [125]: 7 buys 300 SPY @125");
-  CHECK(traded("<order limit=\"127.50\" amount=\"-400.0\" sym=\"SPY\"/>") == "order [SPY] [-400.0] [127.50]: 7 sells 400 SPY @127.5");
-  CHECK(traded("<order sym='A' amount='-.5' limit='5.'/>") == "order [A] [-.5] [5.]: 7 sells 0.5 A @5");
+  CHECK(traded("<order sym='SPY' amount='300' limit='125'/>") ==
+        "order [SPY] [300] [125]: 7 buys 300 SPY @125");
+  CHECK(traded("<order limit=\"127.50\" amount=\"-400.0\" sym=\"SPY\"/>") ==
+        "order [SPY] [-400.0] [127.50]: 7 sells 400 SPY @127.5");
+  CHECK(traded("<order sym='A' amount='-.5' limit='5.'/>") ==
+        "order [A] [-.5] [5.]: 7 sells 0.5 A @5");
   CHECK(traded("<order sym='A' amount='0.00000001' limit='92233720367.99999999'/>") ==
         "order [A] [0.00000001] [92233720367.99999999]: 7 buys 0.00000001 A @92233720367.99999999");
-  CHECK(traded("<order sym='&#65;' amount='&#49;' limit='&#x32;'/>") == "order [&#65;] [&#49;] [&#x32;]: 7 buys 1 A @2");
+  CHECK(traded("<order sym='&#65;' amount='&#49;' limit='&#x32;'/>") ==
+        "order [&#65;] [&#49;] [&#x32;]: 7 buys 1 A @2");
 
   CHECK(traded("<order/>") == "order: mistake: missing attribute 'sym'");
-  CHECK(traded("<order amount='1' limit='2'/>") == "order - [1] [2]: mistake: missing attribute 'sym'");
-  CHECK(traded("<order sym='A' limit='2'/>") == "order [A] - [2]: mistake: missing attribute 'amount'");
-  CHECK(traded("<order sym='A' amount='1'/>") == "order [A] [1]: mistake: missing attribute 'limit'");
-  CHECK(traded("<order sym='' amount='1' limit='2'/>") == "order [] [1] [2]: mistake: symbol must be 1 to 32 letters and digits");
-  CHECK(traded("<order sym='A' amount='0' limit='2'/>") == "order [A] [0] [2]: mistake: amount is zero");
-  CHECK(traded("<order sym='A' amount='-0.0' limit='2'/>") == "order [A] [-0.0] [2]: mistake: amount is zero");
-  CHECK(traded("<order sym='A' amount='1' limit='0'/>") == "order [A] [1] [0]: mistake: limit must be above zero");
-  CHECK(traded("<order sym='A' amount='1' limit='-2'/>") == "order [A] [1] [-2]: mistake: limit must be above zero");
-  CHECK(traded("<order sym='A' amount='1' limit='2'>x</order>") == "order [A] [1] [2]: mistake: unexpected content in order");
-  CHECK(traded("<order sym='A' amount='1' limit='2'><b/></order>") == "order [A] [1] [2]: mistake: unexpected content in order");
+  CHECK(traded("<order amount='1' limit='2'/>") ==
+        "order - [1] [2]: mistake: missing attribute 'sym'");
+  CHECK(traded("<order sym='A' limit='2'/>") ==
+        "order [A] - [2]: mistake: missing attribute 'amount'");
+  CHECK(traded("<order sym='A' amount='1'/>") ==
+        "order [A] [1]: mistake: missing attribute 'limit'");
+  CHECK(traded("<order sym='' amount='1' limit='2'/>") ==
+        "order [] [1] [2]: mistake: symbol must be 1 to 32 letters and digits");
+  CHECK(traded("<order sym='A' amount='0' limit='2'/>") ==
+        "order [A] [0] [2]: mistake: amount is zero");
+  CHECK(traded("<order sym='A' amount='-0.0' limit='2'/>") ==
+        "order [A] [-0.0] [2]: mistake: amount is zero");
+  CHECK(traded("<order sym='A' amount='1' limit='0'/>") ==
+        "order [A] [1] [0]: mistake: limit must be above zero");
+  CHECK(traded("<order sym='A' amount='1' limit='-2'/>") ==
+        "order [A] [1] [-2]: mistake: limit must be above zero");
+  CHECK(traded("<order sym='A' amount='1' limit='2'>x</order>") ==
+        "order [A] [1] [2]: mistake: unexpected content in order");
+  CHECK(traded("<order sym='A' amount='1' limit='2'><b/></order>") ==
+        "order [A] [1] [2]: mistake: unexpected content in order");
   const struct {
     std::string number, problem;
-  } wrong[] = {{"", "is empty"}, {"x", "is not a plain decimal number"}, {"+1", "is not a plain decimal number"}, {"1e3", "is not a plain decimal number"},
-               {" 1", "is not a plain decimal number"}, {"1 ", "is not a plain decimal number"}, {"inf", "is not a plain decimal number"},
-               {"NaN", "is not a plain decimal number"}, {".", "is not a plain decimal number"}, {"-", "is not a plain decimal number"},
-               {"1.2.3", "is not a plain decimal number"}, {"1,5", "is not a plain decimal number"}, {"&lt;", "is not a plain decimal number"},
+  } wrong[] = {{"", "is empty"},
+               {"x", "is not a plain decimal number"},
+               {"+1", "is not a plain decimal number"},
+               {"1e3", "is not a plain decimal number"},
+               {" 1", "is not a plain decimal number"},
+               {"1 ", "is not a plain decimal number"},
+               {"inf", "is not a plain decimal number"},
+               {"NaN", "is not a plain decimal number"},
+               {".", "is not a plain decimal number"},
+               {"-", "is not a plain decimal number"},
+               {"1.2.3", "is not a plain decimal number"},
+               {"1,5", "is not a plain decimal number"},
+               {"&lt;", "is not a plain decimal number"},
                {"0.000000001", "has more than the allowed decimals: at most 8 decimals"},
                {"1.000000000", "has more than the allowed decimals: at most 8 decimals"},
-               {"92233720368", "is out of range: must be below 92233720368"}, {"-92233720368", "is out of range: must be below 92233720368"}};
+               {"92233720368", "is out of range: must be below 92233720368"},
+               {"-92233720368", "is out of range: must be below 92233720368"}};
   for (const auto& [number, sentence] : wrong) {
-    CHECK(traded("<order sym='A' amount='" + number + "' limit='2'/>") == "order [A] [" + number + "] [2]: mistake: amount " + sentence);
-    CHECK(traded("<order sym='A' amount='1' limit='" + number + "'/>") == "order [A] [1] [" + number + "]: mistake: limit " + sentence);
+    CHECK(traded("<order sym='A' amount='" + number + "' limit='2'/>") ==
+          "order [A] [" + number + "] [2]: mistake: amount " + sentence);
+    CHECK(traded("<order sym='A' amount='1' limit='" + number + "'/>") ==
+          "order [A] [1] [" + number + "]: mistake: limit " + sentence);
   }
 }
 
 TEST_CASE("queries and cancels name an order by its number") {
   CHECK(traded("<query id='1'/>") == "query [1]: 7 queries 1");
   CHECK(traded("<cancel id='0012'/>") == "cancel [0012]: 7 cancels 12");
-  CHECK(traded("<query id='18446744073709551615'/>") == "query [18446744073709551615]: 7 queries 18446744073709551615");
+  CHECK(traded("<query id='18446744073709551615'/>") ==
+        "query [18446744073709551615]: 7 queries 18446744073709551615");
   CHECK(traded("<query id='&#50;'/>") == "query [&#50;]: 7 queries 2");
   for (const std::string element : {"query", "cancel"}) {
     CHECK(traded("<" + element + "/>") == element + ": mistake: missing attribute 'id'");
-    for (const std::string id : {"", "0", "00", "-1", "+1", "1.0", "x", " 1", "1 ", "18446744073709551616"})
-      CHECK(traded("<" + element + " id='" + id + "'/>") == element + " [" + id + "]: mistake: transaction id must be a whole number from 1");
-    CHECK(traded("<" + element + " id='1'>x</" + element + ">") == element + " [1]: mistake: unexpected content in " + element);
+    for (const std::string id :
+         {"", "0", "00", "-1", "+1", "1.0", "x", " 1", "1 ", "18446744073709551616"})
+      CHECK(traded("<" + element + " id='" + id + "'/>") ==
+            element + " [" + id + "]: mistake: transaction id must be a whole number from 1");
+    CHECK(traded("<" + element + " id='1'>x</" + element + ">") ==
+          element + " [1]: mistake: unexpected content in " + element);
   }
 }
 
 TEST_CASE("transactions without a usable account are a mistake for each child") {
-  const std::string children = "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel/><what/>";
-  for (const auto& [attribute, sentence] : {std::pair<std::string, std::string>{"", "missing attribute 'id' of transactions"},
-                                            {" id=''", "unknown account: an account id is 1 to 64 digits"},
-                                            {" id='x'", "unknown account: an account id is 1 to 64 digits"}})
+  const std::string children =
+      "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel/><what/>";
+  for (const auto& [attribute, sentence] :
+       {std::pair<std::string, std::string>{"", "missing attribute 'id' of transactions"},
+        {" id=''", "unknown account: an account id is 1 to 64 digits"},
+        {" id='x'", "unknown account: an account id is 1 to 64 digits"}})
     CHECK(read("<transactions" + attribute + ">" + children + "</transactions>") ==
-          Lines{"order [A] [1] [2]: mistake: " + sentence, "query [1]: mistake: " + sentence, "cancel: mistake: " + sentence,
-                "unknown: mistake: unknown element 'what'"});
+          Lines{"order [A] [1] [2]: mistake: " + sentence, "query [1]: mistake: " + sentence,
+                "cancel: mistake: " + sentence, "unknown: mistake: unknown element 'what'"});
   CHECK(read("<transactions id='1'/>") == Lines{"refused: transactions has no element"});
-  CHECK(read("<transactions><!-- c --></transactions>") == Lines{"refused: transactions has no element"});
-  CHECK(read("<transactions id='1'>text</transactions>") == Lines{"refused: unexpected text in transactions"});
-  CHECK(read("<transactions id='1'><query id='1'/>text</transactions>") == Lines{"refused: unexpected text in transactions"});
+  CHECK(read("<transactions><!-- c --></transactions>") ==
+        Lines{"refused: transactions has no element"});
+  CHECK(read("<transactions id='1'>text</transactions>") ==
+        Lines{"refused: unexpected text in transactions"});
+  CHECK(read("<transactions id='1'><query id='1'/>text</transactions>") ==
+        Lines{"refused: unexpected text in transactions"});
 }
 
 TEST_CASE("a request has so many elements at most, else nothing of it is done") {
@@ -205,14 +278,23 @@ TEST_CASE("a request has so many elements at most, else nothing of it is done") 
   const Lines refused{"refused: more than 3 elements in one request"};
   CHECK(read("<create>" + with(3, "<what/>") + "</create>", limits).size() == 3);
   CHECK(read("<create>" + with(4, "<what/>") + "</create>", limits) == refused);
-  CHECK(read("<create><symbol sym='A'>" + with(3, "<account id='1'>1</account>") + "</symbol></create>", limits).size() == 3);
-  CHECK(read("<create><symbol sym='A'>" + with(4, "<account id='1'>1</account>") + "</symbol></create>", limits) == refused);
-  CHECK(read("<transactions id='1'>" + with(4, "<query id='1'/>") + "</transactions>", limits) == refused);
+  CHECK(read("<create><symbol sym='A'>" + with(3, "<account id='1'>1</account>") +
+                 "</symbol></create>",
+             limits)
+            .size() == 3);
+  CHECK(read("<create><symbol sym='A'>" + with(4, "<account id='1'>1</account>") +
+                 "</symbol></create>",
+             limits) == refused);
+  CHECK(read("<transactions id='1'>" + with(4, "<query id='1'/>") + "</transactions>", limits) ==
+        refused);
 }
 
 TEST_CASE("white space inside a number is no part of it, whatever comments stand beside it") {
-  const auto placed = [](const std::string& text) { return created("<symbol sym='S'><account id='1'>" + text + "</account></symbol>"); };
-  const std::string refused = "placement [S] [1]: mistake: number of shares is not a plain decimal number";
+  const auto placed = [](const std::string& text) {
+    return created("<symbol sym='S'><account id='1'>" + text + "</account></symbol>");
+  };
+  const std::string refused =
+      "placement [S] [1]: mistake: number of shares is not a plain decimal number";
   CHECK(placed(" <!-- a --> 1<!-- b -->0 <!-- c --> ") == "placement [S] [1]: place 10 S at 1");
   CHECK(placed("1 0") == refused);
   CHECK(placed("1<!-- a --> 0") == refused);

@@ -7,11 +7,16 @@ using namespace exchange;
 
 namespace {
 
-const std::string create = framed(R"(<create><account id="1" balance="1000"/><symbol sym="S"/></create>)");
+const std::string create =
+    framed(R"(<create><account id="1" balance="1000"/><symbol sym="S"/></create>)");
 const std::string created = results(R"(<created id="1"/><created sym="S"/>)");
-const std::string buy = framed(R"(<transactions id="1"><order sym="S" amount="1" limit="2"/></transactions>)");
-std::string opened(int id) { return results(R"(<opened sym="S" amount="1" limit="2" id=")" + std::to_string(id) + R"("/>)"); }
-const std::string bad_frame = error_reply("bad framing: a request begins with its length in digits");
+const std::string buy =
+    framed(R"(<transactions id="1"><order sym="S" amount="1" limit="2"/></transactions>)");
+std::string opened(int id) {
+  return results(R"(<opened sym="S" amount="1" limit="2" id=")" + std::to_string(id) + R"("/>)");
+}
+const std::string bad_frame =
+    error_reply("bad framing: a request begins with its length in digits");
 
 ProtocolLimits closing() {
   ProtocolLimits limits;
@@ -26,10 +31,14 @@ TEST_CASE("pipelined requests are answered in order") {
 }
 
 TEST_CASE("a mistake between good requests is answered in its place and harms neither") {
-  const std::string broken = framed("<create><account"), empty = framed("<transactions id='1'/>"), what = framed("<what/>");
-  const std::string broken_reply = error_reply("malformed XML: " + std::string(pugi::xml_document().load_string("<create><account").description()));
+  const std::string broken = framed("<create><account"), empty = framed("<transactions id='1'/>"),
+                    what = framed("<what/>");
+  const std::string broken_reply =
+      error_reply("malformed XML: " +
+                  std::string(pugi::xml_document().load_string("<create><account").description()));
   CHECK(converse(create + broken + buy + empty + what + buy) ==
-        created + broken_reply + opened(1) + error_reply("transactions has no element") + error_reply("unknown element 'what'") + opened(2));
+        created + broken_reply + opened(1) + error_reply("transactions has no element") +
+            error_reply("unknown element 'what'") + opened(2));
 }
 
 TEST_CASE("requests that arrived together are one wave of commands") {
@@ -42,7 +51,8 @@ TEST_CASE("requests that arrived together are one wave of commands") {
   CHECK(session.commands().size() == 3);
   CHECK(session.output() == "");
   session.reply(std::vector<Outcome>{Created{}, Rejected{Reason::unknown_account}, Opened{9}});
-  CHECK(session.output() == results(R"(<created id="1"/><error sym="S">unknown account</error>)") + error_reply("unknown element 'what'") + opened(9));
+  CHECK(session.output() == results(R"(<created id="1"/><error sym="S">unknown account</error>)") +
+                                error_reply("unknown element 'what'") + opened(9));
   CHECK(session.commands().empty());
   CHECK(!session.take_wave());
   CHECK(!session.finished());
@@ -85,11 +95,14 @@ TEST_CASE("a stream that ends without a request ends the session without a word"
 TEST_CASE("close after reply: the session ends when all that was received is answered") {
   CHECK(converse(create, {1000}, closing()) == created + " [closed]");
   CHECK(converse(create, {1}, closing()) == created + " [closed]");
-  CHECK(converse(create + buy + buy, {1000}, closing()) == created + opened(1) + opened(2) + " [closed]");
+  CHECK(converse(create + buy + buy, {1000}, closing()) ==
+        created + opened(1) + opened(2) + " [closed]");
   CHECK(converse(create + "\n", {1000}, closing()) == created + " [closed]");
   // A request that has begun is received in part: it is awaited.
-  CHECK(converse(create + buy, {create.size() + 1, 1000}, closing()) == created + opened(1) + " [closed]");
-  CHECK(converse(framed("<what/>"), {1000}, closing()) == error_reply("unknown element 'what'") + " [closed]");
+  CHECK(converse(create + buy, {create.size() + 1, 1000}, closing()) ==
+        created + opened(1) + " [closed]");
+  CHECK(converse(framed("<what/>"), {1000}, closing()) ==
+        error_reply("unknown element 'what'") + " [closed]");
 }
 
 TEST_CASE("close after reply: blank space behind a wave as large as may be is not waited on") {
@@ -128,8 +141,11 @@ TEST_CASE("one wave holds so many elements, however much was received") {
 TEST_CASE("replies carry their length where asked, errors of framing too") {
   ProtocolLimits limits;
   limits.length_before_reply = true;
-  const auto with_length = [](const std::string& reply) { return std::to_string(reply.size()) + "\n" + reply; };
-  CHECK(converse(create + buy + "x", {1000}, limits) == with_length(created) + with_length(opened(1)) + with_length(bad_frame) + " [closed]");
+  const auto with_length = [](const std::string& reply) {
+    return std::to_string(reply.size()) + "\n" + reply;
+  };
+  CHECK(converse(create + buy + "x", {1000}, limits) ==
+        with_length(created) + with_length(opened(1)) + with_length(bad_frame) + " [closed]");
 }
 
 TEST_CASE("a pipeline longer than any buffer is answered to its last request") {

@@ -13,9 +13,10 @@
 
 namespace exchange {
 
-// All that a fresh exchange replies to one client that sends `bytes` in pieces of these sizes, over and
-// over, and then no more. " [closed]" follows where the session ended before the client did.
-inline std::string converse(std::string_view bytes, const std::vector<std::size_t>& slices = {std::size_t(-1)},
+// All that a fresh exchange replies to one client that sends `bytes` in pieces of these sizes, over
+// and over, and then no more. " [closed]" follows where the session ended before the client did.
+inline std::string converse(std::string_view bytes,
+                            const std::vector<std::size_t>& slices = {std::size_t(-1)},
                             const ProtocolLimits& limits = {}) {
   LocalService service;
   LocalClient client(service, limits);
@@ -30,8 +31,12 @@ inline std::string converse(std::string_view bytes, const std::vector<std::size_
   return client.replies() + (closed ? " [closed]" : "");
 }
 
-inline std::string results(std::string_view elements) { return "<results>" + std::string(elements) + "</results>\n"; }
-inline std::string error_reply(std::string_view sentence) { return results("<error>" + std::string(sentence) + "</error>"); }
+inline std::string results(std::string_view elements) {
+  return "<results>" + std::string(elements) + "</results>\n";
+}
+inline std::string error_reply(std::string_view sentence) {
+  return results("<error>" + std::string(sentence) + "</error>");
+}
 
 inline std::vector<std::size_t> random_slices(std::mt19937_64& random) {
   const std::size_t longest = std::size_t(1) << random() % 10;

@@ -1,7 +1,7 @@
 #pragma once
-// Whether a stream of replies is what every client can read: one <results> document after another, each
-// well-formed XML by the letter. Knows nothing of the code under test: a grammar of its own, and pugixml
-// as a second opinion.
+// Whether a stream of replies is what every client can read: one <results> document after another,
+// each well-formed XML by the letter. Knows nothing of the code under test: a grammar of its own,
+// and pugixml as a second opinion.
 
 #include <pugixml.hpp>
 #include <string>
@@ -21,7 +21,8 @@ class ReplyScanner {
       if (!take_element(1)) return false;
     pugi::xml_document document;
     const std::size_t size = start.size() - rest_.size();
-    if (const auto parsed = document.load_buffer(start.data(), size); !parsed) return fail(parsed.description());
+    if (const auto parsed = document.load_buffer(start.data(), size); !parsed)
+      return fail(parsed.description());
     return true;
   }
   bool at_end() const { return rest_.empty(); }
@@ -60,21 +61,24 @@ class ReplyScanner {
     if (take("/>")) return true;
     if (!take(">")) return fail("unclosed tag");
     while (!rest_.starts_with("</")) {
-      if (rest_.starts_with("<") ? !take_element(depth + 1) : !take_text('<')) return fail("bad content");
+      if (rest_.starts_with("<") ? !take_element(depth + 1) : !take_text('<'))
+        return fail("bad content");
     }
     return (take("</") && take(name) && take(">")) || fail("wrong end tag");
   }
   // One or more characters up to `end`; none is fine in an attribute.
   bool take_text(char end) {
     while (!rest_.empty() && rest_[0] != end) {
-      if (rest_[0] == '<' || (end == '<' && rest_.starts_with("]]>"))) return fail("markup in text");  // an attribute may hold "]]>"
+      // an attribute may hold "]]>"
+      if (rest_[0] == '<' || (end == '<' && rest_.starts_with("]]>")))
+        return fail("markup in text");
       if (!(rest_[0] == '&' ? take_reference() : take_character())) return fail("bad character");
     }
     return !rest_.empty();
   }
   static bool is_char(unsigned long c) {
-    return c == 9 || c == 10 || c == 13 || (c >= 0x20 && c < 0xD800) || (c > 0xDFFF && c < 0xFFFE) ||
-           (c > 0xFFFF && c < 0x110000);
+    return c == 9 || c == 10 || c == 13 || (c >= 0x20 && c < 0xD800) ||
+           (c > 0xDFFF && c < 0xFFFE) || (c > 0xFFFF && c < 0x110000);
   }
   bool take_reference() {
     for (const std::string_view named : {"&lt;", "&gt;", "&amp;", "&apos;", "&quot;"})
@@ -92,9 +96,16 @@ class ReplyScanner {
     return digits > 0 && is_char(c) && take(";");
   }
   bool take_character() {
-    const auto byte = [&](std::size_t i) { return i < rest_.size() ? static_cast<unsigned char>(rest_[i]) : 0u; };
+    const auto byte = [&](std::size_t i) {
+      return i < rest_.size() ? static_cast<unsigned char>(rest_[i]) : 0u;
+    };
     const unsigned first = byte(0);
-    const std::size_t size = first < 0x80 ? 1 : first < 0xC0 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF8 ? 4 : 0;
+    const std::size_t size = first < 0x80   ? 1
+                             : first < 0xC0 ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF8 ? 4
+                                            : 0;
     if (size == 0) return false;
     unsigned long c = size == 1 ? first : first & (0x7Fu >> size);
     for (std::size_t i = 1; i < size; ++i) {

@@ -17,8 +17,10 @@ const std::vector<Command> every_kind{
     CreateAccount{AccountId("0"), Cash()},
     CreateSymbol{SymbolName(std::string(32, 'Z'))},
     PlaceShares{SymbolName("a"), AccountId("1"), Shares::from_units(1)},
-    PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell, parse_shares("92233720367.99999999").value, Price::from_units(1)},
-    PlaceOrder{AccountId("1"), SymbolName("a"), Side::buy, Shares::from_units(1), parse_price("92233720367.99999999").value},
+    PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell,
+               parse_shares("92233720367.99999999").value, Price::from_units(1)},
+    PlaceOrder{AccountId("1"), SymbolName("a"), Side::buy, Shares::from_units(1),
+               parse_price("92233720367.99999999").value},
     CancelOrder{AccountId("1"), UINT64_MAX},
 };
 const Totals totals{7, 8, Cash::whole(9), Timestamp{10}, 0xDEADBEEFCAFEF00Du};
@@ -44,7 +46,8 @@ TEST_CASE("a journal record decodes to what was written, and encodes to the same
   const std::string payload = encode(Timestamp{1'795'256'991'024'616}, every_kind);
   const JournalRecord record = decode_journal_record(payload);
   CHECK(record.time == Timestamp{1'795'256'991'024'616});
-  CHECK((record.orders == totals.orders && record.executions == totals.executions && record.digest == totals.digest));
+  CHECK((record.orders == totals.orders && record.executions == totals.executions &&
+         record.digest == totals.digest));
   REQUIRE(record.commands.size() == every_kind.size());
   CHECK(encode(record.time, record.commands) == payload);
   CHECK(std::get<CreateAccount>(record.commands[0]).key == some_key);
@@ -52,14 +55,22 @@ TEST_CASE("a journal record decodes to what was written, and encodes to the same
 }
 
 TEST_CASE("an account without a key is written as before there were any") {
-  const std::string payload = encode(Timestamp{1}, {CreateAccount{AccountId("7"), Cash::from_units(5)}});
-  const std::string before("\x01\x01\x01\x00\x01" "7\x05\x00\x07\x08\x0D\xF0\xFE\xCA\xEF\xBE\xAD\xDE", 18);
+  const std::string payload =
+      encode(Timestamp{1}, {CreateAccount{AccountId("7"), Cash::from_units(5)}});
+  const std::string before(
+      "\x01\x01\x01\x00\x01"
+      "7\x05\x00\x07\x08\x0D\xF0\xFE\xCA\xEF\xBE\xAD\xDE",
+      18);
   CHECK(payload.substr(0, payload.size() - 4) == before);
-  CHECK(encode(Timestamp{1}, {CreateAccount{AccountId("7"), Cash::from_units(5), some_key}}).size() == payload.size() + 47);
+  CHECK(
+      encode(Timestamp{1}, {CreateAccount{AccountId("7"), Cash::from_units(5), some_key}}).size() ==
+      payload.size() + 47);
 }
 
 TEST_CASE("an order takes about twenty bytes in the journal") {
-  const std::vector<Command> orders(100, PlaceOrder{AccountId("100001"), SymbolName("SPY"), Side::buy, Shares::whole(100), parse_price("127.5").value});
+  const std::vector<Command> orders(
+      100, PlaceOrder{AccountId("100001"), SymbolName("SPY"), Side::buy, Shares::whole(100),
+                      parse_price("127.5").value});
   CHECK(encode(Timestamp{1'795'256'991'024'616}, orders).size() < 100 * 25);
 }
 
@@ -70,27 +81,41 @@ TEST_CASE("a record with any bit flipped, cut short or grown is refused") {
     bad[bit / 8] = char(bad[bit / 8] ^ (1 << (bit % 8)));
     REQUIRE_THROWS_AS(decode_journal_record(bad), StoreCorrupt);
   }
-  for (std::size_t size = 0; size < payload.size(); ++size) REQUIRE_THROWS_AS(decode_journal_record(payload.substr(0, size)), StoreCorrupt);
+  for (std::size_t size = 0; size < payload.size(); ++size)
+    REQUIRE_THROWS_AS(decode_journal_record(payload.substr(0, size)), StoreCorrupt);
   CHECK_THROWS_AS(decode_journal_record(payload + '\0'), StoreCorrupt);
 }
 
-TEST_CASE("a record whose checksum is right is refused where JournalWriter cannot have written it") {
+TEST_CASE(
+    "a record whose checksum is right is refused where JournalWriter cannot have written it") {
   using namespace std::string_literals;
   // Version, time 1, one command, then orders 0, executions 0 and a digest.
-  const auto record = [](const std::string& time, const std::string& count, const std::string& commands) {
+  const auto record = [](const std::string& time, const std::string& count,
+                         const std::string& commands) {
     return sealed("\1" + time + count + commands + std::string(10, '\0'));
   };
   const std::string symbol = "\1\1S";
   CHECK(decode_journal_record(record("\1", "\1", symbol)).commands.size() == 1);
-  CHECK_THROWS_WITH(decode_journal_record(record("\x81\0"s, "\1", symbol)), "journal record has an overlong number");  // 1 in two bytes
-  CHECK_THROWS_WITH(decode_journal_record(record(std::string(9, '\x80') + '\2', "\1", symbol)), "journal record has an overlong number");  // 2^64
-  CHECK(decode_journal_record(record(std::string(9, '\x80') + '\1', "\1", symbol)).time == Timestamp{INT64_MIN});
-  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\1\0"s)), "journal record has a text that is no symbol");
-  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\1\1-")), "journal record has a text that is no symbol");
-  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\4\1x\1")), "journal record has a text that is no account id");
-  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\5\0011\1")), "journal record has an unknown command");
-  const std::string many = std::string(8, '\x80') + '\x10';  // 2^60: no room is made for what is only claimed
-  CHECK_THROWS_WITH(decode_journal_record(record("\1", many, symbol)), "journal record has a text that is no account id");
+  // 1 in two bytes
+  CHECK_THROWS_WITH(decode_journal_record(record("\x81\0"s, "\1", symbol)),
+                    "journal record has an overlong number");
+  // 2^64
+  CHECK_THROWS_WITH(decode_journal_record(record(std::string(9, '\x80') + '\2', "\1", symbol)),
+                    "journal record has an overlong number");
+  CHECK(decode_journal_record(record(std::string(9, '\x80') + '\1', "\1", symbol)).time ==
+        Timestamp{INT64_MIN});
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\1\0"s)),
+                    "journal record has a text that is no symbol");
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\1\1-")),
+                    "journal record has a text that is no symbol");
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\4\1x\1")),
+                    "journal record has a text that is no account id");
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\5\0011\1")),
+                    "journal record has an unknown command");
+  // 2^60: no room is made for what is only claimed
+  const std::string many = std::string(8, '\x80') + '\x10';
+  CHECK_THROWS_WITH(decode_journal_record(record("\1", many, symbol)),
+                    "journal record has a text that is no account id");
 }
 
 TEST_CASE("random bytes are refused or decoded, never worse") {
@@ -99,6 +124,7 @@ TEST_CASE("random bytes are refused or decoded, never worse") {
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes(random() % 64, 'x');
     for (char& c : bytes) c = char(random());
-    CHECK_THROWS_AS(decode_journal_record(bytes), StoreCorrupt);  // a checksum of 32 bits: one in 4e9 would pass
+    // a checksum of 32 bits: one in 4e9 would pass
+    CHECK_THROWS_AS(decode_journal_record(bytes), StoreCorrupt);
   }
 }

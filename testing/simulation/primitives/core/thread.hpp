@@ -1,5 +1,6 @@
 #pragma once
-// What the core's sources see in a simulation in place of server/core/thread.hpp: threads are tasks.
+// What the core's sources see in a simulation in place of server/core/thread.hpp: threads are
+// tasks.
 
 #include <exception>
 #include <functional>
@@ -23,15 +24,16 @@ class Thread {
 
 inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::function<void()> work) {
   simulation::Scheduler& scheduler = *simulation::Scheduler::current();
-  return Thread(scheduler.spawn(name, scheduler.process(), true, [&on_fatal, work = std::move(work)] {
-    try {
-      work();
-    } catch (const simulation::Violation&) {
-      throw;
-    } catch (const std::exception& error) {
-      on_fatal(error.what());
-    }
-  }));
+  return Thread(
+      scheduler.spawn(name, scheduler.process(), true, [&on_fatal, work = std::move(work)] {
+        try {
+          work();
+        } catch (const simulation::Violation&) {
+          throw;
+        } catch (const std::exception& error) {
+          on_fatal(error.what());
+        }
+      }));
 }
 
 }  // namespace exchange

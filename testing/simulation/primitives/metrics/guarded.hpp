@@ -1,6 +1,7 @@
 #pragma once
-// What sources see in a simulation in place of server/metrics/guarded.hpp: a lock is a point where another task may go
-// first. Whoever waits sleeps until it is notified, so that a forgotten notify() is found.
+// What sources see in a simulation in place of server/metrics/guarded.hpp: a lock is a point where
+// another task may go first. Whoever waits sleeps until it is notified, so that a forgotten
+// notify() is found.
 
 #include <chrono>
 
@@ -27,7 +28,8 @@ class Guarded {
   template <class Duration, class Ready>
   bool wait_for(Duration time, Ready ready) {
     Scheduler& scheduler = *Scheduler::current();
-    const simulation::Nanoseconds deadline = scheduler.now() + std::chrono::nanoseconds(time).count();
+    const simulation::Nanoseconds deadline =
+        scheduler.now() + std::chrono::nanoseconds(time).count();
     scheduler.preempt();
     while (!ready(data_))
       if (!scheduler.wait_until(this, deadline)) return ready(data_);
