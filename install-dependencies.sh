@@ -8,7 +8,7 @@ packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3
 optional=()  # where the distribution has them; tests that need them say that they are skipped
 if [ "${1-}" = --test ]; then
   packages+=(catch2 postgresql python3 python3-yaml libbenchmark-dev libtbb-dev libcrypt-dev libxml2-dev openssl)
-  optional+=(chromium golang-go liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
+  optional+=(clang-format-14 black chromium golang-go liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
 fi
 if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-numpy postgresql); fi
 
