@@ -30,5 +30,5 @@ if [ -n "$docs" ]; then "$here/install-dependencies.sh" --report; fi
 status=0
 "$here/build/bin/experiments" "$@" --json "$json" || status=$?
 # A check that does not hold (1) belongs on the page; a mistake on the command line (2) leaves nothing to write.
-if [ -n "$docs" ] && [ "$status" -le 1 ]; then "$here/testing/experiments/document" "$json" --docs "$docs" $partial; fi
+if [ -n "$docs" ] && [ "$status" -le 1 ]; then "$here/testing/studies/experiments/document" "$json" --docs "$docs" $partial; fi
 exit "$status"

@@ -16,14 +16,14 @@
 #include <thread>
 
 #include "auth/gate.hpp"
+#include "base/fail_point.hpp"
 #include "core/core.hpp"
-#include "dashboard/http_server.hpp"
-#include "faults/fail_point.hpp"
-#include "market/market_feed.hpp"
-#include "market/market_view.hpp"
+#include "http/http_server.hpp"
+#include "market_data/market_feed.hpp"
+#include "market_data/market_view.hpp"
+#include "net/transport.hpp"
 #include "options.hpp"
 #include "store/store.hpp"
-#include "transport/transport.hpp"
 
 using namespace exchange;
 

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "client/bots/trading_floor.hpp"
-#include "client/command_line.hpp"
-#include "client/options.hpp"
+#include "client/loadgen/command_line.hpp"
+#include "client/loadgen/options.hpp"
 
 using namespace exchange;
 using namespace exchange::bots;

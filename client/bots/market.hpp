@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "client/random.hpp"
+#include "client/loadgen/random.hpp"
 #include "engine/commands.hpp"
 
 namespace exchange::bots {

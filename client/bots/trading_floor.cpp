@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "client/ask.hpp"
 #include "client/bots/wire.hpp"
+#include "client/connection/ask.hpp"
 
 namespace exchange::bots {
 namespace {

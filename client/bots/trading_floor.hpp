@@ -12,7 +12,7 @@
 
 #include "client/bots/market.hpp"
 #include "client/bots/symbol_list.hpp"
-#include "client/socket.hpp"
+#include "client/connection/socket.hpp"
 
 namespace exchange::bots {
 

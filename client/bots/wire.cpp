@@ -1,6 +1,6 @@
 #include "client/bots/wire.hpp"
 
-#include "client/reply.hpp"
+#include "client/connection/reply.hpp"
 
 namespace exchange::bots {
 namespace {

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "client/cli/text.hpp"
-#include "client/reply.hpp"
+#include "client/connection/reply.hpp"
 #include "protocol/xml.hpp"
 
 namespace exchange::cli {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "client/cli/answers.hpp"
-#include "client/json.hpp"
+#include "client/loadgen/report/json.hpp"
 
 namespace exchange::cli {
 

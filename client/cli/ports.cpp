@@ -11,11 +11,11 @@
 #include <boost/beast/websocket.hpp>
 #include <cstring>
 
-#include "client/ask.hpp"
 #include "client/cli/answers.hpp"
 #include "client/cli/options.hpp"
 #include "client/cli/text.hpp"
-#include "tls/stream.hpp"
+#include "client/connection/ask.hpp"
+#include "net/stream.hpp"
 
 namespace exchange::cli {
 namespace {

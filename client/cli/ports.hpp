@@ -8,7 +8,7 @@
 #include <string>
 
 #include "client/cli/options.hpp"
-#include "client/socket.hpp"
+#include "client/connection/socket.hpp"
 
 namespace exchange::cli {
 

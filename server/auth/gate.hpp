@@ -16,8 +16,8 @@
 
 #include "auth/key_ring.hpp"
 #include "auth/peer_queue.hpp"
+#include "base/guarded.hpp"
 #include "core/service.hpp"
-#include "metrics/guarded.hpp"
 #include "metrics/metrics.hpp"
 #include "options.hpp"
 

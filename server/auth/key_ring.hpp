@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "base/guarded.hpp"
 #include "engine/ids.hpp"
 #include "engine/key_hash.hpp"
-#include "metrics/guarded.hpp"
 
 namespace exchange {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Which peer a connection belongs to, as far as turns at the gate go.
 
-#include "peers/peer_address.hpp"
+#include "base/peer_address.hpp"
 #include "protocol/credentials.hpp"
 
 namespace exchange {

@@ -8,7 +8,7 @@ namespace exchange {
 namespace {
 
 // How many commands ahead of apply the exchange looks; measured with
-// testing/benchmarks/engine_benchmark.
+// testing/studies/benchmarks/engine_benchmark.
 constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "faults/fail_point.hpp"
+#include "base/fail_point.hpp"
 
 namespace exchange {
 

@@ -7,13 +7,13 @@
 #include <deque>
 #include <vector>
 
+#include "base/guarded.hpp"
+#include "base/thread.hpp"
 #include "core/committer.hpp"
 #include "core/order_reader.hpp"
 #include "core/projector.hpp"
 #include "core/recovery.hpp"
 #include "core/service.hpp"
-#include "core/thread.hpp"
-#include "metrics/guarded.hpp"
 
 namespace exchange {
 

@@ -8,11 +8,11 @@
 #include <optional>
 #include <span>
 
+#include "base/guarded.hpp"
+#include "base/thread.hpp"
 #include "core/clock.hpp"
 #include "core/command_counts.hpp"
 #include "core/service.hpp"
-#include "core/thread.hpp"
-#include "metrics/guarded.hpp"
 #include "metrics/metrics.hpp"
 #include "options.hpp"
 #include "store/store.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "faults/fail_point.hpp"
+#include "base/fail_point.hpp"
 
 namespace exchange {
 

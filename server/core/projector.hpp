@@ -5,10 +5,10 @@
 
 #include <functional>
 
+#include "base/guarded.hpp"
+#include "base/thread.hpp"
 #include "core/clock.hpp"
-#include "core/thread.hpp"
 #include "engine/exchange.hpp"
-#include "metrics/guarded.hpp"
 #include "metrics/metrics.hpp"
 #include "options.hpp"
 #include "store/store.hpp"

@@ -1,6 +1,6 @@
 #include "core/recovery.hpp"
 
-#include "faults/fail_point.hpp"
+#include "base/fail_point.hpp"
 #include "store/journal_record.hpp"
 
 namespace exchange {

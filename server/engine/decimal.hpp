@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/check.hpp"
+#include "base/ensure.hpp"
 
 namespace exchange {
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/check.hpp"
+#include "base/ensure.hpp"
 
 namespace exchange {
 

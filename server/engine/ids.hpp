@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/check.hpp"
+#include "base/ensure.hpp"
 
 namespace exchange {
 

@@ -10,8 +10,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "metrics/guarded.hpp"
-#include "metrics/histogram.hpp"
+#include "base/guarded.hpp"
+#include "base/histogram.hpp"
 
 namespace exchange {
 

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "metrics/guarded.hpp"
+#include "base/guarded.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <thread>
 
-#include "faults/fail_point.hpp"
+#include "base/fail_point.hpp"
 #include "store/pqxx_shim.hpp"
 #include "store/schema.hpp"
 #include "store/stored_text.hpp"

@@ -1,6 +1,6 @@
 #include "store/sqlite.hpp"
 
-#include "faults/fail_point.hpp"
+#include "base/fail_point.hpp"
 #include "store/checksum_vfs.hpp"
 #include "store/sqlite_log.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <random>
 
-#include "faults/fail_point.hpp"
+#include "base/fail_point.hpp"
 #include "store/acknowledged_mark.hpp"
 #include "store/schema.hpp"
 #include "store/sqlite_log.hpp"

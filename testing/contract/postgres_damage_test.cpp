@@ -12,7 +12,7 @@
 #include "store/journal_record.hpp"
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
-#include "system/postgres_cluster.hpp"
+#include "support/postgres_cluster.hpp"
 
 using namespace exchange;
 using exchange::testing::shared_cluster;

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 #include "store/sqlite_store.hpp"
-#include "system/folder.hpp"
+#include "support/folder.hpp"
 
 using namespace exchange;
 using exchange::testing::TemporaryFolder;

@@ -15,8 +15,8 @@
 #include "store/pqxx_shim.hpp"
 #include "store/sqlite.hpp"
 #include "store/sqlite_store.hpp"
-#include "system/folder.hpp"
-#include "system/postgres_cluster.hpp"
+#include "support/folder.hpp"
+#include "support/postgres_cluster.hpp"
 
 using namespace exchange;
 using exchange::testing::shared_cluster;

@@ -16,7 +16,7 @@
 #include "model/random_commands.hpp"
 #include "store/journal_record.hpp"
 #include "store/sqlite_store.hpp"
-#include "system/folder.hpp"
+#include "support/folder.hpp"
 
 using namespace exchange;
 using exchange::testing::contents;

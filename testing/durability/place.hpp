@@ -11,7 +11,7 @@
 #include "core/recovery.hpp"
 #include "store/journal_record.hpp"
 #include "store/sqlite_store.hpp"
-#include "system/folder.hpp"
+#include "support/folder.hpp"
 
 namespace exchange::testing {
 

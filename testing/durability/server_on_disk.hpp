@@ -17,7 +17,7 @@
 #include "model/random_commands.hpp"
 #include "model/tables.hpp"
 #include "store/sqlite_store.hpp"
-#include "system/folder.hpp"
+#include "support/folder.hpp"
 #include "unit/core/faulty_store.hpp"
 
 namespace exchange::testing {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
-#include "client/reply.hpp"
+#include "client/connection/reply.hpp"
 
 namespace exchange::history {
 namespace {

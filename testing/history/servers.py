@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "testing/python"))
+sys.path.append(str(ROOT / "testing/support"))
 from exchange_server import Ready  # noqa: E402
 
 BINARIES = Path(os.environ.get("EXCHANGE_BINARIES") or ROOT / "build/bin")

@@ -15,8 +15,8 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "system/folder.hpp"
-#include "system/server_process.hpp"
+#include "support/folder.hpp"
+#include "support/server_process.hpp"
 
 using namespace exchange::testing;
 

@@ -17,8 +17,8 @@
 #include <sstream>
 
 #include "catch.hpp"
-#include "system/folder.hpp"
-#include "system/server_process.hpp"
+#include "support/folder.hpp"
+#include "support/server_process.hpp"
 
 using namespace exchange::testing;
 

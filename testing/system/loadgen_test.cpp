@@ -16,8 +16,8 @@
 #include <sstream>
 
 #include "catch.hpp"
-#include "system/edited_server.hpp"
-#include "system/folder.hpp"
+#include "support/edited_server.hpp"
+#include "support/folder.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

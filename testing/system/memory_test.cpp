@@ -7,8 +7,8 @@
 #include <fstream>
 #include <thread>
 
-#include "system/folder.hpp"
-#include "system/server_process.hpp"
+#include "support/folder.hpp"
+#include "support/server_process.hpp"
 
 using namespace exchange::testing;
 

@@ -11,9 +11,9 @@
 
 #include "core/recovery.hpp"
 #include "store/store.hpp"
-#include "system/folder.hpp"
-#include "system/postgres_cluster.hpp"
-#include "system/server_process.hpp"
+#include "support/folder.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/server_process.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -8,9 +8,9 @@
 #include <chrono>
 #include <thread>
 
-#include "system/folder.hpp"
-#include "system/postgres_cluster.hpp"
-#include "system/server_process.hpp"
+#include "support/folder.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/server_process.hpp"
 
 using namespace exchange::testing;
 

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "wire/tcp.hpp"
-#include "wire/wait_for.hpp"
+#include "support/tcp.hpp"
+#include "support/wait_for.hpp"
 
 using namespace exchange;
 

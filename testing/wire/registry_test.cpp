@@ -13,8 +13,8 @@
 #include <string>
 
 #include "catch.hpp"
-#include "transport/listener.hpp"
-#include "wire/wait_for.hpp"
+#include "net/listener.hpp"
+#include "support/wait_for.hpp"
 
 using namespace exchange;
 

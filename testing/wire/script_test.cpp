@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "catch.hpp"
+#include "support/self_signed.hpp"
+#include "support/tcp.hpp"
 #include "wire/script.hpp"
-#include "wire/self_signed.hpp"
-#include "wire/tcp.hpp"
 
 using namespace exchange;
 

@@ -2,9 +2,9 @@
 // saying so, or takes long replies.
 
 #include "catch.hpp"
-#include "wire/self_signed.hpp"
-#include "wire/tcp.hpp"
-#include "wire/wait_for.hpp"
+#include "support/self_signed.hpp"
+#include "support/tcp.hpp"
+#include "support/wait_for.hpp"
 
 using namespace exchange;
 

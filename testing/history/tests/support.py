@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "scaling")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "studies/scaling")]
 
 import cluster  # noqa: E402
 import judges  # noqa: E402

@@ -3,9 +3,9 @@
 
 #include <cstdio>
 
-#include "faults/fail_point.hpp"
+#include "base/fail_point.hpp"
+#include "support/postgres_cluster.hpp"
 #include "system/crash/trial.hpp"
-#include "system/postgres_cluster.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

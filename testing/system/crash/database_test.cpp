@@ -5,10 +5,10 @@
 #include <csignal>
 
 #include "store/pqxx_shim.hpp"
+#include "support/postgres_cluster.hpp"
 #include "system/crash/cut_proxy.hpp"
 #include "system/crash/small_disk.hpp"
 #include "system/crash/trial.hpp"
-#include "system/postgres_cluster.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "system/server_process.hpp"
+#include "support/server_process.hpp"
 
 namespace exchange::testing {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "system/folder.hpp"
+#include "support/folder.hpp"
 
 namespace exchange::testing {
 

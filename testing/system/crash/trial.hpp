@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "catch.hpp"
+#include "support/folder.hpp"
+#include "support/server_process.hpp"
 #include "system/crash/load.hpp"
-#include "system/folder.hpp"
-#include "system/server_process.hpp"
 
 namespace exchange::testing {
 

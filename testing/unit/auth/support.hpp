@@ -9,7 +9,7 @@
 #include "auth/scrypt.hpp"
 #include "catch.hpp"
 #include "core/core.hpp"
-#include "wire/local.hpp"
+#include "support/local.hpp"
 
 namespace exchange::testing {
 

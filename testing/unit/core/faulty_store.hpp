@@ -4,8 +4,8 @@
 #include <atomic>
 #include <deque>
 
+#include "base/guarded.hpp"
 #include "core/clock.hpp"
-#include "metrics/guarded.hpp"
 #include "store/memory_store.hpp"
 
 namespace exchange::testing {

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "catch.hpp"
-#include "client/transcript.hpp"
+#include "client/loadgen/transcript.hpp"
 
 using namespace exchange;
 using namespace exchange::history;

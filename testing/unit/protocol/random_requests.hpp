@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "wire/local.hpp"
+#include "support/local.hpp"
 
 namespace exchange {
 

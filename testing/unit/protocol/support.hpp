@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "support/local.hpp"
 #include "unit/protocol/well_formed.hpp"
-#include "wire/local.hpp"
 
 namespace exchange {
 

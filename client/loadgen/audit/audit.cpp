@@ -1,0 +1,408 @@
+#include "client/loadgen/audit/audit.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "client/loadgen/audit/balance_probe.hpp"
+#include "client/loadgen/audit/evidence.hpp"
+#include "client/loadgen/audit/replay.hpp"
+
+namespace exchange::loadgen {
+namespace {
+
+constexpr std::size_t queries_per_request = 1'000;
+// 2001: what lies before is no time of an exchange in seconds since 1970
+constexpr std::int64_t time_min = 1'000'000'000;
+constexpr std::int64_t units_per_share = Shares::whole(1).units(),
+                       units_per_cent = Price::whole(1).units() / 100;
+constexpr std::size_t reply_shown_max = 200;
+
+class Audit {
+ public:
+  Audit(AuditInput&& input, const Ask& ask) : input_(std::move(input)), ask_(ask) {}
+  AuditResult run();
+
+ private:
+  void sort_orders();
+  void ask_for_final_states();
+  void ask_for_orders_of(const AuditAccount& account, std::vector<std::uint32_t> orders);
+  void take_state(std::uint32_t order, const ReplyElement& element);
+  std::string_view unusable(const OrderRecord& order, const OrderDigest& digest) const;
+  std::string_view misfit(const OrderRecord& order, const FinalState& state) const;
+  void sort_observations();
+  void check_observation(const Observation& observation, std::uint32_t order);
+  void check_cancels(std::uint32_t order);
+  void check_pairing();
+  std::string_view contradiction(const Observation& observation, std::uint32_t order) const;
+  std::uint32_t find(std::uint64_t id) const;
+
+  AuditInput input_;
+  const Ask& ask_;
+  Evidence evidence_;
+  Findings findings_;
+  OrderState state_;                 // of the element being read
+  std::set<std::uint16_t> unclear_;  // symbols of orders whose final state is not known
+};
+
+AuditResult Audit::run() {
+  const auto start = std::chrono::steady_clock::now();
+  AuditResult result;
+  evidence_.symbol_name = input_.symbol_name;
+  sort_orders();
+  ask_for_final_states();
+  sort_observations();
+  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) check_cancels(i);
+
+  const bool all_known = input_.history.unknown == 0;
+  if (all_known) check_pairing();
+  Replay replay(evidence_, findings_);
+  for (const OrderRecord& order : evidence_.orders)
+    if (!all_known || unclear_.contains(order.symbol)) replay.leave_out(order.symbol);
+  replay.run();
+  if (all_known && unclear_.empty()) {
+    BalanceProbe balances(input_, evidence_, ask_, findings_);
+    balances.check_conservation();
+    balances.run();
+    result.accounts = input_.accounts.size();
+  } else if (!all_known) {
+    result.not_checked =
+        std::to_string(input_.history.unknown) +
+        " requests went without a reply, and what they did is not known: whether executions pair up, whether each is the right one, "
+        "and balances were not checked";
+  } else {
+    result.not_checked =
+        "not every order's state is known: the symbols of those others were not replayed, and balances not checked";
+  }
+
+  Cash moved, created;
+  for (std::size_t i = 0; i < evidence_.orders.size(); ++i) {
+    if (evidence_.orders[i].amount < 0) continue;
+    result.executions += evidence_.states[i].fills;
+    for (const Fill& fill : evidence_.fills_of(i))
+      moved += cost(Shares::whole(fill.shares), price_of(fill.price_cents));
+  }
+  for (const AuditAccount& account : input_.accounts) created += Cash::whole(account.cash);
+  result.orders = evidence_.orders.size();
+  result.cash_moved = to_string(moved);
+  result.cash_total = to_string(created);
+  result.findings = findings_.sentences();
+  result.passed = result.findings.empty();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+// --- final states
+// ---------------------------------------------------------------------------------
+
+void Audit::sort_orders() {
+  std::vector<OrderRecord>& orders = evidence_.orders;
+  orders = std::move(input_.history.orders);
+  std::sort(orders.begin(), orders.end(),
+            [](const OrderRecord& a, const OrderRecord& b) { return a.id < b.id; });
+  const auto same_id = [](const OrderRecord& a, const OrderRecord& b) { return a.id == b.id; };
+  for (auto at = orders.begin();
+       (at = std::adjacent_find(at, orders.end(), same_id)) != orders.end(); ++at)
+    findings_.add(Check::states,
+                  "Two orders were opened under the id " + std::to_string(at->id) + ".");
+  orders.erase(std::unique(orders.begin(), orders.end(), same_id), orders.end());
+  evidence_.states.resize(orders.size());
+}
+
+// The order of that id; the number of all orders where there is none.
+std::uint32_t Audit::find(std::uint64_t id) const {
+  const std::vector<OrderRecord>& orders = evidence_.orders;
+  const auto at = std::lower_bound(
+      orders.begin(), orders.end(), id,
+      [](const OrderRecord& order, std::uint64_t wanted) { return order.id < wanted; });
+  return std::uint32_t(at != orders.end() && at->id == id ? at - orders.begin()
+                                                          : orders.end() - orders.begin());
+}
+
+void Audit::ask_for_final_states() {
+  std::vector<std::uint32_t> by_account(evidence_.orders.size());
+  std::iota(by_account.begin(), by_account.end(), 0u);
+  const auto account_of = [&](std::uint32_t order) { return evidence_.orders[order].account; };
+  std::stable_sort(by_account.begin(), by_account.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return account_of(a) < account_of(b); });
+  evidence_.fills.reserve(2 * by_account.size());
+  for (auto first = by_account.begin(); first != by_account.end();) {
+    auto end = first;
+    while (end != by_account.end() && std::size_t(end - first) < queries_per_request &&
+           account_of(*end) == account_of(*first))
+      ++end;
+    ask_for_orders_of(input_.accounts.at(account_of(*first)), {first, end});
+    first = end;
+  }
+  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i)
+    if (!evidence_.states[i].known) unclear_.insert(evidence_.orders[i].symbol);
+}
+
+// A server may refuse to tell too many executions at once: what was refused is asked again, unless
+// the reply told none at all.
+void Audit::ask_for_orders_of(const AuditAccount& account, std::vector<std::uint32_t> orders) {
+  while (!orders.empty()) {
+    std::string request = "<transactions id=\"" + account.id + "\">";
+    for (const std::uint32_t order : orders)
+      request += "<query id=\"" + std::to_string(evidence_.orders[order].id) + "\"/>";
+    const std::string reply = ask_(request + "</transactions>\n");
+
+    const std::size_t fills_before = evidence_.fills.size();
+    std::vector<std::uint32_t> refused;
+    std::vector<std::string> refusals;
+    ReplyElements elements(reply);
+    ReplyElement element;
+    std::size_t count = 0;
+    for (; count < orders.size() && elements.next(element); ++count) {
+      const std::uint32_t order = orders[count];
+      if (element.attribute("id") != std::to_string(evidence_.orders[order].id)) break;
+      if (element.name == "status") {
+        take_state(order, element);
+      } else {
+        refused.push_back(order);
+        refusals.emplace_back(element.content);
+      }
+    }
+    if (count < orders.size())
+      findings_.add(Check::states, "Asked for " + std::to_string(orders.size()) +
+                                       " orders of account " + account.id + ", the server told " +
+                                       std::to_string(count) + ": " +
+                                       reply.substr(0, reply_shown_max));
+    if (evidence_.fills.size() == fills_before) {
+      for (std::size_t i = 0; i < refused.size(); ++i)
+        findings_.add(Check::states, "Asked in the end for " + evidence_.name(refused[i]) +
+                                         ", which it had opened, the server said: " + refusals[i]);
+      return;
+    }
+    orders = std::move(refused);
+  }
+}
+
+void Audit::take_state(std::uint32_t order, const ReplyElement& element) {
+  const OrderRecord& record = evidence_.orders[order];
+  std::string_view problem = parse_order_state(element, state_);
+  if (problem.empty()) {
+    const std::optional<OrderDigest> digest = digest_of(state_);
+    problem =
+        digest ? unusable(record, *digest) : "parts of shares, where whole shares were ordered";
+    if (problem.empty()) {
+      FinalState& final = evidence_.states[order];
+      final = {.first_fill = evidence_.fills.size(),
+               .fills = digest->executions,
+               .canceled_time = std::uint32_t(digest->canceled_time),
+               .open = digest->open,
+               .canceled = digest->canceled,
+               .executed = digest->executed,
+               .known = true};
+      for (const OrderState::Execution& execution : state_.executions)
+        evidence_.fills.push_back({std::int32_t(execution.shares.units() / units_per_share),
+                                   std::int32_t(execution.price.units() / units_per_cent),
+                                   std::uint32_t(execution.time)});
+      problem = misfit(record, final);
+    }
+  }
+  if (!problem.empty())
+    findings_.add(Check::states, "In the end " + evidence_.name(order) + " has " +
+                                     std::string(problem) + "; the server said: " +
+                                     std::string(element.content.substr(0, reply_shown_max)));
+}
+
+// What no state of the order can have, so that there is nothing to reckon with. `state_` is the one
+// of the digest.
+std::string_view Audit::unusable(const OrderRecord& order, const OrderDigest& digest) const {
+  if (std::max({digest.open, digest.canceled, digest.executed}) > std::abs(order.amount))
+    return "more shares than were ordered";
+  const auto is_sane = [](std::int64_t time) {
+    return time >= time_min && time <= std::numeric_limits<std::uint32_t>::max();
+  };
+  if (digest.canceled > 0 && !is_sane(digest.canceled_time))
+    return "a time that is not of today, in seconds";
+  for (const OrderState::Execution& execution : state_.executions) {
+    if (execution.price.units() % units_per_cent != 0 ||
+        execution.price.units() / units_per_cent > std::numeric_limits<std::int32_t>::max())
+      return "a price that is no order's limit";
+    if (!is_sane(execution.time)) return "a time that is not of today, in seconds";
+  }
+  return "";
+}
+
+// What its state has that no order can have.
+std::string_view Audit::misfit(const OrderRecord& order, const FinalState& state) const {
+  if (std::int64_t(state.open) + state.canceled + state.executed != std::abs(order.amount))
+    return "open, canceled and executed shares that are not what was ordered";
+  std::uint32_t last_time = 0;
+  for (std::size_t i = state.first_fill; i < state.first_fill + state.fills; ++i) {
+    const Fill& fill = evidence_.fills[i];
+    if (order.amount > 0 ? fill.price_cents > order.limit_cents
+                         : fill.price_cents < order.limit_cents)
+      return "an execution worse than the limit";
+    if (fill.time < last_time) return "executions not oldest first";
+    last_time = fill.time;
+  }
+  return state.canceled > 0 && state.canceled_time < last_time
+             ? "an execution later than its cancel"
+             : "";
+}
+
+// --- replies during the run
+// -----------------------------------------------------------------------
+
+// Keeps those of orders that are known, each checked for what it told.
+void Audit::sort_observations() {
+  std::vector<Observation>& kept = evidence_.observations;
+  kept = std::move(input_.history.observations);
+  std::erase_if(kept, [&](Observation& observation) {
+    const std::uint32_t order = find(observation.id);
+    if (order == evidence_.orders.size() || !evidence_.states[order].known) return true;
+    check_observation(observation, order);
+    // A refusal tells that all was executed, where it was.
+    if (observation.kind == Observation::Kind::cancel_refused)
+      observation.digest.executions = evidence_.states[order].fills;
+    return false;
+  });
+  std::sort(kept.begin(), kept.end(), [](const Observation& a, const Observation& b) {
+    return a.id != b.id ? a.id < b.id : a.digest.executions < b.digest.executions;
+  });
+  evidence_.first_observation.reserve(evidence_.orders.size() + 1);
+  std::uint32_t at = 0;
+  for (const OrderRecord& order : evidence_.orders) {
+    evidence_.first_observation.push_back(at);
+    while (at < kept.size() && kept[at].id == order.id) ++at;
+  }
+  evidence_.first_observation.push_back(at);
+}
+
+void Audit::check_observation(const Observation& observation, std::uint32_t order) {
+  const std::string_view problem = contradiction(observation, order);
+  if (problem.empty()) return;
+  const OrderDigest& digest = observation.digest;
+  const FinalState& final = evidence_.states[order];
+  const auto text = [](std::int32_t open, std::int32_t canceled, std::int32_t executed,
+                       std::uint32_t executions) {
+    return std::to_string(open) + " open, " + std::to_string(canceled) + " canceled, " +
+           std::to_string(executed) + " executed in " + std::to_string(executions);
+  };
+  using Kind = Observation::Kind;
+  const char* const kind = observation.kind == Kind::status     ? "A query"
+                           : observation.kind == Kind::canceled ? "The cancel"
+                                                                : "A refused cancel";
+  findings_.add(
+      Check::replies,
+      std::string(kind) + " of " + evidence_.name(order) + ": " + std::string(problem) +
+          (observation.kind == Kind::cancel_refused
+               ? ""
+               : "; told then: " +
+                     text(digest.open, digest.canceled, digest.executed, digest.executions)) +
+          "; in the end: " + text(final.open, final.canceled, final.executed, final.fills) + ".");
+}
+
+// Why the order cannot have stood as told then and as it stands in the end.
+std::string_view Audit::contradiction(const Observation& observation, std::uint32_t order) const {
+  const OrderDigest& digest = observation.digest;
+  const FinalState& final = evidence_.states[order];
+  if (observation.kind == Observation::Kind::cancel_refused)
+    return final.open > 0 ? "it was refused, but the order is open" : "";
+
+  if (std::int64_t(digest.open) + digest.canceled + digest.executed !=
+      std::abs(evidence_.orders[order].amount))
+    return "open, canceled and executed shares were not what was ordered";
+  const bool is_cancel = observation.kind == Observation::Kind::canceled;
+  if (is_cancel && digest.canceled == 0) return "it canceled nothing";
+  if (digest.canceled > 0) {
+    if (digest.executions < final.fills) return "the order was executed after it was canceled";
+    if (final.open > 0) return "the order is open after it was canceled";
+    if (digest.canceled != final.canceled) return "what was canceled is not the same in the end";
+    if (digest.canceled_time != final.canceled_time)
+      return "the time of the cancel is another in the end";
+  }
+  if (digest.executions > final.fills) return "executions that were told have gone";
+  std::uint64_t fingerprint = 0;
+  for (const Fill& fill : evidence_.fills_of(order).first(digest.executions))
+    fingerprint = add_to_fingerprint(fingerprint, execution_of(fill));
+  return fingerprint != digest.fingerprint
+             ? "the executions told then are not the first of those told in the end"
+             : "";
+}
+
+// That the order was canceled by somebody, and that replies agree on when.
+void Audit::check_cancels(std::uint32_t order) {
+  if (!evidence_.states[order].known) return;
+  const bool is_canceled = evidence_.states[order].canceled > 0;
+  const Observation* const cancel = evidence_.cancel_of(order);
+  if (is_canceled && !cancel && input_.history.unknown == 0)
+    findings_.add(Check::replies,
+                  "In the end " + evidence_.name(order) + " is canceled, and nobody did it.");
+  if (!is_canceled || !cancel) return;
+  for (const Observation& other : evidence_.observations_of(order)) {
+    switch (other.kind) {
+      case Observation::Kind::canceled:
+        if (&other != cancel)
+          findings_.add(Check::replies,
+                        "The cancel of " + evidence_.name(order) + " was successful twice.");
+        break;
+      case Observation::Kind::cancel_refused:
+        if (other.answered_ns < cancel->sent_ns)
+          findings_.add(Check::replies,
+                        "The cancel of " + evidence_.name(order) + " was refused, and later done.");
+        break;
+      case Observation::Kind::status:
+        if (other.digest.canceled == 0 && other.sent_ns > cancel->answered_ns)
+          findings_.add(Check::replies,
+                        "A query was stale: sent after the answer to the cancel of " +
+                            evidence_.name(order) + ", it told that order as not canceled.");
+        if (other.digest.canceled > 0 && other.answered_ns < cancel->sent_ns)
+          findings_.add(Check::replies, "A query told " + evidence_.name(order) +
+                                            " as canceled before anybody asked for that.");
+        break;
+    }
+  }
+}
+
+// --- pairing
+// --------------------------------------------------------------------------------------
+
+// Every execution has a buy and a sell, which tell the same of it.
+void Audit::check_pairing() {
+  struct Side {
+    Fill fill;
+    std::uint32_t order;
+  };
+  struct Symbol {
+    std::vector<Side> buys, sells;
+  };
+  std::map<std::uint16_t, Symbol> symbols;
+  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) {
+    Symbol& symbol = symbols[evidence_.orders[i].symbol];
+    for (const Fill& fill : evidence_.fills_of(i))
+      (evidence_.orders[i].amount > 0 ? symbol.buys : symbol.sells).push_back({fill, i});
+  }
+  const auto alone = [&](const Side& side, const char* other) {
+    findings_.add(Check::pairing, "The server told of " + evidence_.name(side.order) +
+                                      " an execution of " + text_of(side.fill) + " at time " +
+                                      std::to_string(side.fill.time) + "; " + other + " has it.");
+  };
+  for (auto& [number, symbol] : symbols) {
+    if (unclear_.contains(number)) continue;
+    const auto by_fill = [](const Side& a, const Side& b) { return a.fill < b.fill; };
+    std::sort(symbol.buys.begin(), symbol.buys.end(), by_fill);
+    std::sort(symbol.sells.begin(), symbol.sells.end(), by_fill);
+    auto buy = symbol.buys.begin(), sell = symbol.sells.begin();
+    while (buy != symbol.buys.end() || sell != symbol.sells.end()) {
+      if (sell == symbol.sells.end() || (buy != symbol.buys.end() && buy->fill < sell->fill))
+        alone(*buy++, "no sell");
+      else if (buy == symbol.buys.end() || sell->fill < buy->fill)
+        alone(*sell++, "no buy");
+      else
+        ++buy, ++sell;
+    }
+  }
+}
+
+}  // namespace
+
+AuditResult audit(AuditInput input, const Ask& ask) { return Audit(std::move(input), ask).run(); }
+
+}  // namespace exchange::loadgen

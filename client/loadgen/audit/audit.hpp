@@ -1,0 +1,63 @@
+#pragma once
+// Proves after a run, over the public protocol alone, that the server did what the market rules
+// say. Relies on this: accounts and symbols are of this run, and nobody else traded them. Asks for
+// the final state of every order, then checks that
+//   - each is told whole: open + canceled + executed shares are what was ordered, no price is worse
+//   than the limit;
+//   - what replies told during the run agrees with it, and a cancel was final;
+//   - the executions of buys and sells pair up, so that what buyers paid is what sellers got;
+//   - every execution is the one that price-time priority gives, in a course of events that real
+//   time allows (Replay);
+//   - every account has the cash and shares, to the last unit, that follow (BalanceProbe).
+//
+// What it cannot see: an order that was refused although it could be paid for; which of two orders
+// came first where what both were told is the same either way; the order of things between a
+// request's sending and its answer, as far as ids leave it open; what happens after the audit.
+// Where requests went without a reply (History::unknown) nobody knows what they did: pairing,
+// replay and balances are not checked then.
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/loadgen/history.hpp"
+
+namespace exchange::loadgen {
+
+// As created, before or during the run.
+struct AuditAccount {
+  std::string id;
+  std::int64_t cash;  // whole
+  struct Placed {
+    std::uint16_t symbol;
+    std::int64_t shares;  // whole
+  };
+  std::vector<Placed> shares;
+};
+
+struct AuditInput {
+  std::vector<AuditAccount> accounts;
+  std::function<std::string(unsigned)> symbol_name;  // of symbols from 1
+  std::string probe_symbol;  // a name that no account holds; the audit creates it
+  History history;
+};
+
+// Sends one document, without a length line, and returns the reply document. What it throws passes
+// through.
+using Ask = std::function<std::string(std::string_view document)>;
+
+struct AuditResult {
+  bool passed = false;  // no findings; as far as could be checked
+  std::uint64_t orders = 0, executions = 0, accounts = 0;
+  std::string cash_moved;  // from buyers to sellers
+  // of all accounts, as created: where the audit passed it is all still there
+  std::string cash_total;
+  std::vector<std::string> findings;  // sentences: the first few of each check
+  std::string not_checked;            // what could not be, and why
+  double seconds = 0;
+};
+
+AuditResult audit(AuditInput input, const Ask& ask);
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,188 @@
+#include "client/loadgen/audit/balance_probe.hpp"
+
+#include <algorithm>
+
+namespace exchange::loadgen {
+namespace {
+
+// PROTOCOL, "Numbers": the most that one order can say of shares, and of a price.
+constexpr std::int64_t units_max = 92'233'720'368 * 100'000'000 - 1;
+constexpr std::size_t probes_per_request = 1'000;
+
+Cash total_cash(const Holdings& holdings) { return holdings.cash + holdings.cash_set_aside; }
+
+}  // namespace
+
+BalanceProbe::BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask,
+                           Findings& findings)
+    : input_(input),
+      evidence_(evidence),
+      ask_(ask),
+      findings_(findings),
+      holdings_(expected_holdings()) {}
+
+std::vector<Holdings> BalanceProbe::expected_holdings() const {
+  std::vector<Holdings> all(input_.accounts.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].cash = Cash::whole(input_.accounts[i].cash);
+    for (const AuditAccount::Placed& placed : input_.accounts[i].shares)
+      all[i].positions[placed.symbol].free += Shares::whole(placed.shares);
+  }
+  for (std::size_t i = 0; i < evidence_.orders.size(); ++i) {
+    const OrderRecord& order = evidence_.orders[i];
+    const FinalState& state = evidence_.states[i];
+    Holdings& holdings = all[order.account];
+    Holdings::Position& position = holdings.positions[order.symbol];
+    const Shares open = Shares::whole(state.open), executed = Shares::whole(state.executed);
+    Cash moved;
+    for (const Fill& fill : evidence_.fills_of(i))
+      moved += cost(Shares::whole(fill.shares), price_of(fill.price_cents));
+    if (order.amount > 0) {
+      const Cash set_aside = cost(open, price_of(order.limit_cents));
+      holdings.cash -= moved + set_aside;
+      holdings.cash_set_aside += set_aside;
+      position.free += executed;
+    } else {
+      holdings.cash += moved;
+      position.free -= executed + open;
+      position.set_aside += open;
+    }
+  }
+  return all;
+}
+
+void BalanceProbe::check_conservation() {
+  Cash created, found;
+  std::map<std::uint16_t, Int128> shares;  // found less created, in units
+  for (std::size_t i = 0; i < holdings_.size(); ++i) {
+    created += Cash::whole(input_.accounts[i].cash);
+    found += total_cash(holdings_[i]);
+    for (const AuditAccount::Placed& placed : input_.accounts[i].shares)
+      shares[placed.symbol] -= Shares::whole(placed.shares).units();
+    for (const auto& [symbol, position] : holdings_[i].positions)
+      shares[symbol] += Int128(position.free.units()) + position.set_aside.units();
+  }
+  if (found != created)
+    findings_.add(Check::conservation, "By their executions all accounts together have " +
+                                           to_string(found) + " in cash, where " +
+                                           to_string(created) + " was created.");
+  for (const auto& [symbol, difference] : shares)
+    if (difference != 0)
+      findings_.add(Check::conservation,
+                    "By their executions all accounts together have " +
+                        to_string(Shares::from_units(
+                            std::int64_t(difference > 0 ? difference : -difference))) +
+                        " shares of " + input_.symbol_name(symbol) +
+                        (difference > 0 ? " more" : " less") + " than were created.");
+}
+
+void BalanceProbe::run() {
+  const std::string create = "<create><symbol sym=\"" + input_.probe_symbol + "\"/></create>\n",
+                    reply = ask_(create);
+  ReplyElements elements(reply);
+  ReplyElement element;
+  if (!elements.next(element) || element.name != "created")
+    return findings_.add(Check::balances, "The server did not create the symbol " +
+                                              input_.probe_symbol +
+                                              ", so that no balance could be looked at: " + reply);
+  for (std::size_t i = 0; i < holdings_.size(); ++i) probe(input_.accounts[i], holdings_[i]);
+}
+
+// Orders for all that is free, and for the smallest unit more; then takes back those that opened.
+void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) {
+  probes_.clear();
+  claim_ = "By its orders and executions account " + account.id + " has " +
+           to_string(holdings.cash) + " in cash free";
+  if (holdings.cash < Cash())
+    findings_.add(Check::balances, claim_ + ": less than nothing.");
+  else
+    add_cash_probes(holdings.cash);
+  for (const auto& [symbol, position] : holdings.positions) {
+    const std::string name = input_.symbol_name(symbol);
+    claim_ = "By its orders and executions account " + account.id + " has " +
+             to_string(position.free) + " shares of " + name + " free";
+    if (position.free < Shares())
+      findings_.add(Check::balances, claim_ + ": less than nothing.");
+    else
+      add_share_probes(name, position.free);
+  }
+
+  std::vector<std::string> opened;
+  for (std::size_t first = 0; first < probes_.size(); first += probes_per_request) {
+    const std::size_t end = std::min(probes_.size(), first + probes_per_request);
+    std::string orders;
+    for (std::size_t i = first; i < end; ++i) orders += probes_[i].order;
+    const std::string reply = ask_(request(account, orders));
+    ReplyElements elements(reply);
+    ReplyElement element;
+    std::size_t i = first;
+    for (; i < end && elements.next(element); ++i) {
+      const bool is_open = element.name == "opened";
+      if (is_open) opened.emplace_back(element.attribute("id"));
+      if (is_open != probes_[i].must_open)
+        findings_.add(Check::balances,
+                      probes_[i].claim + "; but the server " + (is_open ? "opened" : "refused") +
+                          " " + probes_[i].order +
+                          (is_open ? ", which takes more."
+                                   : ", which takes no more: " + std::string(element.content)));
+    }
+    if (i < end)
+      findings_.add(Check::balances, "Of " + std::to_string(end - first) + " orders of account " +
+                                         account.id + " the server answered " +
+                                         std::to_string(i - first) + ".");
+  }
+  cancel(account, opened);
+}
+
+void BalanceProbe::add_cash_probes(Cash free) {
+  Int128 rest = free.units();
+  if (rest >= units_max) {  // first an order that leaves little enough
+    const Int128 price = rest / units_max + 1, shares = rest / price;
+    add(input_.probe_symbol, true, std::int64_t(shares), std::int64_t(price), true);
+    rest -= shares * price;
+  }
+  add(input_.probe_symbol, true, std::int64_t(rest) + 1, 1, false);
+  if (rest > 0) add(input_.probe_symbol, true, std::int64_t(rest), 1, true);
+}
+
+void BalanceProbe::add_share_probes(const std::string& symbol, Shares free) {
+  if (free.units() >= units_max) {
+    add(symbol, false, Shares::whole(1).units(), units_max, true);
+    free -= Shares::whole(1);
+  }
+  add(symbol, false, free.units() + 1, units_max, false);
+  if (free > Shares()) add(symbol, false, free.units(), units_max, true);
+}
+
+void BalanceProbe::add(const std::string& symbol, bool buy, std::int64_t shares_units,
+                       std::int64_t price_units, bool must_open) {
+  probes_.push_back({"<order sym=\"" + symbol + "\" amount=\"" + (buy ? "" : "-") +
+                         to_string(Shares::from_units(shares_units)) + "\" limit=\"" +
+                         to_string(Price::from_units(price_units)) + "\"/>",
+                     must_open, claim_});
+}
+
+void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::string>& ids) {
+  for (std::size_t first = 0; first < ids.size(); first += probes_per_request) {
+    const std::size_t end = std::min(ids.size(), first + probes_per_request);
+    std::string cancels;
+    for (std::size_t i = first; i < end; ++i) cancels += "<cancel id=\"" + ids[i] + "\"/>";
+    const std::string reply = ask_(request(account, cancels));
+    ReplyElements elements(reply);
+    ReplyElement element;
+    OrderState state;
+    for (std::size_t i = first; i < end; ++i)
+      if (!elements.next(element) || element.name != "canceled" ||
+          !parse_order_state(element, state).empty() || !state.executions.empty())
+        findings_.add(Check::balances,
+                      "Order " + ids[i] + " of account " + account.id +
+                          ", which nobody could match, was not canceled as a whole: " +
+                          std::string(element.content));
+  }
+}
+
+std::string BalanceProbe::request(const AuditAccount& account, const std::string& elements) const {
+  return "<transactions id=\"" + account.id + "\">" + elements + "</transactions>\n";
+}
+
+}  // namespace exchange::loadgen

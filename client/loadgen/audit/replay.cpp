@@ -1,0 +1,163 @@
+#include "client/loadgen/audit/replay.hpp"
+
+#include <algorithm>
+
+namespace exchange::loadgen {
+namespace {
+
+std::int32_t rank_of(const OrderRecord& order) {
+  return order.amount > 0 ? -order.limit_cents : order.limit_cents;
+}
+
+std::string told(const Fill* fill) { return fill ? text_of(*fill) : "no further execution"; }
+
+}  // namespace
+
+Replay::Replay(const Evidence& evidence, Findings& findings)
+    : evidence_(evidence),
+      findings_(findings),
+      executed_(evidence.orders.size()),
+      next_observation_(evidence.first_observation) {
+  open_.reserve(evidence.orders.size());
+  for (const OrderRecord& order : evidence.orders) open_.push_back(std::abs(order.amount));
+}
+
+void Replay::run() {
+  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) {
+    raise({evidence_.orders[i].sent_ns, Bound::Kind::order, i, i});
+    Book& book = books_[evidence_.orders[i].symbol];
+    if (!book.abandoned) match(i, book);
+    if (earliest_.ns > evidence_.orders[i].answered_ns)
+      contradict("the answer to " + evidence_.name(i), i);
+  }
+  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i)
+    if (const Fill* extra = told_next(i); extra && !books_[evidence_.orders[i].symbol].abandoned)
+      findings_.add(Check::executions, "The server told of " + evidence_.name(i) +
+                                           " an execution of " + text_of(*extra) +
+                                           "; by the rules it matched no other order then.");
+}
+
+void Replay::match(std::uint32_t taker, Book& book) {
+  const OrderRecord& order = evidence_.orders[taker];
+  Side& makers = order.amount > 0 ? book.sells : book.buys;
+  while (open_[taker] > 0 && !makers.empty() && makers.begin()->first + rank_of(order) <= 0) {
+    Line& line = makers.begin()->second;
+    const std::uint32_t maker = line.front();
+    const bool gone = evidence_.states[maker].canceled > 0 && !told_next(maker);
+    if (gone) {
+      if (const Observation* cancel = evidence_.cancel_of(maker))
+        raise({cancel->sent_ns, Bound::Kind::cancel, maker, taker});
+    } else if (!execute(taker, maker, makers)) {
+      book.abandoned = true;
+      return;
+    }
+    if (gone || open_[maker] == 0) line.pop_front();
+    if (line.empty()) makers.erase(makers.begin());
+  }
+  if (open_[taker] > 0)
+    (order.amount > 0 ? book.buys : book.sells)[rank_of(order)].push_back(taker);
+}
+
+const Fill* Replay::told_next(std::uint32_t order) const {
+  return executed_[order] < evidence_.states[order].fills
+             ? &evidence_.fills[evidence_.states[order].first_fill + executed_[order]]
+             : nullptr;
+}
+
+// False where the server told something else than the rules say.
+bool Replay::execute(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
+  const Fill* by_taker = told_next(taker);
+  const Fill right{std::min(open_[taker], open_[maker]), evidence_.orders[maker].limit_cents,
+                   by_taker ? by_taker->time : 0};
+  const Fill* by_maker = told_next(maker);
+  if (!by_taker || !by_maker || *by_taker != right || *by_maker != right) {
+    findings_.add(Check::executions, what_is_wrong(taker, maker, right, makers));
+    return false;
+  }
+  for (const std::uint32_t order : {taker, maker}) {
+    open_[order] -= right.shares;
+    ++executed_[order];
+    compare_with_observations(order, taker);
+  }
+  return true;
+}
+
+std::string Replay::what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right,
+                                  const Side& makers) const {
+  const Fill* by_taker = told_next(taker);
+  const Fill* by_maker = told_next(maker);
+  std::string text = "When " + evidence_.name(taker) + " came, " + evidence_.name(maker) +
+                     " was open, the best price and the first there: by the rules they execute " +
+                     text_of(right) + "; the server told of the one " + told(by_taker) +
+                     ", of the other " + told(by_maker) + ". ";
+  const std::string passed_over = "The open order was passed over (rule 2)",
+                    lost = ", or its execution was lost.";
+  if (!by_taker) return text + passed_over + lost;
+  const std::int32_t price = by_taker->price_cents, limit = evidence_.orders[taker].limit_cents;
+  if (price == right.price_cents)
+    return text +
+           (*by_taker == right && by_maker && by_maker->shares == right.shares &&
+                    by_maker->price_cents == right.price_cents
+                ? "The two tell different times of it."
+                : "The order that arrived first at that price was passed over (rule 3)" + lost);
+  if (price == limit && by_maker && *by_maker == *by_taker)
+    return text + "The price was that of the incoming order, not of the resting one (rule 4).";
+  const bool anybody_there = makers.contains(evidence_.orders[taker].amount > 0 ? price : -price);
+  return text +
+         (anybody_there || price != limit ? "A better price was passed over (rule 3)"
+                                          : passed_over) +
+         lost;
+}
+
+// --- real time
+// ------------------------------------------------------------------------------------
+
+void Replay::raise(const Bound& bound) {
+  if (bound.ns > earliest_.ns) earliest_ = bound;
+}
+
+// `order` has just executed against `taker`, or is it: replies that tell less came before, those
+// that tell this after.
+void Replay::compare_with_observations(std::uint32_t order, std::uint32_t taker) {
+  const std::uint32_t end = evidence_.first_observation[order + 1];
+  std::uint32_t& next = next_observation_[order];
+  for (; next < end && evidence_.observations[next].digest.executions < executed_[order]; ++next) {
+    const Observation& before = evidence_.observations[next];
+    const bool query = before.kind == Observation::Kind::status;
+    raise({before.sent_ns, query ? Bound::Kind::query : Bound::Kind::cancel, order, taker});
+  }
+  for (std::uint32_t i = next;
+       i < end && evidence_.observations[i].digest.executions == executed_[order]; ++i)
+    if (earliest_.ns > evidence_.observations[i].answered_ns)
+      contradict("a reply that told of an execution of " + evidence_.name(order), taker);
+}
+
+// What `reply` says happened before it came, and only after what was sent later.
+void Replay::contradict(const std::string& reply, std::uint32_t taker) {
+  const std::string it = evidence_.name(earliest_.order);
+  const std::string cause = earliest_.felt_by == earliest_.order
+                                ? "coming"
+                                : "meeting " + evidence_.name(earliest_.felt_by);
+  switch (earliest_.kind) {
+    case Bound::Kind::order:
+      findings_.add(Check::time, "Time goes against the ids: " + reply + " came before " + it +
+                                     " was sent, which was taken no later.");
+      break;
+    case Bound::Kind::cancel:
+      findings_.add(Check::time, "An order was passed over as if canceled: " + reply +
+                                     " came before the cancel of " + it +
+                                     " was sent, and by then " + evidence_.name(earliest_.felt_by) +
+                                     " had found it gone.");
+      break;
+    case Bound::Kind::query:
+      findings_.add(Check::time,
+                    "A query was stale: " + reply + " came before a query of " + it +
+                        " was sent, which did not tell what that order had executed on " + cause +
+                        ".");
+      break;
+  }
+  // so that one contradiction is told once
+  earliest_ = {evidence_.orders[taker].sent_ns, Bound::Kind::order, taker, taker};
+}
+
+}  // namespace exchange::loadgen

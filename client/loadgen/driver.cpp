@@ -1,0 +1,562 @@
+#include "client/loadgen/driver.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "client/connection/reply.hpp"
+
+namespace exchange::loadgen {
+namespace {
+
+constexpr std::int64_t millisecond = 1'000'000;
+constexpr std::int64_t retry_interval = reconnect_pause_ms * millisecond;
+constexpr std::int64_t sweep_interval = 100 * millisecond;  // for timeouts, and to look at `stop`
+constexpr int events_max = 256;                             // taken from epoll at once
+// bytes of the first wrong answer in the report
+constexpr std::size_t reply_shown_max = 300;
+
+std::vector<Stage> with_warmup(const LoadOptions& load) {
+  std::vector<Stage> stages = load.stages;
+  if (!stages.empty() && load.warmup_s > 0)
+    stages.insert(stages.begin(), {load.warmup_s, stages.front().requests_per_s});
+  return stages;
+}
+
+std::uint64_t quota_of(const LoadOptions& load, unsigned client) {
+  if (load.open_loop() || load.duration_s) return UINT64_MAX;
+  return load.requests / load.clients + (client < load.requests % load.clients ? 1 : 0);
+}
+
+// Clients that have begun at this time: number 0 at once, then one each 1/ramp_up_per_s.
+unsigned begun_at(const LoadOptions& load, std::int64_t time) {
+  if (!load.ramp_up_per_s) return load.clients;
+  return unsigned(std::min<double>(load.clients, double(time) / 1e9 * *load.ramp_up_per_s + 1));
+}
+
+bool is_blank(std::string_view bytes) {
+  return bytes.find_first_not_of(" \r\n") == std::string_view::npos;
+}
+
+// Opens a connection and waits for it. Throws Unreachable, Interrupted.
+std::vector<Descriptor> open_and_wait(const Address& address, std::size_t count, double timeout_s,
+                                      const StopFlag& stop) {
+  const auto unreachable = [&](const std::string& why) {
+    throw Unreachable("cannot connect to " + address.text + ": " + why);
+  };
+  std::vector<Descriptor> sockets;
+  for (std::size_t i = 0; i < count; ++i) {
+    Connecting connecting = start_connect(address);
+    if (!connecting.socket) unreachable(std::strerror(connecting.error));
+    sockets.push_back(std::move(connecting.socket));
+  }
+  for (const Descriptor& socket : sockets) {
+    if (!wait_for(socket.number(), POLLOUT, timeout_s, stop)) unreachable("timeout");
+    if (const int error = connect_result(socket.number())) unreachable(std::strerror(error));
+  }
+  return sockets;
+}
+
+}  // namespace
+
+Driver::Client::Client(const Workload& workload, unsigned number_, const LoadOptions& load)
+    : number(number_),
+      script(workload, number_),
+      quota(quota_of(load, number_)),
+      in_flight(load.pipeline),
+      leaves(std::size_t(load.pipeline) * workload.leaves_max()) {}
+
+Driver::Driver(const LoadOptions& load, const Workload& workload, const Address& address,
+               unsigned worker)
+    : load_(load),
+      workload_(workload),
+      address_(address),
+      worker_(worker),
+      timeout_ns_(std::int64_t(load.timeout_s * 1e9)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      pacer_(with_warmup(load), load.arrivals, workload.options().seed),
+      read_buffer_(read_bytes_max) {
+  if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  clients_.reserve(load.clients / load.workers + 1);
+  for (unsigned number = worker; number < load.clients; number += load.workers)
+    clients_.emplace_back(workload, number, load);
+  idle_.resize(load.idle_connections / load.workers +
+               (worker < load.idle_connections % load.workers ? 1 : 0));
+}
+
+void Driver::open_connections(const StopFlag& stop) {
+  for (std::size_t first = 0; first < idle_.size(); first += connecting_max) {
+    std::vector<Descriptor> sockets =
+        open_and_wait(address_, std::min<std::size_t>(connecting_max, idle_.size() - first),
+                      load_.timeout_s, stop);
+    for (std::size_t i = 0; i < sockets.size(); ++i) {
+      idle_[first + i] = std::move(sockets[i]);
+      watch(EPOLL_CTL_ADD, idle_[first + i].number(), std::uint32_t(clients_.size() + first + i),
+            EPOLLIN);
+    }
+  }
+  if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) {
+    round_trip(address_, {}, load_.timeout_s, stop, {});
+    return;
+  }
+  for (std::size_t first = 0; first < clients_.size(); first += connecting_max) {
+    std::vector<Descriptor> sockets =
+        open_and_wait(address_, std::min<std::size_t>(connecting_max, clients_.size() - first),
+                      load_.timeout_s, stop);
+    for (std::size_t i = 0; i < sockets.size(); ++i) {
+      Client& client = clients_[first + i];
+      client.socket = std::move(sockets[i]);
+      client.connection = next_connection();
+      watch(EPOLL_CTL_ADD, client.socket.number(), std::uint32_t(first + i), EPOLLIN);
+    }
+  }
+}
+
+void Driver::run(const Ticks& ticks, const StopFlag& stop, const Publish& publish) {
+  ::prctl(PR_SET_TIMERSLACK, 1'000UL);  // ns; the default of 50 us would blur the plan
+  ticks_ = &ticks;
+  interval_ = std::make_unique<Interval>();
+  measuring_ = !ticks.is_warmup(0);
+  unfinished_ = std::size_t(std::count_if(clients_.begin(), clients_.end(),
+                                          [](const Client& client) { return client.quota > 0; }));
+  if (load_.open_loop()) next_arrival_ = pacer_.next();
+
+  epoll_event events[events_max];
+  std::int64_t now = ticks.now();
+  while (!finished(now) && !stop) {
+    tick(now, publish);
+    begin_clients(now);
+    release_arrivals(now, true);
+    if (refused_connections_ > 0 && now >= next_retry_) retry_connections(now);
+    if (now >= next_sweep_) {
+      sweep_timeouts(now);
+      if (gave_up_) break;
+    }
+    const int count =
+        wait(events, std::clamp<std::int64_t>(next_event(now) - ticks.now(), 0, sweep_interval));
+    for (int i = 0; i < count; ++i) handle(events[i].data.u32, events[i].events);
+    now = ticks.now();
+  }
+  tick(now, publish);
+  // what came due while we slept through the end was planned too
+  release_arrivals(std::min(now, ticks.end()), false);
+  give_up_backlog(std::min(now, ticks.end()));
+  interval_->in_flight = in_flight_;
+  history_.unknown += in_flight_;
+  publish(std::move(interval_));
+}
+
+int Driver::wait(epoll_event* events, std::int64_t nanoseconds) {
+  int count = -1;
+  if (precise_waits_) {
+    const timespec timeout{.tv_sec = 0, .tv_nsec = nanoseconds};
+    count = ::epoll_pwait2(epoll_.number(), events, events_max, &timeout, nullptr);
+    // older kernels, and containers that know it not
+    precise_waits_ = count >= 0 || (errno != ENOSYS && errno != EPERM);
+  }
+  if (!precise_waits_)
+    count = ::epoll_wait(epoll_.number(), events, events_max,
+                         int((nanoseconds + millisecond - 1) / millisecond));
+  if (count < 0 && errno != EINTR)
+    throw std::system_error(errno, std::generic_category(), "epoll_wait");
+  return count;
+}
+
+bool Driver::finished(std::int64_t now) const {
+  if (sending(now) && (load_.open_loop() || load_.duration_s)) return false;
+  return in_flight_ == 0 && (!sending(now) || unfinished_ == 0);
+}
+
+bool Driver::has_work(const Client& client, std::int64_t now) const {
+  if (!sending(now)) return false;
+  return load_.open_loop() ? client.backlog_at < client.backlog.size() : client.quota > 0;
+}
+
+// In a ramp-up clients begin one after another.
+void Driver::begin_clients(std::int64_t now) {
+  for (; begun_ < clients_.size() && clients_[begun_].number < begun_at(load_, now); ++begun_) {
+    Client& client = clients_[begun_];
+    client.state = client.socket ? State::open : State::closed;
+    client.free_since = now;
+    go_on(client, now);
+  }
+}
+
+// Hands each planned request whose time has come to its client. All workers go through the whole
+// plan and take their share.
+void Driver::release_arrivals(std::int64_t now, bool send) {
+  for (; next_arrival_ && *next_arrival_ <= now; ++arrivals_, next_arrival_ = pacer_.next()) {
+    const auto number = unsigned(arrivals_ % begun_at(load_, *next_arrival_));
+    if (number % load_.workers != worker_) continue;
+    Client& client = clients_[number / load_.workers];
+    if (*next_arrival_ >= ticks_->warmup_end()) {
+      ++interval_->planned;
+      interval_->lateness_ns.record(std::uint64_t(now - *next_arrival_));
+    }
+    client.backlog.push_back(*next_arrival_);
+    if (send) go_on(client, now);
+  }
+}
+
+std::int64_t Driver::next_event(std::int64_t now) const {
+  std::int64_t next = std::min(ticks_->end_of(tick_), next_sweep_);
+  if (now < ticks_->end()) next = std::min(next, ticks_->end());
+  if (refused_connections_ > 0) next = std::min(next, next_retry_);
+  if (load_.open_loop() && next_arrival_) next = std::min(next, *next_arrival_);
+  if (begun_ < clients_.size())
+    next =
+        std::min(next, std::int64_t(double(clients_[begun_].number) / *load_.ramp_up_per_s * 1e9));
+  return next;
+}
+
+// The client's next requests, if there are any to send.
+void Driver::go_on(Client& client, std::int64_t now) {
+  if (!has_work(client, now)) return;
+  if (client.state == State::open) return fill(client, now);
+  if (client.state == State::closed) open(client, now);
+}
+
+void Driver::open(Client& client, std::int64_t now) {
+  Connecting connecting = start_connect(address_);
+  if (!connecting.socket) return refused_connection(client, connecting.error, now);
+  client.socket = std::move(connecting.socket);
+  client.connection = next_connection();
+  const auto index = std::uint32_t(&client - clients_.data());
+  if (connecting.error == 0) {
+    watch(EPOLL_CTL_ADD, client.socket.number(), index, EPOLLIN);
+    client.state = State::open;
+    return fill(client, now);
+  }
+  client.state = State::connecting;
+  client.connecting_since = now;
+  watch(EPOLL_CTL_ADD, client.socket.number(), index, EPOLLOUT);
+}
+
+void Driver::fill(Client& client, std::int64_t now) {
+  if (!client.unsent.empty()) return;  // until the socket takes more
+  frames_.clear();
+  while (client.count < load_.pipeline && has_work(client, now)) write_request(client, now);
+  if (frames_.empty()) return;
+  const ssize_t sent = ::send(client.socket.number(), frames_.data(), frames_.size(), MSG_NOSIGNAL);
+  if (sent == ssize_t(frames_.size())) return;
+  // a broken connection shows when reading
+  client.unsent = frames_.substr(sent < 0 ? 0 : std::size_t(sent));
+  watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()),
+        EPOLLIN | EPOLLOUT);
+}
+
+void Driver::write_request(Client& client, std::int64_t now) {
+  const std::size_t frame = frames_.size();
+  client.script.next(frames_);
+  const Request request = client.script.request();
+  const std::size_t place = (client.oldest + client.count) % load_.pipeline;
+  std::int64_t planned = client.free_since;
+  bool measured = measuring_;
+  if (load_.open_loop()) {
+    planned = client.backlog[client.backlog_at++];
+    measured = planned >= ticks_->warmup_end();
+    if (client.backlog_at == client.backlog.size()) {
+      client.backlog.clear();
+      client.backlog_at = 0;
+    }
+  } else if (measuring_) {
+    ++interval_->planned;
+    if (client.quota != UINT64_MAX) --client.quota;
+  }
+  Transcript::Entry entry = 0;
+  if (load_.transcript)
+    entry = transcript_.asked(client.number, client.connection, monotonic(now),
+                              std::string_view(frames_).substr(frames_.find('\n', frame) + 1));
+  client.in_flight[place] = {planned,  now,  request.account, std::uint32_t(request.leaves.size()),
+                             measured, entry};
+  std::copy(request.leaves.begin(), request.leaves.end(),
+            client.leaves.begin() + std::ptrdiff_t(place * workload_.leaves_max()));
+  ++client.count;
+  ++in_flight_;
+}
+
+void Driver::watch(int operation, int socket, std::uint32_t index, std::uint32_t events) {
+  epoll_event event{.events = events, .data = {.u32 = index}};
+  if (::epoll_ctl(epoll_.number(), operation, socket, &event) != 0)
+    throw std::system_error(errno, std::generic_category(), "epoll_ctl");
+}
+
+void Driver::send_rest(Client& client) {
+  const ssize_t sent =
+      ::send(client.socket.number(), client.unsent.data(), client.unsent.size(), MSG_NOSIGNAL);
+  if (sent > 0) client.unsent.erase(0, std::size_t(sent));
+  if (!client.unsent.empty()) return;
+  watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()), EPOLLIN);
+  go_on(client, ticks_->now());
+}
+
+void Driver::handle(std::uint32_t index, std::uint32_t events) {
+  if (index >= clients_.size()) return handle_idle(index - std::uint32_t(clients_.size()));
+  Client& client = clients_[index];
+  if (client.state == State::connecting) return connected(client);
+  if ((events & EPOLLOUT) && !client.unsent.empty()) send_rest(client);
+  if ((events & (EPOLLIN | EPOLLERR | EPOLLHUP)) && client.socket) receive(client);
+}
+
+// A connection that asks for nothing shall neither get anything nor be closed.
+void Driver::handle_idle(std::uint32_t index) {
+  char bytes[512];
+  const ssize_t received = ::recv(idle_[index].number(), bytes, sizeof bytes, 0);
+  if (received < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  ++interval_->errors[std::size_t(received > 0 ? ErrorClass::protocol : ErrorClass::reset)];
+  idle_[index].close();
+}
+
+void Driver::connected(Client& client) {
+  const std::int64_t now = ticks_->now();
+  if (const int error = connect_result(client.socket.number())) {
+    close(client);
+    return refused_connection(client, error, now);
+  }
+  watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()), EPOLLIN);
+  client.state = State::open;
+  fill(client, now);
+}
+
+void Driver::receive(Client& client) {
+  const ssize_t received =
+      ::recv(client.socket.number(), read_buffer_.data(), read_buffer_.size(), 0);
+  if (received < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  const std::int64_t now = ticks_->now();
+  std::string_view bytes(read_buffer_.data(), received > 0 ? std::size_t(received) : 0);
+  if (bytes.empty()) {
+    if (client.count == 0) return close(client);  // nothing is asked: the server may close
+    return fail(client, ErrorClass::reset, now);
+  }
+  const bool whole = client.received.empty();
+  if (!whole) {
+    client.received += bytes;
+    bytes = client.received;
+  }
+  const std::optional<std::size_t> taken = take(client, bytes, now);
+  if (!taken) return;
+  if (!whole)
+    client.received.erase(0, *taken);
+  else
+    client.received = bytes.substr(*taken);
+  go_on(client, now);
+}
+
+// All replies that are complete in `bytes`, which hold what came so far: in the read buffer nearly
+// always, else in client.received. Returns how many bytes those are; nothing once the connection is
+// closed, be it opened anew already.
+std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, std::int64_t now) {
+  std::size_t taken = 0;
+  while (taken < bytes.size()) {
+    const std::string_view rest = bytes.substr(taken);
+    if (client.count == 0) {
+      if (is_blank(rest)) return bytes.size();
+      wrong_answer(client, ErrorClass::wrong_answer, "a reply to nothing", rest, now);
+      return std::nullopt;
+    }
+    const ReplyEnd reply = find_reply(rest, client.scanned);
+    if (reply.state == ReplyEnd::State::incomplete) break;
+    if (reply.state == ReplyEnd::State::bad) {
+      wrong_answer(client, ErrorClass::protocol, "not a reply", rest, now);
+      return std::nullopt;
+    }
+    client.scanned = 0;
+    taken += reply.end;
+    if (!take_reply(client, rest.substr(0, reply.end).substr(reply.begin), now))
+      return std::nullopt;
+    if (load_.connection == ConnectionUse::per_request && is_blank(bytes.substr(taken))) {
+      close(client);
+      go_on(client, now);
+      return std::nullopt;
+    }
+  }
+  return taken;
+}
+
+// False where it was no right answer and the connection was closed.
+bool Driver::take_reply(Client& client, std::string_view document, std::int64_t now) {
+  const InFlight request = client.in_flight[client.oldest];
+  const std::span<const Leaf> leaves(client.leaves.data() + client.oldest * workload_.leaves_max(),
+                                     request.leaves);
+  if (load_.transcript) transcript_.answered(request.entry, monotonic(now), document);
+  if (load_.check_replies) {
+    const std::string_view problem = check(client, request, leaves, document, now);
+    if (!problem.empty()) {
+      wrong_answer(client, answer_.malformed ? ErrorClass::protocol : ErrorClass::wrong_answer,
+                   problem, document, now);
+      return false;
+    }
+  }
+  client.oldest = (client.oldest + 1) % load_.pipeline;
+  --client.count;
+  --in_flight_;
+  if (client.count == 0 && client.quota == 0) --unfinished_;
+  client.free_since = now;
+  last_answer_ = answered_or_calm_ = now;
+  if (request.measured == measuring_) {  // else planned while warming up
+    ++interval_->answered;
+    interval_->elements += request.leaves;
+    if (load_.check_replies)
+      for (std::size_t i = 0; i < leaves.size(); ++i)
+        interval_->rejected[std::size_t(asked_of(leaves[i].kind))] += answer_.leaves[i].rejected;
+    interval_->response_ns.record(std::uint64_t(now - request.planned));
+    interval_->service_ns.record(std::uint64_t(now - request.sent));
+  }
+  return true;
+}
+
+// Returns the problem of a wrong answer.
+std::string_view Driver::check(Client& client, const InFlight& request,
+                               std::span<const Leaf> leaves, std::string_view document,
+                               std::int64_t now) {
+  check_reply(workload_, client.number, {request.account, leaves}, document, answer_);
+  if (!answer_.problem.empty()) return answer_.problem;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const LeafAnswer& answer = answer_.leaves[i];
+    if (answer.rejected) {
+      if (examples_.rejection.empty()) examples_.rejection = answer.element.content;
+    } else if (answer.opened != 0) {
+      if (!opened_ids_.insert(answer.opened)) return "a transaction id that another order has";
+      client.script.opened(answer.opened, request.account);
+    }
+    if (!load_.audit) continue;
+    const std::string_view problem = record(client, request, leaves[i], answer, now);
+    if (!problem.empty()) return problem;
+  }
+  return {};
+}
+
+// Keeps what the audit needs. Returns the problem of an answer that it cannot read.
+std::string_view Driver::record(const Client& client, const InFlight& request, const Leaf& leaf,
+                                const LeafAnswer& answer, std::int64_t now) {
+  switch (leaf.kind) {
+    case Leaf::Kind::account:
+      if (!answer.rejected)
+        history_.new_accounts.push_back({.number = leaf.id, .client = client.number});
+      return {};
+    case Leaf::Kind::placement:  // comes after its account
+      if (!answer.rejected && !history_.new_accounts.empty() &&
+          history_.new_accounts.back().number == leaf.id)
+        history_.new_accounts.back() = {.number = leaf.id,
+                                        .client = client.number,
+                                        .symbol = leaf.symbol,
+                                        .shares = leaf.amount};
+      return {};
+    case Leaf::Kind::order:
+      if (!answer.rejected)
+        history_.orders.push_back({answer.opened, request.account, leaf.symbol, leaf.amount,
+                                   leaf.limit_cents, request.sent, now});
+      return {};
+    case Leaf::Kind::query:
+    case Leaf::Kind::cancel: break;
+  }
+  if (answer.rejected) {
+    if (leaf.kind == Leaf::Kind::cancel)
+      history_.observations.push_back(
+          {Observation::Kind::cancel_refused, leaf.id, request.sent, now, {}});
+    return {};
+  }
+  const std::string_view problem = parse_order_state(answer.element, order_state_);
+  if (!problem.empty()) return problem;
+  const std::optional<OrderDigest> digest = digest_of(order_state_);
+  if (!digest) return "parts of a share, of an order for whole ones";
+  history_.observations.push_back(
+      {leaf.kind == Leaf::Kind::query ? Observation::Kind::status : Observation::Kind::canceled,
+       leaf.id, request.sent, now, *digest});
+  return {};
+}
+
+void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view problem,
+                          std::string_view reply, std::int64_t now) {
+  if (examples_.wrong_answer.empty()) {
+    reply = reply.substr(0, std::min(reply_shown_max, reply.find_last_not_of(" \r\n") + 1));
+    examples_.wrong_answer = std::string(problem);
+    if (client.count > 0) {
+      const Leaf& asked = client.leaves[client.oldest * workload_.leaves_max()];
+      examples_.wrong_answer += std::string("; asked for: ") + name_of(asked_of(asked.kind));
+    }
+    examples_.wrong_answer += ", got: " + std::string(reply);
+  }
+  fail(client, error, now);
+}
+
+// The connection is of no more use: all that is in flight on it is lost.
+void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
+  const bool only_the_first = error == ErrorClass::wrong_answer || error == ErrorClass::protocol;
+  interval_->errors[std::size_t(error)] +=
+      only_the_first ? 1 : std::max<std::size_t>(client.count, 1);
+  if (only_the_first && client.count > 1)
+    interval_->errors[std::size_t(ErrorClass::reset)] += client.count - 1;
+  in_flight_ -= client.count;
+  history_.unknown += client.count;
+  if (client.count > 0 && client.quota == 0) --unfinished_;
+  client.free_since = now;
+  close(client);
+  go_on(client, now);
+}
+
+// No request was sent: it is tried again after a pause.
+void Driver::refused_connection(Client& client, int error, std::int64_t now) {
+  ++interval_->errors[std::size_t(ErrorClass::refused)];
+  if (examples_.connect_error.empty()) examples_.connect_error = std::strerror(error);
+  client.state = State::closed;
+  if (refused_connections_++ == 0) next_retry_ = now + retry_interval;
+}
+
+void Driver::close(Client& client) {
+  if (client.socket) reset_on_close(client.socket.number());
+  client.socket.close();
+  client.state = State::closed;
+  client.count = 0;
+  client.unsent.clear();
+  client.received.clear();
+  client.scanned = 0;
+}
+
+void Driver::retry_connections(std::int64_t now) {
+  refused_connections_ = 0;
+  for (Client& client : clients_)
+    if (client.state == State::closed) go_on(client, now);
+}
+
+void Driver::sweep_timeouts(std::int64_t now) {
+  next_sweep_ = now + sweep_interval;
+  bool asking = in_flight_ > 0 || refused_connections_ > 0;
+  for (Client& client : clients_) {
+    asking |= client.state == State::connecting;
+    const bool lost =
+        client.state == State::connecting
+            ? now - client.connecting_since > timeout_ns_
+            : client.count > 0 && now - client.in_flight[client.oldest].sent > timeout_ns_;
+    if (lost) fail(client, ErrorClass::timeout, now);
+  }
+  // A server that has not answered anybody for so long will not.
+  if (!asking) answered_or_calm_ = now;
+  gave_up_ = now - answered_or_calm_ > timeout_ns_ + 2 * Ticks::second;
+}
+
+// Requests that were planned but not sent, for want of a free client, count in the response time
+// with the age they have: less than what they would have got.
+void Driver::give_up_backlog(std::int64_t now) {
+  for (Client& client : clients_)
+    for (; client.backlog_at < client.backlog.size(); ++client.backlog_at) {
+      const std::int64_t planned = client.backlog[client.backlog_at];
+      if (planned < ticks_->warmup_end()) continue;
+      ++unsent_;
+      interval_->response_ns.record(std::uint64_t(std::max<std::int64_t>(0, now - planned)));
+    }
+}
+
+void Driver::tick(std::int64_t now, const Publish& publish) {
+  for (; now >= ticks_->end_of(tick_); ++tick_) {
+    interval_->in_flight = in_flight_;
+    publish(std::exchange(interval_, std::make_unique<Interval>()));
+    measuring_ = !ticks_->is_warmup(tick_ + 1);
+  }
+}
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,161 @@
+#pragma once
+// One worker: plays its share of the clients over one epoll. Each client keeps up to `pipeline`
+// requests in flight, in its own order; in a closed loop it sends when it is free, in an open loop
+// when the plan says so or, if it is not free then, as soon as it is. Every reply is checked. A
+// connection that fails is opened anew. Owns the connections and counts. Thread: one at a time;
+// run() blocks it.
+
+#include <sys/epoll.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/connection/socket.hpp"
+#include "client/loadgen/answer.hpp"
+#include "client/loadgen/audit/id_set.hpp"
+#include "client/loadgen/audit/order_state.hpp"
+#include "client/loadgen/history.hpp"
+#include "client/loadgen/options.hpp"
+#include "client/loadgen/pacer.hpp"
+#include "client/loadgen/tally.hpp"
+#include "client/loadgen/ticks.hpp"
+#include "client/loadgen/transcript.hpp"
+#include "client/loadgen/workload.hpp"
+
+namespace exchange::loadgen {
+
+class Driver {
+ public:
+  // Worker number `worker` of load.workers has the clients whose number, divided by those, leaves
+  // its own.
+  Driver(const LoadOptions& load, const Workload& workload, const Address& address,
+         unsigned worker);
+
+  // Opens all connections that are there from the start, outside the measurement; where each
+  // request has its own, tries one. Throws Unreachable, Interrupted.
+  void open_connections(const StopFlag& stop);
+
+  // Called at each tick, in order, and once at the end with what remains.
+  using Publish = std::function<void(std::unique_ptr<Interval>)>;
+  // Sends all requests and waits for what is in flight. `stop` ends it early.
+  void run(const Ticks& ticks, const StopFlag& stop, const Publish& publish);
+
+  // After run():
+  const Examples& examples() const { return examples_; }
+  const IdSet& opened_ids() const { return opened_ids_; }
+  History& history() { return history_; }
+  Transcript& transcript() { return transcript_; }
+  std::int64_t last_answer() const { return last_answer_; }  // nanoseconds since the start
+  // planned, but not sent when sending ended
+  std::uint64_t unsent() const { return unsent_; }
+  // nobody was answered for longer than the timeout
+  bool gave_up() const { return gave_up_; }
+
+ private:
+  // waiting: for its turn to begin
+  enum class State : std::uint8_t { waiting, closed, connecting, open };
+  struct InFlight {
+    std::int64_t planned, sent;  // nanoseconds since the start
+    std::uint32_t account;
+    std::uint32_t leaves;
+    bool measured;
+    Transcript::Entry entry;  // where there is a transcript
+  };
+  struct Client {
+    Client(const Workload& workload, unsigned number_, const LoadOptions& load);
+    unsigned number;
+    Script script;
+    Descriptor socket;
+    std::uint64_t connection = 0;  // its number, from 1, in all of the process
+    State state = State::waiting;
+    std::uint64_t quota;          // requests still to send; UINT64_MAX: no limit
+    std::int64_t free_since = 0;  // of the closed loop: it could send
+    std::int64_t connecting_since = 0;
+    std::vector<InFlight> in_flight;  // a ring of `pipeline`
+    // of the requests in flight: a fixed number of places for each
+    std::vector<Leaf> leaves;
+    std::size_t oldest = 0, count = 0;  // in the ring
+    // of the open loop: planned times that have come, from backlog_at
+    std::vector<std::int64_t> backlog;
+    std::size_t backlog_at = 0;
+    std::string unsent;       // the rest of what the socket did not take
+    std::string received;     // the beginning of a reply that came in pieces
+    std::size_t scanned = 0;  // of `received`
+  };
+
+  bool sending(std::int64_t now) const { return now < ticks_->end(); }
+  bool has_work(const Client& client, std::int64_t now) const;
+  bool finished(std::int64_t now) const;
+  void begin_clients(std::int64_t now);
+  void release_arrivals(std::int64_t now, bool send);
+  int wait(epoll_event* events, std::int64_t nanoseconds);
+  std::int64_t next_event(std::int64_t now) const;
+  void go_on(Client& client, std::int64_t now);
+  void open(Client& client, std::int64_t now);
+  void fill(Client& client, std::int64_t now);
+  void write_request(Client& client, std::int64_t now);
+  void watch(int operation, int socket, std::uint32_t index, std::uint32_t events);
+  void send_rest(Client& client);
+  void handle(std::uint32_t index, std::uint32_t events);
+  void handle_idle(std::uint32_t index);
+  void connected(Client& client);
+  void receive(Client& client);
+  std::optional<std::size_t> take(Client& client, std::string_view bytes, std::int64_t now);
+  bool take_reply(Client& client, std::string_view document, std::int64_t now);
+  std::string_view check(Client& client, const InFlight& request, std::span<const Leaf> leaves,
+                         std::string_view document, std::int64_t now);
+  std::string_view record(const Client& client, const InFlight& request, const Leaf& leaf,
+                          const LeafAnswer& answer, std::int64_t now);
+  std::int64_t monotonic(std::int64_t now) const {
+    return (ticks_->start().time_since_epoch() + std::chrono::nanoseconds(now)).count();
+  }
+  void wrong_answer(Client& client, ErrorClass error, std::string_view problem,
+                    std::string_view reply, std::int64_t now);
+  void fail(Client& client, ErrorClass error, std::int64_t now);
+  void refused_connection(Client& client, int error, std::int64_t now);
+  void close(Client& client);
+  void retry_connections(std::int64_t now);
+  void sweep_timeouts(std::int64_t now);
+  void give_up_backlog(std::int64_t now);
+  void tick(std::int64_t now, const Publish& publish);
+
+  const LoadOptions& load_;
+  const Workload& workload_;
+  const Address& address_;
+  const unsigned worker_;
+  const std::int64_t timeout_ns_;
+  std::vector<Client> clients_;
+  std::vector<Descriptor> idle_;
+  Descriptor epoll_;
+  Pacer pacer_;
+  std::optional<std::int64_t> next_arrival_;
+  std::uint64_t arrivals_ = 0;  // of all workers, up to next_arrival_
+  std::string frames_;          // written, about to be sent
+  std::vector<char> read_buffer_;
+  Answer answer_;
+  IdSet opened_ids_;
+  History history_;
+  Transcript transcript_;
+  OrderState order_state_;  // read last
+  Examples examples_;
+
+  const Ticks* ticks_ = nullptr;
+  std::uint64_t tick_ = 0;
+  std::unique_ptr<Interval> interval_;
+  bool measuring_ = false;  // else warming up
+  std::size_t begun_ = 0;   // clients that have begun
+  // clients with quota left or requests in flight; those with neither never come back
+  std::size_t unfinished_ = 0;
+  std::uint64_t in_flight_ = 0, refused_connections_ = 0, unsent_ = 0;
+  std::int64_t last_answer_ = 0, next_retry_ = 0, next_sweep_ = 0;
+  // when somebody was answered last, or nobody waited for anything
+  std::int64_t answered_or_calm_ = 0;
+  bool precise_waits_ = true;  // epoll_pwait2 is there
+  bool gave_up_ = false;
+};
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,136 @@
+#include "client/loadgen/expectation.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace exchange::loadgen {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Measure>, 12> measures{
+    {{"min", Measure::minimum},
+     {"mean", Measure::mean},
+     {"p50", Measure::p50},
+     {"p75", Measure::p75},
+     {"p90", Measure::p90},
+     {"p95", Measure::p95},
+     {"p99", Measure::p99},
+     {"p99.9", Measure::p99_9},
+     {"max", Measure::maximum},
+     {"errors", Measure::errors},
+     {"rejected", Measure::rejected},
+     {"rate", Measure::rate}}};
+
+enum class Dimension { latency, share, rate };
+Dimension dimension_of(Measure measure) {
+  switch (measure) {
+    case Measure::errors:
+    case Measure::rejected: return Dimension::share;
+    case Measure::rate: return Dimension::rate;
+    default: return Dimension::latency;
+  }
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+[[noreturn]] void mistake(std::string_view text, const std::string& wanted) {
+  throw std::invalid_argument("'" + std::string(text) + "' " + wanted);
+}
+
+// A non-negative number, and what follows it.
+double leading_number(std::string_view text, std::string_view& rest) {
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc() || value < 0 || !std::isfinite(value))
+    mistake(text, "does not begin with a number");
+  rest = text.substr(std::size_t(end - text.data()));
+  return value;
+}
+
+double parse_share(std::string_view text) {
+  std::string_view unit;
+  const double value = leading_number(text, unit);
+  const double share = unit == "%" ? value / 100 : value;
+  if ((unit != "%" && !unit.empty()) || share > 1)
+    mistake(text, "is not a share of all requests such as 0.1%");
+  return share;
+}
+
+double parse_rate(std::string_view text) {
+  std::string_view unit;
+  const double value = leading_number(text, unit);
+  if (!unit.empty() && unit != "/s") mistake(text, "is not a number of requests per second");
+  return value;
+}
+
+Expectation parse_one(std::string_view text) {
+  const std::size_t sign = text.find_first_of("<>");
+  if (sign == std::string_view::npos) mistake(text, "is not a condition such as p99<20ms");
+  Expectation expectation;
+  expectation.text = text;
+  expectation.below = text[sign] == '<';
+  expectation.or_equal = text.substr(sign + 1).starts_with("=");
+  const std::string_view name = trimmed(text.substr(0, sign)),
+                         bound = trimmed(text.substr(sign + (expectation.or_equal ? 2 : 1)));
+  bool known = false;
+  std::string names;
+  for (const auto& [measure_name, measure] : measures) {
+    if (measure_name == name) {
+      expectation.measure = measure;
+      known = true;
+    }
+    names += (names.empty() ? "" : ", ") + std::string(measure_name);
+  }
+  if (!known) mistake(name, "is not something measured: " + names);
+  switch (dimension_of(expectation.measure)) {
+    case Dimension::latency: expectation.bound = parse_seconds(bound) * 1e3; break;
+    case Dimension::share: expectation.bound = parse_share(bound); break;
+    case Dimension::rate: expectation.bound = parse_rate(bound); break;
+  }
+  return expectation;
+}
+
+}  // namespace
+
+bool Expectation::met(double measured) const {
+  if (!std::isfinite(measured)) return false;
+  if (measured == bound) return or_equal;
+  return below == (measured < bound);
+}
+
+const char* Expectation::unit() const {
+  switch (dimension_of(measure)) {
+    case Dimension::latency: return "ms";
+    case Dimension::share: return "share";
+    case Dimension::rate: return "requests/s";
+  }
+  return "";
+}
+
+double parse_seconds(std::string_view text) {
+  std::string_view unit;
+  const double value = leading_number(text, unit);
+  for (const auto& [name, factor] :
+       {std::pair("us", 1e-6), {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}})
+    if (unit == name) return value * factor;
+  mistake(text, "is not a time such as 20ms, 1.5s or 2m");
+}
+
+std::vector<Expectation> parse_expectations(const std::string& text) {
+  std::vector<Expectation> expectations;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = rest.find(',');
+    expectations.push_back(parse_one(trimmed(rest.substr(0, comma))));
+    if (comma == std::string_view::npos) return expectations;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace exchange::loadgen

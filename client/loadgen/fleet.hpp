@@ -1,0 +1,72 @@
+#pragma once
+// A run: starts the workers, watches them and the processes from outside, and puts together what
+// each of them saw. Histograms are merged, never percentiles. Thread: the caller's watches; each
+// worker has its own.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "client/loadgen/driver.hpp"
+#include "client/loadgen/process.hpp"
+
+namespace exchange::loadgen {
+
+// What one process used in the measured part.
+struct Consumption {
+  Usage used;          // memory: at the end
+  double seconds = 0;  // over which
+};
+
+// A second of the run, as all workers saw it together.
+struct Second {
+  double end_s = 0;  // since the start
+  bool warmup = false;
+  std::optional<double> planned_per_s;  // open loop
+  double requests_per_s = 0;
+  bool any_response = false, any_service = false;  // else the latencies are nothing
+  double response_mean_ns = 0;
+  std::uint64_t response_p50_ns = 0, response_p99_ns = 0, response_p99_9_ns = 0,
+                response_max_ns = 0, service_p50_ns = 0, service_p99_ns = 0;
+  std::uint64_t errors = 0, rejected = 0, in_flight = 0;
+  double client_cpu_share = 0;             // of the CPUs it could use at most: one per worker
+  std::optional<double> server_cpu_share;  // of one CPU
+};
+
+struct RunResult {
+  Counts counts;
+  Examples examples;
+  double seconds = 0;        // measured part
+  std::uint64_t unsent = 0;  // planned, but not sent when sending ended
+  // by the user, the server's end, or because nobody was answered any more
+  bool stopped_early = false;
+  std::vector<Second> series;
+  Consumption client;
+  std::optional<Consumption> server, database;
+  History history;
+  Transcript transcript;
+
+  double requests_per_s() const { return seconds > 0 ? double(counts.answered) / seconds : 0; }
+  // Of all requests sent or tried.
+  double error_share() const;
+  // Of all that was asked in requests that were answered.
+  double rejected_share() const;
+};
+
+// Whom to watch, where known, and whom to tell that the measured part begins.
+struct Watched {
+  std::optional<int> server_pid, database_pid;
+  std::function<void()> at_begin;
+};
+
+// Called after each second; false ends the run.
+using Look = std::function<bool(const Second&, const Counts& so_far, double share_done)>;
+
+// Opens the connections, runs the load to its end. Throws Unreachable, Interrupted (before the
+// measurement only).
+RunResult run_load(const LoadOptions& load, const Workload& workload, const Address& address,
+                   const Watched& watched, const StopFlag& stop, const Look& look);
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,184 @@
+#include "client/loadgen/local_server.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <thread>
+
+#include "client/loadgen/process.hpp"
+
+namespace exchange::loadgen {
+namespace {
+
+[[noreturn]] void fail(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+// In the child, between fork and exec.
+[[noreturn]] void become_server(const std::vector<std::string>& arguments,
+                                const std::vector<int>& cpus, int output, int errors,
+                                pid_t parent) {
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments)
+    pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  ::setpgid(0, 0);  // Ctrl-C is for us; we stop the server
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(127);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(errors, STDERR_FILENO);
+  try {
+    if (!cpus.empty()) pin_to(cpus);
+    ::execv(pointers.front(), pointers.data());
+    std::fprintf(stderr, "cannot run %s: %s\n", pointers.front(), std::strerror(errno));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  ::_exit(127);
+}
+
+std::string describe_end(int status) {
+  if (WIFSIGNALED(status)) return "was ended by signal " + std::to_string(WTERMSIG(status));
+  return "exited with code " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "loadgen-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) fail("cannot make a temporary folder");
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+LocalServer::LocalServer(const LocalServerOptions& options, const StopFlag& stop_flag) {
+  try {
+    start(options);
+    await_ready(stop_flag);
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+LocalServer::~LocalServer() { stop(); }
+
+std::string LocalServer::address() const { return "127.0.0.1:" + std::to_string(port_); }
+
+void LocalServer::start(const LocalServerOptions& options) {
+  const auto binary = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "server";
+  const std::string store =
+      options.store.empty() ? "sqlite:" + (folder_.path() / "exchange.db").string() : options.store;
+  std::vector<std::string> arguments{binary.string(),
+                                     "--port",
+                                     "0",
+                                     "--bind",
+                                     "127.0.0.1",
+                                     "--policy",
+                                     options.policy,
+                                     "--threads",
+                                     std::to_string(options.threads),
+                                     "--store",
+                                     store,
+                                     "--http-port",
+                                     "0"};
+  if (options.auth) arguments.push_back("--auth");
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0) fail("cannot make a pipe");
+  output_ = Descriptor(pipe[0]);
+  const Descriptor its_output(pipe[1]);
+  const Descriptor its_errors(
+      ::open((folder_.path() / "stderr").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
+  if (!its_errors) fail("cannot write to the temporary folder");
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) fail("cannot start a process");
+  if (pid_ == 0)
+    become_server(arguments, options.cpus, its_output.number(), its_errors.number(), parent);
+}
+
+void LocalServer::await_ready(const StopFlag& stop_flag) {
+  std::string line;
+  while (line.find('\n') == std::string::npos) {
+    if (!wait_for(output_.number(), POLLIN, server_start_s, stop_flag))
+      throw ServerFailed("the server is not ready after " + std::to_string(server_start_s) +
+                         " s\n" + words());
+    char bytes[512];
+    const ssize_t received = ::read(output_.number(), bytes, sizeof bytes);
+    if (received < 0 && errno == EINTR) continue;
+    if (received <= 0) {
+      reap(server_stop_s);
+      throw ServerFailed("the server did not start: it " + describe_end(status_) + "\n" + words());
+    }
+    line.append(bytes, std::size_t(received));
+  }
+  line.resize(line.find('\n'));
+  int read = 0;
+  if (std::sscanf(line.c_str(), "ready port=%u %n", &port_, &read) != 1)
+    throw ServerFailed("unexpected first line of the server: " + line + "\n" + words());
+  description_ = line.substr(std::size_t(read));
+  if (const std::size_t http = description_.find(" http-port="); http != std::string::npos) {
+    http_address_ = "127.0.0.1:" + description_.substr(http + std::strlen(" http-port="));
+    description_.resize(http);
+  }
+}
+
+bool LocalServer::running() { return pid_ > 0 && !reap(0); }
+
+// Whether it has ended, waiting for so long.
+bool LocalServer::reap(double timeout_s) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+  while (!ended_) {
+    const pid_t pid = ::waitpid(pid_, &status_, WNOHANG);
+    if (pid == pid_ || (pid < 0 && errno == ECHILD)) ended_ = true;
+    if (ended_ || std::chrono::steady_clock::now() >= deadline) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return ended_;
+}
+
+std::string LocalServer::stop() {
+  if (pid_ <= 0) return {};
+  std::string problem;
+  if (reap(0)) {
+    problem = "the server " + describe_end(status_) + " before it was told to stop";
+  } else {
+    ::kill(pid_, SIGTERM);
+    if (!reap(server_stop_s)) {
+      problem =
+          "the server did not stop within " + std::to_string(server_stop_s) + " s and was killed";
+      ::kill(pid_, SIGKILL);
+      reap(server_stop_s);
+    } else if (!WIFEXITED(status_) || WEXITSTATUS(status_) != 0) {
+      problem = "the server, told to stop, " + describe_end(status_);
+    }
+  }
+  pid_ = -1;
+  if (!problem.empty()) problem += "\n" + words();
+  return problem;
+}
+
+std::string LocalServer::words() const {
+  std::ifstream file(folder_.path() / "stderr");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  constexpr std::size_t shown_max = 4'000;  // bytes: its last words
+  return text.size() <= shown_max ? text : "…" + text.substr(text.size() - shown_max);
+}
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,69 @@
+#pragma once
+// A private server for one run: the binary `server` beside our own, on a free port of 127.0.0.1,
+// with a store in a temporary folder unless another is given. The destructor stops it and removes
+// the folder; should we be killed, the kernel stops it. Thread: that which made it, for the
+// kernel's watch is on it.
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "client/connection/socket.hpp"
+#include "client/loadgen/options.hpp"
+
+namespace exchange::loadgen {
+
+// The server did not start. what() includes its own words.
+struct ServerFailed : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class LocalServer {
+ public:
+  // Returns once the server accepts clients. Throws ServerFailed, Interrupted.
+  LocalServer(const LocalServerOptions& options, const StopFlag& stop);
+  ~LocalServer();
+  LocalServer(const LocalServer&) = delete;
+
+  int pid() const { return pid_; }
+  std::string address() const;
+  // Where its metrics are.
+  const std::optional<std::string>& http_address() const { return http_address_; }
+  // "policy=pool threads=2 …": what it said when it was ready, after the port.
+  const std::string& description() const { return description_; }
+  // False once it has ended without being asked to.
+  bool running();
+  // SIGTERM, then waits; SIGKILL after server_stop_s. Returns what went wrong, if anything did,
+  // with what the server wrote to stderr.
+  std::string stop();
+
+ private:
+  void start(const LocalServerOptions& options);
+  void await_ready(const StopFlag& stop);
+  bool reap(double timeout_s);
+  std::string words() const;  // its stderr
+
+  TemporaryFolder folder_;
+  Descriptor output_;  // its stdout
+  pid_t pid_ = -1;
+  bool ended_ = false;
+  int status_ = 0;  // of waitpid, once ended_
+  unsigned port_ = 0;
+  std::string description_;
+  std::optional<std::string> http_address_;
+};
+
+}  // namespace exchange::loadgen

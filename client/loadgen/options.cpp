@@ -1,0 +1,410 @@
+#include "client/loadgen/options.hpp"
+
+#include <sched.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "client/loadgen/command_line.hpp"
+
+namespace exchange::loadgen {
+namespace {
+
+const std::map<std::string, WorkloadKind> workload_kinds{
+    {"create", WorkloadKind::create},
+    {"transactions", WorkloadKind::transactions},
+    {"mix", WorkloadKind::mix},
+    {"reads", WorkloadKind::reads}};
+const std::map<std::string, ConnectionUse> connection_uses{
+    {"persistent", ConnectionUse::persistent}, {"per-request", ConnectionUse::per_request}};
+
+std::string check_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  unsigned port = 0;
+  const char* const end = text.data() + text.size();
+  if (colon == std::string::npos || colon == 0 ||
+      std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
+    return "'" + text + "' is not HOST:PORT";
+  return {};
+}
+
+std::string check_digits(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits && text.size() <= 24 ? "" : "must be 1 to 24 digits";
+}
+
+std::string check_symbol_prefix(const std::string& text) {
+  const bool alphanumeric = std::all_of(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x80 && std::isalnum(c); });
+  return !text.empty() && alphanumeric && text.size() <= 28 ? ""
+                                                            : "must be 1 to 28 letters and digits";
+}
+
+// What the command line says that is put together once all of it is read.
+struct Raw {
+  std::optional<double> rate;
+  std::string stages, mix, expect, capacity, workload = "transactions", connection = "persistent",
+                                             arrivals = "uniform", check = "on";
+  std::string duration, warmup;
+  bool workload_given = false;
+};
+
+void add_load_options(CLI::App& app, Options& options, Raw& raw) {
+  LoadOptions& load = options.load;
+  app.add_option("-c,--clients", load.clients, "concurrent clients")
+      ->check(CLI::Range(1u, clients_max));
+  auto* requests = app.add_option("-n,--requests", load.requests,
+                                  "requests to send in total, dealt out evenly to the clients")
+                       ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1'000'000'000'000)));
+  auto* duration = app.add_option("-d,--duration", raw.duration,
+                                  "how long to run in place of --requests: 10, 500ms, 2m")
+                       ->check(accepted_by([](const std::string& text) { parse_duration(text); }))
+                       ->type_name("TIME")
+                       ->excludes(requests);
+  auto* rate =
+      app.add_option(
+             "--rate", raw.rate,
+             "open loop: plan so many requests per second, whatever the server does, and count latency from the planned time")
+          ->check(CLI::Range(0.001, 1e8))
+          ->type_name("PER_SECOND");
+  app.add_option(
+         "--stage", raw.stages,
+         "open loop in stages, as 30s:1000,60s:5000: for 30 s 1000 requests per second, then …")
+      ->check(accepted_by(parse_stages))
+      ->type_name("LIST")
+      ->excludes(rate)
+      ->excludes(requests)
+      ->excludes(duration);
+  app.add_option("--arrivals", raw.arrivals,
+                 "planned times: uniform, or poisson as of many independent users")
+      ->check(CLI::IsMember({"uniform", "poisson"}));
+  app.add_option("--pipeline", load.pipeline, "requests that a client keeps in flight at most")
+      ->check(CLI::Range(1u, pipeline_max));
+  app.add_option("--warmup", raw.warmup, "run so long before measuring: 2s, 500ms (default: none)")
+      ->check(accepted_by([](const std::string& text) { parse_duration(text); }))
+      ->type_name("TIME");
+  app.add_option("--ramp-up", load.ramp_up_per_s,
+                 "clients that begin per second (default: all at once)")
+      ->check(CLI::Range(0.001, 1e9))
+      ->type_name("PER_SECOND");
+  app.add_option(
+         "--find-capacity", raw.capacity,
+         "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration (default 3 s)")
+      ->check(accepted_by(parse_expectations))
+      ->type_name("CONDITIONS")
+      ->excludes(rate)
+      ->excludes(requests)
+      ->excludes(app.get_option("--stage"));
+  app.add_option(
+         "--connection", raw.connection,
+         "persistent, or per-request: a new connection for each request, reset after its reply so that ports last")
+      ->check(CLI::IsMember({"persistent", "per-request"}));
+  app.add_option("--idle", load.idle_connections,
+                 "connections opened beside the clients' that never ask anything")
+      ->check(CLI::Range(0u, clients_max));
+  app.add_option("--timeout", load.timeout_s, "seconds until a request counts as lost")
+      ->check(CLI::Range(0.1, 86'400.0));
+  app.add_option("--workers", load.workers,
+                 "threads that play the clients; their histograms are merged")
+      ->check(CLI::Range(1u, workers_max));
+  app.add_option("--client-cpus", "CPUs for this process, as 0,2-3 (default: any)")
+      ->check(accepted_by(parse_cpu_list))
+      ->type_name("LIST")
+      ->each([&](const std::string& text) { options.client_cpus = parse_cpu_list(text); });
+}
+
+void add_workload_options(CLI::App& app, Options& options, Raw& raw) {
+  WorkloadOptions& workload = options.workload;
+  app.add_option(
+         "--workload", raw.workload,
+         "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, 20 % queries, 10 % cancels; "
+         "reads: three queries to one order")
+      ->check(CLI::IsMember({"create", "transactions", "mix", "reads"}))
+      ->each([&raw](const std::string&) { raw.workload_given = true; });
+  app.add_option("--mix", raw.mix,
+                 "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9")
+      ->check(accepted_by(parse_mix))
+      ->type_name("WEIGHTS");
+  app.add_option("--symbols", workload.symbols, "symbols traded")
+      ->check(CLI::Range(1u, symbols_max));
+  app.add_option("--accounts", workload.accounts,
+                 "accounts, dealt out to the clients; 0: one for each client")
+      ->check(CLI::Range(0u, accounts_max));
+  app.add_option(
+         "--skew", workload.skew,
+         "Zipf exponent of the choice of symbol and account; 0: all alike, 1: the first twice as often as the second")
+      ->check(CLI::Range(0.0, 10.0));
+  app.add_option("--match-ratio", workload.match_ratio,
+                 "share of the shares ordered that find a counterpart, about")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--orders-per-request", workload.orders_per_request,
+                 "orders (or queries and cancels) in one request")
+      ->check(CLI::Range(1u, orders_per_request_max));
+  app.add_option(
+         "--price-walk", workload.price_walk_bp,
+         "basis points by which the mid price of a symbol steps up or down; 0: it stands still")
+      ->check(CLI::Range(0u, 1'000u));
+  app.add_option("--seed", workload.seed, "the same seed gives the same requests");
+  app.add_option(
+         "--account-prefix", workload.account_prefix,
+         "digits that start every account id, new for each run against one store (default: from the clock)")
+      ->check(CLI::Validator(check_digits, ""))
+      ->type_name("DIGITS");
+  app.add_option("--symbol-prefix", workload.symbol_prefix,
+                 "what symbols begin with (with --audit the default is one of the run's own)")
+      ->check(CLI::Validator(check_symbol_prefix, ""))
+      ->type_name("NAME");
+}
+
+void add_server_options(CLI::App& app, Options& options) {
+  app.add_flag("--auth", options.workload.keys,
+               "accounts have keys: for a server with --auth, and a private one gets it");
+  auto* connect = app.add_option("--connect", options.connect_to,
+                                 "drive this running server (default: start a private one)")
+                      ->check(CLI::Validator(check_address, ""))
+                      ->type_name("HOST:PORT");
+  app.add_option("--server-pid", options.server_pid,
+                 "process id of that server, to report its CPU and memory (default: none)")
+      ->check(CLI::Range(1, 1 << 22))
+      ->needs(connect);
+  app.add_option(
+         "--database-pid", options.database_pid,
+         "process id of the database's first process, to report the CPU of all of it (default: none)")
+      ->check(CLI::Range(1, 1 << 22));
+  LocalServerOptions& server = options.local_server;
+  app.add_option("--policy", server.policy, "thread policy of the private server")
+      ->check(CLI::IsMember({"thread", "pool", "loop"}))
+      ->excludes(connect);
+  app.add_option("--server-threads", server.threads, "threads of pool and loop; 0: as many as CPUs")
+      ->check(CLI::Range(0, 4096))
+      ->excludes(connect);
+  app.add_option(
+         "--store", server.store,
+         "store of the private server: sqlite:PATH, postgresql://USER@HOST/DATABASE, memory: "
+         "(default: SQLite in a temporary folder)")
+      ->excludes(connect);
+  app.add_option("--server-cpus", "CPUs for the private server, as 0,2-3 (default: any)")
+      ->check(accepted_by(parse_cpu_list))
+      ->type_name("LIST")
+      ->excludes(connect)
+      ->each([&](const std::string& text) { options.local_server.cpus = parse_cpu_list(text); });
+}
+
+void add_output_options(CLI::App& app, Options& options, Raw& raw) {
+  app.add_option("--reply-check", raw.check,
+                 "off: whatever ends with </results> will do, to measure a bare echo server")
+      ->check(CLI::IsMember({"on", "off"}));
+  app.add_flag(
+      "--audit", options.load.audit,
+      "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
+  app.add_option("--expect", raw.expect,
+                 "conditions of success, as 'p99<20ms,errors<0.1%,rate>5000'")
+      ->check(accepted_by(parse_expectations))
+      ->type_name("CONDITIONS");
+  app.add_option("--json", options.json_file, "file for all figures as JSON (default: none)");
+  app.add_option("--csv", options.csv_file, "file for one row a second (default: none)");
+  app.add_option("--html", options.html_file, "file for a page with charts (default: none)");
+  auto* history = app.add_option(
+      "--history", options.history_file,
+      "file for every request and reply with their times, as JSON lines; until the end in memory, some 400 bytes a request "
+      "(default: none)");
+  app.add_flag("--history-append", options.history_append,
+               "add to what the file of --history holds")
+      ->needs(history);
+}
+
+// What only all options together show. Throws CLI::ValidationError.
+void put_together(Options& options, const Raw& raw) {
+  LoadOptions& load = options.load;
+  WorkloadOptions& workload = options.workload;
+  const auto mistake = [](const std::string& text) { throw CLI::ValidationError(text); };
+  workload.kind = workload_kinds.at(raw.workload);
+  workload.mix = raw.mix.empty() ? mix_of(workload.kind) : parse_mix(raw.mix);
+  if (!raw.mix.empty() && raw.workload_given && workload.kind != WorkloadKind::mix)
+    mistake("--mix: has no meaning with --workload " + raw.workload);
+  if (!raw.mix.empty()) workload.kind = WorkloadKind::mix;
+  load.connection = connection_uses.at(raw.connection);
+  load.arrivals = raw.arrivals == "poisson" ? Arrivals::poisson : Arrivals::uniform;
+  load.check_replies = raw.check == "on";
+  load.transcript = !options.history_file.empty();
+  if (!raw.duration.empty()) load.duration_s = parse_duration(raw.duration);
+  if (!raw.warmup.empty()) load.warmup_s = parse_duration(raw.warmup);
+  if (!raw.expect.empty()) options.expectations = parse_expectations(raw.expect);
+  if (!raw.capacity.empty()) options.capacity_while = parse_expectations(raw.capacity);
+  if (!raw.stages.empty()) load.stages = parse_stages(raw.stages);
+  if (raw.rate)
+    load.stages = {
+        {load.duration_s ? *load.duration_s : double(load.requests) / *raw.rate, *raw.rate}};
+  if (raw.rate && load.stages.front().seconds > duration_max_s)
+    mistake("--rate: so many requests would take longer than 11 days");
+  if (load.workers > load.clients) mistake("--workers: more than clients");
+  if (load.connection == ConnectionUse::per_request && load.pipeline > 1)
+    mistake("--pipeline: needs persistent connections");
+  if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 10'000'000)
+    mistake(
+        "--pipeline: with so many clients and orders per request, too many orders would be in flight at once");
+  if (load.arrivals == Arrivals::poisson && !load.open_loop() && options.capacity_while.empty())
+    mistake("--arrivals: needs --rate or --stage");
+  if (load.audit && !load.check_replies) mistake("--audit: needs --reply-check on");
+  if (load.audit && options.workload.keys)
+    mistake(
+        "--audit: not with --auth: it asks on a connection for each question, and each would cost a hash");
+  options.local_server.auth = options.workload.keys;
+  if (load.audit && !options.capacity_while.empty()) mistake("--audit: not with --find-capacity");
+}
+
+}  // namespace
+
+Mix mix_of(WorkloadKind kind) {
+  switch (kind) {
+    case WorkloadKind::create: return {.create = 100};
+    case WorkloadKind::transactions: return {.order = 100};
+    case WorkloadKind::mix: return {.order = 70, .query = 20, .cancel = 10};
+    case WorkloadKind::reads: return {.order = 25, .query = 75};
+  }
+  return {};
+}
+
+const char* name_of(WorkloadKind kind) {
+  switch (kind) {
+    case WorkloadKind::create: return "create";
+    case WorkloadKind::transactions: return "transactions";
+    case WorkloadKind::mix: return "mix";
+    case WorkloadKind::reads: return "reads";
+  }
+  return "";
+}
+
+const char* name_of(Arrivals arrivals) {
+  return arrivals == Arrivals::uniform ? "uniform" : "poisson";
+}
+
+const char* name_of(ConnectionUse use) {
+  return use == ConnectionUse::persistent ? "persistent" : "per-request";
+}
+
+std::vector<int> parse_cpu_list(const std::string& text) {
+  std::vector<int> cpus;
+  const char *at = text.data(), *const end = at + text.size();
+  const auto number = [&] {
+    int value = -1;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || value < 0 || value >= CPU_SETSIZE)
+      throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
+    at = next;
+    return value;
+  };
+  while (true) {
+    const int first = number();
+    int last = first;
+    if (at != end && *at == '-') {
+      ++at;
+      last = number();
+    }
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    if (at == end && !cpus.empty()) return cpus;
+    if (at == end || *at != ',')
+      throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
+    ++at;
+  }
+}
+
+namespace {
+
+// Calls part(text) for each part of a list with commas.
+template <class Part>
+void for_each_part(const std::string& text, Part part) {
+  std::istringstream parts(text + ",");
+  for (std::string one; std::getline(parts, one, ',');) part(one);
+}
+
+}  // namespace
+
+std::vector<Stage> parse_stages(const std::string& text) {
+  std::vector<Stage> stages;
+  double total_s = 0;
+  for_each_part(text, [&](const std::string& part) {
+    const std::size_t colon = part.find(':');
+    double rate = -1;
+    const char* const end = part.data() + part.size();
+    if (colon == std::string::npos ||
+        std::from_chars(part.data() + colon + 1, end, rate, std::chars_format::fixed).ptr != end ||
+        !(rate >= 0 && rate <= 1e8))
+      throw std::invalid_argument("'" + part + "' is not a stage such as 30s:1000");
+    stages.push_back({parse_duration(part.substr(0, colon)), rate});
+    total_s += stages.back().seconds;
+  });
+  if (total_s > duration_max_s) throw std::invalid_argument("'" + text + "' lasts too long");
+  return stages;
+}
+
+Mix parse_mix(const std::string& text) {
+  Mix mix;
+  for_each_part(text, [&](const std::string& part) {
+    const std::size_t sign = part.find('=');
+    const std::string name = part.substr(0, sign);
+    unsigned* const weight = name == "create"   ? &mix.create
+                             : name == "order"  ? &mix.order
+                             : name == "query"  ? &mix.query
+                             : name == "cancel" ? &mix.cancel
+                                                : nullptr;
+    unsigned value = 0;
+    const char* const end = part.data() + part.size();
+    if (weight == nullptr || sign == std::string::npos ||
+        std::from_chars(part.data() + sign + 1, end, value).ptr != end || sign + 1 == part.size() ||
+        value > 1'000'000)
+      throw std::invalid_argument(
+          "'" + part + "' is not a weight such as order=70 (create, order, query, cancel)");
+    *weight = value;
+  });
+  if (mix.create + mix.order + mix.query + mix.cancel == 0)
+    throw std::invalid_argument("'" + text + "': all weights are 0");
+  if (mix.order == 0 && mix.query + mix.cancel > 0)
+    throw std::invalid_argument("'" + text + "': queries and cancels need orders to name");
+  return mix;
+}
+
+double parse_duration(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+  const double seconds = parse_seconds(plain ? text + "s" : text);
+  if (seconds < 0.001 || seconds > duration_max_s)
+    throw std::invalid_argument("'" + text + "' is not between 1 ms and 11 days");
+  return seconds;
+}
+
+ParsedOptions parse_options(int argc, const char* const* argv) {
+  ParsedOptions parsed;
+  Options& options = parsed.options;
+  options.command.assign(argv, argv + argc);
+  CLI::App app(
+      "Drives an exchange with many clients at once, checks every reply, and reports throughput, latency and CPU.\n"
+      "Starts a private server beside it, unless --connect names one.\n"
+      "loadgen compare A.json B.json says whether B is slower than A.\n"
+      "Exit code: 0 all well, 1 wrong answers, errors or an expectation missed, 2 usage, 3 server unreachable or not started, 130 interrupted.",
+      "loadgen");
+  app.option_defaults()->always_capture_default();
+  Raw raw;
+  add_load_options(app, options, raw);
+  add_workload_options(app, options, raw);
+  add_server_options(app, options);
+  add_output_options(app, options, raw);
+  bool progress = false;
+  const auto* progress_flag = app.add_flag(
+      "--progress,!--no-progress", progress,
+      "report on stderr while running: each second on a terminal (the default there), else each 5 s");
+  try {
+    app.parse(argc, argv);
+    put_together(options, raw);
+  } catch (const CLI::ParseError& error) {
+    parsed.exit_code = app.exit(error) == 0 ? exit_ok : exit_usage;
+  }
+  if (progress_flag->count() > 0) options.progress = progress;
+  return parsed;
+}
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,142 @@
+#pragma once
+// Every setting and limit of the load generator, with its default, its unit and why. A leaf.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/loadgen/expectation.hpp"
+
+namespace exchange::loadgen {
+
+enum class WorkloadKind { create, transactions, mix, reads };
+enum class ConnectionUse { persistent, per_request };
+enum class Arrivals { uniform, poisson };
+
+const char* name_of(WorkloadKind kind);
+const char* name_of(ConnectionUse use);
+const char* name_of(Arrivals arrivals);
+
+// Weights of what is asked for; the sum is positive.
+struct Mix {
+  unsigned create = 0, order = 0, query = 0, cancel = 0;
+  friend bool operator==(const Mix&, const Mix&) = default;
+};
+Mix mix_of(WorkloadKind kind);
+
+struct WorkloadOptions {
+  WorkloadKind kind = WorkloadKind::transactions;
+  Mix mix = {.order = 100};
+  unsigned symbols = 10;  // SYM1 to SYMn
+  unsigned accounts = 0;  // dealt out to the clients; 0: one for each client
+  // Zipf exponent of the choice of symbol and account; 0: all alike
+  double skew = 0;
+  double match_ratio = 0.5;         // share of the shares ordered that trade, about
+  unsigned orders_per_request = 1;  // or queries and cancels, by the mix
+  unsigned price_walk_bp = 0;       // basis points of one step of the mid price; 0: it stands still
+  // the same seed gives the same requests, but for the account prefix
+  std::uint64_t seed = 1;
+  std::string account_prefix;  // digits that start every account id; empty: from the clock
+  std::string symbol_prefix = "SYM";
+  bool keys = false;  // accounts are made with a key, and each request gives it
+};
+
+// A part of an open-loop run: so many requests per second are planned for so long.
+struct Stage {
+  double seconds = 0;
+  double requests_per_s = 0;
+  friend bool operator==(const Stage&, const Stage&) = default;
+};
+
+struct LoadOptions {
+  unsigned clients = 20;
+  unsigned idle_connections = 0;     // opened beside the clients' and left alone
+  unsigned workers = 1;              // threads that play the clients
+  unsigned pipeline = 1;             // requests that a client keeps in flight at most
+  std::uint64_t requests = 20'000;   // in total, dealt out evenly to the clients
+  std::optional<double> duration_s;  // instead of `requests`
+  std::vector<Stage> stages;         // not empty: open loop, and instead of both
+  Arrivals arrivals = Arrivals::uniform;
+  double warmup_s = 0;                  // before what is measured
+  std::optional<double> ramp_up_per_s;  // clients that begin per second; without: all at once
+  ConnectionUse connection = ConnectionUse::persistent;
+  double timeout_s = 30;  // of one request; also how long no answer at all is borne
+  bool check_replies = true;
+  bool audit = false;       // keep what audit.hpp needs
+  bool transcript = false;  // keep every request and reply (transcript.hpp)
+
+  bool open_loop() const { return !stages.empty(); }
+};
+
+// A server of our own.
+struct LocalServerOptions {
+  std::string policy = "loop";
+  unsigned threads = 0;  // 0: as many as CPUs it may use
+  std::string store;     // empty: SQLite in a temporary folder
+  bool auth = false;
+  std::vector<int> cpus;  // empty: any
+};
+
+struct Options {
+  std::vector<std::string> command;  // as typed
+  WorkloadOptions workload;
+  LoadOptions load;
+  LocalServerOptions local_server;
+  std::optional<std::string> connect_to;  // HOST:PORT of a running server, in place of a local one
+  std::optional<int> server_pid;          // of that server, for its CPU and memory
+  std::optional<int> database_pid;        // of the database's first process; its children count too
+  std::vector<int> client_cpus;           // empty: any
+  std::vector<Expectation> expectations;
+  // not empty: search the highest rate at which these hold
+  std::vector<Expectation> capacity_while;
+  std::optional<bool> progress;                // default: where stderr is a terminal
+  std::string json_file, csv_file, html_file;  // empty: none
+  std::string history_file;                    // empty: none
+  bool history_append = false;                 // to what the file holds
+};
+
+inline constexpr unsigned clients_max = 100'000;
+// account ids leave six digits for the account
+inline constexpr unsigned accounts_max = 1'000'000;
+inline constexpr unsigned symbols_max = 1'000;             // every account gets shares of each
+inline constexpr unsigned orders_per_request_max = 1'000;  // about 60 kB
+inline constexpr unsigned pipeline_max = 10'000;
+inline constexpr unsigned workers_max = 256;
+inline constexpr double duration_max_s = 1e6;  // of a run
+// creations in one set-up request: about 250 kB, a quarter of the server's limit
+inline constexpr unsigned setup_leaves_max = 4'000;
+inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a wrong answer
+inline constexpr std::size_t read_bytes_max = 64u << 10;   // taken from a socket at once
+// connections opened at once at the start: kind to listen backlogs
+inline constexpr unsigned connecting_max = 256;
+inline constexpr unsigned reconnect_pause_ms = 100;  // after a refused connection
+inline constexpr unsigned server_start_s = 60;       // a database may take 30 s to appear
+inline constexpr unsigned server_stop_s = 10;        // then it is killed
+
+enum ExitCode {
+  exit_ok = 0,
+  exit_wrong = 1,
+  exit_usage = 2,
+  exit_unreachable = 3,
+  exit_interrupted = 130
+};
+
+// The options of this command line; or, after --help or a mistake, what was printed decides: an
+// exit code.
+struct ParsedOptions {
+  Options options;
+  std::optional<int> exit_code;
+};
+ParsedOptions parse_options(int argc, const char* const* argv);
+
+// "0,2-3" as {0, 2, 3}; throws std::invalid_argument, as do the others.
+std::vector<int> parse_cpu_list(const std::string& text);
+// "30s:1000,1m:5000" as two stages; times in ms, s, m or h.
+std::vector<Stage> parse_stages(const std::string& text);
+// "order=70,query=20,cancel=10".
+Mix parse_mix(const std::string& text);
+// "10" (seconds), "500ms", "2m".
+double parse_duration(const std::string& text);
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,52 @@
+#include "client/loadgen/progress.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+namespace exchange::loadgen {
+
+void Progress::show(const Second& second, const Counts& so_far, double share_done) {
+  constexpr double line_interval_s = 5;
+  constexpr int bar_characters = 20;
+  if (second.end_s < 1.5) next_line_s_ = 0;  // a new run
+  if (form_ == Form::none || (form_ == Form::lines && second.end_s < next_line_s_)) return;
+  next_line_s_ = second.end_s + line_interval_s - 0.5;
+
+  const int filled = std::clamp(int(share_done * bar_characters), 0, bar_characters);
+  const std::string bar = std::string(std::size_t(filled), '#') +
+                          std::string(std::size_t(bar_characters - filled), '.');
+  char planned[40] = "";
+  if (second.planned_per_s)
+    std::snprintf(planned, sizeof planned, " of %.0f planned", *second.planned_per_s);
+  char text[256];
+  char latency[64] = "no answer";
+  if (second.any_response)
+    std::snprintf(latency, sizeof latency, "p50 %.2f ms  p99 %.2f ms",
+                  double(second.response_p50_ns) / 1e6, double(second.response_p99_ns) / 1e6);
+  std::snprintf(text, sizeof text,
+                "[%s] %3.0f %%  %5.0f s  %8.0f requests/s%s  %s  %llu in flight  %llu errors%s",
+                bar.c_str(), share_done * 100, second.end_s, second.requests_per_s, planned,
+                latency, static_cast<unsigned long long>(second.in_flight),
+                static_cast<unsigned long long>(so_far.errors_in_all()),
+                second.warmup ? "  warming up" : "");
+  write(text);
+}
+
+void Progress::say(const std::string& text) {
+  if (form_ != Form::none) write(text);
+}
+
+void Progress::write(const std::string& text) {
+  const bool live = form_ == Form::live;
+  std::fprintf(stderr, "%s%s%s", live ? "\r" : "", text.c_str(), live ? "\x1b[K" : "\n");
+  std::fflush(stderr);
+  shown_ = live;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\x1b[K", stderr);
+  shown_ = false;
+}
+
+}  // namespace exchange::loadgen

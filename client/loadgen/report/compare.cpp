@@ -1,0 +1,536 @@
+#include "client/loadgen/report/compare.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "client/loadgen/options.hpp"
+#include "client/loadgen/report/markup.hpp"
+
+namespace exchange::loadgen {
+namespace {
+
+using Runs = std::vector<Json>;
+using Values = std::vector<double>;
+
+constexpr const char* report_format = "exchange-loadgen/1";
+constexpr const char* comparison_format = "exchange-loadgen-compare/1";
+constexpr double confidence = 0.95;
+constexpr std::size_t batches_max = 20;  // of one run
+constexpr std::size_t batches_min = 3;   // of one side
+
+double sum(const Json& counts) {
+  double total = 0;
+  if (counts.is_object())
+    for (const auto& count : counts) total += count.is_number() ? count.get<double>() : 0;
+  return total;
+}
+
+double errors_of(const Json& run) { return sum(at(run, {"result", "errors"})); }
+double answered_of(const Json& run) { return number_at(run, {"result", "answered"}); }
+double wrong_answers_of(const Json& run) {
+  const double protocol = number_at(run, {"result", "errors", "protocol"}),
+               wrong = number_at(run, {"result", "errors", "wrong answer"});
+  return (std::isfinite(protocol) ? protocol : 0) + (std::isfinite(wrong) ? wrong : 0);
+}
+
+double total(const Runs& runs, double (*of)(const Json&)) {
+  return std::accumulate(runs.begin(), runs.end(), 0.0,
+                         [&](double so_far, const Json& run) { return so_far + of(run); });
+}
+
+using Figure = std::function<double(const Json&)>;
+
+// The number under these keys.
+template <class... Key>
+Figure under(Key... keys) {
+  return [=](const Json& json) { return number_at(json, {keys...}); };
+}
+
+// In proportion to the CPU time of a request.
+Figure share_per_request(const char* share) {
+  return [=](const Json& second) {
+    return number_at(second, {share}) / number_at(second, {"requests_per_s"});
+  };
+}
+
+// The median stands in where a second has no mean.
+double mean_of_second(const Json& second) {
+  const double mean = number_at(second, {"response_mean_ms"});
+  return std::isfinite(mean) ? mean : number_at(second, {"response_p50_ms"});
+}
+
+// Half an error more, so that a run without any has a logarithm.
+double error_share_of_run(const Json& run) {
+  return 100 * (errors_of(run) + 0.5) / (answered_of(run) + errors_of(run) + 1);
+}
+
+double error_share_of_second(const Json& second) {
+  const double errors = number_at(second, {"errors"});
+  return errors / (number_at(second, {"requests_per_s"}) + errors);
+}
+
+struct Metric {
+  const char *name, *unit;
+  bool more_is_better;
+  Figure of_run;
+  // only its relative spread counts; for p99.9 that of the maxima, which is rather too wide than
+  // too narrow
+  Figure of_second;
+};
+
+const Metric metrics[] = {
+    {"throughput", "requests/s", true, under("result", "requests_per_s"), under("requests_per_s")},
+    {"response mean", "ms", false, under("result", "response_ms", "mean"), mean_of_second},
+    {"response p50", "ms", false, under("result", "response_ms", "p50"), under("response_p50_ms")},
+    {"response p99", "ms", false, under("result", "response_ms", "p99"), under("response_p99_ms")},
+    {"response p99.9", "ms", false, under("result", "response_ms", "p99_9"),
+     under("response_max_ms")},
+    {"service p99", "ms", false, under("result", "service_ms", "p99"), under("service_p99_ms")},
+    {"server CPU", "us/request", false, under("server_process", "cpu_us_per_request"),
+     share_per_request("server_cpu_share")},
+    {"client CPU", "us/request", false, under("client", "cpu_us_per_request"),
+     share_per_request("client_cpu_share")},
+};
+const Metric error_share{"errors", "% of requests", false, error_share_of_run,
+                         error_share_of_second};
+
+// The mean of a side on the scale of logarithms, how sure it is, and from how many values.
+struct Estimate {
+  double log_mean, variance_of_mean, values;
+};
+
+std::pair<double, double> mean_and_variance(const Values& values) {
+  const double count = double(values.size()),
+               mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, count > 1 ? squares / (count - 1) : 0};
+}
+
+// Above 0 only: of anything else there is no ratio.
+Values values_of(const Runs& runs, const Metric& metric) {
+  Values values;
+  for (const Json& run : runs)
+    if (const double value = metric.of_run(run); std::isfinite(value) && value > 0)
+      values.push_back(value);
+  return values;
+}
+
+Values logarithms(Values values) {
+  for (double& value : values) value = std::log(value);
+  return values;
+}
+
+std::optional<Estimate> estimate_from_runs(const Runs& runs, const Metric& metric) {
+  const Values logs = logarithms(values_of(runs, metric));
+  if (logs.size() < 2) return std::nullopt;
+  const auto [mean, variance] = mean_and_variance(logs);
+  return Estimate{mean, variance / double(logs.size()), double(logs.size())};
+}
+
+void add_batches(const Json& series, const Metric& metric, Values& batches) {
+  if (!series.is_array() || series.empty()) return;
+  Values seconds;
+  const double whole = 0.9;  // the last second may be a part of one
+  const auto end_of = [&](std::size_t i) {
+    return i < series.size() ? number_at(series[i], {"second"}) : 0;
+  };
+  const bool last_is_whole =
+      series.size() > 1 && end_of(series.size() - 1) - end_of(series.size() - 2) >= whole;
+  for (std::size_t i = 0; i + (last_is_whole ? 0 : 1) < series.size(); ++i)
+    if (const double value = metric.of_second(series[i]);
+        !true_at(series[i], {"warmup"}) && std::isfinite(value))
+      seconds.push_back(value);
+  const std::size_t count = std::min(seconds.size(), batches_max);
+  for (std::size_t batch = 0; batch < count; ++batch) {
+    const auto first = seconds.begin() + std::ptrdiff_t(batch * seconds.size() / count),
+               end = seconds.begin() + std::ptrdiff_t((batch + 1) * seconds.size() / count);
+    batches.push_back(std::accumulate(first, end, 0.0) / double(end - first));
+  }
+}
+
+// Only how sure the figure of the whole run is; the figure itself is not that of the seconds.
+std::optional<Estimate> estimate_from_seconds(const Runs& runs, const Metric& metric) {
+  const Values logs = logarithms(values_of(runs, metric));
+  Values batches;
+  for (const Json& run : runs) add_batches(at(run, {"series"}), metric, batches);
+  if (logs.empty() || batches.size() < batches_min) return std::nullopt;
+  const auto [mean, variance] = mean_and_variance(batches);
+  if (mean <= 0) return std::nullopt;
+  return Estimate{mean_and_variance(logs).first, variance / (mean * mean) / double(batches.size()),
+                  double(batches.size())};
+}
+
+std::pair<double, double> interval_of_ratio(const Estimate& a, const Estimate& b) {
+  const double difference = b.log_mean - a.log_mean,
+               variance = a.variance_of_mean + b.variance_of_mean;
+  if (variance <= 0) return {std::exp(difference), std::exp(difference)};
+  const auto share = [](const Estimate& side) {
+    return side.variance_of_mean * side.variance_of_mean / (side.values - 1);
+  };
+  const double degrees_of_freedom = variance * variance / (share(a) + share(b));
+  const double factor =
+      boost::math::quantile(boost::math::students_t(degrees_of_freedom), 0.5 + confidence / 2);
+  const double margin = factor * std::sqrt(variance);
+  return {std::exp(difference - margin), std::exp(difference + margin)};
+}
+
+MetricComparison compare_metric(const Runs& a, const Runs& b, const Metric& metric, bool from_runs,
+                                double tolerance_percent) {
+  MetricComparison result{.name = metric.name, .unit = metric.unit};
+  const auto mean = [&](const Runs& runs) {
+    return std::exp(mean_and_variance(logarithms(values_of(runs, metric))).first);
+  };
+  result.a = mean(a);
+  result.b = mean(b);
+  result.ratio = result.b / result.a;
+  if (!std::isfinite(result.ratio)) return result;
+  const auto estimate = from_runs ? estimate_from_runs : estimate_from_seconds;
+  const auto of_a = estimate(a, metric), of_b = estimate(b, metric);
+  result.verdict = Verdict::cannot_tell;
+  if (!of_a || !of_b) return result;
+  result.interval = interval_of_ratio(*of_a, *of_b);
+  const bool changed = result.interval->first > 1 || result.interval->second < 1;
+  const bool better = metric.more_is_better == (result.ratio > 1);
+  result.verdict = !changed ? Verdict::no_difference_seen
+                   : better ? Verdict::better
+                            : Verdict::worse;
+  result.beyond_tolerance = changed && std::abs(result.ratio - 1) > tolerance_percent / 100;
+  return result;
+}
+
+// Where a side has no errors there is no ratio, and nothing to be unsure of.
+MetricComparison compare_errors(const Runs& a, const Runs& b, bool from_runs,
+                                double tolerance_percent) {
+  const double in_a = total(a, errors_of), in_b = total(b, errors_of);
+  MetricComparison result{.name = error_share.name, .unit = error_share.unit};
+  if (in_a > 0 && in_b > 0)
+    result = compare_metric(a, b, error_share, from_runs, tolerance_percent);
+  result.a = in_a > 0 ? 100 * in_a / (in_a + total(a, answered_of)) : 0;
+  result.b = in_b > 0 ? 100 * in_b / (in_b + total(b, answered_of)) : 0;
+  if (in_a > 0 && in_b > 0) return result;
+  result.ratio = std::nan("");
+  result.verdict = in_a > 0   ? Verdict::better
+                   : in_b > 0 ? Verdict::worse
+                              : Verdict::no_difference_seen;
+  result.beyond_tolerance = in_a != in_b;
+  return result;
+}
+
+std::string plain(const Json& value) {
+  return value.is_null()     ? "none"
+         : value.is_string() ? value.get<std::string>()
+                             : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* separator) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : separator) + part;
+  return text;
+}
+
+// The different values of a key on one side.
+std::set<std::string> values_at(const Runs& runs, const char* group, const char* key) {
+  std::set<std::string> values;
+  for (const Json& run : runs) values.insert(plain(at(run, {group, key})));
+  return values;
+}
+
+std::vector<std::string> differences(const Runs& a, const Runs& b) {
+  // A description may name a port, and accounts, and symbols where a run is audited, are new in
+  // each run.
+  static const std::set<std::string> may_differ = {"server.description", "workload.account_prefix",
+                                                   "workload.symbol_prefix"};
+  std::vector<std::string> found;
+  for (const char* group : {"load", "workload", "server", "machine"}) {
+    std::vector<std::string> keys;
+    for (const Runs* side : {&a, &b})
+      for (const Json& run : *side)
+        if (const Json& object = at(run, {group}); object.is_object())
+          for (const auto& [key, value] : object.items())
+            if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    for (const std::string& key : keys) {
+      const std::string name = group + ("." + key);
+      const auto in_a = values_at(a, group, key.c_str()), in_b = values_at(b, group, key.c_str());
+      const auto text = [](const std::set<std::string>& values) {
+        return joined({values.begin(), values.end()}, " and ");
+      };
+      if (in_a != in_b && !may_differ.contains(name))
+        found.push_back(name + ": A " + text(in_a) + ", B " + text(in_b));
+    }
+  }
+  return found;
+}
+
+bool any(const Runs& runs, Keys keys, bool value) {
+  return std::any_of(runs.begin(), runs.end(),
+                     [&](const Json& run) { return at(run, keys) == Json(value); });
+}
+
+std::vector<std::string> warnings_of(const Runs& a, const Runs& b) {
+  std::vector<std::string> warnings;
+  for (const auto& [name, runs] : {std::pair<std::string, const Runs&>{"A", a}, {"B", b}}) {
+    if (any(runs, {"client_was_the_bottleneck"}, true))
+      warnings.push_back(
+          name + ": the client was the bottleneck, so that its figures are not the server's");
+    if (any(runs, {"result", "stopped_early"}, true)) warnings.push_back(name + ": stopped early");
+    for (const Json& run : runs)
+      if (const Json& expectations = at(run, {"expectations"}); expectations.is_array())
+        for (const auto& expectation : expectations)
+          if (at(expectation, {"met"}) == Json(false))
+            warnings.push_back(name + ": did not meet " + text_at(expectation, {"text"}));
+  }
+  if (any(a, {"audit", "passed"}, false)) warnings.push_back("A: the audit failed");
+  return warnings;
+}
+
+std::string change_text(const MetricComparison& metric) {
+  if (!std::isfinite(metric.ratio)) return {};
+  return " (" + number_text(metric.a) + " to " + number_text(metric.b) + " " + metric.unit + ")";
+}
+
+std::vector<std::string> regressions_of(const Runs& a, const Runs& b,
+                                        const std::vector<MetricComparison>& compared) {
+  std::vector<std::string> found;
+  if (total(b, wrong_answers_of) > 0 && total(a, wrong_answers_of) == 0)
+    found.push_back("B has " + exact_text(total(b, wrong_answers_of)) + " wrong answers, A none");
+  else if (total(b, errors_of) > 0 && total(a, errors_of) == 0)
+    found.push_back("B has " + exact_text(total(b, errors_of)) + " errors, A none");
+  if (any(b, {"audit", "passed"}, false)) found.push_back("B: the audit failed");
+  const auto answered_nothing = [](const Json& run) { return answered_of(run) == 0; };
+  if (std::any_of(b.begin(), b.end(), answered_nothing) &&
+      std::none_of(a.begin(), a.end(), answered_nothing))
+    found.push_back("B: a run was not answered at all");
+  for (const MetricComparison& metric : compared)
+    if (metric.verdict == Verdict::worse && metric.beyond_tolerance && std::isfinite(metric.ratio))
+      found.push_back(metric.name + " is worse" + change_text(metric));
+  return found;
+}
+
+// Text and JSON of a comparison.
+
+std::size_t characters(const std::string& text) {  // in UTF-8
+  return std::size_t(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+std::string padded(const std::string& text, std::size_t width, bool to_the_right = true) {
+  const std::string space(width > characters(text) ? width - characters(text) : 0, ' ');
+  return to_the_right ? space + text : text + space;
+}
+
+std::string ratio_text(double ratio) {
+  if (!std::isfinite(ratio)) return "–";
+  char text[32];
+  std::snprintf(text, sizeof text, ratio < 100 ? "%.3f" : "%.0f", ratio);
+  return text;
+}
+
+std::string verdict_text(const MetricComparison& metric, double tolerance_percent) {
+  std::string text = name_of(metric.verdict);
+  const bool within = (metric.verdict == Verdict::better || metric.verdict == Verdict::worse) &&
+                      !metric.beyond_tolerance;
+  return within ? text + ", within " + exact_text(tolerance_percent) + " %" : text;
+}
+
+void print(std::ostream& out, const Comparison& comparison) {
+  const auto row = [&](const std::string& name, const std::string& a, const std::string& b,
+                       const std::string& ratio, const std::string& interval,
+                       const std::string& verdict) {
+    out << padded(name, 26, false) << padded(a, 12) << padded(b, 12) << padded(ratio, 9)
+        << padded(interval, 18) << "   " << verdict << "\n";
+  };
+  row("", "A", "B", "B/A", "95 % interval", "B is");
+  for (const MetricComparison& metric : comparison.metrics)
+    row(metric.name + ", " + metric.unit, number_text(metric.a), number_text(metric.b),
+        ratio_text(metric.ratio),
+        metric.interval
+            ? ratio_text(metric.interval->first) + " to " + ratio_text(metric.interval->second)
+            : "–",
+        verdict_text(metric, comparison.tolerance_percent));
+  if (!comparison.intervals_from_runs)
+    out << "\nThe intervals come from the seconds of single runs and understate how much runs differ from each other.\n"
+           "Several runs a side tell more: compare A1.json,A2.json,A3.json B1.json,B2.json,B3.json\n";
+  if (!comparison.unlike.empty()) {
+    out << "\nWARNING: the runs were not made alike:\n";
+    for (const std::string& difference : comparison.unlike) out << "  " << difference << "\n";
+  }
+  if (!comparison.warnings.empty()) out << "\n";
+  for (const std::string& warning : comparison.warnings) out << "WARNING: " << warning << "\n";
+  out << "\n";
+  const bool can_tell = std::any_of(comparison.metrics.begin(), comparison.metrics.end(),
+                                    [](const MetricComparison& metric) { return metric.interval; });
+  if (!can_tell)
+    out << "Too short to tell: runs of five seconds or more, or several runs a side, have intervals.\n";
+  else if (comparison.regressions.empty())
+    out << "No regression beyond " << exact_text(comparison.tolerance_percent) << " %.\n";
+  for (const std::string& regression : comparison.regressions)
+    out << "REGRESSION: " << regression << "\n";
+}
+
+// "A  a1.json, a2.json  (commit 1436c54)".
+std::string heading(const char* side, const std::vector<std::string>& files, const Runs& runs) {
+  std::set<std::string> commits;
+  for (const Json& run : runs) commits.insert(text_at(run, {"commit"}));
+  return std::string(side) + "  " + joined(files, ", ") + "  (commit " +
+         joined({commits.begin(), commits.end()}, ", ") + ")\n";
+}
+
+Json side_json(const std::vector<std::string>& files, const Runs& runs) {
+  Json side{{"files", files}, {"commits", Json::array()}};
+  for (const Json& run : runs) side["commits"].push_back(text_at(run, {"commit"}));
+  return side;
+}
+
+Json metric_json(const MetricComparison& metric) {
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return {
+      {"name", metric.name},
+      {"unit", metric.unit},
+      {"a", number(metric.a)},
+      {"b", number(metric.b)},
+      {"ratio", number(metric.ratio)},
+      {"interval",
+       metric.interval ? Json::array({metric.interval->first, metric.interval->second}) : Json()},
+      {"verdict", name_of(metric.verdict)},
+      {"beyond_tolerance", metric.beyond_tolerance}};
+}
+
+void write_json(const std::string& path, const Comparison& comparison, Json a, Json b) {
+  Json document{{"format", comparison_format},
+                {"a", std::move(a)},
+                {"b", std::move(b)},
+                {"tolerance_percent", comparison.tolerance_percent},
+                {"intervals_from", comparison.intervals_from_runs ? "runs" : "seconds"},
+                {"metrics", Json::array()},
+                {"unlike", comparison.unlike},
+                {"warnings", comparison.warnings},
+                {"regressions", comparison.regressions}};
+  for (const MetricComparison& metric : comparison.metrics)
+    document["metrics"].push_back(metric_json(metric));
+  std::ofstream file(path);
+  file << document.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  if (!file.flush())
+    throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
+}
+
+// Throws std::runtime_error, which says what is wrong with which file.
+Json read_report(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(path + ": cannot be read: " + std::strerror(errno));
+  Json report;
+  try {
+    report = Json::parse(file);
+  } catch (const Json::exception& error) {
+    // after the library's name of the error, in brackets
+    const std::string_view reason = error.what();
+    throw std::runtime_error(
+        path + ": is not JSON: " +
+        std::string(reason.substr(std::min(reason.size(), reason.find("] ") + 2))));
+  }
+  const std::string format = text_at(report, {"format"});
+  if (format != report_format)
+    throw std::runtime_error(path + ": is not a report of loadgen: its format is " +
+                             (format.empty() ? "not given" : "\"" + format + "\"") + ", not \"" +
+                             report_format + "\"");
+  if (!std::isfinite(answered_of(report)))
+    throw std::runtime_error(path + ": result.answered is missing");
+  for (const Metric& metric : {metrics[0], metrics[3]})
+    if (!std::isfinite(metric.of_run(report)))
+      throw std::runtime_error(path + ": the result has no " + metric.name);
+  return report;
+}
+
+std::vector<std::string> split(const std::string& names) {
+  std::vector<std::string> parts;
+  std::istringstream in(names);
+  for (std::string part; std::getline(in, part, ',');)
+    if (!part.empty()) parts.push_back(part);
+  return parts;
+}
+
+Runs read_reports(const std::vector<std::string>& paths) {
+  Runs runs;
+  for (const std::string& path : paths) runs.push_back(read_report(path));
+  return runs;
+}
+
+}  // namespace
+
+const char* name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::better: return "better";
+    case Verdict::worse: return "worse";
+    case Verdict::no_difference_seen: return "no difference seen";
+    case Verdict::cannot_tell: return "cannot tell";
+    case Verdict::not_measured: return "not measured";
+  }
+  return "";
+}
+
+Comparison compare(const Runs& a, const Runs& b, double tolerance_percent) {
+  Comparison comparison{.tolerance_percent = tolerance_percent,
+                        .intervals_from_runs = a.size() > 1 && b.size() > 1};
+  for (const Metric& metric : metrics)
+    comparison.metrics.push_back(
+        compare_metric(a, b, metric, comparison.intervals_from_runs, tolerance_percent));
+  comparison.metrics.push_back(
+      compare_errors(a, b, comparison.intervals_from_runs, tolerance_percent));
+  comparison.unlike = differences(a, b);
+  comparison.warnings = warnings_of(a, b);
+  comparison.regressions = regressions_of(a, b, comparison.metrics);
+  return comparison;
+}
+
+int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostream& errors) {
+  CLI::App app(
+      "Compares the reports of two runs, or of several each: did B do worse than A?\n"
+      "Exit code: 0 no regression, 1 regression: worse by more than the tolerance and by more than chance,\n"
+      "or errors where A has none, or a failed audit in B; 2 usage, or a file that cannot be used.",
+      "loadgen compare");
+  std::string a, b, json_file;
+  double tolerance_percent = 5;
+  app.add_option("A", a, "report of the run to compare with; several as A1.json,A2.json")
+      ->required();
+  app.add_option("B", b, "report of the run in question; likewise")->required();
+  app.add_option("--tolerance", tolerance_percent, "per cent that a figure may be worse")
+      ->check(CLI::Range(0.0, 1'000.0))
+      ->capture_default_str();
+  app.add_option("--json", json_file, "file for the comparison as JSON (default: none)");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, errors) == 0 ? exit_ok : exit_usage;
+  }
+  try {
+    const std::vector<std::string> files_a = split(a), files_b = split(b);
+    if (files_a.empty() || files_b.empty()) throw std::runtime_error("each side needs a file");
+    const Runs runs_a = read_reports(files_a), runs_b = read_reports(files_b);
+    const Comparison comparison = compare(runs_a, runs_b, tolerance_percent);
+    out << heading("A", files_a, runs_a) << heading("B", files_b, runs_b) << "\n";
+    print(out, comparison);
+    if (!json_file.empty())
+      write_json(json_file, comparison, side_json(files_a, runs_a), side_json(files_b, runs_b));
+    return comparison.regressions.empty() ? exit_ok : exit_wrong;
+  } catch (const std::exception& error) {
+    errors << "loadgen compare: " << error.what() << "\n";
+    return exit_usage;
+  }
+}
+
+int compare_main(int argc, const char* const* argv) {
+  return compare_main(argc, argv, std::cout, std::cerr);
+}
+
+}  // namespace exchange::loadgen

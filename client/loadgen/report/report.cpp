@@ -1,0 +1,497 @@
+#include "client/loadgen/report/report.hpp"
+
+#include <commit.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdarg>
+#include <system_error>
+
+namespace exchange::loadgen {
+namespace {
+
+double milliseconds(std::uint64_t nanoseconds) { return double(nanoseconds) / 1e6; }
+
+// 0 of nothing.
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+// As printf.
+[[gnu::format(printf, 1, 2)]] std::string text(const char* format, ...) {
+  char buffer[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+// 1234567 as "1,234,567".
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+// "12 wrong answer, 3 timeout", or "none".
+template <class Kind, std::size_t N>
+std::string list(const std::array<std::uint64_t, N>& counts) {
+  std::string listed;
+  for (std::size_t i = 0; i < N; ++i)
+    if (counts[i] > 0)
+      listed += (listed.empty() ? "" : ", ") + grouped(counts[i]) + " " + name_of(Kind(i));
+  return listed.empty() ? "none" : listed;
+}
+
+std::string latencies(const Histogram& ns) {
+  return text("%9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f", ns.mean() / 1e6,
+              milliseconds(ns.quantile(0.5)), milliseconds(ns.quantile(0.9)),
+              milliseconds(ns.quantile(0.95)), milliseconds(ns.quantile(0.99)),
+              milliseconds(ns.quantile(0.999)), milliseconds(ns.max()));
+}
+
+// "5.49 us per request, 45 % of a CPU, 12.3 MB, 100 + 3 context switches per 1000 requests".
+std::string describe(const Consumption& consumption, std::uint64_t answered) {
+  const Usage& used = consumption.used;
+  std::string described;
+  if (answered > 0) described += text("%.2f us per request, ", used.cpu_s * 1e6 / double(answered));
+  described += text("%.0f %% of a CPU", 100 * used.cpu_s / std::max(1e-9, consumption.seconds));
+  if (used.resident_bytes) described += text(", %.1f MB", double(*used.resident_bytes) / 1e6);
+  if (used.voluntary_switches && used.involuntary_switches && answered > 0)
+    described += text(", %.1f + %.1f context switches per 1000 requests (waited + preempted)",
+                      1e3 * double(*used.voluntary_switches) / double(answered),
+                      1e3 * double(*used.involuntary_switches) / double(answered));
+  return described;
+}
+
+std::string describe_load(const Options& options) {
+  const LoadOptions& load = options.load;
+  std::string described =
+      text("%s, %s clients", name_of(options.workload.kind), grouped(load.clients).c_str());
+  if (load.idle_connections > 0)
+    described += " and " + grouped(load.idle_connections) + " idle connections";
+  if (load.pipeline > 1) described += text(", %u requests in flight each", load.pipeline);
+  if (load.workers > 1) described += text(", %u workers", load.workers);
+  described += std::string(", ") + name_of(load.connection) + " connections";
+  if (load.open_loop())
+    described += std::string(", open loop, ") + name_of(load.arrivals) + " arrivals";
+  described += ", seed " + std::to_string(options.workload.seed);
+  if (!load.check_replies) described += ", replies not checked";
+  return described;
+}
+
+const char* name_of_measured(const Judgement& judgement) {
+  return judgement.met ? "met" : "MISSED";
+}
+
+// Shares are written in per cent.
+bool is_share(const Expectation& expectation) {
+  return std::string_view(expectation.unit()) == "share";
+}
+double for_people(const Expectation& expectation, double value) {
+  return is_share(expectation) ? value * 100 : value;
+}
+std::string unit_for_people(const Expectation& expectation) {
+  return is_share(expectation) ? "%" : expectation.unit();
+}
+
+std::string measured_text(const Judgement& judgement) {
+  return text("%.4g ", for_people(judgement.expectation, judgement.measured)) +
+         unit_for_people(judgement.expectation);
+}
+
+void line(std::FILE* out, const char* label, const std::string& value) {
+  std::fprintf(out, "%-14s %s\n", label, value.c_str());
+}
+
+void print_problems(std::FILE* out, const Report& report) {
+  const Examples& examples = report.result.examples;
+  if (!examples.rejection.empty()) line(out, "first rejected", examples.rejection);
+  if (!examples.connect_error.empty()) line(out, "not connected", examples.connect_error);
+  if (!examples.wrong_answer.empty()) line(out, "wrong answer", examples.wrong_answer);
+}
+
+void print_audit(std::FILE* out, const AuditResult& audit) {
+  line(out, "audit",
+       text("%s: %s orders, %s executions, %s accounts, %s of cash moved; %.1f s",
+            audit.passed ? "passed" : "FAILED", grouped(audit.orders).c_str(),
+            grouped(audit.executions).c_str(), grouped(audit.accounts).c_str(),
+            audit.cash_moved.c_str(), audit.seconds));
+  for (const std::string& finding : audit.findings) line(out, "", finding);
+  if (!audit.not_checked.empty()) line(out, "not audited", audit.not_checked);
+}
+
+void print_capacity(std::FILE* out, const Report& report) {
+  std::fprintf(out, "%-14s %12s %12s %10s\n", "capacity", "planned/s", "achieved/s", "p99 ms");
+  for (const CapacityTry& one : report.capacity->tries)
+    std::fprintf(out, "%-14s %12.0f %12.0f %10.3f  %s\n", "", one.planned_per_s, one.achieved_per_s,
+                 one.response_p99_ms, one.held ? "held" : "not held");
+  line(out, "",
+       report.capacity->requests_per_s > 0
+           ? "highest rate held twice: " + grouped(std::uint64_t(report.capacity->requests_per_s)) +
+                 " requests/s"
+           : "no rate was held twice");
+}
+
+Json latencies_json(const Histogram& ns) {
+  return {{"mean", ns.mean() / 1e6},
+          {"min", milliseconds(ns.count() > 0 ? ns.quantile(0) : 0)},
+          {"p50", milliseconds(ns.quantile(0.5))},
+          {"p75", milliseconds(ns.quantile(0.75))},
+          {"p90", milliseconds(ns.quantile(0.9))},
+          {"p95", milliseconds(ns.quantile(0.95))},
+          {"p99", milliseconds(ns.quantile(0.99))},
+          {"p99_9", milliseconds(ns.quantile(0.999))},
+          {"max", milliseconds(ns.max())}};
+}
+
+Json buckets_json(const Histogram& ns) {
+  Json buckets = Json::array();
+  ns.for_each([&](std::uint64_t highest, std::uint64_t count) {
+    buckets.push_back({double(highest) / 1e3, count});
+  });
+  return buckets;
+}
+
+template <class Kind, std::size_t N>
+Json counts_json(const std::array<std::uint64_t, N>& counts) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < N; ++i) json[name_of(Kind(i))] = counts[i];
+  return json;
+}
+
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json or_nothing(bool known, double value) { return known ? Json(value) : Json(); }
+
+Json consumption_json(const Consumption& consumption, std::uint64_t answered, double cpus) {
+  const Usage& used = consumption.used;
+  return {{"cpu_s", used.cpu_s},
+          {"cpu_us_per_request", answered > 0 ? Json(used.cpu_s * 1e6 / double(answered)) : Json()},
+          {"cpu_share", used.cpu_s / std::max(1e-9, consumption.seconds) / cpus},
+          {"resident_bytes", or_null(used.resident_bytes)},
+          {"voluntary_switches", or_null(used.voluntary_switches)},
+          {"involuntary_switches", or_null(used.involuntary_switches)}};
+}
+
+Json consumption_json(const std::optional<Consumption>& consumption, std::uint64_t answered) {
+  return consumption ? consumption_json(*consumption, answered, 1) : Json();
+}
+
+// "loop" of "policy=loop threads=2 store=…"; empty where the word is not there.
+std::string word_after(const std::string& description, const std::string& key) {
+  const std::size_t begin = description.find(key + "=");
+  if (begin == std::string::npos) return {};
+  const std::size_t value = begin + key.size() + 1;
+  return description.substr(value, description.find_first_of(" :", value) - value);
+}
+
+Json server_json(const Report& report) {
+  const std::string policy = word_after(report.server, "policy"),
+                    store = word_after(report.server, "store"),
+                    threads = word_after(report.server, "threads");
+  const bool counted =
+      !threads.empty() && threads.find_first_not_of("0123456789") == std::string::npos;
+  return {{"description", report.server},
+          {"policy", policy.empty() ? Json() : Json(policy)},
+          {"store", store.empty() ? Json() : Json(store)},
+          // none of their own where each client has one
+          {"threads", counted ? Json(std::stoul(threads)) : Json()},
+          {"cpus", report.options.local_server.cpus}};
+}
+
+Json load_json(const Options& options) {
+  const LoadOptions& load = options.load;
+  Json stages = Json::array();
+  for (const Stage& stage : load.stages)
+    stages.push_back({{"seconds", stage.seconds}, {"requests_per_s", stage.requests_per_s}});
+  const bool counted = !load.duration_s && !load.open_loop();
+  return {{"mode", load.open_loop() ? "open" : "closed"},
+          {"clients", load.clients},
+          {"idle_connections", load.idle_connections},
+          {"workers", load.workers},
+          {"pipeline", load.pipeline},
+          {"connection", name_of(load.connection)},
+          {"requests", counted ? Json(load.requests) : Json()},
+          {"stages", stages},
+          {"arrivals", load.open_loop() ? Json(name_of(load.arrivals)) : Json()},
+          {"duration_s", or_null(load.duration_s)},
+          {"warmup_s", load.warmup_s},
+          {"ramp_up_clients_per_s", or_null(load.ramp_up_per_s)},
+          {"timeout_s", load.timeout_s},
+          {"client_cpus", options.client_cpus},
+          {"reply_check", load.check_replies}};
+}
+
+Json workload_json(const Workload& workload) {
+  const WorkloadOptions& options = workload.options();
+  return {{"kind", name_of(options.kind)},
+          {"mix",
+           {{"create", options.mix.create},
+            {"order", options.mix.order},
+            {"query", options.mix.query},
+            {"cancel", options.mix.cancel}}},
+          {"symbols", options.symbols},
+          {"accounts", workload.trades() ? workload.accounts() : 0},
+          {"skew", options.skew},
+          {"match_ratio", options.match_ratio},
+          {"orders_per_request", options.orders_per_request},
+          {"price_walk_bp", options.price_walk_bp},
+          {"seed", options.seed},
+          {"account_prefix", options.account_prefix},
+          {"symbol_prefix", options.symbol_prefix}};
+}
+
+Json result_json(const RunResult& result) {
+  const Counts& counts = result.counts;
+  return {{"seconds", result.seconds},
+          {"answered", counts.answered},
+          {"requests_per_s", result.requests_per_s()},
+          {"planned", counts.planned},
+          {"unsent", result.unsent},
+          {"client_lateness_p99_ms", milliseconds(counts.lateness_ns.quantile(0.99))},
+          {"stopped_early", result.stopped_early},
+          {"response_ms", latencies_json(counts.response_ns)},
+          {"service_ms", latencies_json(counts.service_ns)},
+          {"response_histogram", buckets_json(counts.response_ns)},
+          {"service_histogram", buckets_json(counts.service_ns)},
+          {"errors", counts_json<ErrorClass>(counts.errors)},
+          {"rejected", counts_json<Asked>(counts.rejected)},
+          {"first_rejection", result.examples.rejection},
+          {"first_wrong_answer", result.examples.wrong_answer},
+          {"first_connect_error", result.examples.connect_error}};
+}
+
+Json series_json(const std::vector<Second>& series) {
+  Json seconds = Json::array();
+  for (const Second& second : series)
+    seconds.push_back(
+        {{"second", second.end_s},
+         {"warmup", second.warmup},
+         {"planned_per_s", or_null(second.planned_per_s)},
+         {"requests_per_s", second.requests_per_s},
+         {"response_mean_ms", or_nothing(second.any_response, second.response_mean_ns / 1e6)},
+         {"response_p50_ms", or_nothing(second.any_response, milliseconds(second.response_p50_ns))},
+         {"response_p99_ms", or_nothing(second.any_response, milliseconds(second.response_p99_ns))},
+         {"response_p99_9_ms",
+          or_nothing(second.any_response, milliseconds(second.response_p99_9_ns))},
+         {"response_max_ms", or_nothing(second.any_response, milliseconds(second.response_max_ns))},
+         {"service_p50_ms", or_nothing(second.any_service, milliseconds(second.service_p50_ns))},
+         {"service_p99_ms", or_nothing(second.any_service, milliseconds(second.service_p99_ns))},
+         {"errors", second.errors},
+         {"rejected", second.rejected},
+         {"in_flight", second.in_flight},
+         {"client_cpu_share", second.client_cpu_share},
+         {"server_cpu_share", or_null(second.server_cpu_share)}});
+  return seconds;
+}
+
+Json audit_json(const std::optional<AuditResult>& audit) {
+  if (!audit) return {};
+  return {{"passed", audit->passed},         {"orders", audit->orders},
+          {"executions", audit->executions}, {"accounts", audit->accounts},
+          {"cash_moved", audit->cash_moved}, {"findings", audit->findings},
+          {"seconds", audit->seconds},       {"not_checked", audit->not_checked}};
+}
+
+// What was measured, and its limit, are those of the first condition.
+Json capacity_json(const Capacity& capacity, const std::vector<Expectation>& conditions) {
+  std::string condition;
+  for (const Expectation& one : conditions) condition += (condition.empty() ? "" : ",") + one.text;
+  Json trials = Json::array();
+  for (const CapacityTry& one : capacity.tries)
+    trials.push_back({{"requests_per_s", one.planned_per_s},
+                      {"achieved_per_s", one.achieved_per_s},
+                      {"response_p99_ms", one.response_p99_ms},
+                      {"measured", for_people(conditions.front(), one.measured)},
+                      {"held", one.held}});
+  return {{"expectation", condition},
+          {"unit", unit_for_people(conditions.front())},
+          {"limit", for_people(conditions.front(), conditions.front().bound)},
+          {"requests_per_s", capacity.requests_per_s},
+          {"trials", trials}};
+}
+
+}  // namespace
+
+double measured(Measure measure, const RunResult& result) {
+  const Histogram& response = result.counts.response_ns;
+  switch (measure) {
+    case Measure::minimum: return milliseconds(response.quantile(0));
+    case Measure::mean: return response.mean() / 1e6;
+    case Measure::p50: return milliseconds(response.quantile(0.5));
+    case Measure::p75: return milliseconds(response.quantile(0.75));
+    case Measure::p90: return milliseconds(response.quantile(0.9));
+    case Measure::p95: return milliseconds(response.quantile(0.95));
+    case Measure::p99: return milliseconds(response.quantile(0.99));
+    case Measure::p99_9: return milliseconds(response.quantile(0.999));
+    case Measure::maximum: return milliseconds(response.max());
+    case Measure::errors: return result.error_share();
+    case Measure::rejected: return result.rejected_share();
+    case Measure::rate: return result.requests_per_s();
+  }
+  return NAN;
+}
+
+std::vector<Judgement> judge(const std::vector<Expectation>& expectations,
+                             const RunResult& result) {
+  std::vector<Judgement> judgements;
+  for (const Expectation& expectation : expectations) {
+    const bool latency = std::string_view(expectation.unit()) == "ms";
+    // Of a run without a single answer no latency can be said.
+    const double value = latency && result.counts.response_ns.count() == 0
+                             ? NAN
+                             : measured(expectation.measure, result);
+    judgements.push_back({expectation, value, expectation.met(value)});
+  }
+  return judgements;
+}
+
+std::string client_bottleneck(const RunResult& result, const LoadOptions& load, unsigned cpus,
+                              unsigned server_cpus) {
+  // By the seconds, not the whole: one late reply at the end must not hide a client that was busy
+  // until then.
+  std::vector<double> client, server;
+  for (const Second& second : result.series) {
+    if (second.warmup) continue;
+    client.push_back(second.client_cpu_share * double(load.workers) /
+                     double(std::min(load.workers, cpus)));
+    if (second.server_cpu_share) server.push_back(*second.server_cpu_share / double(server_cpus));
+  }
+  const double client_share = median(client), server_share = median(server);
+  if (client_share > 0.9 && server_share < client_share)
+    return text("it used %.0f %% of the CPU it could%s", 100 * client_share,
+                load.workers < cpus ? " (--workers may help)" : "");
+  // 1 ms: what a client that is not late gets from timers and the scheduler.
+  const double late_ms = milliseconds(result.counts.lateness_ns.quantile(0.99)),
+               response_ms = milliseconds(result.counts.response_ns.quantile(0.99));
+  if (late_ms > 1 && late_ms > response_ms / 5)
+    return text(
+        "one request in a hundred left %.1f ms or more after its planned time for want of CPU",
+        late_ms);
+  return {};
+}
+
+bool no_errors_but_those_judged(const std::vector<Expectation>& expectations,
+                                const Counts& counts) {
+  const bool judged =
+      std::any_of(expectations.begin(), expectations.end(),
+                  [](const Expectation& one) { return one.measure == Measure::errors; });
+  const std::uint64_t wrong = counts.errors[std::size_t(ErrorClass::wrong_answer)] +
+                              counts.errors[std::size_t(ErrorClass::protocol)];
+  return (judged ? wrong : counts.errors_in_all()) == 0;
+}
+
+bool Report::all_well() const {
+  const bool expected = std::all_of(judgements.begin(), judgements.end(),
+                                    [](const Judgement& judgement) { return judgement.met; });
+  return expected && result.counts.answered > 0 &&
+         no_errors_but_those_judged(options.expectations, result.counts) && !result.stopped_early &&
+         (!audit || audit->passed) && (!capacity || capacity->requests_per_s > 0);
+}
+
+void print_text(std::FILE* out, const Report& report) {
+  const RunResult& result = report.result;
+  const Counts& counts = result.counts;
+  if (!report.bottleneck.empty())
+    std::fprintf(
+        out, "WARNING: the client was the bottleneck, the server could do more than this: %s.\n",
+        report.bottleneck.c_str());
+  std::fprintf(out, "%s; %s\n", describe_load(report.options).c_str(), report.server.c_str());
+  line(out, "requests",
+       grouped(counts.answered) + text(" answered in %.3f s%s", result.seconds,
+                                       result.stopped_early ? ", stopped early" : ""));
+  if (report.options.load.open_loop())
+    line(out, "plan",
+         grouped(counts.planned) + " planned, " + grouped(result.unsent) +
+             " of them not sent in time, for want of a free client");
+  if (counts.answered == 0) line(out, "", "NOTHING was answered in the measured part");
+  line(out, "throughput", grouped(std::uint64_t(result.requests_per_s() + 0.5)) + " requests/s");
+  std::fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9s\n", "latency (ms)", "mean", "p50", "p90",
+               "p95", "p99", "p99.9", "max");
+  line(out, "  response",
+       latencies(counts.response_ns) +
+           (report.options.load.open_loop() ? "  from the planned time" : ""));
+  line(out, "  service", latencies(counts.service_ns) + "  from the send");
+  line(out, "errors", list<ErrorClass>(counts.errors));
+  line(out, "rejected", list<Asked>(counts.rejected));
+  print_problems(out, report);
+  line(out, "client CPU", describe(result.client, counts.answered));
+  if (result.server) line(out, "server CPU", describe(*result.server, counts.answered));
+  if (result.database) line(out, "database CPU", describe(*result.database, counts.answered));
+  if (!report.stages.empty()) {
+    std::string stages;
+    for (const StageLatency& stage : report.stages)
+      stages += (stages.empty() ? "" : ", ") + stage.name + text(" %.0f", stage.mean_us);
+    line(out, "server stages", stages + " (mean us)");
+  }
+  if (report.capacity) print_capacity(out, report);
+  if (report.audit) print_audit(out, *report.audit);
+  for (const Judgement& judgement : report.judgements)
+    line(out, "expected",
+         judgement.expectation.text + ": " + name_of_measured(judgement) + " (" +
+             measured_text(judgement) + ")");
+}
+
+Json to_json(const Report& report) {
+  const RunResult& result = report.result;
+  const Options& options = report.options;
+  const std::uint64_t answered = result.counts.answered;
+  Json expectations = Json::array();
+  for (const Judgement& judgement : report.judgements)
+    expectations.push_back(
+        {{"text", judgement.expectation.text},
+         {"measured", std::isfinite(judgement.measured)
+                          ? Json(for_people(judgement.expectation, judgement.measured))
+                          : Json()},
+         {"unit", unit_for_people(judgement.expectation)},
+         {"met", judgement.met}});
+  Json stages = report.stages.empty() ? Json() : Json::object();
+  for (const StageLatency& stage : report.stages)
+    stages[stage.name] = {{"count", stage.count},
+                          {"mean", stage.mean_us},
+                          {"p50", stage.p50_us},
+                          {"p99", stage.p99_us}};
+  Json json = {{"format", "exchange-loadgen/1"},
+               {"commit", EXCHANGE_COMMIT},
+               {"started", report.started},
+               {"command", options.command},
+               {"machine",
+                {{"cpu", report.machine.cpu},
+                 {"cpus", report.machine.cpus},
+                 {"memory_bytes", report.machine.memory_bytes},
+                 {"kernel", report.machine.kernel}}},
+               {"server", server_json(report)},
+               {"load", load_json(options)},
+               {"workload", workload_json(report.workload)},
+               {"result", result_json(result)},
+               {"client", consumption_json(
+                              result.client, answered,
+                              std::max(1u, std::min(options.load.workers, report.machine.cpus)))},
+               {"server_process", consumption_json(result.server, answered)},
+               {"database", consumption_json(result.database, answered)},
+               {"client_was_the_bottleneck", !report.bottleneck.empty()},
+               {"expectations", expectations},
+               {"audit", audit_json(report.audit)},
+               {"server_stages_us", stages},
+               {"series", series_json(result.series)}};
+  if (report.capacity) json["capacity"] = capacity_json(*report.capacity, options.capacity_while);
+  return json;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr && std::fclose(file) != 0) written = false;
+  if (!written) throw std::system_error(errno, std::generic_category(), "cannot write " + path);
+}
+
+}  // namespace exchange::loadgen

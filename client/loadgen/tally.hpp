@@ -1,0 +1,56 @@
+#pragma once
+// What a run counts. Latencies are in nanoseconds. Service time: from the first byte of a request
+// sent to the end of its reply. Response time: from the moment at which the request was planned, so
+// that it also holds how long the request waited for its turn; without a plan, from the moment at
+// which the client was free to send it.
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/histogram.hpp"
+#include "client/loadgen/workload.hpp"
+
+namespace exchange::loadgen {
+
+enum class ErrorClass : std::uint8_t {
+  refused,       // no connection
+  reset,         // a connection ended with its request unanswered
+  timeout,       // no answer in time
+  protocol,      // what came is no reply of this protocol
+  wrong_answer,  // a reply, but not to this request
+};
+inline constexpr std::size_t error_classes = 5;
+const char* name_of(ErrorClass error);
+
+using ErrorCounts = std::array<std::uint64_t, error_classes>;
+// right answers with an <error>, by what was asked
+using RejectionCounts = std::array<std::uint64_t, asked_kinds>;
+
+struct Counts {
+  std::uint64_t planned = 0;   // requests whose time had come
+  std::uint64_t answered = 0;  // replies, rejections among them
+  std::uint64_t elements = 0;  // in those replies: one for each order, query, cancel or creation
+  ErrorCounts errors{};
+  RejectionCounts rejected{};
+  Histogram response_ns, service_ns;
+  // open loop: how long after its time we handed a request to its client; our own slowness
+  Histogram lateness_ns;
+
+  void add(const Counts& other);
+  std::uint64_t errors_in_all() const;
+  std::uint64_t rejected_in_all() const;
+};
+
+// What one worker, or all, saw between two ticks of the run (ticks.hpp).
+struct Interval : Counts {
+  std::uint64_t in_flight = 0;  // at its end
+};
+
+// The first of each kind of trouble, for people.
+struct Examples {
+  std::string rejection, wrong_answer, connect_error;
+  void add(const Examples& other);
+};
+
+}  // namespace exchange::loadgen

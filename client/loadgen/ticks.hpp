@@ -1,0 +1,51 @@
+#pragma once
+// The clock of a run: when it warms up, when it is measured, when sending ends, and the ticks at
+// which all workers report, one each second of either part. Times are nanoseconds since the start.
+// Immutable.
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+#include "client/loadgen/options.hpp"
+
+namespace exchange::loadgen {
+
+class Ticks {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::int64_t second = 1'000'000'000;
+
+  Ticks(Clock::time_point start, const LoadOptions& load)
+      : start_(start), warmup_(nanoseconds(load.warmup_s)) {
+    double seconds = 0;
+    for (const Stage& stage : load.stages) seconds += stage.seconds;
+    if (load.open_loop())
+      end_ = warmup_ + nanoseconds(seconds);
+    else if (load.duration_s)
+      end_ = warmup_ + nanoseconds(*load.duration_s);
+  }
+
+  std::int64_t now() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
+  }
+  Clock::time_point start() const { return start_; }
+  std::int64_t warmup_end() const { return warmup_; }
+  // After this nothing is sent; without a limit in time, never.
+  std::int64_t end() const { return end_; }
+  // When tick number `tick`, from 0, ends.
+  std::int64_t end_of(std::uint64_t tick) const {
+    const std::uint64_t warmup_ticks = std::uint64_t((warmup_ + second - 1) / second);
+    if (tick < warmup_ticks) return std::min(std::int64_t(tick + 1) * second, warmup_);
+    return warmup_ + std::int64_t(tick - warmup_ticks + 1) * second;
+  }
+  bool is_warmup(std::uint64_t tick) const { return end_of(tick) <= warmup_; }
+
+ private:
+  static std::int64_t nanoseconds(double seconds) { return std::int64_t(seconds * 1e9); }
+  Clock::time_point start_;
+  std::int64_t warmup_;
+  std::int64_t end_ = std::numeric_limits<std::int64_t>::max();
+};
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,336 @@
+#include "client/loadgen/workload.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+namespace exchange::loadgen {
+namespace {
+
+constexpr std::string_view xml_declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+constexpr std::int32_t start_cents = 100'00;  // the mid price, before it walks
+constexpr std::int32_t spread_cents = 1'00;   // limits lie this far from it at most
+constexpr std::uint32_t shares_per_order_max = 100;
+constexpr unsigned account_digits = 6;
+constexpr std::size_t header_bytes_max = 24;  // of the length line
+// Of one leaf as text, with the longest names: an order and the two elements of a new account.
+constexpr std::size_t leaf_bytes_max = 260, document_bytes_max = 300;
+
+// The value of `random` scaled to 0 .. bound-1.
+std::uint32_t scaled(std::uint32_t random, std::uint32_t bound) {
+  return std::uint32_t((std::uint64_t(random) * bound) >> 32);
+}
+
+std::uint32_t high(std::uint64_t random) { return std::uint32_t(random >> 32); }
+std::uint32_t low(std::uint64_t random) { return std::uint32_t(random); }
+
+}  // namespace
+
+const char* name_of(Asked asked) {
+  switch (asked) {
+    case Asked::create: return "create";
+    case Asked::order: return "order";
+    case Asked::query: return "query";
+    case Asked::cancel: return "cancel";
+  }
+  return "";
+}
+
+Asked asked_of(Leaf::Kind kind) {
+  switch (kind) {
+    case Leaf::Kind::account:
+    case Leaf::Kind::placement: return Asked::create;
+    case Leaf::Kind::order: return Asked::order;
+    case Leaf::Kind::query: return Asked::query;
+    case Leaf::Kind::cancel: return Asked::cancel;
+  }
+  return Asked::order;
+}
+
+Zipf::Zipf(unsigned n, double exponent) : n_(n) {
+  if (exponent == 0) return;
+  double total = 0, below = 0;
+  for (unsigned i = 0; i < n; ++i) total += std::pow(i + 1, -exponent);
+  for (unsigned i = 0; i + 1 < n; ++i) {
+    below += std::pow(i + 1, -exponent);
+    thresholds_.push_back(std::uint32_t(std::min(below / total, 1.0) * double(UINT32_MAX)));
+  }
+}
+
+unsigned Zipf::draw(std::uint32_t random) const {
+  if (thresholds_.empty()) return scaled(random, n_);
+  return unsigned(std::upper_bound(thresholds_.begin(), thresholds_.end(), random) -
+                  thresholds_.begin());
+}
+
+PriceWalk::PriceWalk(unsigned symbols, unsigned step_bp, std::uint64_t seed) {
+  if (step_bp == 0) return;
+  for (unsigned symbol = 1; symbol <= symbols; ++symbol) {
+    Random random(seed, ~std::uint64_t(symbol));
+    double mid = start_cents;
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      path_.push_back(std::int32_t(mid));
+      const double factor = 1 + double(step_bp) / 10'000;
+      const bool up = mid < start_cents / 2.0 || (mid < start_cents * 2.0 && random.below(2) == 1);
+      mid = up ? mid * factor : mid / factor;
+    }
+  }
+}
+
+std::int32_t PriceWalk::mid_cents(unsigned symbol, std::uint64_t request) const {
+  return path_.empty() ? start_cents
+                       : path_[(symbol - 1) * steps + request / requests_per_step % steps];
+}
+
+Workload::Workload(const WorkloadOptions& options, unsigned clients)
+    : options_(options),
+      clients_(clients),
+      accounts_(options.accounts == 0 ? clients : options.accounts),
+      weights_(options.mix.create + options.mix.order + options.mix.query + options.mix.cancel),
+      symbol_choice_(options.symbols, options.skew),
+      account_choice_{Zipf((accounts_ + clients - 1) / clients, options.skew),
+                      Zipf(std::max(1u, accounts_ / clients), options.skew)},
+      walk_(options.symbols, options.price_walk_bp, options.seed) {}
+
+std::string Workload::account_id(std::uint32_t account) const {
+  const std::string digits = std::to_string(account);
+  return options_.account_prefix + std::string(account_digits - digits.size(), '0') + digits;
+}
+
+// Together a billion of each symbol, some of which resting sells tie up for good: at 100,000 orders
+// per second of one symbol they last for a quarter of an hour, and some ninety runs on one store
+// stay below what the exchange can hold in all (PROTOCOL, "Numbers": 92 billion shares of a
+// symbol).
+std::int64_t Workload::shares_per_account() const {
+  return std::max(1'000u, 1'000'000'000u / accounts_);
+}
+
+char* write_text(char* out, std::string_view text) {
+  std::memcpy(out, text.data(), text.size());
+  return out + text.size();
+}
+
+char* write_number(char* out, std::int64_t number) {
+  return std::to_chars(out, out + 20, number).ptr;
+}
+
+char* write_cents(char* out, std::int32_t cents) {
+  out = write_number(out, cents / 100);
+  *out++ = '.';
+  *out++ = char('0' + cents / 10 % 10);
+  *out++ = char('0' + cents % 10);
+  return out;
+}
+
+namespace {
+
+char* write_account(char* out, const Workload& workload, std::uint32_t account) {
+  out = write_text(out, workload.options().account_prefix);
+  char* const end = out + account_digits;
+  for (char* digit = end; digit != out; account /= 10) *--digit = char('0' + account % 10);
+  return end;
+}
+
+// Of the account whose id was written last, which began at `id`: it says the same, and more, so
+// that it is long enough.
+char* write_key(char* out, const Workload& workload, const char* id) {
+  if (!workload.options().keys) return out;
+  const std::string_view text(id, std::size_t(out - id));
+  return write_text(write_text(write_text(out, "\" key=\""), "loadgen-"), text);
+}
+
+char* write_symbol(char* out, const Workload& workload, unsigned symbol) {
+  return write_number(write_text(out, workload.options().symbol_prefix), symbol);
+}
+
+}  // namespace
+
+char* write_new_account(char* out, const Workload& workload, std::uint32_t client,
+                        std::uint64_t number) {
+  return std::to_chars(write_account(out, workload, client), out + 64, number).ptr;
+}
+
+Script::Script(const Workload& workload, unsigned client)
+    : workload_(&workload), client_(client), random_(workload.options().seed, client) {
+  const Mix& mix = workload.options().mix;
+  if (mix.query + mix.cancel > 0) orders_.resize(orders_kept_max);
+  leaves_.reserve(workload.leaves_max());
+}
+
+void Script::next(std::string& out) {
+  draw();
+  ++requests_;
+  const std::size_t begin = out.size();
+  out.resize(begin + header_bytes_max + document_bytes_max + leaves_.size() * leaf_bytes_max);
+  char* const document = out.data() + begin + header_bytes_max;
+  char* const end = write(document);
+  char header[header_bytes_max];
+  char* const header_end = write_text(write_number(header, end - document), "\n");
+  const std::size_t header_bytes = std::size_t(header_end - header),
+                    document_bytes = std::size_t(end - document);
+  std::memcpy(out.data() + begin, header, header_bytes);
+  std::memmove(out.data() + begin + header_bytes, document, document_bytes);
+  out.resize(begin + header_bytes + document_bytes);
+}
+
+// Draws the same amount of randomness for each request of a kind: what replies say does not shift
+// the sequence.
+void Script::draw() {
+  const Mix& mix = workload_->options_.mix;
+  leaves_.clear();
+  const std::uint64_t choice = random_.next();
+  account_ = draw_account(low(choice));
+  const bool creates = scaled(high(choice), workload_->weights_) < mix.create;
+  if (creates) {
+    const std::uint64_t random = random_.next();
+    account_ = client_;
+    leaves_.push_back({.kind = Leaf::Kind::account, .id = ++new_accounts_});
+    if (random & 1)
+      leaves_.push_back({.kind = Leaf::Kind::placement,
+                         .symbol = std::uint16_t(1 + workload_->symbol_choice_.draw(high(random))),
+                         .amount = std::int32_t(1 + scaled(low(random), shares_per_order_max)),
+                         .id = new_accounts_});
+    return;
+  }
+  for (unsigned i = 0; i < workload_->options_.orders_per_request; ++i) {
+    const std::uint64_t random = random_.next(), prices = random_.next(), names = random_.next();
+    Leaf leaf = draw_order(random, prices);
+    const std::uint32_t at = scaled(high(names), workload_->weights_ - mix.create);
+    if (at >= mix.order) {
+      Leaf named{.kind = at < mix.order + mix.query ? Leaf::Kind::query : Leaf::Kind::cancel};
+      if (name_order(named, low(names), i > 0)) leaf = named;
+    }
+    leaves_.push_back(leaf);
+  }
+}
+
+// A taker's limit crosses the mid price by the whole spread, a maker's stays on its own side:
+// takers trade with makers, makers never with each other. One taker in r/2 makes about r of the
+// shares trade.
+Leaf Script::draw_order(std::uint64_t random, std::uint64_t prices) {
+  const unsigned symbol = 1 + workload_->symbol_choice_.draw(high(random));
+  const bool buy = (random & 1) == 1;
+  const bool taker = double(low(prices)) < workload_->options_.match_ratio / 2 * 4'294'967'296.0;
+  const auto shares = std::int32_t(1 + scaled(low(random), shares_per_order_max));
+  const std::int32_t below_mid =
+      taker ? -spread_cents : std::int32_t(1 + scaled(high(prices), std::uint32_t(spread_cents)));
+  const std::int32_t mid = workload_->walk_.mid_cents(symbol, requests_);
+  return {.kind = Leaf::Kind::order,
+          .symbol = std::uint16_t(symbol),
+          .amount = buy ? shares : -shares,
+          .limit_cents = buy ? mid - below_mid : mid + below_mid};
+}
+
+// An order that is not canceled yet, `back` from the latest or the next older. False where there is
+// none. All leaves of a request are one account's: the first chooses it, the others take orders of
+// that account.
+bool Script::name_order(Leaf& leaf, std::uint32_t back, bool own_account) {
+  const auto kept = std::uint32_t(std::min<std::uint64_t>(opened_, orders_kept_max));
+  const bool whole_request = workload_->options_.orders_per_request == 1;
+  for (std::uint32_t i = 0, first = kept == 0 ? 0 : scaled(back, kept); i < kept; ++i) {
+    Order& order = orders_[(opened_ - 1 - (first + i) % kept) % orders_kept_max];
+    if (order.id == 0) continue;
+    if (order.account != account_) {
+      if (own_account || !whole_request) continue;
+      account_ = order.account;
+    }
+    leaf.id = order.id;
+    if (leaf.kind == Leaf::Kind::cancel) order.id = 0;
+    return true;
+  }
+  return false;
+}
+
+// Clients have the accounts whose numbers, divided by the number of clients, leave their own; or,
+// where accounts are fewer than clients, share them.
+std::uint32_t Script::draw_account(std::uint32_t random) const {
+  const unsigned clients = workload_->clients_, accounts = workload_->accounts_;
+  if (accounts <= clients) return client_ % accounts;
+  const bool one_more = client_ < accounts % clients || accounts % clients == 0;
+  return client_ + clients * workload_->account_choice_[one_more ? 0 : 1].draw(random);
+}
+
+char* Script::write(char* out) const {
+  out = write_text(out, xml_declaration);
+  const bool creates = asked_of(leaves_.front().kind) == Asked::create;
+  if (creates) {
+    out = write_text(out, "<create>");
+  } else {
+    out = write_text(out, "<transactions id=\"");
+    const char* const id = out;
+    out = write_key(write_account(out, *workload_, account_), *workload_, id);
+    out = write_text(out, "\">");
+  }
+  for (const Leaf& leaf : leaves_) out = write(out, leaf);
+  return write_text(out, creates ? "</create>\n" : "</transactions>\n");
+}
+
+char* Script::write(char* out, const Leaf& leaf) const {
+  switch (leaf.kind) {
+    case Leaf::Kind::account: {
+      const char* const id = out = write_text(out, "<account id=\"");
+      out = write_key(write_new_account(out, *workload_, client_, leaf.id), *workload_, id);
+      out = write_number(write_text(out, "\" balance=\""), Workload::cash_of_new_account);
+      return write_text(out, "\"/>");
+    }
+    case Leaf::Kind::placement:
+      out = write_symbol(write_text(out, "<symbol sym=\""), *workload_, leaf.symbol);
+      out = write_new_account(write_text(out, "\"><account id=\""), *workload_, client_, leaf.id);
+      out = write_number(write_text(out, "\">"), leaf.amount);
+      return write_text(out, "</account></symbol>");
+    case Leaf::Kind::order:
+      out = write_symbol(write_text(out, "<order sym=\""), *workload_, leaf.symbol);
+      out = write_number(write_text(out, "\" amount=\""), leaf.amount);
+      out = write_cents(write_text(out, "\" limit=\""), leaf.limit_cents);
+      return write_text(out, "\"/>");
+    case Leaf::Kind::query:
+    case Leaf::Kind::cancel:
+      out = write_text(out, leaf.kind == Leaf::Kind::query ? "<query id=\"" : "<cancel id=\"");
+      out = std::to_chars(out, out + 20, leaf.id).ptr;
+      return write_text(out, "\"/>");
+  }
+  return out;
+}
+
+void Script::opened(std::uint64_t order, std::uint32_t account) {
+  if (orders_.empty()) return;
+  orders_[opened_ % orders_kept_max] = {order, account};
+  ++opened_;
+}
+
+std::vector<SetupRequest> setup_requests(const Workload& workload) {
+  std::vector<SetupRequest> requests;
+  if (!workload.trades()) return requests;
+  const unsigned symbols = workload.options().symbols;
+  constexpr unsigned keys_at_once = 100;  // each is hashed before the reply comes
+  const unsigned accounts_at_once = std::min(std::max(1u, setup_leaves_max / (symbols + 1)),
+                                             workload.options().keys ? keys_at_once : ~0u);
+  const std::string shares = std::to_string(workload.shares_per_account()),
+                    cash = std::to_string(Workload::cash_per_account);
+  for (unsigned first = 0; first < workload.accounts(); first += accounts_at_once) {
+    const unsigned end = std::min(workload.accounts(), first + accounts_at_once);
+    std::string document = std::string(xml_declaration) + "<create>\n";
+    for (unsigned account = first; account < end; ++account) {
+      const std::string id = workload.account_id(account),
+                        key = workload.options().keys ? "\" key=\"loadgen-" + id : "";
+      document += "<account id=\"" + id + key + "\" balance=\"" + cash + "\"/>\n";
+    }
+    for (unsigned symbol = 1; symbol <= symbols; ++symbol) {
+      document += "<symbol sym=\"" + workload.symbol_name(symbol) + "\">\n";
+      for (unsigned account = first; account < end; ++account)
+        document +=
+            "<account id=\"" + workload.account_id(account) + "\">" + shares + "</account>\n";
+      document += "</symbol>\n";
+    }
+    document += "</create>\n";
+    requests.push_back({document, std::size_t(end - first) * (symbols + 1)});
+  }
+  return requests;
+}
+
+std::string framed(std::string_view document) {
+  return std::to_string(document.size()) + "\n" + std::string(document);
+}
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,152 @@
+#pragma once
+// What clients ask for. A Workload is what all of them share; a Script is one client: it writes
+// that client's next request. Everything follows from the seed and the client's index, but for what
+// the server gave: the ids in queries and cancels, and, where the client is far ahead of the
+// replies (pipelines, the first requests of a run), whether there is an order yet to query or
+// cancel; there an order is placed instead. Pure; a Script serves one thread at a time.
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/loadgen/options.hpp"
+#include "client/loadgen/random.hpp"
+
+namespace exchange::loadgen {
+
+enum class Asked : std::uint8_t { create, order, query, cancel };
+inline constexpr std::size_t asked_kinds = 4;
+const char* name_of(Asked asked);
+
+// One element of a request that gets one reply element.
+struct Leaf {
+  enum class Kind : std::uint8_t { account, placement, order, query, cancel } kind = Kind::order;
+  std::uint16_t symbol = 0;      // from 1; placement, order
+  std::int32_t amount = 0;       // shares of an order, negative to sell; shares placed
+  std::int32_t limit_cents = 0;  // of an order
+  // query, cancel: the order's; account, placement: its number among the client's new accounts
+  std::uint64_t id = 0;
+};
+Asked asked_of(Leaf::Kind kind);
+
+// A request that was written. Its leaves are the script's, until the next one is.
+struct Request {
+  std::uint32_t account = 0;  // whose transactions these are; for new accounts, the client's number
+  std::span<const Leaf> leaves;
+};
+
+// Draws 0 to n-1 with probabilities as 1/(i+1)^exponent (Zipf); exponent 0: all alike.
+class Zipf {
+ public:
+  Zipf(unsigned n, double exponent);
+  unsigned draw(std::uint32_t random) const;  // `random`: evenly from all 32-bit numbers
+
+ private:
+  unsigned n_;
+  std::vector<std::uint32_t> thresholds_;  // empty: all alike
+};
+
+// The mid price of each symbol, as a function of how far a client has come: the same for all
+// clients.
+class PriceWalk {
+ public:
+  PriceWalk(unsigned symbols, unsigned step_bp, std::uint64_t seed);
+  // In cents, after so many requests of a client.
+  std::int32_t mid_cents(unsigned symbol, std::uint64_t request) const;
+
+ private:
+  // then it walks the same way again
+  static constexpr std::uint64_t requests_per_step = 50, steps = 1'024;
+  std::vector<std::int32_t> path_;  // steps of symbol 1, of symbol 2, …; empty: it stands still
+};
+
+class Workload {
+ public:
+  // Deals the accounts out to `clients`.
+  Workload(const WorkloadOptions& options, unsigned clients);
+
+  const WorkloadOptions& options() const { return options_; }
+  unsigned clients() const { return clients_; }
+  unsigned accounts() const { return accounts_; }
+  std::string account_id(std::uint32_t account) const;
+  std::string symbol_name(unsigned symbol) const {
+    return options_.symbol_prefix + std::to_string(symbol);
+  }
+  // Whether orders are placed at all, by accounts that must be there before.
+  bool trades() const { return options_.mix.order + options_.mix.query + options_.mix.cancel > 0; }
+  unsigned leaves_max() const { return std::max(2u, options_.orders_per_request); }
+
+  // What every account has at the start.
+  static constexpr std::int64_t cash_per_account = 1'000'000'000'000;
+  std::int64_t shares_per_account() const;  // of each symbol
+  // The cash that a request for a new account gives it.
+  static constexpr std::int64_t cash_of_new_account = 100'000;
+
+ private:
+  friend class Script;
+  WorkloadOptions options_;
+  unsigned clients_, accounts_, weights_;
+  Zipf symbol_choice_;
+  std::array<Zipf, 2> account_choice_;  // for clients with the most accounts, and with one fewer
+  PriceWalk walk_;
+};
+
+// Appends text, a number, or a price of so many cents, as requests write them; returns the end.
+char* write_text(char* out, std::string_view text);
+char* write_number(char* out, std::int64_t number);
+char* write_cents(char* out, std::int32_t cents);
+
+class Script {
+ public:
+  // `workload` must outlive it.
+  Script(const Workload& workload, unsigned client);
+
+  // Appends the frame of the next request: the length line, then the document.
+  void next(std::string& out);
+  // The one last written; valid until the next.
+  Request request() const { return {account_, leaves_}; }
+  // The server opened an order of ours: later queries and cancels may name it.
+  void opened(std::uint64_t order, std::uint32_t account);
+
+ private:
+  static constexpr unsigned orders_kept_max = 64;  // the latest orders, to query and cancel
+  struct Order {
+    std::uint64_t id = 0;  // 0: canceled since
+    std::uint32_t account = 0;
+  };
+
+  void draw();
+  Leaf draw_order(std::uint64_t random, std::uint64_t prices);
+  bool name_order(Leaf& leaf, std::uint32_t back, bool own_account);
+  std::uint32_t draw_account(std::uint32_t random) const;
+  char* write(char* out) const;
+  char* write(char* out, const Leaf& leaf) const;
+
+  const Workload* workload_;
+  unsigned client_;
+  Random random_;
+  std::uint32_t account_ = 0;
+  std::vector<Leaf> leaves_;
+  std::uint64_t requests_ = 0, new_accounts_ = 0;
+  std::uint64_t opened_ = 0;   // orders so far; the latest orders_kept_max are in orders_
+  std::vector<Order> orders_;  // ring by opened_
+};
+
+// Writes the id of a new account, as the request for it does; returns the end.
+char* write_new_account(char* out, const Workload& workload, std::uint32_t client,
+                        std::uint64_t number);
+
+// Creates what the clients' requests rely on: every account with ample cash, and ample shares of
+// every symbol. Empty where nothing is traded.
+struct SetupRequest {
+  std::string document;
+  std::size_t leaves;  // reply elements that it must get, none an error
+};
+std::vector<SetupRequest> setup_requests(const Workload& workload);
+
+// The frame of a document.
+std::string framed(std::string_view document);
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,188 @@
+#include "http/api.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace exchange {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What clients sent may be repeated in a sentence and need not be UTF-8.
+std::string text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string decimal(Int128 shares_units) {
+  // Sums of shares may pass the range of Shares; whole and fraction of them do not.
+  constexpr Int128 unit = 100'000'000;
+  if (shares_units <= INT64_MAX) return to_string(Shares::from_units(std::int64_t(shares_units)));
+  std::string whole = units_text(shares_units / unit);
+  const std::string fraction = to_string(Shares::from_units(std::int64_t(shares_units % unit)));
+  return whole + fraction.substr(1);  // "0.5" -> ".5", "0" -> ""
+}
+
+const char* side_name(Side side) { return side == Side::buy ? "buy" : "sell"; }
+
+Json optional_time(Timestamp time) {
+  return time == Timestamp() ? Json() : Json(time.microseconds);
+}
+
+Json level(Side side, std::int64_t rank, const MarketView::Level& level) {
+  return Json::array(
+      {to_string(MarketView::price_of(side, rank)), decimal(level.shares_units), level.orders});
+}
+
+Json levels(Side side, const std::map<std::int64_t, MarketView::Level>& all, std::size_t count) {
+  Json json = Json::array();
+  for (auto at = all.begin(); at != all.end() && json.size() < count; ++at)
+    json.push_back(level(side, at->first, at->second));
+  return json;
+}
+
+Json trade(const MarketView::Trade& trade) {
+  return {{"id", trade.id},
+          {"price", to_string(trade.price)},
+          {"shares", to_string(trade.shares)},
+          {"taker", side_name(trade.taker)},
+          {"buy_order", trade.buy_order},
+          {"sell_order", trade.sell_order},
+          {"time_us", trade.time.microseconds}};
+}
+
+Json newest_trades(const MarketView::Symbol& symbol, std::size_t count) {
+  Json json = Json::array();
+  for (auto at = symbol.trades.rbegin(); at != symbol.trades.rend() && json.size() < count; ++at)
+    json.push_back(trade(*at));
+  return json;
+}
+
+void add_best(Json& json, const char* price_name, const char* shares_name,
+              const MarketView::Symbol& symbol, Side side) {
+  const auto& side_levels = symbol.levels[int(side)];
+  const bool any = !side_levels.empty();
+  json[price_name] =
+      any ? Json(to_string(MarketView::price_of(side, side_levels.begin()->first))) : Json();
+  json[shares_name] = any ? Json(decimal(side_levels.begin()->second.shares_units)) : Json();
+}
+
+// Name, sequence and levels of both sides, as every message about a book has them.
+void add_levels(Json& json, const MarketView::Symbol& symbol, std::uint64_t sequence,
+                const std::map<std::int64_t, MarketView::Level> (&sides)[2], std::size_t count) {
+  json["symbol"] = symbol.name.view();
+  json["sequence"] = sequence;
+  json["bids"] = levels(Side::buy, sides[int(Side::buy)], count);
+  json["asks"] = levels(Side::sell, sides[int(Side::sell)], count);
+}
+
+Json symbol_json(const MarketView::Symbol& symbol) {
+  Json json{{"symbol", symbol.name.view()}};
+  add_best(json, "bid", "bid_shares", symbol, Side::buy);
+  add_best(json, "ask", "ask_shares", symbol, Side::sell);
+  const bool traded = !symbol.trades.empty();
+  json["last"] = traded ? Json(to_string(symbol.trades.back().price)) : Json();
+  json["last_time_us"] = traded ? Json(symbol.trades.back().time.microseconds) : Json();
+  json["shares_total"] = to_string(symbol.shares_total);
+  json["open_orders"] = symbol.open_orders;
+  json["trades"] = symbol.trades_seen;
+  json["traded_shares"] = decimal(Int128(symbol.traded_units));
+  json["sequence"] = symbol.sequence;
+  return json;
+}
+
+}  // namespace
+
+std::string error_json(std::string_view sentence) { return text({{"error", sentence}}); }
+
+std::string symbols_json(const MarketView& view) {
+  Json symbols = Json::array();
+  for (const MarketView::Symbol& symbol : view.symbols()) symbols.push_back(symbol_json(symbol));
+  return text({{"batch", view.batch()}, {"symbols", std::move(symbols)}});
+}
+
+std::string book_json(const MarketView::Symbol& symbol, std::size_t count) {
+  Json json;
+  add_levels(json, symbol, symbol.sequence, symbol.levels, count);
+  return text(json);
+}
+
+std::string trades_json(const MarketView::Symbol& symbol, std::size_t count) {
+  return text({{"symbol", symbol.name.view()},
+               {"sequence", symbol.sequence},
+               {"trades", newest_trades(symbol, count)}});
+}
+
+std::string account_json(const MarketView& view, const AccountId& id,
+                         const MarketView::Account& account, std::size_t orders_max) {
+  Json positions = Json::array(), orders = Json::array();
+  for (const MarketView::Position& position : account.positions)
+    positions.push_back({{"symbol", view.symbols()[position.symbol].name.view()},
+                         {"shares", to_string(position.shares)},
+                         {"reserved", decimal(position.reserved_units)}});
+  view.visit_open_orders(account, orders_max, [&](const OrderRow& row) {
+    orders.push_back({{"order", row.id},
+                      {"symbol", view.symbols()[row.symbol].name.view()},
+                      {"side", side_name(row.side)},
+                      {"shares", to_string(row.shares)},
+                      {"limit", to_string(row.limit)},
+                      {"open", to_string(row.open)},
+                      {"opened_at_us", row.opened_at.microseconds}});
+  });
+  return text({{"account", id.view()},
+               {"balance", to_string(account.balance)},
+               {"reserved", to_string(account.reserved)},
+               {"positions", std::move(positions)},
+               {"open_orders", account.open_orders},
+               {"orders", std::move(orders)}});
+}
+
+std::string order_json(const MarketView& view, const StoredOrder& order,
+                       std::size_t executions_max) {
+  const OrderRow& row = order.row;
+  Json executions = Json::array();
+  const std::size_t told = std::min(order.executions.size(), executions_max);
+  for (const Execution& execution : std::span(order.executions).last(told))
+    executions.push_back({{"shares", to_string(execution.shares)},
+                          {"price", to_string(execution.price)},
+                          {"time_us", execution.time.microseconds}});
+  return text({{"order", row.id},
+               {"account", view.account_id(row.account).view()},
+               {"symbol", view.symbols()[row.symbol].name.view()},
+               {"side", side_name(row.side)},
+               {"shares", to_string(row.shares)},
+               {"limit", to_string(row.limit)},
+               {"open", to_string(row.open)},
+               {"canceled", to_string(row.canceled)},
+               {"state", row.is_open()             ? "open"
+                         : row.canceled > Shares() ? "canceled"
+                                                   : "executed"},
+               {"opened_at_us", row.opened_at.microseconds},
+               {"canceled_at_us", optional_time(row.canceled_at)},
+               {"executions_total", order.executions.size()},
+               {"executions", std::move(executions)}});
+}
+
+std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level_count,
+                             std::size_t trades) {
+  Json json{{"type", "snapshot"}};
+  add_levels(json, symbol, symbol.sequence, symbol.levels, level_count);
+  json["trades"] = newest_trades(symbol, trades);
+  return text(json);
+}
+
+std::string update_message(const MarketView::Symbol& symbol, const MarketView::Change& change) {
+  Json json{{"type", "update"}};
+  add_levels(json, symbol, change.sequence, change.levels, SIZE_MAX);
+  Json& trades = json["trades"] = Json::array();
+  for (const MarketView::Trade& one : change.trades) trades.push_back(trade(one));
+  return text(json);
+}
+
+std::string unsubscribed_message(std::string_view symbol) {
+  return text({{"type", "unsubscribed"}, {"symbol", symbol}});
+}
+
+std::string error_message(std::string_view sentence) {
+  return text({{"type", "error"}, {"error", sentence}});
+}
+
+}  // namespace exchange

@@ -1,0 +1,30 @@
+#pragma once
+// The JSON documents of docs/http-api.md, from the market view. Pure. Thread: that of the view.
+
+#include <string>
+
+#include "market_data/market_view.hpp"
+#include "options.hpp"
+#include "store/store.hpp"
+
+namespace exchange {
+
+std::string error_json(std::string_view sentence);
+std::string symbols_json(const MarketView& view);
+std::string book_json(const MarketView::Symbol& symbol, std::size_t levels);
+std::string trades_json(const MarketView::Symbol& symbol, std::size_t count);
+std::string account_json(const MarketView& view, const AccountId& id,
+                         const MarketView::Account& account, std::size_t orders_max);
+// The newest executions, `executions_max` at most. The order's account and symbol must be known to
+// the view.
+std::string order_json(const MarketView& view, const StoredOrder& order,
+                       std::size_t executions_max);
+
+// Messages of the WebSocket.
+std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t levels,
+                             std::size_t trades);
+std::string update_message(const MarketView::Symbol& symbol, const MarketView::Change& change);
+std::string unsubscribed_message(std::string_view symbol);
+std::string error_message(std::string_view sentence);
+
+}  // namespace exchange

@@ -1,0 +1,306 @@
+#include "http/http_routes.hpp"
+
+#include <algorithm>
+#include <boost/algorithm/string/predicate.hpp>
+#include <charconv>
+
+#include "auth/basic_credentials.hpp"
+#include "http/api.hpp"
+#include "http/page.hpp"
+#include "protocol/reply.hpp"
+#include "protocol/request.hpp"
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr const char* json_type = "application/json";
+constexpr const char* text_type = "text/plain; charset=utf-8";
+constexpr const char* xml_type = "application/xml; charset=utf-8";
+
+std::string_view target_of(const HttpHeader& header) {
+  return {header.target().data(), header.target().size()};
+}
+std::string_view path_of(const HttpHeader& header) {
+  return target_of(header).substr(0, target_of(header).find('?'));
+}
+
+// The value of a query parameter; null where it is absent. Nothing that we take needs
+// percent-encoding.
+std::string_view parameter(const HttpHeader& header, std::string_view name) {
+  std::string_view query = target_of(header);
+  query.remove_prefix(std::min(path_of(header).size() + 1, query.size()));
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (pair.starts_with(name) && pair.substr(name.size()).starts_with('='))
+      return pair.substr(name.size() + 1);
+  }
+  return {};
+}
+
+// What follows `prefix`; null where the path does not begin so, or something else follows.
+std::string_view last_segment(const HttpHeader& header, std::string_view prefix) {
+  const std::string_view path = path_of(header);
+  if (!path.starts_with(prefix) || path.size() == prefix.size() ||
+      path.find('/', prefix.size()) != path.npos)
+    return {};
+  return path.substr(prefix.size());
+}
+
+const PageFile* find_page_file(std::string_view path) {
+  const auto files = page_files();
+  const auto found = std::find_if(files.begin(), files.end(),
+                                  [&](const PageFile& file) { return file.path == path; });
+  return found == files.end() ? nullptr : &*found;
+}
+
+// The methods of a path; empty where there is no such path.
+std::string_view methods_of(const HttpHeader& header) {
+  const std::string_view path = path_of(header);
+  if (path == "/api/xml") return "POST";
+  const bool known = path == "/ws" || path == "/healthz" || path == "/readyz" ||
+                     path == "/metrics" || path == "/api/symbols" || path == "/api/trades" ||
+                     !last_segment(header, "/api/books/").empty() ||
+                     !last_segment(header, "/api/accounts/").empty() ||
+                     !last_segment(header, "/api/orders/").empty() ||
+                     find_page_file(path) != nullptr;
+  return known ? "GET, HEAD" : "";
+}
+
+// A page of another site must not trade, or listen, through the browser of somebody who can reach
+// us.
+bool is_foreign(const HttpHeader& header) {
+  const auto origin = header[http::field::origin];
+  if (origin.empty()) return false;
+  const auto host = origin.find("://");
+  return host == origin.npos || !boost::iequals(origin.substr(host + 3), header[http::field::host]);
+}
+
+HttpResponse respond(const HttpHeader& header, http::status status, const char* content_type,
+                     std::string body) {
+  HttpResponse response{status, header.version()};
+  response.set(http::field::content_type, content_type);
+  response.set(http::field::cache_control, "no-cache");
+  response.set("X-Content-Type-Options", "nosniff");
+  response.body() = std::move(body);
+  return response;
+}
+
+HttpResponse json(const HttpHeader& header, std::string body) {
+  return respond(header, http::status::ok, json_type, std::move(body));
+}
+
+HttpResponse page(const HttpHeader& header, const PageFile& file) {
+  HttpResponse response = respond(header, http::status::ok, "", std::string(file.content));
+  response.set(http::field::content_type, {file.content_type.data(), file.content_type.size()});
+  response.set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'");
+  response.set("Referrer-Policy", "no-referrer");
+  return response;
+}
+
+// A whole number from 1 to `max`, or `absent` where the parameter is; 0 where it is something else.
+std::size_t count_parameter(const HttpHeader& header, std::string_view name, std::size_t absent,
+                            std::size_t max) {
+  const std::string_view text = parameter(header, name);
+  if (text.data() == nullptr) return absent;
+  std::size_t count = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+  return problem == std::errc() && end == text.data() + text.size() && count <= max ? count : 0;
+}
+
+std::string count_mistake(std::string_view name, std::size_t max) {
+  return std::string(name) + " is a whole number from 1 to " + std::to_string(max);
+}
+
+std::string unknown_symbol(std::string_view symbol) {
+  return "unknown symbol '" + std::string(symbol) + "'";
+}
+
+}  // namespace
+
+bool HttpRoutes::is_websocket(const HttpHeader& header) { return path_of(header) == "/ws"; }
+
+bool HttpRoutes::is_market_data(const HttpHeader& header) {
+  return path_of(header).starts_with("/api/") && path_of(header) != "/api/xml";
+}
+
+HttpResponse HttpRoutes::error(const HttpHeader& header, http::status status,
+                               std::string_view sentence) {
+  const std::string_view path = path_of(header);
+  if (path == "/api/xml") {
+    std::string document;
+    append_results(document, Request{.mistake = std::string(sentence)}, {}, {}, false);
+    return respond(header, status, xml_type, std::move(document));
+  }
+  if (path.starts_with("/api/")) return respond(header, status, json_type, error_json(sentence));
+  return respond(header, status, text_type, std::string(sentence) + "\n");
+}
+
+std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
+  const std::string_view methods = methods_of(header);
+  if (methods.empty())
+    return error(header, http::status::not_found,
+                 "there is no such path; docs/http-api.md lists them");
+  const bool reading = header.method() == http::verb::get || header.method() == http::verb::head;
+  if (methods == "POST" ? header.method() != http::verb::post : !reading) {
+    HttpResponse response =
+        error(header, http::status::method_not_allowed, "this path takes " + std::string(methods));
+    response.set(http::field::allow, {methods.data(), methods.size()});
+    return response;
+  }
+  if (is_foreign(header))
+    return error(header, http::status::forbidden, "requests from pages of other sites are refused");
+  return {};
+}
+
+std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
+  return path_of(header) == "/api/xml" ? options_.protocol.frame_bytes_max
+                                       : options_.http.body_bytes_max;
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, Peer peer) {
+  const std::string_view path = path_of(request);
+  if (path == "/api/xml") co_return co_await execute(std::move(request), peer);
+  if (path.starts_with("/api/accounts/")) co_return co_await account(request, peer);
+  if (path.starts_with("/api/orders/")) co_return co_await order(request, peer);
+  if (path.starts_with("/api/")) co_return market_data(request);
+  if (path == "/healthz") co_return respond(request, http::status::ok, text_type, "alive\n");
+  if (path == "/readyz") co_return co_await readiness(request);
+  if (path == "/metrics")
+    co_return respond(request, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
+                      prometheus_text(metrics_, info_));
+  co_return page(request, *find_page_file(path));
+}
+
+HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
+  const HttpLimits& limits = options_.http;
+  const std::string_view path = path_of(header);
+  if (path == "/api/symbols") return json(header, symbols_json(view_));
+
+  const bool trades = path == "/api/trades";
+  const std::string_view text =
+      trades ? parameter(header, "sym") : last_segment(header, "/api/books/");
+  if (trades && text.empty())
+    return error(header, http::status::bad_request, "which symbol? /api/trades?sym=SPY");
+  const auto name = parse_symbol_name(text);
+  const MarketView::Symbol* symbol = name ? view_.find_symbol(*name) : nullptr;
+  if (symbol == nullptr) return error(header, http::status::not_found, unknown_symbol(text));
+  const char* const count_name = trades ? "limit" : "levels";
+  const std::size_t max = trades ? limits.trades_kept_max : limits.book_levels_max;
+  const std::size_t count = count_parameter(header, count_name, trades ? 50 : 20, max);
+  if (count == 0) return error(header, http::status::bad_request, count_mistake(count_name, max));
+  return json(header, trades ? trades_json(*symbol, count) : book_json(*symbol, count));
+}
+
+// Where accounts have keys, theirs is wanted. Takes one hash whatever comes, so that the time tells
+// nothing either.
+asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& header,
+                                                         const AccountId& account, Peer peer) {
+  if (!options_.auth.required) co_return true;
+  const auto value = header[http::field::authorization];
+  auto given = read_basic_credentials({value.data(), value.size()});
+  std::string key = given && given->account == account ? std::move(given->key) : "";
+  co_return co_await door_.may_see(account, std::move(key), peer);
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, Peer peer) {
+  const auto id = parse_account_id(last_segment(header, "/api/accounts/"));
+  if (!id) co_return error(header, http::status::bad_request, "an account id is 1 to 64 digits");
+  const std::optional<bool> allowed = co_await may_see(header, *id, peer);
+  if (!allowed)
+    co_return error(header, http::status::service_unavailable, describe(Reason::key_unchecked));
+  const MarketView::Account* found = view_.find_account(*id);
+  if (found == nullptr || !*allowed)
+    co_return error(header, http::status::not_found, "unknown account");
+  co_return json(header, account_json(view_, *id, *found, options_.http.account_orders_max));
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, Peer peer) {
+  const auto id = parse_order_id(last_segment(header, "/api/orders/"));
+  if (!id)
+    co_return error(header, http::status::bad_request, "an order id is a whole number from 1");
+  const HttpLimits& limits = options_.http;
+  const CoreDoor::Read read = co_await door_.read_order(
+      *id, std::chrono::milliseconds(limits.store_answer_ms), limits.order_reads_max);
+  if (!read.problem.empty())
+    co_return error(header, http::status::service_unavailable, read.problem);
+  // The tables are ahead of the view by a moment: what is not in both is not told yet.
+  const bool known = read.order && read.order->row.account < view_.accounts() &&
+                     read.order->row.symbol < view_.symbols().size();
+  AccountId owner("");  // nobody's key is right
+  if (known) owner = view_.account_id(read.order->row.account);
+  const std::optional<bool> allowed = co_await may_see(header, owner, peer);
+  if (!allowed)
+    co_return error(header, http::status::service_unavailable, describe(Reason::key_unchecked));
+  if (!known || !*allowed) co_return error(header, http::status::not_found, "no such order");
+  co_return json(header, order_json(view_, *read.order, limits.order_executions_max));
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
+  const auto unready = [&](std::string_view sentence) {
+    return error(header, http::status::service_unavailable, sentence);
+  };
+  if (!metrics_.store_available) co_return unready("the store is away");
+  const std::uint64_t began_ns = metrics_.batch_began_ns, now_ns = std::uint64_t(monotonic_ns());
+  if (began_ns != 0 &&
+      now_ns > began_ns + options_.http.journal_stall_ms * std::uint64_t(1'000'000))
+    co_return unready("the journal has not moved for " +
+                      std::to_string((now_ns - began_ns) / 1'000'000'000) + " s");
+  constexpr OrderId nobodys = 0;
+  constexpr std::size_t spare = 64;  // however many orders are being read
+  const HttpLimits& limits = options_.http;
+  const CoreDoor::Read read = co_await door_.read_order(
+      nobodys, std::chrono::milliseconds(limits.store_answer_ms), limits.order_reads_max + spare);
+  co_return read.problem.empty() ? respond(header, http::status::ok, text_type, "ready\n")
+                                 : unready(read.problem);
+}
+
+asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, Peer peer) {
+  StageStamps stamps;
+  stamps.begin();
+  std::string& body = request.body();
+  const std::size_t bytes = body.size();
+  Metrics::add(metrics_.requests);
+  if (bytes == 0) {
+    Metrics::add(metrics_.mistakes);
+    co_return error(request, http::status::bad_request,
+                    "the body is empty; it is the XML of a request, without the length line");
+  }
+  body.push_back('\0');  // parsing needs a byte behind the document
+  XmlDocument document;
+  std::vector<Leaf> leaves;
+  std::vector<Command> commands;
+  Credentials credentials{.peer = peer};
+  const Request parsed = read_request(body.data(), bytes, options_.protocol, document, leaves,
+                                      commands, options_.protocol.keys ? &credentials : nullptr);
+  credentials.commands = commands;
+  Metrics::add(metrics_.mistakes,
+               (parsed.mistake.empty() ? 0 : 1) + leaves.size() - commands.size());
+
+  Ticket ticket(context_);
+  ticket.commands = commands;
+  ticket.credentials = &credentials;
+  ticket.stamps = stamps;
+  ticket.stamps.end(Stage::parse);
+  if (!commands.empty()) {
+    // Connections that wait for a store would keep those out who ask how it is.
+    std::string_view refusal = "the store is away";
+    if (metrics_.store_available)
+      refusal = co_await door_.execute(ticket, options_.http.connections_max / 2);
+    if (!refusal.empty()) co_return error(request, http::status::service_unavailable, refusal);
+    ticket.stamps.end(Stage::deliver);
+  }
+  const http::status status = parsed.mistake.empty() ? http::status::ok : http::status::bad_request;
+  HttpResponse response = respond(request, status, xml_type, "");
+  append_results(response.body(), parsed, leaves, ticket.outcomes, false);
+  ticket.forget_outcomes();
+  ticket.stamps.end(Stage::write);  // but for the socket
+  if (!commands.empty()) metrics_.stage_times.record(ticket.stamps);
+  co_return response;
+}
+
+}  // namespace exchange

@@ -1,0 +1,312 @@
+#include "http/http_server.hpp"
+
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+
+#include "auth/peer.hpp"
+#include "base/peer_address.hpp"
+#include "http/held_bytes.hpp"
+#include "http/http_routes.hpp"
+#include "http/market_channel.hpp"
+#include "net/stream.hpp"
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
+
+// What the parser refused, as a status and a sentence; nothing where the connection just ended.
+std::optional<std::pair<http::status, std::string>> explain(const beast::error_code& error,
+                                                            std::size_t body_bytes_max) {
+  if (error == http::error::body_limit)
+    return {{http::status::payload_too_large,
+             "the body is over " + std::to_string(body_bytes_max) + " bytes"}};
+  if (error == http::error::header_limit)
+    return {{http::status::request_header_fields_too_large, "the header is too large"}};
+  const bool malformed =
+      error.category() == http::make_error_code(http::error::bad_target).category() &&
+      error != http::error::end_of_stream && error != http::error::partial_message;
+  if (malformed) return {{http::status::bad_request, "not an HTTP request: " + error.message()}};
+  return {};
+}
+
+}  // namespace
+
+class HttpServer::State {
+ public:
+  State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core,
+        Metrics& metrics, Gate* gate, Certificate* certificate)
+      : limits_(options.http),
+        metrics_(metrics),
+        certificate_(certificate),
+        view_(std::move(view)),
+        feed_(feed),
+        door_(context_, core, gate),
+        routes_(options, std::move(info), view_, door_, metrics, context_),
+        channel_(view_, options.http, metrics) {
+    ENSURE(!options.auth.required || gate != nullptr);
+    listen(options.bind, std::uint16_t(options.http_port));
+    feed_.follow([this] { asio::post(context_, [this] { fold(); }); });
+    asio::co_spawn(context_, accept(), asio::detached);
+    thread_ = std::thread([this] { run(); });
+  }
+  ~State() {
+    context_.stop();
+    thread_.join();
+  }
+  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  void stop() {
+    door_.shut();
+    feed_.end();
+    asio::post(context_, [this] { channel_.close(); });
+  }
+
+ private:
+  void listen(const std::string& bind, std::uint16_t port) {
+    const tcp::endpoint endpoint(asio::ip::make_address(bind), port);
+    acceptor_.open(endpoint.protocol());
+    acceptor_.set_option(tcp::acceptor::reuse_address(true));
+    boost::system::error_code error;
+    acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error)
+      throw std::system_error(error, "cannot listen for HTTP on " + bind + ":" +
+                                         std::to_string(port) +
+                                         " (--http-port takes another, or off)");
+  }
+
+  void run() {
+    pthread_setname_np(pthread_self(), "http");
+    while (!context_.stopped()) {
+      try {
+        context_.run();
+      } catch (const std::exception& error) {  // of one connection; the others go on
+        spdlog::error("HTTP: {}", error.what());
+      }
+    }
+  }
+
+  // What has been projected since. Called before each answer too, so that no crowd of readers can
+  // keep the view behind, and with it the projector.
+  void fold() try {
+    channel_.begin_turn();
+    for (const MarketFeed::Projected& projected : feed_.take())
+      channel_.publish(view_.fold(projected.rows, projected.batch));
+  } catch (const std::exception& error) {  // no memory: the view is wrong from here on
+    spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
+    view_lost_ = true;
+    feed_.end();
+    channel_.close();
+  }
+
+  asio::awaitable<void> accept() {
+    while (true) {
+      auto [error, socket] = co_await acceptor_.async_accept(use_tuple);
+      if (!error) {
+        welcome(std::move(socket));
+        continue;
+      }
+      asio::steady_timer pause(context_, std::chrono::milliseconds(100));  // no descriptors
+      co_await pause.async_wait(use_tuple);
+    }
+  }
+
+  void welcome(tcp::socket socket) try {
+    const PeerAddress peer = peer_address(socket);
+    std::size_t& of_peer = connections_of_[peer];
+    const bool room = connections_ < limits_.connections_max &&
+                      of_peer < per_peer(limits_.connections_per_peer, limits_.connections_max);
+    if (!room) {
+      Metrics::add(metrics_.http_refused_peer);
+      if (of_peer == 0) connections_of_.erase(peer);
+      return;  // closes it
+    }
+    asio::co_spawn(context_, serve(std::move(socket), peer),
+                   [this, peer](const std::exception_ptr& problem) {
+                     --connections_;
+                     if (--connections_of_[peer] == 0) connections_of_.erase(peer);
+                     if (problem) std::rethrow_exception(problem);
+                   });
+    ++of_peer;
+    ++connections_;
+  } catch (const std::exception& error) {  // no memory for one more
+    spdlog::error("HTTP: {}", error.what());
+  }
+
+  asio::awaitable<void> serve(tcp::socket socket, PeerAddress peer) {
+    // at once; what a body holds beyond it goes on into the request
+    constexpr std::size_t read_bytes_max = 65'536;
+    const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
+    HttpStream stream(beast::tcp_stream(std::move(socket)), context.get());
+    if (stream.is_secure() && !co_await shake_hands(stream)) co_return;
+    beast::flat_buffer buffer(read_bytes_max);
+    for (bool keep_alive = true; keep_alive;) {
+      stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
+      http::request_parser<http::string_body> parser;
+      parser.header_limit(std::uint32_t(limits_.header_bytes_max));
+      parser.body_limit(boost::none);  // until the header says which path it is
+      HeldBytes held(held_, peer);     // the body, then the response
+      auto [ended, response] = co_await read(stream, buffer, parser, held);
+      if (ended) break;
+      Metrics::add(metrics_.http_requests);
+      const bool upgrade = !response && HttpRoutes::is_websocket(parser.get()) &&
+                           beast::websocket::is_upgrade(parser.get());
+      if (upgrade && (view_lost_ || !channel_.has_room()))
+        response = HttpRoutes::error(parser.get(), http::status::service_unavailable,
+                                     "there are too many followers, or no market data");
+      else if (upgrade)
+        co_return co_await channel_.serve(std::move(stream), parser.release());
+      const bool is_head = parser.get().method() == http::verb::head;
+      keep_alive = !response && parser.keep_alive();
+      if (!response) {
+        stream.next_layer().expires_never();  // the core may have to wait for its store
+        const HttpHeader header = parser.get().base();
+        response = co_await answer(parser.release(), peer_of(peer));
+        if (!held.take(response->body().size())) {
+          response = too_much(header);
+          // it is executed: what happened must not be denied
+          if (header.method() == http::verb::post) break;
+        }
+        stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
+      }
+      response->keep_alive(keep_alive);
+      response->content_length(response->body().size());
+      if (is_head) response->body().clear();
+      const auto [error, bytes] = co_await http::async_write(stream, *response, use_tuple);
+      if (error) break;
+    }
+    co_await linger(stream);
+  }
+
+  asio::awaitable<bool> shake_hands(HttpStream& stream) {
+    stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
+    const auto [error] =
+        co_await stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
+    if (error) Metrics::add(metrics_.tls_failures);
+    co_return !error;
+  }
+
+  // Closing with unread bytes would reset the connection and take our last response with it.
+  static asio::awaitable<void> linger(HttpStream& stream) {
+    boost::system::error_code error;
+    stream.next_layer().expires_after(std::chrono::seconds(1));
+    if (stream.is_secure()) co_await stream.secure().async_shutdown(use_tuple);
+    stream.next_layer().socket().shutdown(tcp::socket::shutdown_send, error);
+    stream.next_layer().expires_after(std::chrono::seconds(1));
+    for (char discarded[4096]; !error;) {
+      const auto [read_error, bytes] =
+          co_await stream.next_layer().async_read_some(asio::buffer(discarded), use_tuple);
+      error = read_error;
+    }
+  }
+
+  struct Reading {
+    bool ended = false;
+    std::optional<HttpResponse> refusal;
+  };
+  asio::awaitable<Reading> read(HttpStream& stream, beast::flat_buffer& buffer,
+                                http::request_parser<http::string_body>& parser, HeldBytes& held) {
+    const auto& header = parser.get().base();
+    auto [error, header_bytes] =
+        co_await http::async_read_header(stream, buffer, parser, use_tuple);
+    std::size_t body_bytes_max = 0;
+    if (!error) {
+      if (auto refusal = routes_.refuse(header)) co_return Reading{false, std::move(refusal)};
+      body_bytes_max = routes_.body_bytes_max(header);
+      if (parser.content_length().value_or(0) > body_bytes_max) {
+        error = http::error::body_limit;
+      } else {
+        parser.body_limit(body_bytes_max);
+        if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue"))
+          co_await invite(stream, header);
+        while (!error && !parser.is_done()) {  // what has come is counted, not what was claimed
+          const auto [body_error, body_bytes] =
+              co_await http::async_read_some(stream, buffer, parser, use_tuple);
+          error = body_error;
+          if (!held.take(parser.get().body().size() * body_cost))
+            co_return Reading{false, too_much(header)};
+        }
+        if (!error) co_return Reading{};
+      }
+    }
+    const auto problem = explain(error, body_bytes_max);
+    if (!problem) co_return Reading{.ended = true};
+    co_return Reading{false, HttpRoutes::error(header, problem->first, problem->second)};
+  }
+
+  HttpResponse too_much(const HttpHeader& header) {
+    Metrics::add(metrics_.http_refused_memory);
+    return HttpRoutes::error(header, http::status::service_unavailable,
+                             "too much is being read and sent now; nothing was executed");
+  }
+
+  static asio::awaitable<void> invite(HttpStream& stream, const HttpHeader& header) {
+    http::response<http::empty_body> go_on{http::status::continue_, header.version()};
+    co_await http::async_write(stream, go_on, use_tuple);
+  }
+
+  asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer) {
+    if (HttpRoutes::is_websocket(request)) {
+      HttpResponse response =
+          HttpRoutes::error(request, http::status::upgrade_required, "this path speaks WebSocket");
+      response.set(http::field::upgrade, "websocket");
+      response.set(http::field::connection, "Upgrade");
+      co_return response;
+    }
+    fold();
+    if (view_lost_ && HttpRoutes::is_market_data(request))
+      co_return HttpRoutes::error(request, http::status::service_unavailable,
+                                  "market data ended for want of memory; restart the server");
+    co_return co_await routes_.answer(std::move(request), peer);
+  }
+
+  static constexpr std::size_t body_cost = 8;  // a body becomes commands and outcomes
+
+  const HttpLimits& limits_;
+  Metrics& metrics_;
+  Certificate* const certificate_;
+  MarketView view_;
+  MarketFeed& feed_;
+  std::size_t connections_ = 0;
+  std::unordered_map<PeerAddress, std::size_t> connections_of_;
+  HeldBytes::All held_{limits_.held_bytes_max};
+  asio::io_context context_{1};  // its end ends the coroutines, which give back what they hold
+  tcp::acceptor acceptor_{context_};
+  CoreDoor door_;
+  HttpRoutes routes_;
+  MarketChannel channel_;
+  bool view_lost_ = false;
+  asio::executor_work_guard<asio::io_context::executor_type> working_{context_.get_executor()};
+  std::thread thread_;
+};
+
+HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed,
+                       Core& core, Metrics& metrics, Gate* gate, Certificate* certificate)
+    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics,
+                                     gate, certificate)) {}
+HttpServer::~HttpServer() = default;
+std::uint16_t HttpServer::port() const { return state_->port(); }
+void HttpServer::stop() { state_->stop(); }
+
+}  // namespace exchange

@@ -1,0 +1,237 @@
+#include "http/market_channel.hpp"
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/websocket.hpp>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "http/api.hpp"
+
+namespace exchange {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace websocket = beast::websocket;
+
+namespace {
+
+constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
+using Message = std::shared_ptr<const std::string>;  // one text for all who get it
+
+}  // namespace
+
+// One connection. Reads in serve(); writes in a coroutine of its own while there is something to
+// write.
+class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
+ public:
+  Follower(HttpStream stream, const HttpLimits& limits, Metrics& metrics, const std::uint64_t& turn)
+      : socket_(std::move(stream)), limits_(limits), metrics_(metrics), turn_(turn) {
+    beast::get_lowest_layer(socket_).expires_never();
+    boost::system::error_code ignored;
+    beast::get_lowest_layer(socket_).socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.auto_fragment(false);
+    // pings the idle, ends the silent
+    auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
+    timeout.idle_timeout = std::chrono::milliseconds(limits.websocket_idle_ms);
+    socket_.set_option(timeout);
+    socket_.read_message_max(limits.websocket_message_bytes_max);
+    socket_.text(true);
+    Metrics::add(metrics_.websockets);
+  }
+  ~Follower() { metrics_.websockets.fetch_sub(1, std::memory_order_relaxed); }
+
+  asio::awaitable<bool> accept(const http::request<http::string_body>& handshake) {
+    const auto [error] = co_await socket_.async_accept(handshake, use_tuple);
+    co_return !error;
+  }
+  // The next message; nothing at the end of the connection. Waits first until half of the backlog
+  // is free: whoever asks for many snapshots gets them one after another.
+  asio::awaitable<std::optional<std::string>> read() {
+    while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !failed_) {
+      room_.expires_at(asio::steady_timer::time_point::max());
+      co_await room_.async_wait(use_tuple);
+    }
+    beast::flat_buffer buffer;
+    const auto [error, bytes] = co_await socket_.async_read(buffer, use_tuple);
+    if (error) co_return std::nullopt;
+    co_return beast::buffers_to_string(buffer.data());
+  }
+  bool last_was_text() const { return socket_.got_text(); }
+
+  void send(const Message& message) {
+    if (close_ || failed_) return;
+    if (std::exchange(last_turn_, turn_) != turn_) backlog_before_turn_ = backlog_bytes_;
+    // symbols may all change at once: so many times the limit at the very most
+    constexpr std::size_t one_turn = 16;
+    if (backlog_before_turn_ > limits_.websocket_backlog_bytes_max ||
+        backlog_bytes_ > one_turn * limits_.websocket_backlog_bytes_max)
+      return cut();
+    backlog_.push_back(message);
+    backlog_bytes_ += message->size();
+    write_on();
+  }
+  // After what is on its way. Nothing is sent after it.
+  void close(websocket::close_reason reason) {
+    if (close_) return;
+    close_ = std::move(reason);
+    write_on();
+  }
+
+  // At once. Ends what is under way.
+  void end() {
+    failed_ = true;
+    boost::system::error_code ignored;  // what it has not taken the kernel need not keep either
+    if (!backlog_.empty())
+      beast::get_lowest_layer(socket_).socket().set_option(asio::socket_base::linger(true, 0),
+                                                           ignored);
+    backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
+    beast::get_lowest_layer(socket_).close();
+  }
+
+  std::set<SymbolNumber> symbols;
+
+ private:
+  // It does not read: no close frame would arrive either.
+  void cut() {
+    Metrics::add(metrics_.websockets_dropped);
+    end();
+  }
+  void write_on() {
+    if (writing_) return;
+    writing_ = true;
+    asio::co_spawn(socket_.get_executor(), write(shared_from_this()), asio::detached);
+  }
+  asio::awaitable<void> write([[maybe_unused]] std::shared_ptr<Follower> alive) {
+    while (!backlog_.empty()) {
+      const auto [error, bytes] =
+          co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);
+      failed_ |= bool(error);
+      room_.cancel();
+      if (failed_) co_return;  // and writing_ stays: nothing can be written any more
+      backlog_bytes_ -= backlog_.front()->size();
+      backlog_.pop_front();
+    }
+    if (close_) {
+      co_await socket_.async_close(*close_, use_tuple);
+      co_return;
+    }
+    writing_ = false;
+  }
+
+  websocket::stream<HttpStream> socket_;
+  const HttpLimits& limits_;
+  Metrics& metrics_;
+  std::deque<Message> backlog_;  // the first is being written
+  std::size_t backlog_bytes_ = 0, backlog_before_turn_ = 0;
+  const std::uint64_t& turn_;
+  std::uint64_t last_turn_ = 0;
+  bool writing_ = false, failed_ = false;
+  asio::steady_timer room_{socket_.get_executor()};
+  std::optional<websocket::close_reason> close_;
+};
+
+asio::awaitable<void> MarketChannel::serve(HttpStream stream,
+                                           http::request<http::string_body> handshake) {
+  const auto follower = std::make_shared<Follower>(std::move(stream), limits_, metrics_, turn_);
+  followers_.insert(follower);
+  std::exception_ptr problem;
+  try {
+    if (co_await follower->accept(handshake)) co_await listen(*follower);
+  } catch (...) {
+    problem = std::current_exception();
+  }
+  for (const SymbolNumber symbol : follower->symbols) subscribers_[symbol].erase(follower.get());
+  followers_.erase(follower);
+  follower->end();  // a write to somebody who does not read would keep the connection for ever
+  if (problem) std::rethrow_exception(problem);
+}
+
+asio::awaitable<void> MarketChannel::listen(Follower& follower) {
+  if (closed_)
+    follower.close(
+        websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
+  while (const std::optional<std::string> message = co_await follower.read()) {
+    begin_turn();
+    if (follower.last_was_text())
+      handle(follower, *message);
+    else
+      follower.close(
+          websocket::close_reason(websocket::close_code::unknown_data, "messages are JSON texts"));
+  }
+}
+
+void MarketChannel::send(Follower& follower, std::string text) {
+  follower.send(std::make_shared<const std::string>(std::move(text)));
+}
+
+void MarketChannel::handle(Follower& follower, const std::string& message) {
+  const nlohmann::json json = nlohmann::json::parse(message, nullptr, false);
+  if (json.is_discarded()) {
+    send(follower, error_message("not JSON"));
+    return follower.close(websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
+  }
+  const bool one_text = json.is_object() && json.size() == 1 && json.begin()->is_string();
+  const std::string verb = one_text ? json.begin().key() : "";
+  if (verb != "subscribe" && verb != "unsubscribe")
+    return send(follower,
+                error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})"));
+  const std::string symbol = json.begin()->get<std::string>();
+  const auto name = parse_symbol_name(symbol);
+  const auto number = name ? view_.symbol_number(*name) : std::nullopt;
+  if (!number) return send(follower, error_message("unknown symbol '" + symbol + "'"));
+  verb == "subscribe" ? subscribe(follower, *number) : unsubscribe(follower, *number);
+}
+
+void MarketChannel::unsubscribe(Follower& follower, SymbolNumber number) {
+  follower.symbols.erase(number);
+  subscribers_[number].erase(&follower);
+  send(follower, unsubscribed_message(view_.symbols()[number].name.view()));
+}
+
+void MarketChannel::subscribe(Follower& follower, SymbolNumber number) {
+  if (follower.symbols.size() >= limits_.websocket_subscriptions_max &&
+      !follower.symbols.contains(number))
+    return send(follower,
+                error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
+                              " subscriptions a connection"));
+  follower.symbols.insert(number);
+  subscribers_[number].insert(&follower);
+  send(follower, snapshot(view_.symbols()[number]));
+}
+
+std::string MarketChannel::snapshot(const MarketView::Symbol& symbol) const {
+  constexpr std::size_t trades = 50;
+  return snapshot_message(symbol, limits_.book_levels_max, trades);
+}
+
+void MarketChannel::publish(const std::vector<MarketView::Change>& changes) {
+  for (const MarketView::Change& change : changes) {
+    const auto found = subscribers_.find(change.symbol);
+    if (found == subscribers_.end() || found->second.empty()) continue;
+    const std::size_t entries =
+        change.levels[0].size() + change.levels[1].size() + change.trades.size();
+    const MarketView::Symbol& symbol = view_.symbols()[change.symbol];
+    const Message message = std::make_shared<const std::string>(
+        entries > limits_.update_entries_max ? snapshot(symbol) : update_message(symbol, change));
+    for (Follower* follower : found->second) follower->send(message);
+  }
+}
+
+void MarketChannel::close() {
+  closed_ = true;
+  for (const FollowerPointer& follower : followers_)
+    follower->close(
+        websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
+}
+
+}  // namespace exchange

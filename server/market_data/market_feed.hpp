@@ -1,0 +1,71 @@
+#pragma once
+// MarketFeed carries projected rows from the projector's thread to the thread of the MarketView.
+// It copies them and returns; only where more than rows_max rows are unread does the projector
+// wait, so that memory stays bounded whatever becomes of the reader.
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "engine/rows.hpp"
+
+namespace exchange {
+
+class MarketFeed {
+ public:
+  struct Projected {
+    Rows rows;
+    std::uint64_t batch;
+  };
+
+  explicit MarketFeed(std::size_t rows_max) : rows_max_(rows_max) {}
+
+  // Projector's thread.
+  void push(const Rows& rows, std::uint64_t batch) {
+    Projected projected{rows, batch};  // copied before the lock: the reader would wait for it
+    const auto wake =
+        state_.when([&](const State& state) { return state.rows < rows_max_ || state.ended; },
+                    [&](State& state) {
+                      if (state.ended) return std::function<void()>();
+                      state.rows += rows.size();
+                      state.unread.push_back(std::move(projected));
+                      return state.wake;
+                    });
+    if (wake) wake();
+  }
+
+  // Reader's thread. `wake` is called from push(), without a lock, whenever take() has something.
+  void follow(std::function<void()> wake) {
+    state_.with([&](State& state) { state.wake = wake; });
+    wake();  // for what came before
+  }
+  std::vector<Projected> take() {
+    std::vector<Projected> unread = state_.with([](State& state) {
+      state.rows = 0;
+      return std::exchange(state.unread, {});
+    });
+    state_.notify();
+    return unread;
+  }
+  // Nobody reads any more: push() drops.
+  void end() {
+    state_.with([](State& state) {
+      state.ended = true;
+      state.wake = nullptr;
+    });
+    state_.notify();
+  }
+
+ private:
+  struct State {
+    std::vector<Projected> unread;
+    std::size_t rows = 0;
+    std::function<void()> wake;
+    bool ended = false;
+  };
+  const std::size_t rows_max_;
+  Guarded<State> state_;
+};
+
+}  // namespace exchange

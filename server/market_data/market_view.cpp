@@ -1,0 +1,165 @@
+#include "market_data/market_view.hpp"
+
+namespace exchange {
+
+MarketView::MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed)
+    : trades_kept_max_(trades_kept_max),
+      account_ids_(hash_seed),
+      symbol_names_(hash_seed),
+      position_index_(hash_seed) {
+  ENSURE(trades_kept_max > 0);
+}
+
+void MarketView::load(const Rows& tables, std::uint64_t batch,
+                      std::span<const ExecutionRow> trades) {
+  fold({.accounts = tables.accounts,
+        .symbols = tables.symbols,
+        .positions = tables.positions,
+        .orders = tables.orders},
+       batch);
+  for (const ExecutionRow& row : trades) add_trade(row);
+  for (Symbol& symbol : symbols_) {
+    symbol.sequence = symbol.trades_seen = 0;
+    symbol.traded_units = 0;
+  }
+}
+
+const std::vector<MarketView::Change>& MarketView::fold(const Rows& rows, std::uint64_t batch) {
+  for (const Change& change : changes_) change_index_[change.symbol] = no_index;
+  changes_.clear();
+  batch_ = batch;
+  for (const AccountRow& row : rows.accounts) put_account(row);
+  for (const SymbolRow& row : rows.symbols) put_symbol(row);
+  for (const PositionRow& row : rows.positions)
+    position(row.account, row.symbol).shares = row.shares;
+  for (const OrderRow& row : rows.orders) put_order(row);
+  for (const ExecutionRow& row : rows.executions) add_trade(row);
+  for (Change& change : changes_) {
+    Symbol& symbol = symbols_[change.symbol];
+    change.sequence = ++symbol.sequence;
+    for (const Side side : {Side::buy, Side::sell})
+      for (auto& [at, level] : change.levels[int(side)]) {
+        const auto now = symbol.levels[int(side)].find(at);
+        level = now == symbol.levels[int(side)].end() ? Level{} : now->second;
+      }
+  }
+  return changes_;
+}
+
+const MarketView::Symbol* MarketView::find_symbol(const SymbolName& name) const {
+  const SymbolNumber number = symbol_names_.find(name);
+  return number == no_index ? nullptr : &symbols_[number];
+}
+
+std::optional<SymbolNumber> MarketView::symbol_number(const SymbolName& name) const {
+  const SymbolNumber number = symbol_names_.find(name);
+  return number == no_index ? std::nullopt : std::optional(number);
+}
+
+const MarketView::Account* MarketView::find_account(const AccountId& id) const {
+  const AccountNumber number = account_ids_.find(id);
+  return number == no_index ? nullptr : &accounts_[number];
+}
+
+// New accounts and symbols come in order of their numbers, as they were created.
+
+void MarketView::put_account(const AccountRow& row) {
+  if (row.number >= accounts_.size()) {
+    const AccountNumber number = account_ids_.add(row.id);
+    ENSURE(number == row.number);
+    accounts_.emplace_back();
+  }
+  accounts_[row.number].balance = row.balance;
+}
+
+void MarketView::put_symbol(const SymbolRow& row) {
+  if (row.number >= symbols_.size()) {
+    const SymbolNumber number = symbol_names_.add(row.name);
+    ENSURE(number == row.number);
+    symbols_.emplace_back().name = row.name;
+    change_index_.push_back(no_index);
+  }
+  symbols_[row.number].shares_total = row.shares_total;
+}
+
+void MarketView::put_order(const OrderRow& row) {
+  const std::uint32_t index = order_index_.find(row.id);
+  if (index == no_index) {
+    if (row.is_open()) open(row);
+    return;  // opened and closed between two folds: it never rested here
+  }
+  if (!row.is_open()) return close(index);
+  Order& order = orders_[index];
+  change_open(row, row.open.units() - order.row.open.units(), 0);
+  order.row = row;
+}
+
+void MarketView::open(const OrderRow& row) {
+  const std::uint32_t index = orders_.allocate();
+  Account& account = accounts_[row.account];
+  orders_[index] = {row, account.last_order, no_index};
+  (account.last_order == no_index ? account.first_order : orders_[account.last_order].next) = index;
+  account.last_order = index;
+  ++account.open_orders;
+  ++symbols_[row.symbol].open_orders;
+  order_index_.insert(row.id, index);
+  change_open(row, row.open.units(), 1);
+}
+
+void MarketView::close(std::uint32_t index) {
+  const Order& order = orders_[index];
+  Account& account = accounts_[order.row.account];
+  (order.previous == no_index ? account.first_order : orders_[order.previous].next) = order.next;
+  (order.next == no_index ? account.last_order : orders_[order.next].previous) = order.previous;
+  --account.open_orders;
+  --symbols_[order.row.symbol].open_orders;
+  change_open(order.row, -order.row.open.units(), -1);
+  order_index_.erase(order.row.id);
+  orders_.release(index);
+}
+
+void MarketView::change_open(const OrderRow& row, std::int64_t change, int orders) {
+  const std::int64_t at = rank(row.side, row.limit);
+  auto& levels = symbols_[row.symbol].levels[int(row.side)];
+  Level& level = levels[at];
+  level.shares_units += change;
+  level.orders += std::uint32_t(orders);
+  if (level.orders == 0) levels.erase(at);
+  change_of(row.symbol).levels[int(row.side)].try_emplace(at);
+
+  if (row.side == Side::buy)
+    accounts_[row.account].reserved += Cash::from_units(Int128(change) * row.limit.units());
+  else
+    position(row.account, row.symbol).reserved_units += change;
+}
+
+void MarketView::add_trade(const ExecutionRow& row) {
+  Symbol& symbol = symbols_[row.symbol];
+  const Side taker = row.buy_order > row.sell_order ? Side::buy : Side::sell;
+  symbol.trades.push_back(
+      {row.id, row.price, row.shares, taker, row.buy_order, row.sell_order, row.time});
+  if (symbol.trades.size() > trades_kept_max_) symbol.trades.pop_front();
+  ++symbol.trades_seen;
+  symbol.traded_units += UInt128(row.shares.units());
+  change_of(row.symbol).trades.push_back(symbol.trades.back());
+}
+
+MarketView::Position& MarketView::position(AccountNumber account, SymbolNumber symbol) {
+  std::vector<Position>& positions = accounts_[account].positions;
+  const std::uint64_t key = std::uint64_t(account) << 32 | symbol;
+  const std::uint32_t index = position_index_.find(key);
+  if (index != no_index) return positions[index];
+  position_index_.insert(key, std::uint32_t(positions.size()));
+  return positions.emplace_back(Position{symbol, Shares()});
+}
+
+MarketView::Change& MarketView::change_of(SymbolNumber symbol) {
+  std::uint32_t& index = change_index_[symbol];
+  if (index == no_index) {
+    index = std::uint32_t(changes_.size());
+    changes_.push_back({.symbol = symbol, .sequence = 0});
+  }
+  return changes_[index];
+}
+
+}  // namespace exchange

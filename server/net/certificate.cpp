@@ -1,0 +1,52 @@
+#include "net/certificate.hpp"
+
+#include <openssl/ssl.h>
+
+#include <stdexcept>
+
+namespace exchange {
+namespace {
+
+namespace ssl = boost::asio::ssl;
+
+std::shared_ptr<ssl::context> read(const TlsFiles& files) {
+  const auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
+  SSL_CTX* const handle = context->native_handle();
+  SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION);
+  SSL_CTX_set_options(handle, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                  SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+  // of TLS 1.2: with forward secrecy alone
+  SSL_CTX_set_cipher_list(handle, "ECDHE+AESGCM:ECDHE+CHACHA20");
+  SSL_CTX_set_mode(handle, SSL_MODE_RELEASE_BUFFERS);  // idle connections are many
+  boost::system::error_code error;
+  context->use_certificate_chain_file(files.certificate, error);
+  if (error) throw std::runtime_error("--tls-cert " + files.certificate + ": " + error.message());
+  const auto locked = std::make_shared<bool>(false);  // OpenSSL would ask the terminal
+  context->set_password_callback([locked](std::size_t, auto) {
+    *locked = true;
+    return std::string();
+  });
+  context->use_private_key_file(files.key, ssl::context::pem, error);
+  if (error && *locked)
+    throw std::runtime_error("--tls-key " + files.key +
+                             " has a password: give one without (openssl pkey -in KEY -out NEW)");
+  if (error) throw std::runtime_error("--tls-key " + files.key + ": " + error.message());
+  if (SSL_CTX_check_private_key(handle) != 1)
+    throw std::runtime_error("--tls-key " + files.key + " is not the key of " + files.certificate);
+  return context;
+}
+
+}  // namespace
+
+Certificate::Certificate(const TlsFiles& files) : files_(files) { reload(); }
+
+std::shared_ptr<ssl::context> Certificate::context() {
+  return context_.with([](const auto& context) { return context; });
+}
+
+void Certificate::reload() {
+  auto fresh = read(files_);
+  context_.with([&](auto& context) { context.swap(fresh); });
+}
+
+}  // namespace exchange

@@ -1,0 +1,61 @@
+#pragma once
+// One client under an event queue: the coroutine that pool and loop share.
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <memory>
+#include <utility>
+
+#include "core/service.hpp"
+#include "net/certificate.hpp"
+#include "net/listener.hpp"
+#include "net/stream.hpp"
+#include "protocol/session.hpp"
+
+namespace exchange {
+
+struct Connection;
+
+// Where coroutines run: hands submissions to the service and resumes their connections when it gets
+// them back.
+class Host : public CompletionSink {
+ public:
+  virtual void submit(Connection& connection) = 0;
+
+ protected:
+  ~Host() = default;
+};
+
+// Has one operation under way at any time, so that it needs no strand also where many threads run
+// it.
+struct Connection : Submission {
+  Connection(Stream<tcp::socket> stream_, const ProtocolLimits& limits, Host& host_)
+      : stream(std::move(stream_)), session(limits), host(host_) {
+    sink = &host;
+  }
+
+  // What resumes the coroutine that waits for this submission.
+  struct Waiter {
+    virtual ~Waiter() = default;
+    virtual void resume() = 0;
+  };
+
+  tcp::socket& socket() { return stream.next_layer(); }
+
+  Stream<tcp::socket> stream;
+  Activity activity;
+  Session session;
+  Host& host;
+  std::unique_ptr<Waiter> waiter;
+};
+
+// Called by the host, on a thread that runs the connection's executor.
+inline void resume(Connection& connection) { std::exchange(connection.waiter, nullptr)->resume(); }
+
+// Accepts clients until the acceptor is closed, and serves each to its end on the acceptor's
+// context.
+boost::asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host,
+                                            ConnectionRegistry& registry, const Options& options,
+                                            Metrics& metrics, Certificate* certificate);
+
+}  // namespace exchange

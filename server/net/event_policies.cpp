@@ -1,0 +1,220 @@
+#include "net/event_policies.hpp"
+
+#include <pthread.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <functional>
+#include <system_error>
+#include <thread>
+
+#include "net/connection.hpp"
+
+namespace exchange {
+namespace {
+
+namespace asio = boost::asio;
+
+// A server with fewer threads than it was asked for does not start.
+std::thread start_thread_of(unsigned count, std::function<void()> work) try {
+  return std::thread(std::move(work));
+} catch (const std::system_error& error) {
+  throw std::system_error(error.code(),
+                          "cannot start " + std::to_string(count) + " threads (--threads)");
+}
+
+// --- pool
+// -----------------------------------------------------------------------------------------
+
+class PoolPolicy final : public Transport, public Host {
+ public:
+  PoolPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
+      : service_(service),
+        connections_(options, metrics, certificate != nullptr),
+        acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive,
+                         options.transport.listen_backlog)),
+        port_(acceptor_.local_endpoint().port()) {
+    const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
+    try {
+      for (unsigned i = 0; i < count; ++i)
+        threads_.push_back(start_thread_of(count, [this] {
+          pthread_setname_np(pthread_self(), "pool");
+          context_.run();
+        }));
+    } catch (...) {
+      work_.reset();
+      for (std::thread& thread : threads_) thread.join();
+      throw;
+    }
+    asio::co_spawn(accept_strand_,
+                   accept_clients(acceptor_, *this, connections_, options, metrics, certificate),
+                   asio::detached);
+  }
+  ~PoolPolicy() override { stop(); }
+
+  std::uint16_t port() const override { return port_; }
+  unsigned threads() const override { return unsigned(threads_.size()); }
+
+  void stop() override {
+    if (stopped_) return;
+    stopped_ = true;
+    connections_.begin_stop();
+    asio::post(accept_strand_, [this] { acceptor_.close(); });
+    connections_.wait_until_empty();
+    work_.reset();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  void submit(Connection& connection) override {
+    Submission* const one = &connection;
+    service_.submit({&one, 1});
+  }
+  void completed(std::span<Submission* const> submissions) override {
+    for (Submission* submission : submissions)
+      asio::post(context_, [submission] { resume(*static_cast<Connection*>(submission)); });
+  }
+
+  Service& service_;
+  ConnectionRegistry connections_;
+  asio::io_context context_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  asio::strand<asio::io_context::executor_type> accept_strand_{context_.get_executor()};
+  tcp::acceptor acceptor_;
+  const std::uint16_t port_;
+  bool stopped_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// --- loop
+// -----------------------------------------------------------------------------------------
+
+// One event loop and its thread. What becomes ready in one turn is submitted together at its end,
+// and a batch's completions arrive together: one lock and one wake-up each way for many requests.
+class EventLoop final : public Host {
+ public:
+  EventLoop(const Options& options, std::uint16_t port, Service& service,
+            ConnectionRegistry& connections)
+      : service_(service),
+        connections_(connections),
+        acceptor_(listen(context_, options.bind, port, Sharing::one_of_many,
+                         options.transport.listen_backlog)),
+        port_(acceptor_.local_endpoint().port()) {}
+  void start(unsigned count) {
+    thread_ = start_thread_of(count, [this] {
+      pthread_setname_np(pthread_self(), "loop");
+      context_.run();
+    });
+  }
+  void accept(const Options& options, Metrics& metrics, Certificate* certificate) {
+    asio::co_spawn(context_,
+                   accept_clients(acceptor_, *this, connections_, options, metrics, certificate),
+                   asio::detached);
+  }
+  std::uint16_t port() const { return port_; }
+  void close_acceptor() {
+    asio::post(context_, [this] { acceptor_.close(); });
+  }
+  void join() {
+    work_.reset();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  // Loop thread. The posted flush runs after all that is ready now.
+  void submit(Connection& connection) override {
+    ready_.push_back(&connection);
+    if (ready_.size() == 1)
+      asio::post(context_, [this] {
+        flushed_.clear();
+        flushed_.swap(ready_);
+        service_.submit(flushed_);
+      });
+  }
+
+  // Core threads.
+  void completed(std::span<Submission* const> submissions) override {
+    const bool first = completed_.with([&](std::vector<Submission*>& waiting) {
+      const bool was_empty = waiting.empty();
+      waiting.insert(waiting.end(), submissions.begin(), submissions.end());
+      return was_empty;
+    });
+    if (first) asio::post(context_, [this] { resume_completed(); });
+  }
+  void resume_completed() {
+    completed_.with([&](std::vector<Submission*>& waiting) { resumed_.swap(waiting); });
+    for (Submission* submission : resumed_) resume(*static_cast<Connection*>(submission));
+    resumed_.clear();
+  }
+
+  Service& service_;
+  ConnectionRegistry& connections_;
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
+  tcp::acceptor acceptor_;
+  const std::uint16_t port_;
+  std::vector<Submission*> ready_, flushed_, resumed_;  // loop thread
+  Guarded<std::vector<Submission*>> completed_;
+  std::thread thread_;
+};
+
+class LoopPolicy final : public Transport {
+ public:
+  LoopPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
+      : connections_(options, metrics, certificate != nullptr) {
+    const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
+    std::uint16_t port = options.port;
+    // With SO_REUSEPORT a second server of the same user would silently share the port: ask first.
+    if (port != 0) {
+      asio::io_context context;
+      listen(context, options.bind, port, Sharing::exclusive, options.transport.listen_backlog);
+    }
+    for (unsigned i = 0; i < count; ++i) {
+      loops_.push_back(std::make_unique<EventLoop>(options, port, service, connections_));
+      port = loops_.front()->port();
+    }
+    try {
+      for (const auto& loop : loops_) loop->start(count);
+    } catch (...) {
+      for (const auto& loop : loops_) loop->join();
+      throw;
+    }
+    for (const auto& loop : loops_) loop->accept(options, metrics, certificate);
+  }
+  ~LoopPolicy() override { stop(); }
+
+  std::uint16_t port() const override { return loops_.front()->port(); }
+  unsigned threads() const override { return unsigned(loops_.size()); }
+
+  void stop() override {
+    if (stopped_) return;
+    stopped_ = true;
+    connections_.begin_stop();
+    for (const auto& loop : loops_) loop->close_acceptor();
+    connections_.wait_until_empty();
+    for (const auto& loop : loops_) loop->join();
+  }
+
+ private:
+  ConnectionRegistry connections_;
+  std::vector<std::unique_ptr<EventLoop>> loops_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service,
+                                            Metrics& metrics, Certificate* certificate) {
+  return std::make_unique<PoolPolicy>(options, service, metrics, certificate);
+}
+
+std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service,
+                                            Metrics& metrics, Certificate* certificate) {
+  return std::make_unique<LoopPolicy>(options, service, metrics, certificate);
+}
+
+}  // namespace exchange

@@ -1,0 +1,13 @@
+#pragma once
+// One blocking thread per client: the classic, and the fair baseline.
+
+#include <memory>
+
+#include "net/transport.hpp"
+
+namespace exchange {
+
+std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service,
+                                              Metrics& metrics, Certificate* certificate);
+
+}  // namespace exchange

@@ -1,0 +1,207 @@
+"""docker-compose.yml, Dockerfile and docs/docker.md, read without an engine: what must never slip in, and whether they agree."""
+
+import copy
+import re
+import unittest
+from pathlib import Path
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def text_of(name):
+    return (ROOT / name).read_text()
+
+
+def variables(text):
+    """${NAME:-default} in a composition: {name: set of defaults}."""
+    found = {}
+    for name, default in re.findall(r"\$\{(\w+)(?::-([^}]*))?\}", text):
+        found.setdefault(name, set()).add(default)
+    return found
+
+
+def without_comments(text):
+    return "\n".join(re.sub(r"(^|\s)#.*", "", line) for line in text.splitlines())
+
+
+def filled_in(text):
+    """With every variable at its default."""
+    return yaml.safe_load(re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text))
+
+
+def violations(composition):
+    """What an exchange that holds money must not be started with."""
+    found = []
+    services = composition["services"]
+    for name, service in services.items():
+        for key in (
+            "privileged",
+            "network_mode",
+            "pid",
+            "ipc",
+            "devices",
+            "cap_add",
+            "userns_mode",
+        ):
+            if key in service:
+                found.append(f"{name}: {key}")
+        if "no-new-privileges:true" not in service.get("security_opt", []):
+            found.append(f"{name}: may gain privileges")
+        for port in service.get("ports", []):
+            if not str(port).startswith("127.0.0.1:"):
+                found.append(f"{name}: publishes {port} beyond the loopback")
+        for volume in service.get("volumes", []):
+            if not re.match(r"[a-z][a-z-]*:/", str(volume)):
+                found.append(f"{name}: mounts {volume} of the host")
+            elif volume.split(":")[0] not in composition["volumes"]:
+                found.append(f"{name}: mounts {volume}, which is no volume")
+        if "healthcheck" not in service and "build" not in service:
+            found.append(f"{name}: no health check")
+        if "profiles" not in service and service.get("restart") != "unless-stopped":
+            found.append(f"{name}: does not come back")
+        if "profiles" in service and service.get("ports"):
+            found.append(f"{name}: a client that publishes ports")
+        if "cpuset" not in service:
+            found.append(f"{name}: its CPUs cannot be chosen")
+        for other, condition in service.get("depends_on", {}).items():
+            if condition != {"condition": "service_healthy"}:
+                found.append(f"{name}: does not wait until {other} is healthy")
+        if "build" in service:
+            if service.get("read_only") is not True:
+                found.append(f"{name}: may write to its image")
+            if service.get("cap_drop") != ["ALL"]:
+                found.append(f"{name}: keeps capabilities")
+    if "ports" in services["db"]:
+        found.append("db: is published")
+    for name, wanted in (("exchange", "db"), ("loadgen", "exchange"), ("bots", "exchange")):
+        if wanted not in services[name].get("depends_on", {}):
+            found.append(f"{name}: does not wait for {wanted}")
+    if "@" in services["exchange"]["environment"]["EXCHANGE_STORE"] and re.search(
+        r"//[^@/]*:", services["exchange"]["environment"]["EXCHANGE_STORE"]
+    ):
+        found.append("exchange: a password in the store's address, which is shown")
+    return found
+
+
+@unittest.skipIf(yaml is None, "python3-yaml is not installed")
+class Composition(unittest.TestCase):
+    def setUp(self):
+        self.composition = filled_in(text_of("docker-compose.yml"))
+
+    def test_starts_nothing_that_it_must_not(self):
+        self.assertEqual(violations(self.composition), [])
+
+    def test_everything_that_it_must_not_would_be_seen(self):
+        def planted(service, **keys):
+            changed = copy.deepcopy(self.composition)
+            changed["services"][service].update(keys)
+            return violations(changed)
+
+        for service in self.composition["services"]:
+            self.assertEqual(planted(service, privileged=True), [f"{service}: privileged"])
+            self.assertEqual(planted(service, network_mode="host"), [f"{service}: network_mode"])
+            self.assertEqual(planted(service, security_opt=[]), [f"{service}: may gain privileges"])
+            self.assertEqual(
+                planted(service, volumes=["/:/host"]), [f"{service}: mounts /:/host of the host"]
+            )
+        self.assertEqual(
+            planted("exchange", ports=["12345:12345"]),
+            ["exchange: publishes 12345:12345 beyond the loopback"],
+        )
+        self.assertEqual(
+            planted("exchange", ports=["0.0.0.0:1:2"]),
+            ["exchange: publishes 0.0.0.0:1:2 beyond the loopback"],
+        )
+        self.assertEqual(
+            planted("exchange", read_only=False, cap_drop=[]),
+            ["exchange: may write to its image", "exchange: keeps capabilities"],
+        )
+        self.assertEqual(planted("exchange", restart="no"), ["exchange: does not come back"])
+        self.assertEqual(
+            planted("exchange", depends_on={"db": {"condition": "service_started"}}),
+            ["exchange: does not wait until db is healthy"],
+        )
+        self.assertEqual(planted("bots", depends_on={}), ["bots: does not wait for exchange"])
+        self.assertEqual(planted("db", ports=["127.0.0.1:5432:5432"]), ["db: is published"])
+        self.assertEqual(
+            planted("exchange", environment={"EXCHANGE_STORE": "postgresql://a:b@db/c"}),
+            ["exchange: a password in the store's address, which is shown"],
+        )
+        unchecked = copy.deepcopy(self.composition)
+        del unchecked["services"]["db"]["healthcheck"]
+        self.assertEqual(violations(unchecked), ["db: no health check"])
+
+    def test_ports_are_those_of_the_image(self):
+        exposed = re.search(r"^EXPOSE (.*)$", text_of("Dockerfile"), re.MULTILINE).group(1).split()
+        self.assertEqual(
+            [port.split(":")[-1] for port in self.composition["services"]["exchange"]["ports"]],
+            exposed,
+        )
+        for port, name in zip(exposed, ("EXCHANGE_PORT", "EXCHANGE_HTTP_PORT")):
+            self.assertIn(f"{name}={port}", text_of("Dockerfile"))
+
+
+class Agreement(unittest.TestCase):
+    def test_every_variable_is_explained_where_it_is_used_and_in_the_docs(self):
+        text = text_of("docker-compose.yml")
+        used = variables(without_comments(text))
+        explained = set(re.findall(r"^#   ([A-Z_]+(?:, [A-Z_]+)*)  ", text, re.MULTILINE))
+        explained = {name for names in explained for name in names.split(", ")}
+        self.assertEqual(set(used), explained)
+        documented = {
+            name
+            for row in re.findall(r"^\| (`[A-Z_`, ]+`) \|", text_of("docs/docker.md"), re.MULTILINE)
+            for name in re.findall(r"\w+", row)
+        }
+        self.assertEqual(set(used), documented)
+        self.assertEqual(
+            {name: defaults for name, defaults in used.items() if len(defaults) != 1},
+            {},
+            "two defaults of one variable",
+        )
+
+    def test_the_server_knows_every_variable_that_it_is_given(self):
+        known = set(re.findall(r'"(EXCHANGE_[A-Z_]+)"', text_of("server/options.cpp")))
+        image = re.search(
+            r"^ENV (.*?[^\\])$", text_of("Dockerfile"), re.MULTILINE | re.DOTALL
+        ).group(1)
+        given = set(re.findall(r"(EXCHANGE_[A-Z_]+)=", image)) | set(
+            re.findall(r"^      (EXCHANGE_[A-Z_]+):", text_of("docker-compose.yml"), re.MULTILINE)
+        )
+        self.assertGreater(len(given), 4)
+        self.assertLessEqual(given, known)
+
+    def test_the_image_is_built_with_all_that_building_needs(self):
+        script = text_of("install-dependencies.sh")
+        needed = set(
+            re.search(r"^packages=\((.*?)\)", script, re.MULTILINE | re.DOTALL).group(1).split()
+        ) - {"netcat-openbsd", "sqlite3"}
+        installed = (
+            re.search(r"apt-get install(.*?)&&", text_of("Dockerfile"), re.DOTALL).group(1).split()
+        )
+        self.assertLessEqual(needed, set(installed))
+
+    def test_the_image_runs_as_nobody_in_particular(self):
+        final = text_of("Dockerfile").rsplit("\nFROM ", 1)[1]
+        self.assertRegex(final, r"(?m)^USER [1-9][0-9]*:[1-9][0-9]*$")
+        self.assertLess(final.index("\nUSER "), final.index("\nENTRYPOINT "))
+        self.assertIn("STOPSIGNAL SIGTERM", final)
+        self.assertIn("HEALTHCHECK", final)
+
+    def test_the_build_sees_every_folder_that_cmake_reads(self):
+        allowed = {
+            line[1:] for line in text_of(".dockerignore").splitlines() if line.startswith("!")
+        }
+        top = text_of("CMakeLists.txt").split("if(EXCHANGE_TESTS)")[0]
+        self.assertLessEqual(
+            set(re.findall(r"add_subdirectory\((\w+)\)", top)) | {"CMakeLists.txt", "db"}, allowed
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+"""What the tests of the dashboard share: the browser, the page's files over HTTP, and the real server."""
+
+import atexit
+import os
+import socket
+import subprocess
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from browser import PATIENCE_S, Browser, find_browser
+
+TESTS = Path(__file__).resolve().parent
+PROJECT = TESTS.parents[2]
+PAGE = PROJECT / "server" / "http" / "page"
+CHARTS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
+SERVER = Path(os.environ.get("SERVER_BINARY", PROJECT / "build" / "bin" / "server"))
+POLICY = "default-src 'self'"  # as the server sends it
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+
+_browser = None
+
+
+def browser():
+    """The one browser of all tests; skips where there is none."""
+    global _browser
+    if _browser is None:
+        found = find_browser()
+        if not found:
+            raise unittest.SkipTest("no chromium, chromium-browser or google-chrome is installed")
+        started = Browser(found)
+        try:
+            started.call("Browser.getVersion")
+        except RuntimeError as error:  # some systems have a stub in its place
+            started.close()
+            raise unittest.SkipTest(f"{found} cannot be driven: {error}") from None
+        atexit.register(started.close)
+        _browser = started
+    return _browser
+
+
+class Site:
+    """The page's own files and those of the tests, and nothing else."""
+
+    def __init__(self, charts=True):
+        self.missing = missing = set()  # paths that a test wants to fail
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                name = self.path.split("?")[0].lstrip("/") or "index.html"
+                file = (
+                    CHARTS
+                    if name == "chart.min.js" and charts
+                    else TESTS / name[5:]
+                    if name.startswith("test/")
+                    else PAGE / name
+                )
+                if name == "blank":
+                    return self.reply(200, b"<!DOCTYPE html><title>blank</title>", TYPES[".html"])
+                if "/" in name.removeprefix("test/") or name in missing or not file.is_file():
+                    return self.reply(404, b"no such path", "text/plain")
+                self.reply(200, file.read_bytes(), TYPES[file.suffix])
+
+            def reply(self, status, body, type_):
+                self.send_response(status)
+                for name, text in (
+                    ("Content-Type", type_),
+                    ("Content-Length", str(len(body))),
+                    ("Content-Security-Policy", POLICY),
+                ):
+                    self.send_header(name, text)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Exchange:
+    """The real server, with a store that is gone with it."""
+
+    def __init__(self, port=0, http_port=0):
+        self._process = subprocess.Popen(
+            [
+                SERVER,
+                "--port",
+                str(port),
+                "--http-port",
+                str(http_port),
+                "--store",
+                "memory:",
+                "--log-level",
+                "error",
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")},
+        )
+        ready = self._process.stdout.readline()
+        if not ready.startswith("ready "):
+            self.kill()
+            raise RuntimeError(f"the server did not start: {ready!r}")
+        facts = dict(word.split("=", 1) for word in ready.split()[1:])
+        self.port = int(facts["port"])
+        self.http_port = int(facts["http-port"])
+        self.address = f"http://127.0.0.1:{self.http_port}"
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def request(self, xml):
+        """Sends one document over the XML port; returns the reply."""
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as connection:
+            connection.sendall(f"{len(xml.encode())}\n{xml}".encode())
+            reply = b""
+            while not reply.rstrip().endswith(b"</results>"):
+                got = connection.recv(65536)
+                if not got:
+                    raise RuntimeError(f"the server hung up after {reply!r}")
+                reply += got
+        return reply.decode()

@@ -1,0 +1,39 @@
+#pragma once
+// What the core's sources see in a simulation in place of server/base/thread.hpp: threads are
+// tasks.
+
+#include <exception>
+#include <functional>
+#include <string>
+
+#include "simulation/scheduler.hpp"
+
+namespace exchange {
+
+using OnFatal = std::function<void(const std::string&)>;
+
+class Thread {
+ public:
+  Thread() = default;
+  explicit Thread(simulation::Task task) : task_(task) {}
+  void join() { simulation::Scheduler::current()->join(task_); }
+
+ private:
+  simulation::Task task_ = 0;
+};
+
+inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::function<void()> work) {
+  simulation::Scheduler& scheduler = *simulation::Scheduler::current();
+  return Thread(
+      scheduler.spawn(name, scheduler.process(), true, [&on_fatal, work = std::move(work)] {
+        try {
+          work();
+        } catch (const simulation::Violation&) {
+          throw;
+        } catch (const std::exception& error) {
+          on_fatal(error.what());
+        }
+      }));
+}
+
+}  // namespace exchange

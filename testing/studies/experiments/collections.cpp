@@ -1,0 +1,135 @@
+// 2. Which guard for a map that many threads write? Here as asked: 50 tasks x 1000 writes;
+// collections_readers.cpp has the mixes.
+
+#include "studies/experiments/collections.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <type_traits>
+
+namespace exchange::experiments {
+namespace {
+
+constexpr unsigned tasks = 50;
+constexpr long keys = 1'000;  // that each task writes, its own
+
+int racy_runs(const Settings& settings) { return settings.quick ? 10 : 100; }
+
+std::string name_of(const std::string& map) { return "collections/asked/" + map; }
+
+template <class Map>
+double write_all(Counters& counters) {
+  Map map(tasks);
+  const CpuTime before = cpu_time();
+  double seconds = run_threads(tasks, [&](unsigned task) {
+    for (long key = task * keys; key < (task + 1) * keys; ++key) map.add(task, key);
+  });
+  if constexpr (std::is_same_v<Map, ThreadMaps>) {
+    const double merge_s = now_s();
+    map.merge();
+    seconds += now_s() - merge_s;
+  }
+  const CpuTime after = cpu_time();
+  counters["user"] = after.user_s - before.user_s;
+  counters["system"] = after.system_s - before.system_s;
+  const Sums sums = map.sums();
+  counters["missing"] = double(tasks * keys - sums.keys) + double(tasks * keys - sums.values);
+  return seconds;
+}
+
+void prepare(const Settings& settings) {
+  for_each_map(
+      []<class Map>(const char* map, const char*, Map*) { measure(name_of(map), write_all<Map>); });
+  prepare_readers(settings);
+}
+
+// How one run of the unguarded map ended.
+std::string ending_of(const ChildResult& child) {
+  if (child.timed_out || child.status == 128 + SIGXCPU || child.status == 128 + SIGKILL)
+    return "never ended, and was killed";
+  if (child.status == 128 + SIGABRT) return "died: the allocator found its memory broken (SIGABRT)";
+  if (child.status > 128) return std::string("died: ") + strsignal(child.status - 128);
+  if (child.output.starts_with("corrupt"))
+    return "ended, the map is corrupt: keys lost or unreachable";
+  if (child.output.starts_with("intact")) return "ended, and by luck nothing was lost";
+  return "ended with status " + std::to_string(child.status);
+}
+
+void report_unguarded(const Settings& settings, Report& out) {
+  std::map<std::string, int> endings;
+  std::map<std::string, std::string> words;  // what one run that ended so said
+  const int runs = racy_runs(settings);
+  for (int run = 0; run < runs; ++run) {
+    const ChildResult child = run_child(
+        {settings.binaries + "/racy_map", std::to_string(tasks), std::to_string(keys)}, 60);
+    const std::string ending = ending_of(child);
+    ++endings[ending];
+    if (words[ending].empty()) words[ending] = child.output.substr(0, child.output.find('\n'));
+  }
+  std::vector<std::pair<int, std::string>> sorted;
+  for (const auto& [ending, count] : endings) sorted.emplace_back(-count, ending);
+  std::sort(sorted.begin(), sorted.end());
+  Table table{"unguarded",
+              "One std::unordered_map, no guard, " + std::to_string(runs) +
+                  " runs of 50 tasks x 1,000 writes",
+              {"how the run ended", "runs", "its last words, once"},
+              {}};
+  for (const auto& [count, ending] : sorted)
+    table.rows.push_back(
+        {ending, std::to_string(-count), words[ending].empty() ? "-" : words[ending]});
+  out.tables.push_back(std::move(table));
+
+  const RaceReport race = race_report({settings.binaries + "/racy_map_tsan", "2", "1000"}, 3);
+  if (!race.refused.empty()) {
+    out.notes.push_back("ThreadSanitizer cannot run here: " + race.refused);
+  } else {
+    out.check(
+        "ThreadSanitizer names both accesses to the unguarded map", race.accesses.size() == 2,
+        race.accesses.size() == 2 ? race.accesses[0] + "; " + race.accesses[1] : "it found none");
+  }
+}
+
+void report_guarded(const Measurements& measured, Report& out) {
+  Table table{"guards",
+              "50 tasks write 1,000 keys each, all keys different",
+              {"guard", "there", "here", "user", "system"},
+              {}};
+  for_each_map([&]<class Map>(const char* map, const char* label, Map*) {
+    const std::string name = map;
+    const std::string there = name == "mutex"    ? "5.3 ms; 7-17 ms"
+                              : name == "shared" ? "7.7 ms; 8-18 ms"
+                              : name == "hash"   ? "5.6 ms; 3.0 ms (sync.Map)"
+                                                 : "-";
+    const std::string what = std::string(label) + (name == "own" ? ", merged at the end" : "");
+    table.rows.push_back({what, there, duration(measured.of(name_of(name))),
+                          duration(measured.of(name_of(name), "user").median()),
+                          duration(measured.of(name_of(name), "system").median())});
+    const Sample& missing = measured.of(name_of(name), "missing");
+    out.check(what + ": every write of 50 x 1,000 is there",
+              missing.low() == 0 && missing.high() == 0, number(missing.high()) + " missing");
+  });
+  out.tables.push_back(std::move(table));
+}
+
+void report(const Settings& settings, const Measurements& measured, Report& out) {
+  report_unguarded(settings, out);
+  report_guarded(measured, out);
+  report_readers(settings, measured, out);
+}
+
+const Add add(
+    2,
+    {.name = "collections",
+     .title = "2. Collections: which guard for a map that many threads use?",
+     .asked =
+         "50 tasks write 1000 keys each to one map: unguarded, mutex, reader-writer lock, concurrent map. And where does "
+         "the ranking turn when most only read?",
+     .measured =
+         "The unguarded map lives in a child process, run many times. Then mixes of reads and writes over 8192 keys "
+         "for a fixed time, 1 to 64 threads; the sum over all values tells whether a write was lost.",
+     .prepare = prepare,
+     .report = report});
+
+}  // namespace
+}  // namespace exchange::experiments

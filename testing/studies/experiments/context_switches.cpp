@@ -1,0 +1,348 @@
+// 4. What does it cost to go from one task to the other?
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <coroutine>
+#include <exception>
+#include <fstream>
+
+#ifdef EXPERIMENTS_WITH_FIBERS
+#include <boost/fiber/condition_variable.hpp>
+#include <boost/fiber/fiber.hpp>
+#include <boost/fiber/mutex.hpp>
+#include <boost/fiber/operations.hpp>
+#endif
+
+#include "base/histogram.hpp"
+#include "studies/experiments/batons.hpp"
+#include "studies/experiments/lab.hpp"
+
+namespace exchange::experiments {
+namespace {
+
+// CPU time (user and system: their split is sampled by the clock tick, too coarse for short runs)
+// and switches that the kernel made, of this process and of the children it has waited for.
+struct Usage {
+  double cpu_s = 0, switches = 0;
+};
+Usage usage_now() {
+  Usage sum;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    ::getrusage(who, &usage);
+    sum.cpu_s += double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                 double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    sum.switches += double(usage.ru_nvcsw + usage.ru_nivcsw);
+  }
+  return sum;
+}
+
+struct Outcome {
+  double seconds = 0;
+  Histogram round_trips_ns;  // empty where reading the clock would cost more than what it measures
+  std::uint64_t wrong = 0;   // turns that were not the next
+};
+
+// Side 0: begins each round, and measures.
+template <class Baton>
+void ping(Baton& baton, std::uint32_t rounds, bool timed, Outcome& outcome) {
+  const double begin_s = now_s();
+  double last_s = begin_s;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    baton.pass(1, 2 * round + 1);
+    outcome.wrong += baton.await(0) != 2 * round + 2;
+    if (!timed) continue;
+    const double time_s = now_s();
+    outcome.round_trips_ns.record(std::uint64_t((time_s - last_s) * 1e9));
+    last_s = time_s;
+  }
+  outcome.seconds = now_s() - begin_s;
+}
+
+// Side 1: answers. Returns the turns that were not the next.
+template <class Baton>
+std::uint64_t pong(Baton& baton, std::uint32_t rounds) {
+  std::uint64_t wrong = 0;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    wrong += baton.await(1) != 2 * round + 1;
+    baton.pass(0, 2 * round + 2);
+  }
+  return wrong;
+}
+
+using Cpus = std::vector<unsigned>;  // one for each side; the same twice, where both share it
+
+template <class Baton>
+Outcome between_threads(const Cpus& cpus, std::uint32_t rounds) {
+  Baton baton;
+  Outcome outcome;
+  std::uint64_t wrong = 0;
+  run_threads(2, [&](unsigned side) {
+    pin_thread({cpus[side]});
+    if (side == 0)
+      ping(baton, rounds, true, outcome);
+    else
+      wrong = pong(baton, rounds);
+  });
+  outcome.wrong += wrong;
+  return outcome;
+}
+
+Outcome between_processes(const Cpus& cpus, std::uint32_t rounds) {
+  PipeBaton baton;
+  const pid_t child = ::fork();
+  need(child >= 0, "fork");
+  if (child == 0) {
+    pin_thread({cpus[1]});
+    ::_exit(pong(baton, rounds) == 0 ? 0 : 1);
+  }
+  Outcome outcome;
+  run_threads(1, [&](unsigned) {
+    pin_thread({cpus[0]});
+    ping(baton, rounds, true, outcome);
+  });
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  outcome.wrong += status != 0;
+  return outcome;
+}
+
+// A coroutine that is resumed by another one, or by a loop.
+struct Side {
+  struct promise_type {
+    Side get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+// A compiler that does not optimize grows the stack with every transfer, so that now and then one
+// goes back to the loop.
+constexpr std::uint32_t transfers_in_a_row = 1'000;
+
+struct Transfers {
+  std::coroutine_handle<> sides[2];
+  std::uint32_t turn = 0;
+  std::uint64_t wrong = 0;
+  bool straight = false;  // from side to side; else back to the loop each time
+};
+
+struct Transfer {
+  Transfers& transfers;
+  std::coroutine_handle<> to;
+  bool await_ready() const { return false; }
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const {
+    return transfers.straight && transfers.turn % transfers_in_a_row != 0 ? to
+                                                                          : std::noop_coroutine();
+  }
+  void await_resume() const {}
+};
+
+Side side_of(Transfers& transfers, unsigned me, std::uint32_t rounds) {
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    transfers.wrong += transfers.turn != 2 * round + me;
+    ++transfers.turn;
+    co_await Transfer{transfers, transfers.sides[1 - me]};
+  }
+}
+
+Outcome between_coroutines(bool straight, const Cpus& cpus, std::uint32_t rounds) {
+  Outcome outcome;
+  run_threads(1, [&](unsigned) {
+    pin_thread({cpus[0]});
+    Transfers transfers;
+    transfers.straight = straight;
+    for (unsigned side = 0; side < 2; ++side)
+      transfers.sides[side] = side_of(transfers, side, rounds).handle;
+    const double begin_s = now_s();
+    while (transfers.turn < 2 * rounds) transfers.sides[transfers.turn % 2].resume();
+    outcome.seconds = now_s() - begin_s;
+    outcome.wrong = transfers.wrong;
+    for (const std::coroutine_handle<> side : transfers.sides) side.destroy();
+  });
+  return outcome;
+}
+
+#ifdef EXPERIMENTS_WITH_FIBERS
+namespace fibers = boost::fibers;
+
+class FiberYieldBaton {
+ public:
+  void pass(unsigned, std::uint32_t turn) { turn_ = turn; }
+  std::uint32_t await(unsigned me) {
+    while (!is_turn_of(me, turn_)) boost::this_fiber::yield();
+    return turn_;
+  }
+
+ private:
+  std::uint32_t turn_ = 0;
+};
+using FiberConditionBaton =
+    ConditionBaton<fibers::mutex, fibers::condition_variable, Notify::after_it>;
+
+template <class Baton>
+Outcome between_fibers(const Cpus& cpus, std::uint32_t rounds) {
+  Outcome outcome;
+  run_threads(1, [&](unsigned) {
+    pin_thread({cpus[0]});
+    Baton baton;
+    fibers::fiber first([&] { ping(baton, rounds, false, outcome); });
+    fibers::fiber second([&] { outcome.wrong += pong(baton, rounds); });
+    first.join();
+    second.join();
+  });
+  return outcome;
+}
+#endif
+
+struct Way {
+  std::string key, label, there;
+  std::function<Outcome(const Cpus&, std::uint32_t rounds)> run;
+  bool in_kernel;      // else in user space: more rounds in the same time
+  bool on_two = true;  // CPUs
+};
+
+std::vector<Way> ways() {
+  const auto coroutines = [](bool straight) {
+    return [straight](const Cpus& cpus, std::uint32_t rounds) {
+      return between_coroutines(straight, cpus, rounds);
+    };
+  };
+  using NotifiedUnderLock =
+      ConditionBaton<std::mutex, std::condition_variable, Notify::under_the_lock>;
+  using NotifiedAfter = ConditionBaton<std::mutex, std::condition_variable, Notify::after_it>;
+  std::vector<Way> all{
+      {"coroutines-loop", "coroutines, resumed by a loop", "-", coroutines(false), false, false},
+      {"coroutines", "coroutines, one straight to the other", "-", coroutines(true), false, false}};
+#ifdef EXPERIMENTS_WITH_FIBERS
+  all.push_back({"fibers-yield", "fibers, yielding", "103-149 ns (goroutines)",
+                 between_fibers<FiberYieldBaton>, false, false});
+  all.push_back({"fibers-condition", "fibers, condition variable", "-",
+                 between_fibers<FiberConditionBaton>, false, false});
+  all.push_back({"fibers-threads", "fibers on a thread each, condition variable",
+                 "145-156 ns (goroutines)", between_threads<FiberConditionBaton>, true});
+#endif
+  all.push_back(
+      {"yield", "threads, sched_yield", "1-2 us (quoted)", between_threads<YieldBaton>, true});
+  all.push_back({"futex", "threads, futex", "1-2 us (quoted)", between_threads<FutexBaton>, true});
+  all.push_back({"atomic", "threads, std::atomic wait", "1-2 us (quoted)",
+                 between_threads<AtomicWaitBaton>, true});
+  all.push_back({"condition", "threads, condition variable", "1-2 us (quoted)",
+                 between_threads<NotifiedAfter>, true});
+  all.push_back({"condition-locked", "threads, the same, notified under the lock",
+                 "1-2 us (quoted)", between_threads<NotifiedUnderLock>, true});
+  all.push_back(
+      {"eventfd", "threads, eventfd", "1-2 us (quoted)", between_threads<EventfdBaton>, true});
+  all.push_back({"pipe", "threads, pipe", "1-2 us (quoted)", between_threads<PipeBaton>, true});
+  all.push_back({"processes", "processes, pipe", "3-5 us (quoted)", between_processes, true});
+  all.push_back({"tcp", "threads, TCP on loopback", "500 us (quoted, a network)",
+                 between_threads<TcpBaton>, true});
+  return all;
+}
+
+std::vector<std::pair<std::string, Cpus>> placements() {
+  const std::vector<unsigned> usable = usable_cpus();
+  std::vector<std::pair<std::string, Cpus>> all{{"one", {usable[0], usable[0]}}};
+  if (usable.size() > 1) all.push_back({"two", {usable[0], usable[1]}});
+  return all;
+}
+
+void prepare(const Settings& settings) {
+  for (const Way& way : ways())
+    for (const auto& [place, cpus] : placements()) {
+      if (place == "two" && !way.on_two) continue;
+      const std::uint32_t rounds = (way.in_kernel ? 20'000 : 1'000'000) / (settings.quick ? 10 : 1);
+      measure("context_switches/" + way.key + "/" + place, [way, rounds,
+                                                            cpus = cpus](Counters& counters) {
+        const Usage before = usage_now();
+        const Outcome outcome = way.run(cpus, rounds);
+        const Usage after = usage_now();
+        const double switches = 2.0 * rounds;
+        counters["mean"] = outcome.seconds / switches;
+        // Half the median round, so that rounds in which somebody else had the CPU do not count.
+        counters["switch"] = way.in_kernel ? double(outcome.round_trips_ns.quantile(0.5)) / 2e9
+                                           : outcome.seconds / switches;
+        counters["cpu"] = (after.cpu_s - before.cpu_s) / switches;
+        counters["kernel"] = (after.switches - before.switches) / switches;
+        counters["p99"] = double(outcome.round_trips_ns.quantile(0.99)) / 1e9;
+        counters["max"] = double(outcome.round_trips_ns.max()) / 1e9;
+        counters["wrong"] = double(outcome.wrong);
+        return outcome.seconds;
+      });
+    }
+}
+
+// Whether two CPUs are threads of one core, which makes handing over between them cheaper.
+bool share_a_core(unsigned first, unsigned second) {
+  std::string cores[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(i == 0 ? first : second) +
+                       "/topology/thread_siblings_list");
+    std::getline(file, cores[i]);
+  }
+  return !cores[0].empty() && cores[0] == cores[1];
+}
+
+void report(const Settings&, const Measurements& measured, Report& out) {
+  Table switches{"switches",
+                 "one switch (half a round trip)",
+                 {"tasks, and how they hand over", "there", "on one CPU", "on two CPUs"},
+                 {}};
+  Table cost{
+      "cost",
+      "what a switch costs beside time, and the round trips",
+      {"", "CPUs", "CPU time", "kernel switches", "mean time", "round trip, 99 %", "longest"},
+      {}};
+  double wrong = 0, turns = 0;
+  for (const Way& way : ways()) {
+    std::vector<std::string> row{way.label, way.there};
+    for (const std::string place : {"one", "two"}) {
+      const std::string name = "context_switches/" + way.key + "/" + place;
+      if (!measured.has(name)) {
+        row.push_back("-");
+        continue;
+      }
+      row.push_back(duration(measured.of(name, "switch")));
+      const auto median = [&](const char* counter) { return measured.of(name, counter).median(); };
+      const auto timed = [&](double seconds) { return way.in_kernel ? duration(seconds) : "-"; };
+      cost.rows.push_back({way.label, place, duration(median("cpu")), number(median("kernel"), 2),
+                           duration(median("mean")), timed(median("p99")),
+                           timed(measured.of(name, "max").high())});
+      for (const double value : measured.of(name, "wrong").values) wrong += value;
+      turns += double(measured.of(name, "wrong").values.size());
+    }
+    switches.rows.push_back(std::move(row));
+  }
+  out.tables = {std::move(switches), std::move(cost)};
+  out.check("every turn arrives once and in order", wrong == 0,
+            number(wrong) + " wrong turns in " + number(turns) + " runs");
+  const std::vector<unsigned> usable = usable_cpus();
+  if (usable.size() < 2)
+    out.notes.push_back("only one CPU may be used: nothing was measured on two");
+  else if (share_a_core(usable[0], usable[1]))
+    out.notes.push_back("the two CPUs are threads of one core");
+#ifndef EXPERIMENTS_WITH_FIBERS
+  out.notes.push_back("built without Boost.Fiber: no fibers");
+#endif
+}
+
+const Add add(
+    4,
+    {.name = "context_switches",
+     .title = "4. Context switches: what does it cost to go from one task to the other?",
+     .asked =
+         "Two tasks take turns: two coroutines, two fibers, two threads (seven ways), two processes, and a round trip of TCP on loopback. What "
+         "does one switch cost, on one CPU and on two?",
+     .measured =
+         "Rounds of ping and pong, 1,000,000 in user space and 20,000 where the kernel takes part (a tenth with --quick); each turn carries "
+         "its number, which is checked. Threads are pinned. A switch is half a round: half the median round where the kernel takes part, "
+         "half the mean round elsewhere. Kernel switches are those that getrusage counts.",
+     .prepare = prepare,
+     .report = report});
+
+}  // namespace
+}  // namespace exchange::experiments

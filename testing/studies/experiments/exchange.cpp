@@ -1,0 +1,308 @@
+// 9. The exchange as an experiment: one thread for the engine, or locks?
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "base/histogram.hpp"
+#include "studies/experiments/designs.hpp"
+#include "studies/experiments/lab.hpp"
+
+namespace exchange::experiments {
+namespace {
+
+struct Kind {
+  const char *name, *label;
+  std::unique_ptr<Design> (*make)(const DesignSettings&);
+};
+const Kind kinds[] = {
+    {"mutex", "mutex", behind_mutex},
+    {"spinlock", "spinlock", behind_spinlock},
+    {"sharded", "mutex for each of 16 symbols", behind_mutex_per_symbol},
+    {"group", "mutex, group commit", behind_mutex_with_group_commit},
+    {"core", "core thread, batches", behind_core_thread},
+};
+struct CommitKind {
+  Commit commit;
+  const char *name, *label;
+};
+const CommitKind commits[] = {{Commit::none, "none", "no commit"},
+                              {Commit::sleep, "sleep", "a commit of 100 us asleep"},
+                              {Commit::fdatasync, "fdatasync", "fdatasync"}};
+
+// Draws commands of one client and keeps its open orders: 35 % cancels of random orders of its own,
+// 60 % limit orders around the price, 5 % that cross it. Each client has an account of its own.
+class Client {
+ public:
+  Client(std::uint64_t seed, unsigned account)
+      : random_(seed), account_(account_id(account % accounts)) {}
+
+  void draw(Task& task) {
+    const unsigned kind = below(100);
+    if (kind < 35 && !open_.empty()) {
+      const std::size_t at = below(unsigned(open_.size()));
+      task.symbol = open_[at].symbol;
+      task.command = CancelOrder{account_, open_[at].id};
+      open_[at] = open_.back();
+      open_.pop_back();
+      return;
+    }
+    task.symbol = below(symbols);
+    const bool buy = below(2) == 0, marketable = kind >= 95;
+    const auto distance = std::int64_t(1 + below(100));
+    const std::int64_t cents = 10'000 + (buy == marketable ? distance : -distance);
+    task.command = PlaceOrder{account_, symbol_name(task.symbol), buy ? Side::buy : Side::sell,
+                              Shares::whole(1 + below(100)), Price::from_units(cents * 1'000'000)};
+  }
+  void take(const Task& task) {
+    ++answered;
+    changed += changed_state(task.outcome);
+    if (const auto* opened = std::get_if<Opened>(&task.outcome)) {
+      ++orders;
+      open_.push_back({task.symbol, opened->order});
+    }
+    const auto* refused = std::get_if<Rejected>(&task.outcome);
+    unexpected += refused != nullptr && refused->reason != Reason::nothing_open;
+  }
+
+  std::uint64_t answered = 0, changed = 0, orders = 0, unexpected = 0;
+
+ private:
+  struct Order {
+    unsigned symbol;
+    OrderId id;
+  };
+  unsigned below(unsigned n) { return unsigned((UInt128(random_()) * n) >> 64); }
+
+  std::mt19937_64 random_;
+  const AccountId account_;
+  std::vector<Order> open_;
+};
+
+struct Load {
+  unsigned threads;
+  unsigned clients;  // carried by each thread, with one command each under way: submitted together
+  double window_s;
+  std::uint64_t seed;
+};
+
+double run(const Kind& kind, const DesignSettings& settings, const Load& load, Counters& counters) {
+  const std::unique_ptr<Design> design = kind.make(settings);
+  std::atomic<bool> over{false};
+  std::vector<Histogram> latencies_ns(load.threads);
+  std::vector<Client> totals;
+  for (unsigned thread = 0; thread < load.threads; ++thread) totals.emplace_back(0, 0);
+  double begin_s = 0;
+  CpuTime before{};
+  std::barrier start(std::ptrdiff_t(load.threads) + 1, [&]() noexcept {
+    before = cpu_time();
+    begin_s = now_s();
+  });
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < load.threads; ++thread)
+    threads.emplace_back([&, thread] {
+      std::vector<Client> clients;
+      std::vector<Task> tasks(load.clients);
+      std::vector<Task*> pointers;
+      for (unsigned client = 0; client < load.clients; ++client) {
+        clients.emplace_back(load.seed * 1'000 + thread * load.clients + client,
+                             thread * load.clients + client);
+        pointers.push_back(&tasks[client]);
+      }
+      Histogram& latency_ns = latencies_ns[thread];
+      start.arrive_and_wait();
+      while (!over.load(std::memory_order_relaxed)) {
+        for (unsigned client = 0; client < load.clients; ++client)
+          clients[client].draw(tasks[client]);
+        const double submitted_s = now_s();
+        if (!design->run(pointers, over)) break;
+        latency_ns.record(std::uint64_t((now_s() - submitted_s) * 1e9));
+        for (unsigned client = 0; client < load.clients; ++client)
+          clients[client].take(tasks[client]);
+      }
+      for (const Client& client : clients) {
+        totals[thread].answered += client.answered;
+        totals[thread].changed += client.changed;
+        totals[thread].orders += client.orders;
+        totals[thread].unexpected += client.unexpected;
+      }
+    });
+  start.arrive_and_wait();
+  std::this_thread::sleep_for(std::chrono::duration<double>(load.window_s));
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  const double seconds = now_s() - begin_s;
+  const CpuTime after = cpu_time();
+  design->finish();
+
+  Histogram latency_ns;
+  std::uint64_t answered = 0, changed = 0, orders = 0, unexpected = 0;
+  for (unsigned thread = 0; thread < load.threads; ++thread) {
+    latency_ns.merge(latencies_ns[thread]);
+    answered += totals[thread].answered;
+    changed += totals[thread].changed;
+    orders += totals[thread].orders;
+    unexpected += totals[thread].unexpected;
+  }
+  const Design::Audit audit = design->audit();
+  const auto commands = double(answered);
+  counters["rate"] = commands / seconds;
+  counters["cpu"] = (after.user_s - before.user_s + after.system_s - before.system_s) / commands;
+  counters["p50"] = double(latency_ns.quantile(0.5)) * 1e-9;
+  counters["p99"] = double(latency_ns.quantile(0.99)) * 1e-9;
+  counters["batch"] = audit.commits > 0 ? double(audit.journaled) / double(audit.commits) : 0;
+  counters["orders_lost"] = double(audit.orders) - double(orders);
+  counters["not_journaled"] =
+      settings.commit == Commit::none ? 0 : double(audit.journaled) - double(changed);
+  counters["violations"] = double(!audit.violation.empty()) + double(unexpected);
+  return seconds;
+}
+
+struct Sizes {
+  std::vector<unsigned> threads;
+  double window_s;
+};
+Sizes sizes(const Settings& settings) {
+  if (settings.quick) return {{1, 16}, 0.02};
+  return {{1, 2, 4, 8, 16, 32, 64}, 0.15};
+}
+constexpr unsigned loops = 2, clients_of_loop = 32;
+
+std::string cell(const CommitKind& commit, const Kind& kind, unsigned threads, unsigned clients) {
+  return std::string("exchange/") + commit.name + "/" + kind.name + "/" + std::to_string(threads) +
+         "x" + std::to_string(clients);
+}
+
+void prepare(const Settings& settings) {
+  const Sizes s = sizes(settings);
+  for (const CommitKind& commit : commits)
+    for (const Kind& kind : kinds) {
+      const DesignSettings design{commit.commit, settings.binaries};
+      const auto add = [&](unsigned threads, unsigned clients) {
+        const Load load{threads, clients, s.window_s, settings.seed};
+        measure(cell(commit, kind, threads, clients), [&kind, design, load](Counters& counters) {
+          return run(kind, design, load, counters);
+        });
+      };
+      for (const unsigned threads : s.threads) add(threads, 1);
+      add(loops, clients_of_loop);
+    }
+}
+
+std::string rate(const Sample& sample) {
+  const auto rounded = [](double value) {
+    return number(value < 10'000 ? std::round(value) : std::round(value / 100) * 100);
+  };
+  return rounded(sample.median()) + " (" + rounded(sample.low()) + "-" + rounded(sample.high()) +
+         ")";
+}
+
+void report(const Settings& settings, const Measurements& measured, Report& out) {
+  const Sizes s = sizes(settings);
+  const unsigned most = s.threads.back();
+  Table cost{"cost",
+             "What a command costs and how long its client waits, with " + std::to_string(most) +
+                 " threads",
+             {"engine behind"},
+             {}};
+  Table loop{"loops",
+             std::to_string(loops) + " threads carry " + std::to_string(clients_of_loop) +
+                 " clients each and submit together",
+             {"engine behind"},
+             {}};
+  for (const CommitKind& commit : commits) {
+    Table table{std::string("rate-") + commit.name,
+                std::string("Commands a second by threads, with ") + commit.label,
+                {"engine behind"},
+                {}};
+    for (const unsigned threads : s.threads)
+      table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
+    Plot plot{std::string("rate-") + commit.name,
+              std::string("Commands a second, with ") + commit.label,
+              "threads",
+              "commands/s",
+              true,
+              true,
+              {}};
+    for (const Kind& kind : kinds) {
+      Series series{kind.label, {}};
+      table.rows.push_back({kind.label});
+      for (const unsigned threads : s.threads) {
+        const Sample& sample = measured.of(cell(commit, kind, threads, 1), "rate");
+        table.rows.back().push_back(rate(sample));
+        series.points.push_back({double(threads), sample.median(), sample.low(), sample.high()});
+      }
+      plot.series.push_back(std::move(series));
+    }
+    out.tables.push_back(std::move(table));
+    out.plots.push_back(std::move(plot));
+    for (const char* what : {": CPU time", ": median; 99 %"})
+      cost.columns.push_back(commit.label + std::string(what));
+    for (const char* what : {": commands/s", ": CPU time"})
+      loop.columns.push_back(commit.label + std::string(what));
+  }
+  cost.columns.push_back("commands in a commit, fdatasync");
+  for (const Kind& kind : kinds) {
+    cost.rows.push_back({kind.label});
+    loop.rows.push_back({kind.label});
+    for (const CommitKind& commit : commits) {
+      const std::string many = cell(commit, kind, most, 1),
+                        few = cell(commit, kind, loops, clients_of_loop);
+      cost.rows.back().push_back(duration(measured.of(many, "cpu").median()));
+      cost.rows.back().push_back(duration(measured.of(many, "p50").median()) + "; " +
+                                 duration(measured.of(many, "p99").median()));
+      loop.rows.back().push_back(rate(measured.of(few, "rate")));
+      loop.rows.back().push_back(duration(measured.of(few, "cpu").median()));
+    }
+    cost.rows.back().push_back(
+        number(measured.of(cell(commits[2], kind, most, 1), "batch").median()));
+
+    double lost = 0, not_journaled = 0, violations = 0;
+    const auto worst = [&](double& sum, const std::string& name, const char* what) {
+      sum += std::max(measured.of(name, what).high(), -measured.of(name, what).low());
+    };
+    for (const CommitKind& commit : commits) {
+      std::vector<std::string> names{cell(commit, kind, loops, clients_of_loop)};
+      for (const unsigned threads : s.threads) names.push_back(cell(commit, kind, threads, 1));
+      for (const std::string& name : names) {
+        worst(lost, name, "orders_lost");
+        worst(not_journaled, name, "not_journaled");
+        worst(violations, name, "violations");
+      }
+    }
+    out.check(
+        std::string(kind.label) + ": every order is answered once and every engine's books balance",
+        lost == 0 && violations == 0,
+        number(lost) + " orders astray, " + number(violations) + " violations");
+    out.check(std::string(kind.label) +
+                  ": what was answered is in the journals, and they replay to the same state",
+              not_journaled == 0 && violations == 0, number(not_journaled) + " commands astray");
+  }
+  out.tables.push_back(std::move(cost));
+  out.tables.push_back(std::move(loop));
+  out.notes.push_back(
+      "the mutex for each symbol gives something up: an account has a balance for each symbol instead of one, order ids are unique within "
+      "a symbol only, and there are 16 journals without an order among them");
+}
+
+const Add add(
+    9,
+    {.name = "exchange",
+     .title = "9. The exchange: one thread for the engine, or locks?",
+     .asked =
+         "The matching engine behind a mutex, a spinlock, a mutex for each symbol, a mutex with group commit, and "
+         "behind a thread of its own with batches, used by 1 to 64 threads: which is fastest without a commit, and with "
+         "one?",
+     .measured =
+         "The engine of the product, 64 accounts, 16 symbols; clients place orders around one price (5 % cross it) "
+         "and cancel a third of the time, each waiting for its answer. No sockets and no XML: this is the core "
+         "alone. A commit is nothing, 100 us of sleep, or a write and an fdatasync of a journal of the product's "
+         "format. Then two threads carry 32 clients each, as two event loops do. After each run every journal is "
+         "replayed.",
+     .prepare = prepare,
+     .report = report});
+
+}  // namespace
+}  // namespace exchange::experiments

@@ -1,0 +1,228 @@
+// 3. What does a small write cost, and what does it cost to know that it is on the disk?
+// file_commit.cpp has many writers at once.
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "studies/experiments/file_access.hpp"
+
+namespace exchange::experiments {
+namespace {
+
+void write_each(TemporaryFile& file) {
+  for (const Record& record : all_records(records)) file.write(record.data(), record.size());
+}
+
+void write_with_stdio(TemporaryFile& file) {
+  std::FILE* stream = std::fopen(file.path().c_str(), "wb");
+  if (stream == nullptr) fail("fopen");
+  for (const Record& record : all_records(records))
+    if (std::fwrite(record.data(), record.size(), 1, stream) != 1) fail("fwrite");
+  if (std::fclose(stream) != 0) fail("fclose");
+}
+
+void write_with_stream(TemporaryFile& file, bool flush) {
+  std::ofstream stream(file.path(), std::ios::binary);
+  for (const Record& record : all_records(records)) {
+    stream.write(record.data(), record.size());
+    if (flush) stream.flush();
+  }
+  stream.close();
+  if (!stream) throw std::runtime_error("ofstream failed");
+}
+
+void write_vectors(TemporaryFile& file, long batch) {
+  std::vector<iovec> pieces(batch);
+  for (long first = 0; first < records; first += batch) {
+    for (long i = 0; i < batch; ++i)
+      pieces[i] = {const_cast<char*>(all_records(records)[first + i].data()), record_bytes};
+    if (::writev(file.descriptor(), pieces.data(), int(batch)) != batch * long(record_bytes))
+      fail("writev");
+  }
+}
+
+struct Way {
+  std::string name, label, there;
+  std::function<void(TemporaryFile&)> write;
+};
+const std::vector<Way>& ways() {
+  static const std::vector<Way> all{
+      {"each", "write(2), one for each record", "166 ms", write_each},
+      {"flushed", "std::ofstream, flushed after each record (std::endl)", "-",
+       [](TemporaryFile& file) { write_with_stream(file, true); }},
+      {"stdio", "stdio (fwrite)", "3-6 ms", write_with_stdio},
+      {"stream", "std::ofstream", "3-6 ms",
+       [](TemporaryFile& file) { write_with_stream(file, false); }},
+      {"vector10", "writev, 10 records a call", "-",
+       [](TemporaryFile& file) { write_vectors(file, 10); }},
+      {"vector100", "writev, 100 records a call", "-",
+       [](TemporaryFile& file) { write_vectors(file, 100); }},
+      {"vector1000", "writev, 1,000 records a call", "-",
+       [](TemporaryFile& file) { write_vectors(file, 1'000); }}};
+  return all;
+}
+std::string way_name(const Way& way, bool sync) {
+  return "file_access/" + way.name + (sync ? "/sync" : "/plain");
+}
+
+constexpr long groups[] = {1, 10, 100, 1'000};  // records in a commit
+// no fdatasync; with it, the file growing; with it, over what is there
+enum class Commit { none, growing, over };
+constexpr Commit commits[] = {Commit::none, Commit::growing, Commit::over};
+std::string commit_label(Commit commit) {
+  return commit == Commit::none      ? "write(2) alone"
+         : commit == Commit::growing ? "fdatasync each, file grows"
+                                     : "fdatasync each, file written over";
+}
+std::string group_name(long group, Commit commit) {
+  return "file_access/group/" + std::to_string(group) + "/" + std::to_string(int(commit));
+}
+
+double write_groups(const Settings& settings, long group, Commit commit, Counters& counters) {
+  const long commits_made = settings.quick ? 50 : 500, count = commits_made * group;
+  const char* bytes = all_records(count).front().data();
+  TemporaryFile file;
+  if (commit == Commit::over) {
+    const std::string zeros(std::size_t(count) * record_bytes, '0');
+    file.write(zeros.data(), zeros.size());
+    file.sync();
+    ::lseek(file.descriptor(), 0, SEEK_SET);
+  }
+  std::vector<double> took_s;
+  const double begin_s = now_s();
+  for (long done = 0; done < count; done += group) {
+    const double commit_s = now_s();
+    file.write(bytes + std::size_t(done) * record_bytes, std::size_t(group) * record_bytes);
+    if (commit != Commit::none) file.sync();
+    took_s.push_back(now_s() - commit_s);
+  }
+  const double seconds = now_s() - begin_s;
+  std::sort(took_s.begin(), took_s.end());
+  counters["p50"] = took_s[took_s.size() / 2];
+  counters["p99"] = took_s[took_s.size() * 99 / 100];
+  counters["max"] = took_s.back();
+  counters["rate"] = double(count) / seconds;
+  counters["wrong"] = double(file.wrong(count));
+  return seconds;
+}
+
+void prepare(const Settings& settings) {
+  all_records(records);  // made before any clock runs
+  for (const Way& way : ways())
+    for (const bool sync : {false, true})
+      measure(way_name(way, sync), [&way, sync](Counters& counters) {
+        TemporaryFile file;
+        const CpuTime before = cpu_time();
+        const double begin_s = now_s();
+        way.write(file);
+        if (sync) file.sync();
+        const double seconds = now_s() - begin_s;
+        const CpuTime after = cpu_time();
+        counters["user"] = after.user_s - before.user_s;
+        counters["system"] = after.system_s - before.system_s;
+        counters["wrong"] = double(file.wrong(records));
+        return seconds;
+      });
+  for (const long group : groups)
+    for (const Commit commit : commits)
+      measure(group_name(group, commit),
+              [=](Counters& counters) { return write_groups(settings, group, commit, counters); });
+  prepare_commits(settings);
+}
+
+void report_ways(const Measurements& measured, const std::string& where, Report& out) {
+  Table table{"ways",
+              "100,000 writes of 20 bytes, " + where,
+              {"written with", "there", "here", "user", "system", "times faster",
+               "with fdatasync at the end"},
+              {}};
+  const double slowest_s = measured.of(way_name(ways().front(), false)).median();
+  for (const Way& way : ways()) {
+    const Sample& seconds = measured.of(way_name(way, false));
+    table.rows.push_back({way.label, way.there, duration(seconds),
+                          duration(measured.of(way_name(way, false), "user").median()),
+                          duration(measured.of(way_name(way, false), "system").median()),
+                          number(slowest_s / seconds.median(), 2),
+                          duration(measured.of(way_name(way, true)))});
+    const double wrong = std::max(measured.of(way_name(way, false), "wrong").high(),
+                                  measured.of(way_name(way, true), "wrong").high());
+    out.check(way.label + ": all 100,000 records are read back as written", wrong == 0,
+              number(wrong) + " wrong");
+  }
+  out.tables.push_back(std::move(table));
+}
+
+void report_groups(const Measurements& measured, const std::string& where, Report& out) {
+  Table table{
+      "groups",
+      "Group commit: so many records in one write, fdatasync after each, the file growing, " +
+          where,
+      {"records in a commit", "commit, median", "99 %", "longest", "records/s",
+       "100,000 would take", "file written over: commit, median", "without fdatasync: records/s"},
+      {}};
+  Plot plot{"groups",
+            "Group commit: records per second, " + where,
+            "records in a commit",
+            "records/s",
+            true,
+            true,
+            {}};
+  for (const Commit commit : commits) {
+    Series series{commit_label(commit), {}};
+    for (const long group : groups)
+      series.points.push_back(point(double(group), measured.of(group_name(group, commit), "rate")));
+    plot.series.push_back(std::move(series));
+  }
+  double wrong = 0;
+  for (const long group : groups) {
+    const auto of = [&](Commit commit, const char* counter) {
+      return measured.of(group_name(group, commit), counter);
+    };
+    table.rows.push_back(
+        {number(double(group)), duration(of(Commit::growing, "p50")),
+         duration(of(Commit::growing, "p99").median()), duration(of(Commit::growing, "max").high()),
+         count(of(Commit::growing, "rate")),
+         duration(double(records) / of(Commit::growing, "rate").median()),
+         duration(of(Commit::over, "p50")), number(of(Commit::none, "rate").median())});
+    for (const Commit commit : commits) wrong = std::max(wrong, of(commit, "wrong").high());
+  }
+  out.tables.push_back(std::move(table));
+  out.plots.push_back(std::move(plot));
+  out.check("group commit: all records are read back as written", wrong == 0,
+            number(wrong) + " wrong");
+}
+
+void report(const Settings&, const Measurements& measured, Report& out) {
+  const std::string type =
+      file_system_of(std::filesystem::canonical(std::filesystem::temp_directory_path()).string());
+  report_ways(measured, "on " + type, out);
+  report_groups(measured, "on " + type, out);
+  report_commits(measured, "on " + type, out);
+  if (type == "tmpfs" || type == "ramfs")
+    out.notes.push_back(
+        "the temporary folder is on " + type +
+        ", where fdatasync has nothing to do: set TMPDIR to a folder on a disk to see what a commit costs");
+}
+
+const Add add(
+    3,
+    {.name = "file_access",
+     .title =
+         "3. File access: what does a small write cost, and what does it cost to know that it is on the disk?",
+     .asked =
+         "100,000 small writes, unbuffered against buffered; and what if each, or each group of them, must be on the "
+         "disk before anything goes on?",
+     .measured =
+         "Records of 20 bytes into a new file in the temporary folder (TMPDIR), read back and compared afterwards. A "
+         "commit is one write and one fdatasync.",
+     .prepare = prepare,
+     .report = report});
+
+}  // namespace
+}  // namespace exchange::experiments

@@ -1,0 +1,399 @@
+// 5. Which lock, for which section and how many threads?
+
+#include "studies/experiments/locks.hpp"
+
+#include <barrier>
+#include <thread>
+#include <type_traits>
+
+#include "studies/experiments/lab.hpp"
+#include "studies/experiments/work.hpp"
+
+namespace exchange::experiments {
+namespace {
+
+struct Plan {
+  unsigned threads;
+  std::vector<unsigned> cpus;
+  double section_s;
+  double outside_s;     // of work between two sections
+  double window_s = 0;  // how long to run, or
+  long sections = 0;    // how many sections of each thread
+};
+
+struct Result {
+  double seconds;
+  CpuTime cpu;
+  long sections = 0, lost = 0, violations = 0, most = 0;  // most: of the thread that had most
+};
+
+// What the lock guards. `entered` is plain, so that a lock that does not exclude loses counts;
+// `occupant` tells of a second thread inside.
+struct alignas(64) Section {
+  std::atomic<unsigned> occupant{0};
+  long entered = 0;
+  long violations = 0;
+
+  void enter(unsigned thread) {
+    if (occupant.load(std::memory_order_relaxed) != 0) ++violations;
+    occupant.store(thread + 1, std::memory_order_relaxed);
+    ++entered;
+  }
+  void leave(unsigned thread) {
+    if (occupant.load(std::memory_order_relaxed) != thread + 1) ++violations;
+    occupant.store(0, std::memory_order_relaxed);
+  }
+};
+
+template <class Lock>
+Result run(const Plan& plan) {
+  Lock lock;
+  Section section;
+  std::atomic<bool> over{false};
+  const Work inside(plan.section_s), outside(plan.outside_s);
+  std::vector<long> sections(plan.threads);
+  double begin_s = 0;
+  CpuTime before{};
+  std::barrier start(std::ptrdiff_t(plan.threads) + 1, [&]() noexcept {
+    before = cpu_time();
+    begin_s = now_s();
+  });
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < plan.threads; ++thread)
+    threads.emplace_back([&, thread] {
+      pin_thread({plan.cpus[thread % plan.cpus.size()]});
+      start.arrive_and_wait();
+      long mine = 0;
+      while (!over.load(std::memory_order_relaxed) &&
+             (plan.sections == 0 || mine < plan.sections) && lock.lock(over)) {
+        if constexpr (!std::is_same_v<Lock, NoLock>) section.enter(thread);
+        inside();
+        if constexpr (!std::is_same_v<Lock, NoLock>) section.leave(thread);
+        lock.unlock();
+        ++mine;
+        outside();
+      }
+      sections[thread] = mine;
+    });
+  start.arrive_and_wait();
+  if (plan.window_s > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(plan.window_s));
+    over = true;
+  }
+  for (std::thread& thread : threads) thread.join();
+  const CpuTime after = cpu_time();
+  Result result{now_s() - begin_s,
+                {after.user_s - before.user_s, after.system_s - before.system_s}};
+  for (const long count : sections) {
+    result.sections += count;
+    result.most = std::max(result.most, count);
+  }
+  result.lost = std::is_same_v<Lock, NoLock> ? 0 : result.sections - section.entered;
+  result.violations = section.violations;
+  return result;
+}
+
+struct Kind {
+  const char* name;
+  const char* label;
+  Result (*run)(const Plan&);
+};
+const Kind none{"none", "none", run<NoLock>};
+const Kind kinds[] = {
+    {"mutex", "std::mutex", run<StdMutex>},
+    {"adaptive", "adaptive mutex", run<AdaptiveMutex>},
+    {"inherit", "priority-inheriting mutex", run<InheritingMutex>},
+    {"tas", "spin: test-and-set", run<TestAndSetLock>},
+    {"backoff", "spin: look first, back off", run<BackoffLock>},
+    {"yield", "spin, then yield", run<YieldingLock>},
+    {"ticket", "spin: ticket", run<TicketLock>},
+};
+const Kind* const as_asked[] = {&none, &kinds[0], &kinds[3]};
+
+struct Grid {
+  std::vector<long> sections_ns;
+  std::vector<unsigned> threads;
+  unsigned usual_threads;          // for the tables by length
+  long usual_ns;                   // for the tables by threads
+  double window_s, long_window_s;  // the long one where the threads have to take turns on the CPUs
+  double work_s;                   // of one thread in the runs of fixed work
+};
+Grid grid(const Settings& settings) {
+  if (settings.quick) return {{0, 1'000, 100'000}, {2, 16}, 2, 1'000, 0.01, 0.02, 0.01};
+  return {{0, 100, 1'000, 10'000, 100'000}, {1, 2, 4, 16, 64}, 4, 1'000, 0.04, 0.1, 0.06};
+}
+
+struct Place {
+  std::string name, title;
+  std::vector<unsigned> cpus;
+};
+std::vector<Place> places() {
+  const std::vector<unsigned> cpus = usable_cpus();
+  std::vector<Place> found;
+  if (cpus.size() > 1) found.push_back({"2cpu", "two CPUs", {cpus[0], cpus[1]}});
+  found.push_back({"1cpu", "one CPU", {cpus[0]}});
+  return found;
+}
+
+std::string cell(const Place& place, const Kind& kind, long section_ns, unsigned threads) {
+  return "locks/" + place.name + "/" + kind.name + "/" + std::to_string(section_ns) + "ns/" +
+         std::to_string(threads);
+}
+
+// 5 threads, as in table E: sections of 100 us, and of 100 ns.
+struct Fixed {
+  const char *name, *title;
+  double section_s;
+  const char* there[3];
+};
+const Fixed fixed[] = {
+    {"long", "long section (100 us)", 100e-6, {"1.57 s user", "1.60 s user", "4.74 s user"}},
+    {"short",
+     "short section (100 ns)",
+     100e-9,
+     {"5.96 s in all", "14.13 s in all", "7.95 s in all"}}};
+
+void count(Counters& counters, const Result& result, unsigned threads) {
+  const auto sections = double(result.sections);
+  counters["wall"] = result.seconds / sections;
+  counters["user"] = result.cpu.user_s / sections;
+  counters["system"] = result.cpu.system_s / sections;
+  counters["cpu"] = (result.cpu.user_s + result.cpu.system_s) / sections;
+  counters["most"] = double(result.most) * threads / sections;
+  counters["lost"] = double(result.lost);
+  counters["violations"] = double(result.violations);
+}
+
+void prepare(const Settings& settings) {
+  const Grid g = grid(settings);
+  for (const Place& place : places()) {
+    for (const Kind& kind : kinds)
+      for (const long section_ns : g.sections_ns)
+        for (const unsigned threads : g.threads) {
+          const double section_s = double(section_ns) * 1e-9;
+          const Plan plan{threads, place.cpus, section_s, std::max(section_s, 100e-9),
+                          threads > 4 ? g.long_window_s : g.window_s};
+          measure(cell(place, kind, section_ns, threads), [&kind, plan](Counters& counters) {
+            const Result result = kind.run(plan);
+            count(counters, result, plan.threads);
+            return result.seconds;
+          });
+        }
+    for (const Fixed& program : fixed)
+      for (const Kind* kind : as_asked) {
+        const Plan plan{5,
+                        place.cpus,
+                        program.section_s,
+                        program.section_s,
+                        0,
+                        long(g.work_s / program.section_s)};
+        measure("locks/fixed/" + place.name + "/" + program.name + "/" + kind->name,
+                [kind, plan](Counters& counters) {
+                  const Result result = kind->run(plan);
+                  count(counters, result, plan.threads);
+                  counters["user"] = result.cpu.user_s;
+                  counters["system"] = result.cpu.system_s;
+                  return result.seconds;
+                });
+      }
+  }
+}
+
+std::string length(long section_ns) { return duration(double(section_ns) * 1e-9); }
+
+Table table_e(const Settings& settings, const Measurements& measured) {
+  const double work_s = grid(settings).work_s;
+  Table table{"E-locks",
+              "Table E: 5 threads, each " + duration(work_s) +
+                  " of work in sections and as much between them",
+              {"section, lock", "there"},
+              {}};
+  for (const Place& place : places())
+    for (const char* what : {"wall", "user", "system"})
+      table.columns.push_back("here, " + place.title + ": " + what);
+  for (const Fixed& program : fixed)
+    for (std::size_t i = 0; i < std::size(as_asked); ++i) {
+      std::vector<std::string> row{std::string(program.title) + ", " + as_asked[i]->label,
+                                   program.there[i]};
+      for (const Place& place : places()) {
+        const std::string name =
+            "locks/fixed/" + place.name + "/" + program.name + "/" + as_asked[i]->name;
+        for (const char* what : {"seconds", "user", "system"})
+          row.push_back(duration(measured.of(name, what)));
+      }
+      table.rows.push_back(std::move(row));
+    }
+  return table;
+}
+
+// One row a lock, one column a length, at the usual number of threads.
+Table by_length(const Settings& settings, const Measurements& measured, const Place& place) {
+  const Grid g = grid(settings);
+  Table table{"length-" + place.name,
+              std::to_string(g.usual_threads) + " threads on " + place.title +
+                  ": wall time for one section; user + system time",
+              {"lock"},
+              {}};
+  for (const long section_ns : g.sections_ns)
+    table.columns.push_back(length(section_ns) + " inside");
+  for (const Kind& kind : kinds) {
+    std::vector<std::string> row{kind.label};
+    for (const long section_ns : g.sections_ns) {
+      const std::string name = cell(place, kind, section_ns, g.usual_threads);
+      row.push_back(duration(measured.of(name, "wall")) + "; " +
+                    duration(measured.of(name, "user").median()) + " + " +
+                    duration(measured.of(name, "system").median()));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table by_threads(const Settings& settings, const Measurements& measured, const Place& place) {
+  const Grid g = grid(settings);
+  Table table{
+      "threads-" + place.name,
+      length(g.usual_ns) + " inside, on " + place.title +
+          ": wall time for one section, by threads; sections of the luckiest thread to an equal share",
+      {"lock"},
+      {}};
+  for (const unsigned threads : g.threads)
+    table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
+  table.columns.push_back("luckiest of " + std::to_string(g.threads.back()));
+  for (const Kind& kind : kinds) {
+    std::vector<std::string> row{kind.label};
+    for (const unsigned threads : g.threads)
+      row.push_back(duration(measured.of(cell(place, kind, g.usual_ns, threads), "wall")));
+    row.push_back(
+        number(measured.of(cell(place, kind, g.usual_ns, g.threads.back()), "most").median()));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// Who is fastest where, and how much faster than std::mutex; nobody where the spreads of the two
+// overlap.
+Table map_of_winners(const Settings& settings, const Measurements& measured, const Place& place) {
+  const Grid g = grid(settings);
+  Table table{
+      "winners-" + place.name,
+      "The fastest on " + place.title +
+          ", where the spread leaves no doubt that it is faster than std::mutex; and by what factor",
+      {"inside"},
+      {}};
+  for (const unsigned threads : g.threads)
+    table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
+  for (const long section_ns : g.sections_ns) {
+    std::vector<std::string> row{length(section_ns)};
+    for (const unsigned threads : g.threads) {
+      const auto wall = [&](const Kind& kind) -> const Sample& {
+        return measured.of(cell(place, kind, section_ns, threads), "wall");
+      };
+      const Kind* best = nullptr;
+      for (const Kind& kind : kinds)
+        if (wall(kind).high() < wall(kinds[0]).low() &&
+            (best == nullptr || wall(kind).median() < wall(*best).median()))
+          best = &kind;
+      row.push_back(best == nullptr ? "-"
+                                    : std::string(best->label) + " x " +
+                                          number(wall(kinds[0]).median() / wall(*best).median()));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Plot crossover(const Settings& settings, const Measurements& measured, const Place& place,
+               unsigned threads) {
+  Plot plot{"crossover-" + place.name + "-" + std::to_string(threads),
+            std::to_string(threads) + " threads on " + place.title +
+                ": throughput to that of std::mutex (0 ns is drawn at 10 ns)",
+            "work inside the section (ns)",
+            "sections per second, std::mutex = 1",
+            true,
+            true,
+            {}};
+  for (const Kind& kind : kinds) {
+    Series series{kind.label, {}};
+    for (const long section_ns : grid(settings).sections_ns) {
+      const double mutex_s =
+          measured.of(cell(place, kinds[0], section_ns, threads), "wall").median();
+      const Sample& wall = measured.of(cell(place, kind, section_ns, threads), "wall");
+      series.points.push_back({std::max(10.0, double(section_ns)), mutex_s / wall.median(),
+                               mutex_s / wall.high(), mutex_s / wall.low()});
+    }
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+Plot cpu_cost(const Settings& settings, const Measurements& measured, const Place& place) {
+  const Grid g = grid(settings);
+  Plot plot{"cpu-" + place.name,
+            length(g.usual_ns) + " inside, on " + place.title + ": CPU time for one section",
+            "threads",
+            "user + system time (us)",
+            true,
+            true,
+            {}};
+  for (const Kind& kind : kinds) {
+    Series series{kind.label, {}};
+    for (const unsigned threads : g.threads) {
+      const Sample& cpu = measured.of(cell(place, kind, g.usual_ns, threads), "cpu");
+      series.points.push_back(
+          {double(threads), cpu.median() * 1e6, cpu.low() * 1e6, cpu.high() * 1e6});
+    }
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+void report(const Settings& settings, const Measurements& measured, Report& out) {
+  const Grid g = grid(settings);
+  out.tables.push_back(table_e(settings, measured));
+  for (const Place& place : places()) {
+    out.tables.push_back(by_length(settings, measured, place));
+    // of every grid
+    for (const unsigned threads : {2u, 16u})
+      out.plots.push_back(crossover(settings, measured, place, threads));
+  }
+  for (const Place& place : places()) {
+    out.tables.push_back(map_of_winners(settings, measured, place));
+    out.tables.push_back(by_threads(settings, measured, place));
+    out.plots.push_back(cpu_cost(settings, measured, place));
+  }
+  if (places().size() == 1)
+    out.notes.push_back("this process may use one CPU only, so nothing was measured on two");
+
+  for (const Kind& kind : kinds) {
+    double lost = 0, violations = 0, runs = 0;
+    for (const Place& place : places())
+      for (const long section_ns : g.sections_ns)
+        for (const unsigned threads : g.threads) {
+          const std::string name = cell(place, kind, section_ns, threads);
+          lost += std::max(measured.of(name, "lost").high(), -measured.of(name, "lost").low());
+          violations += measured.of(name, "violations").high();
+          ++runs;
+        }
+    out.check(std::string(kind.label) + " excludes", lost == 0 && violations == 0,
+              number(lost) + " counts lost, " + number(violations) + " times two inside, " +
+                  number(runs) + " kinds of runs");
+  }
+}
+
+const Add add(
+    5,
+    {.name = "locks",
+     .title = "5. Locks: which one, for which section and how many threads?",
+     .asked =
+         "A critical section of nothing to 100 us, 1 to 64 threads, on one CPU and on two: does a spinlock or a mutex waste less?",
+     .measured =
+         "Threads are pinned to one CPU, or half of them to each of two. Each holds the lock for work of the given length, then works as "
+         "long (at least 100 ns) without it, over and over, for a fixed time; for table E until a fixed amount is done. The work counts "
+         "steps, not time. Inside, a plain counter and a mark of who is there show whether the lock excludes. User and system time are "
+         "getrusage's; the kernel tells one from the other by sampling, 250 times a second or so, so trust their sum in short runs.",
+     .prepare = prepare,
+     .report = report});
+
+}  // namespace
+}  // namespace exchange::experiments

@@ -1,0 +1,160 @@
+#pragma once
+// The locks that are compared. Each has lock(over), which returns true once the caller holds it,
+// and unlock(). A spinlock stops waiting when `over` is set, and returns false: with many more
+// threads than CPUs a run would else take minutes to end. The others sleep while they wait, take no
+// notice of `over`, and always return true.
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "base/ensure.hpp"
+
+namespace exchange::experiments {
+
+inline void cpu_pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+class NoLock {
+ public:
+  bool lock(const std::atomic<bool>&) { return true; }
+  void unlock() {}
+};
+
+class StdMutex {
+ public:
+  bool lock(const std::atomic<bool>&) {
+    mutex_.lock();
+    return true;
+  }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+};
+
+class PthreadMutex {
+ public:
+  // `ceiling` counts with PTHREAD_PRIO_PROTECT only.
+  explicit PthreadMutex(int type, int protocol = PTHREAD_PRIO_NONE, int ceiling = 1) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    ENSURE(pthread_mutexattr_settype(&attributes, type) == 0);
+    ENSURE(pthread_mutexattr_setprotocol(&attributes, protocol) == 0);
+    if (protocol == PTHREAD_PRIO_PROTECT)
+      ENSURE(pthread_mutexattr_setprioceiling(&attributes, ceiling) == 0);
+    ENSURE(pthread_mutex_init(&mutex_, &attributes) == 0);
+    pthread_mutexattr_destroy(&attributes);
+  }
+  ~PthreadMutex() { pthread_mutex_destroy(&mutex_); }
+  PthreadMutex(const PthreadMutex&) = delete;
+  PthreadMutex& operator=(const PthreadMutex&) = delete;
+
+  bool lock(const std::atomic<bool>&) {
+    ENSURE(pthread_mutex_lock(&mutex_) == 0);
+    return true;
+  }
+  void unlock() { ENSURE(pthread_mutex_unlock(&mutex_) == 0); }
+
+ private:
+  pthread_mutex_t mutex_;
+};
+
+// Spins a little before it sleeps.
+class AdaptiveMutex : public PthreadMutex {
+ public:
+  AdaptiveMutex() : PthreadMutex(PTHREAD_MUTEX_ADAPTIVE_NP) {}
+};
+
+// Lends the holder the priority of whoever waits.
+class InheritingMutex : public PthreadMutex {
+ public:
+  InheritingMutex() : PthreadMutex(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT) {}
+};
+
+// Tries to take it, again and again: every try moves the cache line.
+class TestAndSetLock {
+ public:
+  bool lock(const std::atomic<bool>& over) {
+    while (taken_.exchange(true, std::memory_order_acquire))
+      if (over.load(std::memory_order_relaxed)) return false;
+    return true;
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+// Looks before it tries, and looks ever more rarely.
+class BackoffLock {
+ public:
+  bool lock(const std::atomic<bool>& over) {
+    for (unsigned pauses = 1;;) {
+      if (!taken_.load(std::memory_order_relaxed) &&
+          !taken_.exchange(true, std::memory_order_acquire))
+        return true;
+      if (over.load(std::memory_order_relaxed)) return false;
+      for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+      pauses = std::min(2 * pauses, pauses_max);
+    }
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  static constexpr unsigned pauses_max = 256;
+  std::atomic<bool> taken_{false};
+};
+
+// Looks a hundred times, then gives its CPU away between two looks.
+class YieldingLock {
+ public:
+  bool lock(const std::atomic<bool>& over) {
+    for (unsigned looks = 0;; ++looks) {
+      if (!taken_.load(std::memory_order_relaxed) &&
+          !taken_.exchange(true, std::memory_order_acquire))
+        return true;
+      if (over.load(std::memory_order_relaxed)) return false;
+      if (looks < looks_max)
+        cpu_pause();
+      else
+        ::sched_yield();
+    }
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  static constexpr unsigned looks_max = 100;
+  std::atomic<bool> taken_{false};
+};
+
+// First come, first served. Who gives up leaves a number that nobody answers to, so this lock is
+// then of no more use.
+class TicketLock {
+ public:
+  bool lock(const std::atomic<bool>& over) {
+    const unsigned mine = next_.fetch_add(1, std::memory_order_relaxed);
+    while (serving_.load(std::memory_order_acquire) != mine) {
+      if (over.load(std::memory_order_relaxed)) return false;
+      cpu_pause();
+    }
+    return true;
+  }
+  void unlock() {
+    serving_.store(serving_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
+ private:
+  alignas(64) std::atomic<unsigned> next_{0};
+  alignas(64) std::atomic<unsigned> serving_{0};
+};
+
+}  // namespace exchange::experiments

@@ -1,0 +1,168 @@
+"""A server among hostile peers: starts attacks, drives good clients through loadgen, asks the server how it is.
+
+Used by tests/ (short) and by run (full)."""
+
+import json
+import os
+import re
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
+from exchange_server import (
+    BINARY,
+    ExchangeServer,
+    is_sanitized,
+    process_cpu_seconds,
+    read_metrics,
+)  # noqa: E402,F401
+
+LOADGEN = Path(os.environ.get("EXCHANGE_LOADGEN") or BINARY.with_name("loadgen"))
+ATTACKS = Path(__file__).with_name("attacks.py")
+POLICIES = ("thread", "pool", "loop")
+PATIENCE_S = 60
+
+
+def raise_descriptor_limit():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
+
+
+def memory_mib(pid, field="VmRSS"):
+    """VmRSS now; VmHWM the most there ever was."""
+    return (
+        int(re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
+    )
+
+
+def metrics(server):
+    """{name with labels: value} of the server's /metrics."""
+    return read_metrics(server.http_port)
+
+
+def ended(server):
+    """{reason: connections} that the server ended or refused."""
+    now = metrics(server)
+    labels = {
+        re.search(r'"(\w+)"', name)[1]: int(value)
+        for name, value in now.items()
+        if name.startswith("exchange_connections_ended_total")
+    }
+    labels["refused"] = int(
+        sum(
+            value
+            for name, value in now.items()
+            if name.startswith("exchange_connections_refused_total")
+        )
+    )
+    return labels
+
+
+def ask(port, document, timeout_s=PATIENCE_S, address="127.0.0.1"):
+    """The reply to one document on a connection of its own; empty where there was none."""
+    with socket.create_connection(
+        ("127.0.0.1", port), timeout_s, (address, 0)
+    ) as connection, connection.makefile("rb") as file:
+        body = document.encode()
+        connection.sendall(b"%d\n%s" % (len(body), body))
+        return file.readline().decode().strip()
+
+
+def seconds_until_answered(port):
+    """From now until a newcomer is answered; connects again where it is refused."""
+    began = time.monotonic()
+    while time.monotonic() - began < PATIENCE_S:
+        try:
+            if "unknown account" in ask(
+                port, '<transactions id="0"><query id="1"/></transactions>', 5
+            ):
+                return time.monotonic() - began
+        except OSError:
+            pass
+    raise RuntimeError(f"no newcomer was answered in {PATIENCE_S} s")
+
+
+def make_long_order(server, executions):
+    """Account 1 buys so many shares one by one; the order's id. It stays open, so that it is told from memory."""
+    server.request(
+        f'<create><account id="1" balance="100000000"/><account id="2" balance="0"/><symbol sym="HOSTILE"><account id="2">{executions}'
+        "</account></symbol></create>"
+    )
+    opened = server.request(
+        f'<transactions id="1"><order sym="HOSTILE" amount="{executions + 1}" limit="1"/></transactions>'
+    )[0]
+    for first in range(0, executions, 10_000):
+        orders = '<order sym="HOSTILE" amount="-1" limit="1"/>' * min(10_000, executions - first)
+        server.request(f'<transactions id="2">{orders}</transactions>')
+    return re.search(r' id="(\d+)"', opened)[1]
+
+
+class Attack:
+    """One of attacks.py under way, from entering the block to leaving it; then `result` says what became of its peers."""
+
+    def __init__(self, kind, port, count, addresses="2", order="1", cpu=None):
+        pin = ["taskset", "-c", str(cpu)] if cpu is not None else []
+        self.command = [
+            *pin,
+            sys.executable,
+            str(ATTACKS),
+            kind,
+            str(port),
+            str(count),
+            str(addresses),
+            str(order),
+        ]
+        self.result = None
+
+    def __enter__(self):
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        if self.process.stdout.readline() != "ready\n":
+            self.__exit__()
+            raise RuntimeError("the attack did not begin")
+        self.began_in_s = time.monotonic() - self.began
+        return self
+
+    def cpu_seconds(self):
+        return process_cpu_seconds(self.process.pid)
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        lines = self.process.stdout.read().splitlines()
+        self.process.stdout.close()
+        self.process.wait(PATIENCE_S)
+        self.result = json.loads(lines[-1]) if lines else None
+
+
+class GoodClients:
+    """loadgen against a running server: every reply is checked."""
+
+    def __init__(self, server, *arguments, clients=50, cpu=None):
+        self.file = tempfile.NamedTemporaryFile(suffix=".json")
+        self.command = [
+            str(LOADGEN),
+            "--connect",
+            f"127.0.0.1:{server.port}",
+            "-c",
+            str(clients),
+            "--no-progress",
+            "--json",
+            self.file.name,
+            *(["--client-cpus", str(cpu)] if cpu is not None else []),
+            *map(str, arguments),
+        ]
+
+    def run(self):
+        """(whether all was well, its figures, its words)."""
+        done = subprocess.run(self.command, capture_output=True, text=True, timeout=600)
+        text = Path(self.file.name).read_text()
+        self.file.close()
+        return done.returncode == 0, json.loads(text) if text else None, done.stdout + done.stderr

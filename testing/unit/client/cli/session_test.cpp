@@ -1,0 +1,348 @@
+// Commands carried out: over XML with an honest exchange in this process, over HTTP with a port
+// that answers as docs/http-api.md says.
+#include <sstream>
+
+#include "catch.hpp"
+#include "client/cli/shell.hpp"
+#include "client/cli/watch.hpp"
+#include "support/edited_server.hpp"
+#include "unit/client/cli/http_stub.hpp"
+
+using namespace exchange;
+using namespace exchange::cli;
+using exchange::testing::EditedServer;
+using exchange::testing::HttpStub;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+const std::string book =
+    R"({"symbol": "SPY", "sequence": 3, "bids": [["145.67", "60", 1]], "asks": []})";
+const std::string symbols =
+    R"({"batch": 1, "symbols": [{"symbol": "SPY"}, {"symbol": "SPQR"}, {"symbol": "ABC"}]})";
+
+std::string snapshot(const std::string& symbol, int sequence = 3) {
+  return R"({"type": "snapshot", "symbol": ")" + symbol + R"(", "sequence": )" +
+         std::to_string(sequence) + R"(, "bids": [["145.67", "60", 1]], "asks": [], "trades": []})";
+}
+std::string update(int sequence, const std::string& shares) {
+  return R"({"type": "update", "symbol": "SPY", "sequence": )" + std::to_string(sequence) +
+         R"(, "bids": [["145.67", ")" + shares + R"(", 1]], "asks": [], "trades": []})";
+}
+
+HttpStub::Answer answer(const std::string& target) {
+  if (target == "/api/books/SPY?levels=10") return {200, book};
+  if (target == "/api/symbols") return {200, symbols};
+  if (target.starts_with("/api/books/")) return {404, R"({"error": "unknown symbol"})"};
+  return {404, "not found\n"};
+}
+
+// A runner and what it said.
+struct Seat {
+  explicit Seat(const std::string& connect = "127.0.0.1:1", const std::string& http = "127.0.0.1:1",
+                double timeout_s = 30) {
+    settings.connect = connect;
+    settings.http = http;
+    settings.account = "1";
+    settings.timeout_s = settings.completion_timeout_s = timeout_s;
+    settings.completion_fresh_s = 3'600;
+    runner.emplace(settings, console, stop);
+  }
+  int run(const std::string& line) { return runner->run_line(line); }
+  int script(const std::string& lines) {
+    std::istringstream in(lines);
+    return run_script(*runner, in);
+  }
+  std::string said() { return std::exchange(said_, {}).str(); }
+  std::string complained() { return std::exchange(complained_, {}).str(); }
+
+  std::ostringstream said_, complained_;
+  Console console{said_, complained_, {}};
+  loadgen::StopFlag stop{false};
+  Settings settings;
+  std::optional<Runner> runner;
+};
+
+std::optional<std::string> honest(std::string reply, unsigned) { return reply; }
+
+const std::string set_up = "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\n";
+
+}  // namespace
+
+TEST_CASE("a script trades, each command told in a sentence") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  CHECK(
+      seat.script(
+          "# a first trade\n\n" + set_up +
+          "buy SPY 100 145.67\naccount 2\nsell SPY 40@140\naccount\naccount 1\nstatus 1\ncancel 1\n") ==
+      exit_ok);
+  CHECK(seat.complained() == "");
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  CHECK(seat.said() ==
+        "account 1: created with balance 100000\n"
+        "account 2: created with balance 0\n"
+        "symbol SPY: account 2 got 500 shares\n"
+        "order 1: 100 SPY open, to buy at limit 145.67\n"
+        "order 2: sold 40 SPY @ 145.67\n"
+        "account 2\n"
+        "order 1: bought 40 SPY @ 145.67, 60 still open at limit 145.67\n"
+        "  2023-11-14 22:13:20  40 @ 145.67\n"
+        "order 1: bought 40 SPY @ 145.67, 60 canceled\n");
+}
+
+TEST_CASE("a script ends at the first failure and names its line") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  CHECK(seat.script(set_up + "buy SPY 1 1000000\nbuy SPY 1 1\n") == exit_refused);
+  CHECK(seat.complained() == "exchange-cli: line 4: buy 1 SPY @ 1000000: insufficient funds\n");
+  CHECK(seat.runner->known_orders().empty());
+  CHECK(seat.script("nonsense\nbuy SPY 1 1\n") == exit_usage);
+  CHECK(seat.complained() ==
+        "exchange-cli: line 1: there is no command 'nonsense'; 'help' lists them\n");
+  CHECK(seat.runner->known_orders().empty());
+}
+
+TEST_CASE("with --keep-going a script goes on, and ends with the status of the first failure") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.runner->settings().keep_going = true;
+  CHECK(seat.script(set_up + "cancel 9\nnonsense\nbuy SPY 1 1\n") == exit_refused);
+  CHECK(
+      seat.complained() ==
+      "exchange-cli: line 4: order 9: no such order of this account\nexchange-cli: line 5: there is no command 'nonsense'; 'help' lists them\n");
+  CHECK(seat.runner->known_orders().size() == 1);
+}
+
+TEST_CASE("a script ends where it says quit") {
+  Seat seat;
+  CHECK(seat.script("account 5\nquit\nnonsense\n") == exit_ok);
+  CHECK(seat.complained() == "");
+}
+
+TEST_CASE("of several elements each is told, the refused ones as such") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  REQUIRE(seat.script(set_up + "buy SPY 1 1\nbuy SPY 2 1\n") == exit_ok);
+  seat.said();
+  CHECK(seat.run("cancel 1 7 2") == exit_refused);
+  CHECK(seat.said() == "order 1: 1 SPY canceled\norder 2: 2 SPY canceled\n");
+  CHECK(seat.complained() == "order 7: no such order of this account\n");
+  CHECK(seat.run("create symbol SPY 1=5 9=5") == exit_refused);
+  CHECK(seat.said() == "symbol SPY: account 1 got 5 shares\n");
+  CHECK(seat.complained() == "symbol SPY, account 9: unknown account\n");
+}
+
+TEST_CASE("with xml on, requests and replies are shown in place of sentences") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  REQUIRE(seat.script(set_up) == exit_ok);
+  seat.said();
+  const std::string exchanged =
+      "> <transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/></transactions>\n"
+      "<results><opened sym=\"SPY\" amount=\"1\" limit=\"1\" id=\"1\"/></results>\n"
+      "> <transactions id=\"1\"><query id=\"1\"/></transactions>\n"
+      "<results><status id=\"1\"><open shares=\"1\"/></status></results>\n";
+  CHECK(seat.script("xml on\nbuy SPY 1 1\nxml off\n") == exit_ok);
+  CHECK(seat.said() == exchanged);
+  CHECK(seat.run("cancel 5 --xml") == exit_refused);
+  CHECK(
+      seat.said() ==
+      "> <transactions id=\"1\"><cancel id=\"5\"/></transactions>\n<results><error id=\"5\">no such order of this account</error></results>\n");
+  CHECK(seat.complained() == "order 5: no such order of this account\n");
+}
+
+TEST_CASE("a reply that never comes leaves the outcome open, and says so") {
+  // After the shares placed (1) and the order (2) comes the query of its state, which is asked
+  // twice.
+  EditedServer server([](std::string reply, unsigned number) {
+    return number == 3 || number == 4 || number == 6 ? std::nullopt : std::optional(reply);
+  });
+  Seat seat(server.address());
+  REQUIRE(seat.script(set_up) == exit_ok);
+  REQUIRE(seat.run("buy SPY 1 1") == exit_unreachable);
+  CHECK_THAT(seat.said(), contains_text("order 1: placed; what became of it could not be asked"));
+  CHECK(seat.complained() == "no reply from " + server.address() + ": it closed the connection\n");
+  CHECK(seat.run("cancel 1") == exit_ok);              // on a new connection
+  CHECK(seat.run("buy SPY 1 1") == exit_unreachable);  // never sent twice
+  CHECK_THAT(seat.complained(), contains_text("Whether the exchange has done it is not known"));
+  CHECK(seat.run("status 3") == exit_refused);
+}
+
+TEST_CASE("what is no reply of an exchange ends with 3") {
+  EditedServer server([](std::string, unsigned) {
+    return std::optional<std::string>("HTTP/1.1 400 Bad Request\r\n\r\n");
+  });
+  Seat seat(server.address());
+  CHECK(seat.run("cancel 1") == exit_unreachable);
+  CHECK_THAT(seat.complained(),
+             contains_text("the server's answer is not understood: not a reply: HTTP/1.1 400"));
+}
+
+TEST_CASE("a server that is not there ends with 3 and the way to one") {
+  Seat seat;
+  CHECK(seat.run("buy SPY 1 1") == exit_unreachable);
+  const std::string complaint = seat.complained();
+  CHECK_THAT(complaint, contains_text("cannot connect to 127.0.0.1:1: "));
+  CHECK_THAT(complaint, contains_text("./run.sh"));
+  CHECK_THAT(complaint, contains_text("--connect HOST:PORT"));
+  CHECK(complaint.find("not known") == std::string::npos);  // nothing was sent
+  CHECK(seat.run("symbols") == exit_unreachable);
+  CHECK_THAT(seat.complained(), contains_text("--http HOST:PORT"));
+}
+
+TEST_CASE("mistakes are told without a server") {
+  Seat seat;
+  CHECK(seat.run("buy SPY 1 0") == exit_usage);
+  CHECK(seat.complained() == "limit must be above zero\n");
+  CHECK(seat.run("book 'S P'") == exit_usage);
+  CHECK(seat.complained() == "symbol must be 1 to 32 letters and digits\n");
+  CHECK(seat.run("account x") == exit_usage);
+  CHECK(seat.runner->settings().account == "1");
+  CHECK(seat.run("watch ../..") == exit_usage);
+}
+
+TEST_CASE("an answer of the HTTP port is a table, a refusal its sentence") {
+  HttpStub http(answer);
+  Seat seat("127.0.0.1:1", http.address());
+  CHECK(seat.run("book SPY") == exit_ok);
+  CHECK(seat.said() ==
+        "SPY\nORDERS  SHARES     BID  ASK  SHARES  ORDERS\n     1      60  145.67\n");
+  CHECK(seat.run("book XYZ --levels 3") == exit_refused);
+  CHECK(seat.complained() == "unknown symbol\n");
+  seat.complained();
+  CHECK(seat.run("status") == exit_unreachable);
+  CHECK_THAT(seat.complained(),
+             contains_text("HTTP status 404 of " + http.address() + "/api/accounts/1"));
+  CHECK(seat.run("trades SPY -n 7 --account 2") == exit_unreachable);
+  CHECK(http.asked() == Lines{"/metrics", "/api/books/SPY?levels=10", "/metrics",
+                              "/api/books/XYZ?levels=3", "/metrics", "/api/accounts/1", "/metrics",
+                              "/api/trades?sym=SPY&limit=7"});
+}
+
+TEST_CASE("a look waits until what is committed is shown") {
+  std::atomic<int> batch = 6;
+  HttpStub http([&](const std::string& target) -> HttpStub::Answer {
+    if (target == "/metrics") return {200, "# TYPE\nexchange_journal_batch 9\n"};
+    if (target == "/api/symbols")
+      return {200, R"({"batch": )" + std::to_string(++batch) + R"(, "symbols": []})"};
+    return answer(target);
+  });
+  Seat seat("127.0.0.1:1", http.address());
+  CHECK(seat.run("book SPY") == exit_ok);
+  CHECK(http.asked() == Lines{"/metrics", "/api/symbols", "/api/symbols", "/api/symbols",
+                              "/api/books/SPY?levels=10"});
+}
+
+TEST_CASE("watch tells changes until its count") {
+  HttpStub http(answer, [](const std::string&) {
+    return Lines{snapshot("SPY"), update(4, "60"), update(5, "50"), update(6, "40"),
+                 update(7, "30")};
+  });
+  Seat seat("127.0.0.1:1", http.address());
+  CHECK(seat.run("watch SPY SPY -n 3") == exit_ok);
+  CHECK(seat.said() == "top SPY 145.67 60 - -\ntop SPY 145.67 50 - -\ntop SPY 145.67 40 - -\n");
+  CHECK(http.asked() == Lines{"/metrics", "/ws", R"({"subscribe":"SPY"})"});
+}
+
+TEST_CASE("watch asks for a new snapshot after a gap") {
+  std::atomic<int> asked = 0;
+  HttpStub http(answer, [&](const std::string&) {
+    return ++asked == 1 ? Lines{snapshot("SPY"), update(5, "50"), update(6, "40")}
+                        : Lines{snapshot("SPY", 6), update(7, "20")};
+  });
+  Seat seat("127.0.0.1:1", http.address());
+  CHECK(seat.run("watch SPY -n 2") == exit_ok);
+  CHECK(seat.said() == "top SPY 145.67 60 - -\ntop SPY 145.67 20 - -\n");
+  CHECK(asked == 2);
+}
+
+TEST_CASE("watch ends with the server's refusal, and with 3 when the server goes away") {
+  HttpStub http(answer, [](const std::string& text) {
+    return text.find("SPY") == std::string::npos
+               ? Lines{R"({"type": "error", "error": "unknown symbol 'XYZ'"})"}
+               : Lines{snapshot("SPY"), ""};
+  });
+  Seat seat("127.0.0.1:1", http.address());
+  CHECK(seat.run("watch XYZ") == exit_refused);
+  CHECK_THAT(seat.complained(), contains_text("unknown symbol 'XYZ'"));
+  CHECK(seat.run("watch SPY") == exit_unreachable);
+  CHECK(seat.said() == "top SPY 145.67 60 - -\n");
+  CHECK(seat.complained() == "the server at " + http.address() + " ended the connection\n");
+  HttpStub without(answer);
+  Seat elsewhere("127.0.0.1:1", without.address());
+  CHECK(elsewhere.run("watch SPY") == exit_unreachable);
+  CHECK_THAT(elsewhere.complained(), contains_text("has no WebSocket at /ws"));
+}
+
+TEST_CASE("on a terminal watch draws on the other screen, and leaves the last picture") {
+  HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY"), update(4, "50")}; });
+  Seat seat("127.0.0.1:1", http.address());
+  seat.console.live = true;
+  CHECK(seat.run("watch SPY -n 2") == exit_ok);
+  const std::string said = seat.said();
+  CHECK(said.starts_with("\x1b[?1049h"));
+  const std::size_t end = said.find("\x1b[?1049l");
+  REQUIRE(end != std::string::npos);
+  CHECK(said.substr(0, end).find("     1      60  145.67") != std::string::npos);
+  CHECK_THAT(said.substr(end), contains_text("     1      50  145.67\n"));
+}
+
+TEST_CASE("a stop ends every wait") {
+  EditedServer server(honest);
+  HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY")}; });
+  Seat seat(server.address(), http.address());
+  seat.stop = true;
+  CHECK_THROWS_AS(seat.run("buy SPY 1 1"), loadgen::Interrupted);
+  CHECK_THROWS_AS(seat.run("symbols"), loadgen::Interrupted);
+  CHECK_THROWS_AS(seat.run("watch SPY"), loadgen::Interrupted);
+}
+
+TEST_CASE("completion offers commands, the server's symbols, own orders and accounts") {
+  EditedServer server(honest);
+  HttpStub http(answer);
+  Seat seat(server.address(), http.address());
+  REQUIRE(seat.script(set_up + "buy SPY 1 1\nbuy SPY 2 1\n") == exit_ok);
+  const auto offered = [&](const std::string& line) { return completions(line, *seat.runner); };
+  CHECK(offered("s") == Lines{"sell", "status", "symbols"});
+  CHECK(offered("  st") == Lines{"status"});
+  CHECK(offered("create ") == Lines{"account", "symbol"});
+  CHECK(offered("create symbol A") == Lines{"ABC"});
+  CHECK(offered("buy SP") == Lines{"SPQR", "SPY"});
+  CHECK(offered("buy SPY ").empty());
+  CHECK(offered("watch SPY A") == Lines{"ABC"});
+  CHECK(offered("cancel ") == Lines{"1", "2"});
+  CHECK(offered("status 1 2") == Lines{"2"});
+  CHECK(offered("account ") == Lines{"1", "2"});
+  CHECK(offered("buy SPY 1 1 --account ") == Lines{"1", "2"});
+  CHECK(offered("xml o") == Lines{"off", "on"});
+  CHECK(offered("help b") == Lines{"book", "buy"});
+  CHECK(offered("book SPY --lev") == Lines{"--levels"});
+  CHECK(offered("book 'SP").empty());
+  CHECK(offered("nonsense ").empty());
+  CHECK(http.asked() == Lines{"/api/symbols"});  // once, however often Tab is pressed
+}
+
+TEST_CASE("completion without the HTTP port knows the symbols of the session") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  REQUIRE(seat.script(set_up) == exit_ok);
+  CHECK(completions("book ", *seat.runner) == Lines{"SPY"});
+}
+
+TEST_CASE("history lies in the folder for state") {
+  const char* const home = std::getenv("HOME");
+  const std::string kept = home == nullptr ? "" : home;
+  ::setenv("HOME", "/home/x", 1);
+  ::unsetenv("XDG_STATE_HOME");
+  CHECK(history_file() == "/home/x/.local/state/exchange-cli/history");
+  ::setenv("XDG_STATE_HOME", "/state", 1);
+  CHECK(history_file() == "/state/exchange-cli/history");
+  ::setenv("XDG_STATE_HOME", "relative", 1);  // as the XDG specification has it: to be ignored
+  CHECK(history_file() == "/home/x/.local/state/exchange-cli/history");
+  ::unsetenv("XDG_STATE_HOME");
+  ::unsetenv("HOME");
+  CHECK(history_file() == "");
+  if (home != nullptr) ::setenv("HOME", kept.c_str(), 1);
+}

@@ -1,0 +1,102 @@
+// Right and wrong answers.
+#include "client/loadgen/answer.hpp"
+
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "client/loadgen/audit/id_set.hpp"
+
+using namespace exchange::loadgen;
+
+namespace {
+
+const Workload workload({.symbols = 3, .account_prefix = "9"}, 5);
+const Leaf order{.kind = Leaf::Kind::order, .symbol = 2, .amount = -7, .limit_cents = 99'50};
+const std::string order_attributes = "sym=\"SYM2\" amount=\"-7\" limit=\"99.50\"";
+const std::string opened = "<opened " + order_attributes + " id=\"12\"/>";
+
+Answer check(const std::vector<Leaf>& leaves, const std::string& document) {
+  Answer answer;
+  answer.problem = "from before";
+  check_reply(workload, 3, {0, leaves}, document, answer);
+  return answer;
+}
+
+std::string results(const std::string& elements) { return "<results>" + elements + "</results>"; }
+
+}  // namespace
+
+TEST_CASE("an order is answered by its own attributes and an id, or rejected with them") {
+  const Answer right = check({order}, results(opened));
+  CHECK(right.problem == "");
+  REQUIRE(right.leaves.size() == 1);
+  CHECK(!right.leaves[0].rejected);
+  CHECK(right.leaves[0].opened == 12);
+  // the answer points into it
+  const std::string rejection = results("<error " + order_attributes + ">not enough cash</error>");
+  const Answer rejected = check({order}, rejection);
+  CHECK(rejected.problem == "");
+  REQUIRE(rejected.leaves.size() == 1);
+  CHECK(rejected.leaves[0].rejected);
+  CHECK(rejected.leaves[0].opened == 0);
+  CHECK(rejected.leaves[0].element.content == "not enough cash");
+
+  for (const std::string& wrong :
+       {results("<opened " + order_attributes + "/>"),
+        results("<opened " + order_attributes + " id=\"0\"/>"),
+        results("<opened sym=\"SYM2\" amount=\"7\" limit=\"99.50\" id=\"12\"/>"),
+        results("<status id=\"12\"/>"), results(""), results("<error>no</error>"),
+        results(opened + opened)}) {
+    CHECK(check({order}, wrong).problem != "");
+    CHECK(!check({order}, wrong).malformed);
+  }
+  CHECK(check({order}, "<results>" + opened).malformed);
+  CHECK(check({order}, "<html></html>").malformed);
+}
+
+TEST_CASE("an account with shares is answered by two elements in order") {
+  const std::vector<Leaf> asked{{.kind = Leaf::Kind::account, .id = 8},
+                                {.kind = Leaf::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
+  const std::string account = "<created id=\"90000038\"/>",
+                    shares = "<created sym=\"SYM3\" id=\"90000038\"/>";
+  CHECK(check(asked, results(account + shares)).problem == "");
+  CHECK(check(asked, results(account)).problem != "");
+  CHECK(check(asked, results(account + account)).problem != "");
+  CHECK(check(asked, results(shares + account)).problem != "");
+}
+
+TEST_CASE("queries and cancels are answered under their own names and ids") {
+  const std::vector<Leaf> query{{.kind = Leaf::Kind::query, .id = 41}},
+      cancel{{.kind = Leaf::Kind::cancel, .id = 41}};
+  CHECK(check(query, results("<status id=\"41\"><open shares=\"1\"/></status>")).problem == "");
+  CHECK(check(query, results("<status id=\"42\"><open shares=\"1\"/></status>")).problem != "");
+  CHECK(check(cancel, results("<canceled id=\"41\"><canceled shares=\"1\" time=\"5\"/></canceled>"))
+            .problem == "");
+  CHECK(check(cancel, results("<status id=\"41\"/>")).problem != "");
+  CHECK(check(cancel, results("<error id=\"41\">order is closed</error>")).leaves.at(0).rejected);
+}
+
+TEST_CASE("several orders in one request are answered each in its place") {
+  const Leaf query{.kind = Leaf::Kind::query, .id = 12};
+  const std::string status = "<status id=\"12\"><open shares=\"7\"/></status>";
+  CHECK(check({order, query, order}, results(opened + status + opened)).problem == "");
+  CHECK(check({order, query, order}, results(opened + opened + status)).problem != "");
+}
+
+TEST_CASE("an id that comes twice is noticed, near or far") {
+  IdSet ids;
+  for (const std::uint64_t id : {1ull, 2ull, 511ull, 512ull, 1ull << 40, ~0ull})
+    CHECK(ids.insert(id));
+  for (const std::uint64_t id : {1ull, 2ull, 511ull, 512ull, 1ull << 40, ~0ull})
+    CHECK(!ids.insert(id));
+}
+
+TEST_CASE("ids of two workers are put together, and those that both had are counted") {
+  IdSet one, two;
+  for (std::uint64_t id = 1; id <= 1'000; ++id) one.insert(id);
+  for (std::uint64_t id = 991; id <= 2'000; ++id) two.insert(id);
+  CHECK(one.insert(two) == 10);
+  CHECK(!one.insert(2'000));
+  CHECK(one.insert(2'001));
+}

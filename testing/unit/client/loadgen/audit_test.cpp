@@ -1,0 +1,321 @@
+// The audit passes what an honest server did, and finds one lie among much that is true.
+#include "client/loadgen/audit/audit.hpp"
+
+#include "catch.hpp"
+#include "unit/client/loadgen/audit_support.hpp"
+
+using namespace exchange;
+using namespace exchange::loadgen;
+
+namespace {
+
+std::string text_of(const AuditResult& result) {
+  std::string text;
+  for (const std::string& finding : result.findings) text += finding + "\n";
+  return text + result.not_checked;
+}
+
+template <class Server>
+AuditInput run_against(Server& server, std::uint64_t seed, unsigned requests = 2'000) {
+  std::mt19937_64 random(seed);
+  constexpr unsigned symbols = 2;
+  AuditInput input = random_accounts(random, 8, symbols);
+  const Ask ask = [&](std::string_view document) { return server.ask(document); };
+  create(input, ask);
+  random_run(input, ask, random, symbols, requests);
+  return input;
+}
+
+template <class Server>
+AuditResult audited(Server& server, AuditInput input) {
+  return audit(std::move(input), [&](std::string_view document) { return server.ask(document); });
+}
+
+// What the audit finds of a server that lies like this.
+std::string found(Lie lie) {
+  LyingServer server(lie);
+  AuditInput input = run_against(server, test_seed());
+  server.end_of_run();
+  const AuditResult result = audited(server, std::move(input));
+  CHECK(result.passed == result.findings.empty());
+  CHECK(result.findings.size() <= 21);
+  return text_of(result);
+}
+
+}  // namespace
+
+TEST_CASE("an honest server passes, whatever was asked of it") {
+  for (std::uint64_t seed = test_seed(); seed < test_seed() + 10; ++seed) {
+    HonestServer server;
+    AuditInput input = run_against(server, seed);
+    const std::size_t orders = input.history.orders.size();
+    const AuditResult result = audited(server, std::move(input));
+    CHECK(text_of(result) == "");
+    CHECK(result.passed);
+    CHECK(result.orders == orders);
+    CHECK(result.executions > 100);
+    CHECK(result.accounts == 8);
+    CHECK(result.cash_moved != "0");
+  }
+}
+
+TEST_CASE("the audit leaves orders and accounts as they were, so that a second one passes") {
+  HonestServer server;
+  const AuditInput input = run_against(server, test_seed());
+  CHECK(text_of(audited(server, input)) == "");
+  CHECK(text_of(audited(server, input)) == "");
+}
+
+TEST_CASE("the server that lies in other tests passes while it does not") {
+  CHECK(found(Lie::none) == "");
+}
+
+TEST_CASE("an execution missing from a status is found") {
+  CHECK_THAT(found(Lie::lost_execution),
+             contains_text("open, canceled and executed shares that are not what was ordered"));
+  CHECK_THAT(found(Lie::lost_execution),
+             contains_text("no sell has it") || contains_text("no buy has it"));
+}
+
+TEST_CASE("an execution at the price of the incoming order is found") {
+  CHECK_THAT(
+      found(Lie::takers_price),
+      contains_text("The price was that of the incoming order, not of the resting one (rule 4)."));
+}
+
+TEST_CASE("a worse price that comes first is found") {
+  CHECK_THAT(found(Lie::price_priority), contains_text("A better price was passed over (rule 3)"));
+}
+
+TEST_CASE("a later order that comes first is found") {
+  CHECK_THAT(found(Lie::time_priority),
+             contains_text("The order that arrived first at that price was passed over (rule 3)"));
+}
+
+TEST_CASE("an open order that is passed over is found") {
+  CHECK_THAT(found(Lie::passed_over), contains_text("passed over"));
+}
+
+TEST_CASE("a refund that is short by the smallest unit is found") {
+  CHECK_THAT(found(Lie::refund_dropped), contains_text("in cash free; but the server refused"));
+}
+
+TEST_CASE("a purchase that is short by the smallest unit is found") {
+  CHECK_THAT(found(Lie::credit_dropped),
+             contains_text("free; but the server refused <order sym=\"SYM"));
+}
+
+TEST_CASE("a cancel without effect is found") {
+  // where such orders were all canceled again later, only the time tells
+  CHECK_THAT(found(Lie::cancel_without_effect),
+             contains_text("after it was canceled") ||
+                 contains_text("the time of the cancel is another in the end"));
+}
+
+TEST_CASE("a canceled order that trades is found") {
+  CHECK_THAT(found(Lie::trades_after_cancel),
+             contains_text("the order was executed after it was canceled"));
+}
+
+TEST_CASE("an order canceled by nobody is found") {
+  CHECK_THAT(found(Lie::canceled_unasked), contains_text("is canceled, and nobody did it"));
+}
+
+TEST_CASE("an order that vanished is found, and what cannot be checked without it is told") {
+  const std::string text = found(Lie::vanished_order);
+  CHECK_THAT(text,
+             contains_text("which it had opened, the server said: no such order of this account"));
+  CHECK_THAT(text, contains_text("not every order's state is known"));
+}
+
+TEST_CASE("a query that tells less than had happened is found") {
+  CHECK_THAT(found(Lie::stale_query), contains_text("A query was stale"));
+}
+
+TEST_CASE("a query that tells what never happened is found") {
+  CHECK_THAT(found(Lie::query_of_the_future),
+             contains_text("are not the first of those told in the end") ||
+                 contains_text("executions that were told have gone"));
+}
+
+TEST_CASE("an id that two orders got is found") {
+  HonestServer server;
+  AuditInput input = run_against(server, test_seed());
+  input.history.orders.push_back(input.history.orders[5]);
+  CHECK_THAT(text_of(audited(server, input)),
+             contains_text("Two orders were opened under the id " +
+                           std::to_string(input.history.orders[5].id)));
+}
+
+TEST_CASE("the histories of several workers add up") {
+  History all, one, two;
+  one.orders.resize(2);
+  one.unknown = 1;
+  two.orders.resize(3);
+  two.observations.resize(4);
+  two.unknown = 1;
+  all.add(std::move(one));
+  all.add(std::move(two));
+  CHECK(all.orders.size() == 5);
+  CHECK(all.observations.size() == 4);
+  CHECK(all.unknown == 2);
+}
+
+TEST_CASE("requests without a reply leave the rest to be checked, and are told") {
+  HonestServer server;
+  AuditInput input = run_against(server, test_seed());
+  input.history.orders.erase(input.history.orders.begin() + 20);
+  input.history.unknown = 1;
+  const AuditResult result = audited(server, input);
+  CHECK(result.findings.empty());
+  CHECK_THAT(result.not_checked, contains_text("1 requests went without a reply"));
+  input.history.orders[5].amount *= 2;
+  CHECK_THAT(text_of(audited(server, input)), contains_text("that are not what was ordered"));
+}
+
+TEST_CASE("balances are found to the last unit, however large or small") {
+  HonestServer server;
+  AuditInput input{.symbol_name = symbol_name, .probe_symbol = "PROBE"};
+  for (const std::int64_t cash :
+       {0ll, 1ll, 922ll, 923ll, 12'345'678'901ll, 1'000'000'000'000ll, 9'000'000'000'000'000'000ll})
+    input.accounts.push_back(
+        {std::to_string(100 + input.accounts.size()), cash, {{1, 1 + cash % 10}}});
+  input.accounts.push_back({"200", 7, {{2, 92'233'720'367}, {2, 1}, {3, 92'233'720'367}}});
+  const Ask ask = [&](std::string_view document) { return server.ask(document); };
+  create(input, ask);
+  const AuditResult result = audit(input, ask);
+  CHECK(text_of(result) == "");
+  CHECK(result.cash_total == "9000001012345680754");
+
+  for (AuditAccount& account : input.accounts) {
+    AuditInput less = input, more = input;
+    AuditAccount& changed = less.accounts[std::size_t(&account - input.accounts.data())];
+    if (changed.cash > 0) {
+      --changed.cash;
+      CHECK_THAT(text_of(audit(less, ask)),
+                 contains_text("but the server opened <order sym=\"PROBE\""));
+    }
+    ++more.accounts[std::size_t(&account - input.accounts.data())].cash;
+    CHECK_THAT(text_of(audit(more, ask)),
+               contains_text("but the server refused <order sym=\"PROBE\""));
+  }
+}
+
+TEST_CASE("final states that the server refuses to tell in one reply are asked for again") {
+  HonestServer server;
+  AuditInput input = run_against(server, test_seed());
+  const auto at_most_20_executions = [&](std::string_view document) {
+    std::string reply = server.ask(document), cut = "<results>";
+    if (document.find("<query") == std::string_view::npos) return reply;
+    ReplyElements elements(reply);
+    std::size_t executions = 0;
+    for (ReplyElement element; elements.next(element);) {
+      const std::string id(element.attribute("id"));
+      if (executions > 20) {
+        cut += "<error id=\"" + id + "\">the reply would be too long</error>";
+        continue;
+      }
+      cut += "<status id=\"" + id + "\">" + std::string(element.content) + "</status>";
+      for (std::size_t found = element.content.find("<executed"); found != std::string_view::npos;
+           found = element.content.find("<executed", found + 1))
+        ++executions;
+    }
+    return cut + "</results>\n";
+  };
+  CHECK(text_of(audit(std::move(input), at_most_20_executions)) == "");
+}
+
+namespace {
+
+// One account whose orders of symbol 1 are 1, 2, ... at $100, the n-th sent at 10 n and answered 5
+// later; and what the server says of them, whatever is asked. The run may have been anything: only
+// what a test looks for is looked at.
+struct Told {
+  std::vector<std::int32_t> amounts;
+  std::vector<std::string> states;
+  std::vector<Observation> observations;
+
+  std::string findings() const {
+    AuditInput input{.accounts = {{"1", 1'000'000, {{1, 1'000'000}}}},
+                     .symbol_name = symbol_name,
+                     .probe_symbol = "PROBE"};
+    std::string reply = "<results>";
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      const std::uint64_t id = i + 1;
+      input.history.orders.push_back({.id = id,
+                                      .account = 0,
+                                      .symbol = 1,
+                                      .amount = amounts[i],
+                                      .limit_cents = 100'00,
+                                      .sent_ns = std::int64_t(10 * id),
+                                      .answered_ns = std::int64_t(10 * id + 5)});
+      reply += "<status id=\"" + std::to_string(id) + "\">" + states[i] + "</status>";
+    }
+    input.history.observations = observations;
+    return text_of(
+        audit(std::move(input), [&](std::string_view) { return reply + "</results>\n"; }));
+  }
+};
+
+std::string executed(const std::string& price, const std::string& time = "1700000000") {
+  return "<executed shares=\"5\" price=\"" + price + "\" time=\"" + time + "\"/>";
+}
+
+}  // namespace
+
+TEST_CASE("a final state that no order can have is found") {
+  const std::string five_open = "<open shares=\"5\"/>";
+  CHECK_THAT((Told{{10}, {five_open + executed("100.01")}, {}}.findings()),
+             contains_text("an execution worse than the limit"));
+  CHECK_THAT((Told{{-10}, {five_open + executed("99.99")}, {}}.findings()),
+             contains_text("an execution worse than the limit"));
+  CHECK_THAT((Told{{10}, {executed("100", "1700000001") + executed("100")}, {}}.findings()),
+             contains_text("executions not oldest first"));
+  CHECK_THAT((Told{{10}, {"<canceled shares=\"5\" time=\"1600000000\"/>" + executed("100")}, {}}
+                  .findings()),
+             contains_text("an execution later than its cancel"));
+}
+
+TEST_CASE("what replies told that cannot have been is found") {
+  using Kind = Observation::Kind;
+  const std::string open = "<open shares=\"10\"/>",
+                    canceled = "<canceled shares=\"10\" time=\"1700000000\"/>";
+  const OrderDigest is_open{.open = 10},
+      is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  const auto found = [](const std::string& state, const std::vector<Observation>& observations) {
+    return Told{{10}, {state}, observations}.findings();
+  };
+  const Observation cancel{Kind::canceled, 1, 50, 60, is_canceled};
+  CHECK_THAT(found(open, {{Kind::cancel_refused, 1, 50, 60, {}}}),
+             contains_text("it was refused, but the order is open"));
+  CHECK_THAT(found(canceled, {cancel, {Kind::canceled, 1, 70, 80, is_canceled}}),
+             contains_text("was successful twice"));
+  CHECK_THAT(found(canceled, {{Kind::cancel_refused, 1, 30, 40, {}}, cancel}),
+             contains_text("was refused, and later done"));
+  CHECK_THAT(found(canceled, {cancel, {Kind::status, 1, 70, 80, is_open}}),
+             contains_text("A query was stale: sent after the answer to the cancel"));
+  CHECK_THAT(found(canceled, {{Kind::status, 1, 30, 40, is_canceled}, cancel}),
+             contains_text("as canceled before anybody asked for that"));
+}
+
+TEST_CASE("cash and shares that come from nowhere are found") {
+  const std::string bought = Told{{5}, {executed("100")}, {}}.findings(),
+                    sold = Told{{-5}, {executed("100")}, {}}.findings();
+  CHECK_THAT(bought, contains_text("together have 999500 in cash, where 1000000 was created"));
+  CHECK_THAT(bought, contains_text("5 shares of SYM1 more than were created"));
+  CHECK_THAT(sold, contains_text("together have 1000500 in cash, where 1000000 was created"));
+  CHECK_THAT(sold, contains_text("5 shares of SYM1 less than were created"));
+}
+
+TEST_CASE("shares too many by the smallest unit are found") {
+  HonestServer server;
+  const Ask ask = [&](std::string_view document) { return server.ask(document); };
+  AuditInput input{
+      .accounts = {{"1", 7, {{1, 5}}}}, .symbol_name = symbol_name, .probe_symbol = "PROBE"};
+  create(input, ask);
+  CHECK(text_of(audit(input, ask)) == "");
+  server.ask("<create><symbol sym=\"" + symbol_name(1) +
+             "\"><account id=\"1\">0.00000001</account></symbol></create>");
+  CHECK_THAT(text_of(audit(input, ask)),
+             contains_text("but the server opened <order sym=\"" + symbol_name(1) + "\""));
+}

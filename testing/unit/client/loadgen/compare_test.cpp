@@ -1,0 +1,332 @@
+// What `loadgen compare` finds between reports, and its exit codes.
+#include "client/loadgen/report/compare.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "catch.hpp"
+#include "sample_report.hpp"
+#include "support/folder.hpp"
+
+using namespace exchange::loadgen;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// A run whose response p99 is `factor` times the sample's, in the whole and in each second.
+Json slower(double factor) {
+  Json report = sample_report();
+  report["result"]["response_ms"]["p99"] = 3.5 * factor;
+  for (auto& second : report["series"])
+    second["response_p99_ms"] = second["response_p99_ms"].get<double>() * factor;
+  return report;
+}
+
+const MetricComparison& metric(const Comparison& comparison, const std::string& name) {
+  for (const auto& each : comparison.metrics)
+    if (each.name == name) return each;
+  throw std::logic_error("no metric " + name);
+}
+
+struct Folder : exchange::testing::TemporaryFolder {
+  std::string file(const std::string& name, const std::string& content) const {
+    std::ofstream(*this / name) << content;
+    return *this / name;
+  }
+  std::string file(const std::string& name, const Json& report) const {
+    return file(name, report.dump());
+  }
+};
+
+struct Outcome {
+  int code;
+  std::string out, errors;
+};
+
+Outcome run(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "compare");
+  std::vector<const char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  std::ostringstream out, errors;
+  const int code = compare_main(int(argv.size()), argv.data(), out, errors);
+  return {code, out.str(), errors.str()};
+}
+
+}  // namespace
+
+TEST_CASE("a run compared with itself shows no difference") {
+  const Comparison comparison = compare({sample_report()}, {sample_report()}, 5);
+  CHECK(comparison.regressions == Lines{});
+  CHECK(comparison.unlike == Lines{});
+  CHECK(comparison.warnings == Lines{});
+  CHECK(!comparison.intervals_from_runs);
+  for (const auto& each : comparison.metrics) {
+    CAPTURE(each.name);
+    CHECK((each.verdict == Verdict::no_difference_seen || each.name == "server CPU"));
+  }
+  // not known by the second
+  CHECK(metric(comparison, "server CPU").verdict == Verdict::cannot_tell);
+  CHECK(metric(comparison, "server CPU").ratio == 1);
+}
+
+TEST_CASE("a latency well above its noise is a regression, and its opposite an improvement") {
+  const Comparison worse = compare({sample_report()}, {slower(1.2)}, 5);
+  CHECK(worse.regressions == Lines{"response p99 is worse (3.50 to 4.20 ms)"});
+  const MetricComparison& p99 = metric(worse, "response p99");
+  CHECK(p99.verdict == Verdict::worse);
+  CHECK(p99.ratio == Approx(1.2));
+  REQUIRE(p99.interval);
+  CHECK((p99.interval->first > 1.18 && p99.interval->first < 1.2 && p99.interval->second > 1.2 &&
+         p99.interval->second < 1.22));
+
+  const Comparison better = compare({slower(1.2)}, {sample_report()}, 5);
+  CHECK(better.regressions == Lines{});
+  CHECK(metric(better, "response p99").verdict == Verdict::better);
+}
+
+TEST_CASE("less throughput is worse, more is better") {
+  Json fast = sample_report();
+  fast["result"]["requests_per_s"] = 12'000.0;
+  CHECK(metric(compare({sample_report()}, {fast}, 5), "throughput").verdict == Verdict::better);
+  const Comparison slow = compare({fast}, {sample_report()}, 5);
+  CHECK(metric(slow, "throughput").verdict == Verdict::worse);
+  CHECK(slow.regressions == Lines{"throughput is worse (12,000 to 10,000 requests/s)"});
+}
+
+TEST_CASE("what is worse within the tolerance is no regression") {
+  const Comparison comparison = compare({sample_report()}, {slower(1.04)}, 5);
+  CHECK(metric(comparison, "response p99").verdict == Verdict::worse);
+  CHECK(!metric(comparison, "response p99").beyond_tolerance);
+  CHECK(comparison.regressions == Lines{});
+  CHECK(compare({sample_report()}, {slower(1.04)}, 1).regressions.size() == 1);
+}
+
+TEST_CASE("runs that spread as far as they differ show no difference") {
+  const Comparison comparison =
+      compare({slower(1), slower(1.3), slower(0.9)}, {slower(1.4), slower(1.0), slower(1.2)}, 5);
+  CHECK(comparison.intervals_from_runs);
+  CHECK(metric(comparison, "response p99").verdict == Verdict::no_difference_seen);
+  CHECK(metric(comparison, "response p99").ratio > 1.05);
+  CHECK(comparison.regressions == Lines{});
+}
+
+TEST_CASE("the interval of several runs is Welch's of the logarithms") {
+  // By hand: logarithms of A 0 and 0.02, of B 0.5, 0.52 and 0.54; variances 0.0002 and 0.0004;
+  // squared error 0.0001 + 0.000133; 2.88 degrees of freedom, whose t is 3.26; margin 0.0498.
+  const Comparison comparison =
+      compare({slower(1), slower(std::exp(0.02))},
+              {slower(std::exp(0.5)), slower(std::exp(0.52)), slower(std::exp(0.54))}, 5);
+  const MetricComparison& p99 = metric(comparison, "response p99");
+  CHECK(p99.ratio == Approx(std::exp(0.51)));
+  REQUIRE(p99.interval);
+  CHECK(std::log(p99.interval->first) == Approx(0.51 - 0.0498).margin(0.0005));
+  CHECK(std::log(p99.interval->second) == Approx(0.51 + 0.0498).margin(0.0005));
+}
+
+TEST_CASE("with several runs on one side only, the seconds decide") {
+  const Comparison comparison = compare({sample_report(), sample_report()}, {slower(1.2)}, 5);
+  CHECK(!comparison.intervals_from_runs);
+  CHECK(metric(comparison, "response p99").verdict == Verdict::worse);
+}
+
+TEST_CASE("seconds that jump about widen the interval until nothing is seen") {
+  Json jumpy = slower(1.2);
+  for (std::size_t i = 0; i < jumpy["series"].size(); ++i)
+    jumpy["series"][i]["response_p99_ms"] = i % 2 ? 1.0 : 8.0;
+  CHECK(metric(compare({sample_report()}, {jumpy}, 5), "response p99").verdict ==
+        Verdict::no_difference_seen);
+}
+
+TEST_CASE("the warm-up and a part of a second at the end do not count") {
+  Json report = slower(1.2);
+  report["series"][0]["warmup"] = true;
+  report["series"][0]["response_p99_ms"] = 1000;
+  report["series"][9]["response_p99_ms"] = 1000;
+  report["series"][9]["second"] = 9.3;
+  CHECK(metric(compare({sample_report()}, {report}, 5), "response p99").verdict == Verdict::worse);
+}
+
+TEST_CASE("random noise below the tolerance is never a regression") {
+  std::mt19937_64 random(test_seed());
+  std::normal_distribution<double> noise(0, 0.01);
+  for (int i = 0; i < 100; ++i) {
+    const auto runs = [&] {
+      return std::vector{slower(1 + std::clamp(noise(random), -0.02, 0.02)),
+                         slower(1 + std::clamp(noise(random), -0.02, 0.02))};
+    };
+    CHECK(compare(runs(), runs(), 5).regressions == Lines{});
+  }
+}
+
+TEST_CASE("of a run of a second or two nothing can be told") {
+  Json brief = slower(2);
+  brief["series"] = Json::array({brief["series"][0], brief["series"][1]});
+  const Comparison comparison = compare({sample_report()}, {brief}, 5);
+  CHECK(metric(comparison, "response p99").verdict == Verdict::cannot_tell);
+  CHECK(!metric(comparison, "response p99").interval);
+  CHECK(comparison.regressions == Lines{});
+}
+
+TEST_CASE("a process that one side does not know is not compared") {
+  Json report = sample_report();
+  report["server_process"] = nullptr;
+  CHECK(metric(compare({report}, {sample_report()}, 5), "server CPU").verdict ==
+        Verdict::not_measured);
+}
+
+TEST_CASE("a run of B without any answer is a regression") {
+  Json silent = sample_report();
+  silent["result"]["answered"] = 0;
+  silent["result"]["requests_per_s"] = 0.0;
+  const Comparison comparison = compare({sample_report()}, {silent}, 5);
+  CHECK(comparison.regressions == Lines{"B: a run was not answered at all"});
+  CHECK(metric(comparison, "throughput").verdict == Verdict::not_measured);
+}
+
+TEST_CASE("errors, wrong answers and a failed audit are regressions where A has none") {
+  Json errors = sample_report(), wrong = sample_report(), failed = sample_report();
+  errors["result"]["errors"]["timeout"] = 7;
+  wrong["result"]["errors"]["timeout"] = 7;
+  wrong["result"]["errors"]["wrong answer"] = 2;
+  failed["audit"] = {{"passed", false}};
+  CHECK(compare({sample_report()}, {errors}, 5).regressions == Lines{"B has 7 errors, A none"});
+  CHECK(compare({errors}, {wrong}, 5).regressions == Lines{"B has 2 wrong answers, A none"});
+  CHECK(compare({sample_report()}, {failed}, 5).regressions == Lines{"B: the audit failed"});
+  CHECK(compare({errors}, {sample_report()}, 5).regressions == Lines{});
+  CHECK(metric(compare({errors}, {sample_report()}, 5), "errors").verdict == Verdict::better);
+  CHECK(compare({failed}, {sample_report()}, 5).warnings == Lines{"A: the audit failed"});
+}
+
+TEST_CASE("many more errors than before are a regression over several runs") {
+  const auto with_errors = [](int errors) {
+    Json report = sample_report();
+    report["result"]["errors"]["timeout"] = errors;
+    return report;
+  };
+  const Comparison comparison =
+      compare({with_errors(10), with_errors(0), with_errors(12)},
+              {with_errors(2000), with_errors(2100), with_errors(1900)}, 5);
+  CHECK(metric(comparison, "errors").verdict == Verdict::worse);
+  CHECK(comparison.regressions.size() == 1);
+}
+
+TEST_CASE("how the runs were not made alike is listed") {
+  Json other = sample_report();
+  other["load"]["clients"] = 100;
+  other["server"]["policy"] = "loop";
+  other["server"]["description"] = "private server, policy=loop";
+  other["workload"]["account_prefix"] = "99";
+  other["machine"]["kernel"] = "6.19";
+  other["load"]["new_option"] = "x";
+  other["load"].erase("arrivals");
+  CHECK(compare({sample_report()}, {other}, 5).unlike ==
+        Lines{"load.clients: A 200, B 100", "load.new_option: A none, B x",
+              "server.policy: A pool, B loop", "machine.kernel: A 6.18, B 6.19"});
+  CHECK(compare({sample_report(), other}, {sample_report(), other}, 5).unlike == Lines{});
+}
+
+TEST_CASE("what makes the figures of a run doubtful is a warning") {
+  Json report = sample_report();
+  report["client_was_the_bottleneck"] = true;
+  report["result"]["stopped_early"] = true;
+  report["expectations"] = {{{"text", "p99<1ms"}, {"met", false}}};
+  CHECK(compare({sample_report()}, {report}, 5).warnings ==
+        Lines{"B: the client was the bottleneck, so that its figures are not the server's",
+              "B: stopped early", "B: did not meet p99<1ms"});
+}
+
+TEST_CASE("compare exits with 0, 1 for a regression, 2 for its usage") {
+  const Folder folder;
+  const std::string a = folder.file("a.json", sample_report()),
+                    b = folder.file("b.json", slower(1.2));
+  CHECK(run({a, a}).code == 0);
+  CHECK(run({a, b}).code == 1);
+  CHECK(run({b, a}).code == 0);
+  CHECK(run({a, b, "--tolerance", "25"}).code == 0);
+  CHECK(run({a + "," + a, b + "," + b}).code == 1);
+  CHECK(run({"--help"}).code == 0);
+  CHECK(run({}).code == 2);
+  CHECK(run({a}).code == 2);
+  CHECK(run({a, ","}).code == 2);
+  CHECK(run({a, b, "--tolerance", "much"}).code == 2);
+  CHECK(run({a, b, "--json", folder / "no/where.json"}).code == 2);
+}
+
+TEST_CASE("runs that are too short to tell are not said to be without regression") {
+  Json brief = sample_report();
+  brief["series"] = Json::array({brief["series"][0]});
+  const Folder folder;
+  const Outcome outcome = run({folder.file("a.json", brief), folder.file("b.json", brief)});
+  CHECK(outcome.code == 0);
+  CHECK_THAT(outcome.out, contains_text("Too short to tell"));
+  CHECK(outcome.out.find("No regression") == std::string::npos);
+}
+
+TEST_CASE("compare prints a table, the doubts and the regression") {
+  const Folder folder;
+  Json other = slower(1.2);
+  other["load"]["clients"] = 100;
+  const Outcome outcome =
+      run({folder.file("a.json", sample_report()), folder.file("b.json", other)});
+  CHECK_THAT(outcome.out, contains_text("a.json  (commit 1436c54)\nB  "));
+  CHECK_THAT(
+      outcome.out,
+      contains_text(
+          "response p99, ms                  3.50        4.20    1.200    1.188 to 1.212   worse\n"));
+  CHECK_THAT(
+      outcome.out,
+      contains_text(
+          "throughput, requests/s          10,000      10,000    1.000    0.990 to 1.010   no difference seen\n"));
+  CHECK_THAT(outcome.out, contains_text("understate how much runs differ"));
+  CHECK_THAT(
+      outcome.out,
+      contains_text("WARNING: the runs were not made alike:\n  load.clients: A 200, B 100\n"));
+  CHECK_THAT(outcome.out, contains_text("\nREGRESSION: response p99 is worse (3.50 to 4.20 ms)\n"));
+  CHECK(outcome.errors == "");
+}
+
+TEST_CASE("compare writes the same as JSON") {
+  const Folder folder;
+  const std::string a = folder.file("a.json", sample_report()),
+                    b = folder.file("b.json", slower(1.2)), out = folder / "out.json";
+  CHECK(run({a, b, "--json", out}).code == 1);
+  std::ifstream file(out);
+  const Json written = Json::parse(file);
+  CHECK(written["format"] == "exchange-loadgen-compare/1");
+  CHECK(written["a"] == Json{{"files", {a}}, {"commits", {"1436c54"}}});
+  CHECK(written["intervals_from"] == "seconds");
+  CHECK(written["regressions"] == Json::array({"response p99 is worse (3.50 to 4.20 ms)"}));
+  CHECK(written["metrics"].size() == 9);
+  CHECK(written["metrics"][3]["name"] == "response p99");
+  CHECK(written["metrics"][3]["verdict"] == "worse");
+  CHECK(written["metrics"][3]["interval"].size() == 2);
+  CHECK(written["metrics"][8]["ratio"] == nullptr);
+}
+
+TEST_CASE("a file that cannot be used is named, with what is wrong with it") {
+  const Folder folder;
+  const std::string good = folder.file("good.json", sample_report());
+  Json foreign = sample_report(), hollow = sample_report();
+  foreign["format"] = "something/2";
+  hollow["result"].erase("requests_per_s");
+  const struct {
+    std::string path, wrong;
+  } files[] = {
+      {folder / "absent.json", "cannot be read: No such file or directory"},
+      {folder.file("cut.json", sample_report().dump().substr(0, 50)),
+       "is not JSON: parse error at line 1, column 51"},
+      {folder.file("empty.json", std::string()), "is not JSON: parse error at line 1, column 1"},
+      {folder.file("list.json", std::string("[]")),
+       "is not a report of loadgen: its format is not given"},
+      {folder.file("foreign.json", foreign),
+       "is not a report of loadgen: its format is \"something/2\""},
+      {folder.file("hollow.json", hollow), "the result has no throughput"},
+  };
+  for (const auto& [path, wrong] : files) {
+    const Outcome outcome = run({good, path});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.errors, contains_text("loadgen compare: " + path + ": " + wrong));
+    CHECK(outcome.out == "");
+  }
+}

@@ -1,0 +1,187 @@
+// Which courses of events the replay allows. Order n is the n-th placed, at time 10 n, answered 5
+// later.
+#include "client/loadgen/audit/replay.hpp"
+
+#include "catch.hpp"
+
+using namespace exchange;
+using namespace exchange::loadgen;
+
+namespace {
+
+constexpr std::uint32_t seconds = 1'700'000'000;
+
+class Story {
+ public:
+  Story() {
+    evidence_.symbol_name = [](unsigned) { return "A"; };
+  }
+  struct Told {
+    std::int32_t shares, price_cents;
+  };
+  Story& order(std::int32_t amount, std::int32_t limit_cents, const std::vector<Told>& told,
+               bool canceled = false) {
+    const std::uint64_t id = evidence_.orders.size() + 1;
+    evidence_.orders.push_back({.id = id,
+                                .symbol = 1,
+                                .amount = amount,
+                                .limit_cents = limit_cents,
+                                .sent_ns = std::int64_t(10 * id),
+                                .answered_ns = std::int64_t(10 * id + 5)});
+    FinalState& state = evidence_.states.emplace_back(FinalState{
+        .first_fill = evidence_.fills.size(), .fills = std::uint32_t(told.size()), .known = true});
+    for (const Told& fill : told) {
+      evidence_.fills.push_back({fill.shares, fill.price_cents, seconds});
+      state.executed += fill.shares;
+    }
+    (canceled ? state.canceled : state.open) = std::abs(amount) - state.executed;
+    return *this;
+  }
+  Story& answered(std::int64_t sent_ns, std::int64_t answered_ns) {
+    evidence_.orders.back().sent_ns = sent_ns;
+    evidence_.orders.back().answered_ns = answered_ns;
+    return *this;
+  }
+  Story& observed(std::uint64_t id, Observation::Kind kind, std::uint32_t executions,
+                  std::int64_t sent_ns, std::int64_t answered_ns) {
+    evidence_.observations.push_back({kind, id, sent_ns, answered_ns, {.executions = executions}});
+    return *this;
+  }
+  std::string findings() {
+    for (std::uint64_t id = 1, at = 0; id <= evidence_.orders.size() + 1; ++id) {
+      evidence_.first_observation.push_back(std::uint32_t(at));
+      while (at < evidence_.observations.size() && evidence_.observations[at].id == id) ++at;
+    }
+    Findings findings;
+    Replay(evidence_, findings).run();
+    std::string text;
+    for (const std::string& finding : findings.sentences()) text += finding + "\n";
+    return text;
+  }
+
+ private:
+  Evidence evidence_;
+};
+
+constexpr auto status = Observation::Kind::status, canceled = Observation::Kind::canceled;
+
+}  // namespace
+
+TEST_CASE("the course example") {
+  CHECK(Story()
+            .order(300, 125'00, {{200, 125'00}})
+            .order(-100, 130'00, {})
+            .order(200, 127'00, {{200, 127'00}})
+            .order(-500, 128'00, {})
+            .order(-200, 140'00, {})
+            .order(400, 125'00, {})
+            .order(-400, 124'00, {{200, 127'00}, {200, 125'00}})
+            .findings() == "");
+}
+
+TEST_CASE("an order whose cancel was on its way may have left already, or not") {
+  const std::vector<Story::Told> all{{10, 100'00}};
+  // The cancel is sent at 22, while order 2 is on its way from 20 to 25.
+  CHECK(Story()
+            .order(-20, 100'00, {}, true)
+            .order(10, 100'00, {})
+            .observed(1, canceled, 0, 22, 24)
+            .findings() == "");
+  CHECK(Story()
+            .order(-20, 100'00, all, true)
+            .order(10, 100'00, all)
+            .observed(1, canceled, 1, 22, 24)
+            .findings() == "");
+}
+
+TEST_CASE("an order is not canceled before somebody asks for it") {
+  CHECK_THAT(
+      Story()
+          .order(-20, 100'00, {}, true)
+          .order(10, 100'00, {})
+          .observed(1, canceled, 0, 26, 28)
+          .findings(),
+      contains_text(
+          "passed over as if canceled: the answer to order 2 (buy 10 of A at 100) came before the cancel of order 1 "
+          "(sell 20 of A at 100) was sent"));
+}
+
+TEST_CASE("that an earlier order felt the cancel is held against later ones") {
+  // By its id order 3 came after order 2, which came after the cancel; but order 3 was answered
+  // before the cancel was sent.
+  CHECK_THAT(
+      Story()
+          .order(-20, 100'00, {}, true)
+          .order(10, 100'00, {})
+          .answered(20, 90)
+          .order(-5, 200'00, {})
+          .observed(1, canceled, 0, 50, 60)
+          .findings(),
+      contains_text(
+          "the answer to order 3 (sell 5 of A at 200) came before the cancel of order 1 (sell 20 of A at 100) was sent, and by then "
+          "order 2 (buy 10 of A at 100) had found it gone."));
+}
+
+TEST_CASE("a canceled order does not trade with one sent later") {
+  const std::vector<Story::Told> all{{10, 100'00}};
+  CHECK_THAT(
+      Story()
+          .order(-20, 100'00, all, true)
+          .order(10, 100'00, all)
+          .observed(1, canceled, 1, 16, 18)
+          .findings(),
+      contains_text(
+          "a reply that told of an execution of order 1 (sell 20 of A at 100) came before order 2 (buy 10 of A at 100) was sent"));
+}
+
+TEST_CASE("a canceled order holds its place until it leaves") {
+  // Order 2 is next in line once order 1 has left.
+  CHECK(Story()
+            .order(-20, 100'00, {{5, 100'00}}, true)
+            .order(-20, 100'00, {{10, 100'00}})
+            .order(5, 100'00, {{5, 100'00}})
+            .order(10, 101'00, {{10, 100'00}})
+            .observed(1, canceled, 1, 36, 38)
+            .findings() == "");
+  CHECK_THAT(Story()
+                 .order(-20, 100'00, {{5, 100'00}}, true)
+                 .order(-20, 100'00, {{10, 100'00}})
+                 .order(10, 101'00, {{10, 100'00}})
+                 .order(5, 100'00, {{5, 100'00}})
+                 .observed(1, canceled, 1, 46, 48)
+                 .findings(),
+             contains_text("The order that arrived first at that price was passed over (rule 3)"));
+}
+
+TEST_CASE(
+    "a query tells what was answered before it was sent, and nothing of what was sent after its reply") {
+  const std::vector<Story::Told> all{{10, 100'00}};
+  const auto story = [&] { return Story().order(-20, 100'00, all).order(10, 100'00, all); };
+  CHECK(story().observed(1, status, 0, 16, 26).observed(1, status, 1, 16, 21).findings() == "");
+  CHECK(story().observed(1, status, 0, 24, 29).findings() == "");
+  CHECK_THAT(story().observed(1, status, 0, 26, 29).findings(),
+             contains_text("A query was stale: the answer to order 2"));
+  CHECK_THAT(
+      story().observed(1, status, 1, 16, 19).findings(),
+      contains_text(
+          "Time goes against the ids: a reply that told of an execution of order 1 (sell 20 of A at 100) came before order 2"));
+}
+
+TEST_CASE("ids that go against time are found") {
+  CHECK(Story()
+            .order(1, 100'00, {})
+            .answered(10, 30)
+            .order(1, 100'00, {})
+            .answered(5, 10)
+            .findings() == "");
+  CHECK_THAT(
+      Story().order(1, 100'00, {}).answered(10, 30).order(1, 100'00, {}).answered(5, 9).findings(),
+      contains_text(
+          "Time goes against the ids: the answer to order 2 (buy 1 of A at 100) came before order 1 (buy 1 of A at 100) was sent"));
+}
+
+TEST_CASE("an execution that no other order explains is found") {
+  CHECK_THAT(
+      Story().order(10, 100'00, {{5, 100'00}}).findings(),
+      contains_text("an execution of 5 at 100; by the rules it matched no other order then"));
+}

@@ -1,0 +1,360 @@
+// What the load generator asks for: the same for the same seed, taken by the server's own parser,
+// in the mix that was promised.
+#include "client/loadgen/workload.hpp"
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <variant>
+
+#include "catch.hpp"
+#include "engine/exchange.hpp"
+#include "protocol/framing.hpp"
+#include "protocol/request.hpp"
+
+using namespace exchange;
+using namespace exchange::loadgen;
+
+namespace {
+
+using Kind = loadgen::Leaf::Kind;
+constexpr WorkloadKind every_kind[] = {WorkloadKind::create, WorkloadKind::transactions,
+                                       WorkloadKind::mix, WorkloadKind::reads};
+
+WorkloadOptions options_of(WorkloadKind kind, std::uint64_t seed) {
+  return {.kind = kind,
+          .mix = mix_of(kind),
+          .symbols = 7,
+          .seed = seed,
+          .account_prefix = "1234567890123456"};
+}
+Workload workload(WorkloadKind kind, std::uint64_t seed) {
+  return Workload(options_of(kind, seed), 5);
+}
+
+// The next frame; the server opens every order, with ids from `order` + 1.
+std::string next_frame(Script& script, std::uint64_t& order) {
+  std::string frame;
+  script.next(frame);
+  const loadgen::Request request = script.request();
+  for (const loadgen::Leaf& leaf : request.leaves)
+    if (leaf.kind == Kind::order) script.opened(++order, request.account);
+  return frame;
+}
+
+std::string requests_of(const Workload& workload, unsigned client, unsigned count) {
+  Script script(workload, client);
+  std::string all;
+  std::uint64_t order = 0;
+  for (unsigned i = 0; i < count; ++i) all += next_frame(script, order);
+  return all;
+}
+
+struct Understood {
+  std::string mistake;
+  std::vector<Command> commands;
+};
+
+// As the server reads one frame.
+Understood read(std::string frame_bytes) {
+  const ProtocolLimits limits;
+  const Frame frame = find_frame(frame_bytes, limits);
+  REQUIRE(frame.state == Frame::State::complete);
+  REQUIRE(frame.skip + frame.header + frame.bytes == frame_bytes.size());
+  XmlDocument document;
+  std::vector<exchange::Leaf> leaves;
+  Understood understood;
+  understood.mistake = read_request(frame_bytes.data() + frame.header, frame.bytes, limits,
+                                    document, leaves, understood.commands)
+                           .mistake;
+  for (const exchange::Leaf& leaf : leaves) understood.mistake += leaf.mistake;
+  return understood;
+}
+
+std::map<Kind, int> kinds_of(const WorkloadOptions& options, int count) {
+  const Workload shared(options, 1);
+  Script script(shared, 0);
+  std::map<Kind, int> kinds;
+  std::uint64_t order = 0;
+  for (int i = 0; i < count; ++i) {
+    next_frame(script, order);
+    for (const loadgen::Leaf& leaf : script.request().leaves) ++kinds[leaf.kind];
+  }
+  return kinds;
+}
+
+// The share of the shares ordered that trade, when `clients` send so many orders each by turns.
+double matched_share(const WorkloadOptions& options, unsigned clients, unsigned orders) {
+  const Workload shared(options, clients);
+  Exchange exchange;
+  for (const SetupRequest& request : setup_requests(shared))
+    for (const Command& command : read(framed(request.document)).commands)
+      exchange.apply(command, {1});
+  std::vector<Script> scripts;
+  for (unsigned client = 0; client < clients; ++client) scripts.emplace_back(shared, client);
+  double ordered = 0, open = 0;
+  std::vector<std::pair<AccountId, OrderId>> placed;
+  for (unsigned i = 0; i < orders * clients; ++i) {
+    std::uint64_t ignored = 0;
+    const Understood understood = read(next_frame(scripts[i % clients], ignored));
+    const auto& order = std::get<PlaceOrder>(understood.commands.at(0));
+    const Outcome outcome = exchange.apply(order, {1});
+    placed.emplace_back(order.account, std::get<Opened>(outcome).order);
+    ordered += double(order.shares.units());
+  }
+  for (const auto& [account, order] : placed)
+    open += double(std::get<Status>(exchange.apply(QueryOrder{account, order}, {1})).open.units());
+  return 1 - open / ordered;
+}
+
+}  // namespace
+
+TEST_CASE("the same seed gives the same requests, another seed or client gives others") {
+  for (const WorkloadKind kind : every_kind) {
+    const Workload one = workload(kind, 1), again = workload(kind, 1), two = workload(kind, 2);
+    const std::string requests = requests_of(one, 3, 200);
+    CHECK(requests == requests_of(again, 3, 200));
+    CHECK(requests != requests_of(two, 3, 200));
+    CHECK(requests != requests_of(one, 4, 200));
+  }
+}
+
+TEST_CASE("ids that the server gives do not shift the sequence of a mix") {
+  const Workload shared = workload(WorkloadKind::mix, test_seed());
+  Script one(shared, 0), other(shared, 0);
+  std::string ignored;
+  for (std::uint64_t i = 1; i <= 500; ++i) {
+    one.next(ignored);
+    other.next(ignored);
+    const loadgen::Leaf &mine = one.request().leaves[0], &its = other.request().leaves[0];
+    REQUIRE(mine.kind == its.kind);
+    if (mine.kind != Kind::order) continue;
+    REQUIRE(mine.amount == its.amount);
+    one.opened(i, 0);
+    other.opened(1'000'000'007 * i, 0);
+  }
+}
+
+TEST_CASE(
+    "the server understands every request of every workload, with as many orders as it may have") {
+  for (const WorkloadKind kind : every_kind)
+    for (const unsigned orders : {1u, 3u, orders_per_request_max}) {
+      WorkloadOptions options = options_of(kind, test_seed());
+      options.orders_per_request = orders;
+      options.accounts = accounts_max;
+      options.symbol_prefix = std::string(28, 'Z');
+      options.symbols = symbols_max;
+      options.price_walk_bp = 1'000;
+      const Workload shared(options, clients_max);
+      Script script(shared, clients_max - 1);
+      for (unsigned i = 0; i < 2'000 / orders + 5; ++i) {
+        std::uint64_t id = UINT64_MAX - orders_per_request_max - 1;  // as long as ids get
+        const Understood understood = read(next_frame(script, id));
+        REQUIRE(understood.mistake == "");
+        REQUIRE(understood.commands.size() == script.request().leaves.size());
+      }
+    }
+}
+
+TEST_CASE(
+    "orders are buys and sells of 1 to 100 shares of every symbol, within 1 % of the mid price") {
+  const WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
+  const Workload shared(options, 1);
+  Script script(shared, 0);
+  std::map<std::string, int> symbols;
+  constexpr int count = 20'000;
+  int buys = 0;
+  for (int i = 0; i < count; ++i) {
+    std::uint64_t ignored = 0;
+    const Understood understood = read(next_frame(script, ignored));
+    const auto& order = std::get<PlaceOrder>(understood.commands.at(0));
+    REQUIRE(order.account.view() == "1234567890123456000000");
+    REQUIRE(order.shares >= Shares::whole(1));
+    REQUIRE(order.shares <= Shares::whole(100));
+    REQUIRE(order.limit >= Price::whole(99));
+    REQUIRE(order.limit <= Price::whole(101));
+    REQUIRE(order.limit.units() % 1'000'000 == 0);
+    ++symbols[std::string(order.symbol.view())];
+    buys += order.side == Side::buy;
+  }
+  CHECK(std::abs(buys - count / 2) < count / 20);
+  CHECK(symbols.size() == options.symbols);
+  for (const auto& [symbol, orders] : symbols) CHECK(orders > count / 14);
+}
+
+TEST_CASE("a mix has the shares that its weights say") {
+  constexpr int count = 20'000;
+  const auto near = [](int got, double wanted) {
+    return std::abs(got - wanted * count) < 0.02 * count;
+  };
+  WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
+  std::map<Kind, int> kinds = kinds_of(options, count);
+  CHECK(near(kinds[Kind::order], 0.7));
+  CHECK(near(kinds[Kind::query], 0.2));
+  CHECK(near(kinds[Kind::cancel], 0.1));
+
+  kinds = kinds_of(options_of(WorkloadKind::reads, test_seed()), count);
+  CHECK(near(kinds[Kind::order], 0.25));
+  CHECK(near(kinds[Kind::query], 0.75));
+
+  options.mix = {.create = 1, .order = 1, .cancel = 2};
+  kinds = kinds_of(options, count);
+  CHECK(near(kinds[Kind::account], 0.25));
+  // Cancels come twice as often as orders to cancel: half of them find none and place one.
+  CHECK(near(kinds[Kind::order] - kinds[Kind::cancel], 0));
+}
+
+TEST_CASE("queries and cancels name orders of the account that asks, cancels each only once") {
+  WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
+  options.accounts = 12;
+  options.orders_per_request = 4;
+  const Workload shared(options, 5);
+  Script script(shared, 1);
+  std::map<std::uint64_t, std::uint32_t> owners;
+  std::set<std::uint64_t> canceled;
+  std::set<std::uint32_t> accounts;
+  std::uint64_t order = 0;
+  std::string ignored;
+  int named = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    script.next(ignored);
+    const loadgen::Request request = script.request();
+    accounts.insert(request.account);
+    for (const loadgen::Leaf& leaf : request.leaves) {
+      if (leaf.kind == Kind::order) continue;
+      ++named;
+      REQUIRE(owners.at(leaf.id) == request.account);
+      REQUIRE(!canceled.contains(leaf.id));
+      if (leaf.kind == Kind::cancel) canceled.insert(leaf.id);
+    }
+    for (const loadgen::Leaf& leaf : request.leaves) {
+      if (leaf.kind != Kind::order) continue;
+      script.opened(++order, request.account);
+      owners[order] = request.account;
+    }
+  }
+  CHECK(named > 4'000);
+  CHECK(accounts == std::set<std::uint32_t>{1, 6, 11});  // those that leave 1 when divided by 5
+}
+
+TEST_CASE(
+    "accounts are dealt out to the clients: each to one of them, or shared where they are fewer") {
+  for (const unsigned accounts : {3u, 5u, 7u, 10u, 23u}) {
+    WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
+    options.accounts = accounts;
+    const Workload shared(options, 5);
+    std::map<std::uint32_t, std::set<unsigned>> users;
+    for (unsigned client = 0; client < 5; ++client) {
+      Script script(shared, client);
+      std::string ignored;
+      for (int i = 0; i < 400; ++i) {
+        script.next(ignored);
+        users[script.request().account].insert(client);
+      }
+    }
+    CHECK(users.size() == accounts);
+    CHECK(users.rbegin()->first == accounts - 1);
+    if (accounts >= 5)
+      for (const auto& [account, clients] : users) CHECK(clients.size() == 1);
+  }
+}
+
+TEST_CASE(
+    "Zipf draws the first twice as often as the second and three times as often as the third") {
+  const Zipf zipf(100, 1);
+  loadgen::Random random(test_seed(), 0);
+  std::map<unsigned, double> counts;
+  for (int i = 0; i < 400'000; ++i) ++counts[zipf.draw(std::uint32_t(random.next()))];
+  CHECK(counts.rbegin()->first == 99);
+  CHECK(std::abs(counts[0] / counts[1] - 2) < 0.1);
+  CHECK(std::abs(counts[0] / counts[2] - 3) < 0.15);
+  CHECK(zipf.draw(0) == 0);
+  CHECK(zipf.draw(UINT32_MAX) == 99);
+  CHECK(Zipf(1, 2).draw(UINT32_MAX) == 0);
+}
+
+TEST_CASE("the match ratio is about the share of the shares ordered that trade") {
+  for (const double ratio : {0.0, 0.25, 0.5, 0.8, 1.0}) {
+    WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
+    options.match_ratio = ratio;
+    const double matched = matched_share(options, 10, 600);
+    CAPTURE(ratio, matched);
+    // where all should match, what is left over is a random walk
+    CHECK(std::abs(matched - ratio) < (ratio == 1 ? 0.12 : 0.07));
+  }
+}
+
+TEST_CASE("the mid price walks the same way for all, within half and double of where it began") {
+  const PriceWalk still(3, 0, 1), walk(3, 100, test_seed()), same(3, 100, test_seed());
+  std::set<std::int32_t> mids;
+  for (std::uint64_t request = 0; request < 100'000; ++request) {
+    REQUIRE(still.mid_cents(2, request) == 10'000);
+    const std::int32_t mid = walk.mid_cents(2, request);
+    REQUIRE(mid == same.mid_cents(2, request));
+    REQUIRE(mid > 4'900);
+    REQUIRE(mid < 20'300);
+    mids.insert(mid);
+  }
+  CHECK(mids.size() > 10);
+}
+
+TEST_CASE(
+    "set-up creates every account with shares of every symbol, in requests that the server takes") {
+  WorkloadOptions options = options_of(WorkloadKind::transactions, 1);
+  options.accounts = 1'234;
+  const Workload shared(options, 10);
+  std::set<std::string> accounts, positions;
+  for (const SetupRequest& request : setup_requests(shared)) {
+    const Understood understood = read(framed(request.document));
+    REQUIRE(understood.mistake == "");
+    REQUIRE(understood.commands.size() == request.leaves);
+    for (const Command& command : understood.commands) {
+      if (const auto* account = std::get_if<CreateAccount>(&command))
+        REQUIRE(accounts.insert(std::string(account->account.view())).second);
+      if (const auto* shares = std::get_if<PlaceShares>(&command)) {
+        REQUIRE(accounts.contains(std::string(shares->account.view())));
+        positions.insert(std::string(shares->symbol.view()) + " " +
+                         std::string(shares->account.view()));
+      }
+    }
+  }
+  CHECK(accounts.size() == options.accounts);
+  CHECK(accounts.contains(shared.account_id(1'233)));
+  CHECK(positions.size() == options.accounts * options.symbols);
+  CHECK(setup_requests(workload(WorkloadKind::create, 1)).empty());
+}
+
+TEST_CASE("with keys each account is made with its own, and each request gives it") {
+  ProtocolLimits limits;
+  limits.keys = true;
+  for (const WorkloadKind kind : every_kind) {
+    WorkloadOptions options = options_of(kind, 1);
+    options.keys = true;
+    options.account_prefix = std::string(24, '9');  // the longest
+    const Workload shared(options, 150);
+    std::vector<std::string> documents;
+    for (const SetupRequest& request : setup_requests(shared))
+      documents.push_back(request.document);
+    Script script(shared, 3);
+    std::uint64_t order = 0;
+    for (int i = 0; i < 200; ++i) {
+      const std::string frame = next_frame(script, order);
+      documents.push_back(frame.substr(frame.find('\n') + 1));
+    }
+    for (std::string document : documents) {
+      const std::size_t size = document.size();
+      document.push_back('\0');
+      XmlDocument parsed;
+      std::vector<exchange::Leaf> leaves;
+      std::vector<Command> commands;
+      Credentials credentials;
+      REQUIRE(read_request(document.data(), size, limits, parsed, leaves, commands, &credentials)
+                  .mistake == "");
+      for (const exchange::Leaf& leaf : leaves) REQUIRE(leaf.mistake == "");
+      REQUIRE(!credentials.wave.empty());
+      REQUIRE(credentials.wave.size() <= 100);
+      for (const Credential& credential : credentials.wave)
+        REQUIRE(credential.key == "loadgen-" + std::string(credential.account.view()));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+#pragma once
+// A core on a memory store with its HTTP server, in this process, and clients for it.
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/websocket.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "catch.hpp"
+#include "http/http_server.hpp"
+#include "unit/core/faulty_store.hpp"
+
+namespace exchange::testing {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+namespace websocket = beast::websocket;
+using Json = nlohmann::json;
+
+struct Exchanged {
+  unsigned status = 0;
+  std::string body, content_type;
+  http::fields fields;
+  Json json() const { return Json::parse(body); }
+};
+
+class HttpFixture {
+ public:
+  HttpFixture() {
+    store.open();
+    options.http_port = 0;
+    options.core.projection_interval_ms = 0;
+  }
+  ~HttpFixture() { stop(); }
+
+  void start() {
+    MarketView view(options.http.trades_kept_max, 1);
+    Recovered recovered = recover(store);
+    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,
+              store.newest_executions(options.http.trades_loaded_max));
+    feed.emplace(options.http.unread_rows_max);
+    core.emplace(
+        std::move(recovered), store, system_clock(), options.core, metrics,
+        [](const std::string& why) { FAIL(why); },
+        [this](const Rows& rows, BatchNumber batch) { feed->push(rows, batch); });
+    server.emplace(options, ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view),
+                   *feed, *core, metrics);
+  }
+  void stop() {
+    if (server) server->stop();
+    core.reset();
+    server.reset();
+  }
+
+  asio::ip::tcp::socket connect() {
+    asio::ip::tcp::socket socket(context);
+    socket.connect({asio::ip::make_address("127.0.0.1"), server->port()});
+    return socket;
+  }
+  Exchanged request(http::verb verb, const std::string& target, const std::string& body = "",
+                    const std::vector<std::pair<std::string, std::string>>& fields = {}) {
+    http::request<http::string_body> request{verb, target, 11};
+    request.set(http::field::host, "exchange");
+    for (const auto& [name, value] : fields) request.set(name, value);
+    request.body() = body;
+    request.prepare_payload();
+    asio::ip::tcp::socket socket = connect();
+    http::write(socket, request);
+    return read(socket, verb == http::verb::head);
+  }
+  Exchanged get(const std::string& target) { return request(http::verb::get, target); }
+  Exchanged post(const std::string& xml) { return request(http::verb::post, "/api/xml", xml); }
+  static Exchanged read(asio::ip::tcp::socket& socket, bool head = false) {
+    beast::flat_buffer buffer;
+    http::response_parser<http::string_body> parser;
+    parser.skip(head);
+    parser.body_limit(1u << 26);
+    http::read(socket, buffer, parser);
+    const auto& response = parser.get();
+    return {response.result_int(), response.body(),
+            std::string(response[http::field::content_type]), response.base()};
+  }
+  // Waits until the view has everything that was committed.
+  void settle() {
+    while (metrics.projected_batch != metrics.batch) std::this_thread::yield();
+    while (get("/api/symbols").json()["batch"] != metrics.batch.load()) std::this_thread::yield();
+  }
+
+  FaultyStore store;
+  Options options;
+  Metrics metrics;
+  std::optional<MarketFeed> feed;
+  std::optional<Core> core;
+  std::optional<HttpServer> server;
+  asio::io_context context;
+};
+
+// Two accounts, SPY, an execution of 40 at 145.67 and a bid of 60 left.
+inline const char* const small_market =
+    "<create><account id=\"1\" balance=\"100000\"/><account id=\"2\" balance=\"0\"/><symbol sym=\"SPY\"><account id=\"2\">500</account></symbol></create>";
+inline const char* const first_bid =
+    "<transactions id=\"1\"><order sym=\"SPY\" amount=\"100\" limit=\"145.67\"/></transactions>";
+inline const char* const first_ask =
+    "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-40\" limit=\"140\"/></transactions>";
+
+}  // namespace exchange::testing

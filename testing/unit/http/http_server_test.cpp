@@ -1,0 +1,452 @@
+// HTTP end to end: what docs/http-api.md promises, over real sockets.
+#include "unit/http/http_fixture.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+struct Market : HttpFixture {
+  Market() {
+    start();
+    REQUIRE(post(small_market).status == 200);
+    REQUIRE(post(first_bid).status == 200);
+    REQUIRE(post(first_ask).status == 200);
+    settle();
+  }
+  Json without_times(const std::string& target) {
+    const Exchanged got = get(target);
+    INFO(target << ": " << got.body);
+    REQUIRE(got.status == 200);
+    CHECK(got.content_type == "application/json");
+    std::string body = got.body;
+    for (std::size_t at = 0; (at = body.find("_us\":1", at)) != std::string::npos; ++at) {
+      const std::size_t digits = at + 5;
+      body.replace(digits, body.find_first_not_of("0123456789", digits) - digits, "1");
+    }
+    return Json::parse(body);
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are told exactly") {
+  CHECK(
+      without_times("/api/symbols") ==
+      Json::parse(
+          R"({"batch": 3, "symbols": [{"symbol": "SPY", "bid": "145.67", "bid_shares": "60", "ask": null,
+    "ask_shares": null, "last": "145.67", "last_time_us": 1, "shares_total": "500", "open_orders": 1, "trades": 1, "traded_shares": "40", "sequence": 2}]})"));
+  CHECK(without_times("/api/books/SPY") ==
+        Json::parse(
+            R"({"symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]], "asks": []})"));
+  CHECK(without_times("/api/trades?sym=SPY") ==
+        Json::parse(R"({"symbol": "SPY", "sequence": 2, "trades":
+    [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2, "time_us": 1}]})"));
+  CHECK(without_times("/api/accounts/1") ==
+        Json::parse(R"({"account": "1", "balance": "85433", "reserved": "8740.2",
+    "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}], "open_orders": 1, "orders":
+    [{"order": 1, "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67", "open": "60", "opened_at_us": 1}]})"));
+  CHECK(
+      without_times("/api/orders/1") ==
+      Json::parse(
+          R"({"order": 1, "account": "1", "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67",
+    "open": "60", "canceled": "0", "state": "open", "opened_at_us": 1, "canceled_at_us": null, "executions_total": 1,
+    "executions": [{"shares": "40", "price": "145.67", "time_us": 1}]})"));
+  CHECK(get("/api/orders/2").json()["state"] == "executed");
+  post("<transactions id=\"1\"><cancel id=\"1\"/></transactions>");
+  settle();
+  const Json canceled = without_times("/api/orders/1");
+  CHECK((canceled["state"] == "canceled" && canceled["canceled"] == "60" &&
+         canceled["canceled_at_us"] == 1));
+  CHECK(get("/api/accounts/1").json()["orders"].empty());
+  CHECK(get("/api/books/SPY").json()["bids"].empty());
+}
+
+TEST_CASE_METHOD(Market,
+                 "counts in queries bound what is told; best levels and newest trades come first") {
+  post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"3\"/><order sym=\"SPY\" amount=\"1\" limit=\"2.5\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/></transactions>");
+  post("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-10\" limit=\"145\"/></transactions>");
+  settle();
+  CHECK(get("/api/books/SPY?levels=2").json()["bids"] ==
+        Json::parse(R"([["145.67", "50", 1], ["3", "2", 2]])"));
+  CHECK(get("/api/books/SPY").json()["bids"].size() == 3);
+  CHECK(get("/api/trades?limit=1&sym=SPY").json()["trades"][0]["shares"] == "10");
+  CHECK(get("/api/trades?limit=2&sym=SPY").json()["trades"][1]["shares"] == "40");
+}
+
+TEST_CASE_METHOD(Market, "what is asked wrongly gets the right status and a sentence") {
+  struct Case {
+    http::verb verb;
+    std::string target;
+    unsigned status;
+    std::string body;
+  };
+  const std::string digits65(65, '1');
+  for (const Case& c : std::vector<Case>{
+           {http::verb::get, "/nothing", 404, "there is no such path"},
+           {http::verb::get, "/api/nothing", 404, "{\"error\":\"there is no such path"},
+           {http::verb::get, "/api/books/", 404, "{\"error\":"},
+           {http::verb::get, "/api/books/SPY/x", 404, "{\"error\":"},
+           {http::verb::get, "/api/books/XYZ", 404, "{\"error\":\"unknown symbol 'XYZ'\"}"},
+           {http::verb::get, "/api/books/S%50Y", 404, "{\"error\":\"unknown symbol 'S%50Y'\"}"},
+           {http::verb::get, "/api/books/\xff", 404,
+            "{\"error\":\"unknown symbol '\xef\xbf\xbd'\"}"},
+           {http::verb::get, "/api/books/SPY?levels=0", 400,
+            "{\"error\":\"levels is a whole number from 1 to 1000\"}"},
+           {http::verb::get, "/api/books/SPY?levels=1001", 400, "{\"error\":\"levels is"},
+           {http::verb::get, "/api/books/SPY?levels=", 400, "{\"error\":\"levels is"},
+           {http::verb::get, "/api/books/SPY?levels=1x", 400, "{\"error\":\"levels is"},
+           {http::verb::get, "/api/books/SPY?levels=99999999999999999999", 400,
+            "{\"error\":\"levels is"},
+           {http::verb::get, "/api/trades", 400, "{\"error\":\"which symbol?"},
+           {http::verb::get, "/api/trades?sym=", 400, "{\"error\":\"which symbol?"},
+           {http::verb::get, "/api/trades?sym=XYZ", 404, "{\"error\":\"unknown symbol 'XYZ'\"}"},
+           {http::verb::get, "/api/trades?sym=SPY&limit=501", 400,
+            "{\"error\":\"limit is a whole number from 1 to 500\"}"},
+           {http::verb::get, "/api/accounts/3", 404, "{\"error\":\"unknown account\"}"},
+           {http::verb::get, "/api/accounts/x", 400,
+            "{\"error\":\"an account id is 1 to 64 digits\"}"},
+           {http::verb::get, "/api/accounts/" + digits65, 400, "{\"error\":"},
+           {http::verb::get, "/api/orders/99", 404, "{\"error\":\"no such order\"}"},
+           {http::verb::get, "/api/orders/9223372036854775807", 404,
+            "{\"error\":\"no such order\"}"},
+           {http::verb::get, "/api/orders/9223372036854775808", 404,
+            "{\"error\":\"no such order\"}"},
+           {http::verb::get, "/api/orders/18446744073709551615", 404,
+            "{\"error\":\"no such order\"}"},
+           {http::verb::get, "/api/orders/0", 400,
+            "{\"error\":\"an order id is a whole number from 1\"}"},
+           {http::verb::get, "/api/orders/99999999999999999999", 400, "{\"error\":\"an order id"},
+           {http::verb::get, "/ws", 426, "this path speaks WebSocket"},
+           {http::verb::post, "/metrics", 405, "this path takes GET, HEAD"},
+           {http::verb::delete_, "/api/symbols", 405, "{\"error\":\"this path takes GET, HEAD\"}"},
+           {http::verb::get, "/api/xml", 405,
+            "<results><error>this path takes POST</error></results>"},
+           {http::verb::post, "/api/xml", 400, "<results><error>the body is empty"},
+       }) {
+    const Exchanged got = request(c.verb, c.target);
+    INFO(http::to_string(c.verb) << " " << c.target << ": " << got.body);
+    CHECK(got.status == c.status);
+    CHECK(got.body.find(c.body) == 0);
+    if (c.status == 405)
+      CHECK(got.fields[http::field::allow] == (c.target == "/api/xml" ? "POST" : "GET, HEAD"));
+  }
+}
+
+TEST_CASE_METHOD(Market, "HEAD tells what GET would, without the body") {
+  const Exchanged got = get("/api/books/SPY"), head = request(http::verb::head, "/api/books/SPY");
+  CHECK((head.status == 200 && head.body.empty() && head.content_type == got.content_type));
+  CHECK(head.fields[http::field::content_length] == std::to_string(got.body.size()));
+}
+
+TEST_CASE_METHOD(
+    HttpFixture,
+    "requests over HTTP are answered as on the XML port, and documents that are none with 400") {
+  start();
+  CHECK(
+      post(small_market).body ==
+      "<results><created id=\"1\"/><created id=\"2\"/><created sym=\"SPY\" id=\"2\"/></results>\n");
+  const Exchanged mixed = post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"x\"/><query id=\"7\"/></transactions>");
+  CHECK(mixed.status == 200);
+  CHECK(mixed.content_type == "application/xml; charset=utf-8");
+  CHECK_THAT(mixed.body,
+             contains_text("<error sym=\"SPY\" amount=\"1\" limit=\"x\">") &&
+                 contains_text("<error id=\"7\">no such order of this account</error>"));
+  const Exchanged broken = post("<transactions id=");
+  CHECK(broken.status == 400);
+  CHECK_THAT(broken.body, contains_text("<results><error>malformed XML"));
+  CHECK(post("<other/>").status == 400);
+  CHECK(metrics.requests == 4);
+  CHECK(metrics.mistakes == 3);
+}
+
+TEST_CASE_METHOD(HttpFixture,
+                 "a reply over HTTP waits for its commit, and outlives the client's waiting") {
+  store.append_faults.with([](auto& faults) {
+    faults = {FaultyStore::Fault::lost, FaultyStore::Fault::committed_but_lost};
+  });
+  start();
+  std::size_t rows = 0;
+  CHECK(post(small_market).status == 200);
+  store.read_journal(0, [&](const JournalRow&) { ++rows; });
+  CHECK(rows == 1);
+  {
+    asio::ip::tcp::socket socket = connect();  // asks, and is gone
+    http::request<http::string_body> request{http::verb::post, "/api/xml", 11};
+    request.body() = first_bid;
+    request.prepare_payload();
+    http::write(socket, request);
+  }
+  while (metrics.batch < 2) std::this_thread::yield();
+  settle();
+  CHECK(get("/api/orders/1").json()["open"] == "100");
+}
+
+TEST_CASE_METHOD(HttpFixture,
+                 "bodies and headers over their limits are refused, with an answer that arrives") {
+  options.protocol.frame_bytes_max = 10'000;
+  start();
+  const std::string comment(9'000, 'x');
+  CHECK(post("<!--" + comment + "-->" + small_market).status == 200);
+  const Exchanged large = post(std::string(10'001, ' '));
+  CHECK((large.status == 413 &&
+         large.body == "<results><error>the body is over 10000 bytes</error></results>\n"));
+  CHECK(request(http::verb::get, "/healthz", std::string(1'025, 'x')).status == 413);
+  CHECK(request(http::verb::get, "/healthz", std::string(1'024, 'x')).status == 200);
+  CHECK(request(http::verb::get, "/healthz", "", {{"X-Long", std::string(9'000, 'x')}}).status ==
+        431);
+
+  asio::ip::tcp::socket chunked = connect();  // does not say ahead how long it gets
+  http::request<http::string_body> request{http::verb::post, "/api/xml", 11};
+  request.chunked(true);
+  request.body() = std::string(20'000, ' ');
+  boost::system::error_code ignored;
+  http::write(chunked, request, ignored);
+  CHECK(read(chunked).status == 413);
+
+  asio::ip::tcp::socket nonsense = connect();
+  asio::write(
+      nonsense,
+      asio::buffer(std::string("46\n<create><account id=\"7\" balance=\"1\"/></create>\r\n\r\n")));
+  const Exchanged got = read(nonsense);
+  CHECK(got.status == 400);
+  CHECK_THAT(got.body, contains_text("not an HTTP request"));
+}
+
+TEST_CASE_METHOD(HttpFixture, "a client that asks before it sends a body is invited") {
+  start();
+  asio::ip::tcp::socket socket = connect();
+  const std::string body = small_market;
+  asio::write(
+      socket,
+      asio::buffer("POST /api/xml HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: " +
+                   std::to_string(body.size()) + "\r\n\r\n"));
+  std::string invitation(25, ' ');
+  asio::read(socket, asio::buffer(invitation));
+  CHECK(invitation == "HTTP/1.1 100 Continue\r\n\r\n");
+  asio::write(socket, asio::buffer(body));
+  CHECK(read(socket).status == 200);
+}
+
+TEST_CASE_METHOD(HttpFixture,
+                 "one connection carries many requests, and one more than the limit is closed") {
+  options.http.connections_max = 2;
+  start();
+  asio::ip::tcp::socket first = connect(), second = connect();
+  for (int i = 0; i < 3; ++i)
+    for (asio::ip::tcp::socket* socket : {&first, &second}) {
+      http::write(*socket, http::request<http::empty_body>{http::verb::get, "/healthz", 11});
+      CHECK(read(*socket).body == "alive\n");
+    }
+  asio::ip::tcp::socket third = connect();
+  char byte;
+  boost::system::error_code error;
+  third.read_some(asio::buffer(&byte, 1), error);
+  CHECK((error == asio::error::eof || error == asio::error::connection_reset));
+  first.close();
+  while (true) {  // until the server has seen it
+    asio::ip::tcp::socket again = connect();
+    http::write(again, http::request<http::empty_body>{http::verb::get, "/healthz", 11}, error);
+    beast::flat_buffer buffer;
+    http::response<http::string_body> response;
+    if (!error) http::read(again, buffer, response, error);
+    if (!error) break;
+  }
+}
+
+TEST_CASE_METHOD(Market,
+                 "pages of other sites can neither trade nor listen; those of our own can") {
+  const auto from = [&](const std::string& origin) {
+    return request(http::verb::post, "/api/xml", first_bid, {{"Origin", origin}}).status;
+  };
+  CHECK(from("http://exchange") == 200);
+  CHECK(from("http://Exchange") == 200);
+  CHECK(from("http://evil.example") == 403);
+  CHECK(from("http://exchange.evil.example") == 403);
+  CHECK(from("null") == 403);
+  CHECK(request(http::verb::get, "/ws", "", {{"Origin", "http://evil.example"}}).status == 403);
+  CHECK(
+      request(http::verb::get, "/api/accounts/1", "", {{"Origin", "http://evil.example"}}).status ==
+      403);
+  CHECK(metrics.commands[3][0] == 4);  // no order of theirs
+}
+
+TEST_CASE_METHOD(
+    HttpFixture,
+    "readiness tells a store that is away, one that does not answer, and a journal that is stuck") {
+  start();
+  CHECK(get("/readyz").body == "ready\n");
+  metrics.store_available = false;
+  CHECK((get("/readyz").status == 503 && get("/readyz").body == "the store is away\n"));
+  CHECK((post(small_market).status == 503 &&
+         post(small_market).body == "<results><error>the store is away</error></results>\n"));
+  metrics.store_available = true;
+  options.http.store_answer_ms = 50;  // the server sees it: its options are ours
+  store.hold_reads.with([](bool& hold) { hold = true; });
+  const Exchanged held = get("/readyz");
+  CHECK((held.status == 503 && held.body == "the store does not answer\n"));
+  CHECK(get("/api/orders/1").status == 503);
+  CHECK(get("/healthz").status == 200);
+  store.hold_reads.with([](bool& hold) { hold = false; });
+  store.hold_reads.notify();
+  while (get("/readyz").status != 200) std::this_thread::yield();
+  Metrics::set(metrics.batch_began_ns, std::uint64_t(monotonic_ns()) - 7'500'000'000);
+  const Exchanged stuck = get("/readyz");
+  CHECK((stuck.status == 503 && stuck.body.find("the journal has not moved for ") == 0));
+}
+
+TEST_CASE_METHOD(HttpFixture, "orders that too many wait to read are refused at once") {
+  options.http.order_reads_max = 3;
+  options.http.store_answer_ms = 600'000;
+  start();
+  store.hold_reads.with([](bool& hold) { hold = true; });
+  std::vector<asio::ip::tcp::socket> waiting;
+  for (int i = 0; i < 4; ++i) {  // one is being read, three wait
+    waiting.push_back(connect());
+    http::write(waiting.back(),
+                http::request<http::empty_body>{http::verb::get, "/api/orders/1", 11});
+  }
+  for (int i = 0; i < 2; ++i) {  // at the latest the sixth is too many
+    waiting.push_back(connect());
+    http::write(waiting.back(),
+                http::request<http::empty_body>{http::verb::get, "/api/orders/1", 11});
+  }
+  const auto refused = [&] {
+    return std::find_if(waiting.begin(), waiting.end(),
+                        [](auto& socket) { return socket.available() > 0; });
+  };
+  while (refused() == waiting.end()) std::this_thread::yield();
+  const Exchanged told = read(*refused());
+  CHECK((told.status == 503 && told.json()["error"] == "too many orders are being read"));
+  store.hold_reads.with([](bool& hold) { hold = false; });
+  store.hold_reads.notify();
+  CHECK(read(waiting.front()).status == 404);
+}
+
+TEST_CASE_METHOD(HttpFixture, "what never ends is cut short: a chunk's extension, a trailer") {
+  start();
+  for (const std::string& endless : {std::string("1;"), std::string("0\r\nX: ")}) {
+    asio::ip::tcp::socket socket = connect();
+    boost::system::error_code error;
+    asio::write(
+        socket,
+        asio::buffer("POST /api/xml HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                     endless),
+        error);
+    const std::string more(65'536, 'a');
+    for (int i = 0; i < 100 && !error && socket.available() == 0; ++i)
+      asio::write(socket, asio::buffer(more), error);
+    CHECK(read(socket).status == 400);
+  }
+}
+
+TEST_CASE_METHOD(Market, "of an order's executions the newest are told, and how many there are") {
+  options.http.order_executions_max = 2;
+  for (const char* shares : {"1", "2", "3"})
+    post(std::string("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-") + shares +
+         "\" limit=\"1\"/></transactions>");
+  settle();
+  const Json order = get("/api/orders/1").json();
+  CHECK(order["executions_total"] == 4);
+  REQUIRE(order["executions"].size() == 2);
+  CHECK((order["executions"][0]["shares"] == "2" && order["executions"][1]["shares"] == "3"));
+}
+
+TEST_CASE_METHOD(
+    Market, "an order that is in the tables before its account is in the view is not told yet") {
+  Rows rows;
+  rows.orders.push_back({.id = 77,
+                         .account = 9,
+                         .symbol = 9,
+                         .side = Side::buy,
+                         .shares = Shares::whole(1),
+                         .limit = Price::whole(1)});
+  store.MemoryStore::project(rows, metrics.batch);
+  CHECK(get("/api/orders/77").status == 404);
+}
+
+TEST_CASE_METHOD(HttpFixture, "a server ends amid a body that it holds memory for") {
+  start();
+  asio::ip::tcp::socket socket = connect();
+  asio::write(socket,
+              asio::buffer("POST /api/xml HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n" +
+                           std::string(9'999, ' ')));
+  for (int i = 0; i < 10; ++i) CHECK(get("/healthz").status == 200);
+  stop();
+}
+
+TEST_CASE_METHOD(HttpFixture,
+                 "a server that stops still tells its health, and takes no more requests") {
+  start();
+  post(small_market);
+  server->stop();
+  CHECK(get("/healthz").status == 200);
+  CHECK((post(first_bid).status == 503 &&
+         post(first_bid).body == "<results><error>the server is stopping</error></results>\n"));
+  CHECK(get("/api/orders/1").status == 503);
+  CHECK(get("/readyz").status == 503);
+}
+
+TEST_CASE_METHOD(Market, "after a restart the tape is still there, and counts begin again") {
+  stop();
+  start();
+  CHECK(get("/api/symbols").json()["batch"] == 3);
+  const Json symbol = get("/api/symbols").json()["symbols"][0];
+  CHECK((symbol["last"] == "145.67" && symbol["trades"] == 0 && symbol["traded_shares"] == "0" &&
+         symbol["sequence"] == 0 && symbol["bid"] == "145.67"));
+  CHECK(get("/api/trades?sym=SPY").json()["trades"].size() == 1);
+  CHECK(get("/api/accounts/1").json()["reserved"] == "8740.2");
+}
+
+TEST_CASE_METHOD(Market, "metrics count commands by kind and result, batches, trades and times") {
+  post("<create><account id=\"1\" balance=\"5\"/></create>");
+  post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"-900\" limit=\"1\"/><query id=\"2\"/><cancel id=\"9\"/><query id=\"x\"/></transactions>");
+  settle();
+  const Exchanged got = get("/metrics");
+  CHECK(got.content_type == "text/plain; version=0.0.4; charset=utf-8");
+  const auto has = [&](const std::string& line) {
+    INFO(line);
+    CHECK(got.body.find("\n" + line + "\n") != std::string::npos);
+  };
+  has("exchange_info{policy=\"loop\",threads=\"2\",store=\"memory\",version=\"test\"} 1");
+  has("exchange_requests_total 5");
+  has("exchange_commands_total{kind=\"create_account\",result=\"ok\"} 2");
+  has("exchange_commands_total{kind=\"create_account\",result=\"account_exists\"} 1");
+  has("exchange_commands_total{kind=\"place_shares\",result=\"ok\"} 1");
+  has("exchange_commands_total{kind=\"order\",result=\"ok\"} 2");
+  has("exchange_commands_total{kind=\"order\",result=\"insufficient_shares\"} 1");
+  has("exchange_commands_total{kind=\"query\",result=\"unknown_order\"} 1");
+  has("exchange_commands_total{kind=\"cancel\",result=\"unknown_order\"} 1");
+  has("exchange_mistakes_total 1");
+  has("exchange_executions_total 1");
+  has("exchange_batch_commands_count 5");
+  has("exchange_batch_commands_sum 9");
+  has("exchange_batch_commands_bucket{le=\"1\"} 3");
+  has("exchange_batch_commands_bucket{le=\"3\"} 5");
+  has("exchange_connections{policy=\"loop\"} 0");
+  has("exchange_projection_lag_batches 0");
+  has("exchange_projection_lag_seconds 0");
+  has("exchange_store_available 1");
+  has("process_start_time_seconds 1234");
+  CHECK(got.body.ends_with("# EOF\n"));
+}
+
+TEST_CASE_METHOD(HttpFixture,
+                 "the age of what the tables lack is told, and who asks too early sees what was") {
+  start();
+  store.hold_projection.with([](bool& hold) { hold = true; });
+  post(small_market);
+  post(first_bid);
+  const std::string text = get("/metrics").body;
+  CHECK(text.find("exchange_projection_lag_batches 2\n") != std::string::npos);
+  CHECK(text.find("exchange_projection_lag_seconds 0\n") == std::string::npos);
+  CHECK(get("/api/symbols").json() == Json::parse(R"({"batch": 0, "symbols": []})"));
+  store.hold_projection.with([](bool& hold) { hold = false; });
+  store.hold_projection.notify();
+  settle();
+  CHECK(get("/metrics").body.find("exchange_projection_lag_seconds 0\n") != std::string::npos);
+}

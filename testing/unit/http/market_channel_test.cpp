@@ -1,0 +1,261 @@
+// The market over WebSocket, through real sockets.
+#include "unit/http/http_fixture.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+using Socket = websocket::stream<asio::ip::tcp::socket>;
+
+struct Follow : HttpFixture {
+  Socket follow() {
+    Socket socket(connect());
+    socket.handshake("exchange", "/ws");
+    return socket;
+  }
+  static void send(Socket& socket, const std::string& text) {
+    socket.text(true);
+    socket.write(asio::buffer(text));
+  }
+  static Json receive(Socket& socket) {
+    beast::flat_buffer buffer;
+    socket.read(buffer);
+    return Json::parse(beast::buffers_to_string(buffer.data()));
+  }
+  static std::string subscribe(const std::string& symbol) {
+    return Json{{"subscribe", symbol}}.dump();
+  }
+  // Reads until the connection ends.
+  static websocket::close_code closed(Socket& socket) {
+    boost::system::error_code error;
+    while (!error) {
+      beast::flat_buffer buffer;
+      socket.read(buffer, error);
+    }
+    return error == websocket::error::closed ? websocket::close_code(socket.reason().code)
+                                             : websocket::close_code::none;
+  }
+  void trade() {
+    post(small_market);
+    post(first_bid);
+    settle();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Follow,
+                 "a follower gets a snapshot, then every change with the next sequence number") {
+  start();
+  trade();
+  Socket socket = follow();
+  send(socket, subscribe("SPY"));
+  CHECK(
+      receive(socket) ==
+      Json::parse(
+          R"({"type": "snapshot", "symbol": "SPY", "sequence": 1, "bids": [["145.67", "100", 1]], "asks": [], "trades": []})"));
+  post(first_ask);
+  Json update = receive(socket);
+  CHECK(update["trades"][0]["time_us"].get<std::int64_t>() > 0);
+  update["trades"][0].erase("time_us");
+  CHECK(
+      update ==
+      Json::parse(
+          R"({"type": "update", "symbol": "SPY", "sequence": 2, "bids": [["145.67", "60", 1]], "asks": [],
+    "trades": [{"id": 1, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2}]})"));
+  post("<transactions id=\"1\"><cancel id=\"1\"/></transactions>");
+  CHECK(
+      receive(socket) ==
+      Json::parse(
+          R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "0", 0]], "asks": [], "trades": []})"));
+  send(socket, R"({"unsubscribe": "SPY"})");
+  CHECK(receive(socket) == Json::parse(R"({"type": "unsubscribed", "symbol": "SPY"})"));
+  post(first_ask);
+  settle();
+  send(socket, subscribe("SPY"));
+  const Json again = receive(socket);
+  CHECK((again["type"] == "snapshot" && again["sequence"] == 4 &&
+         again["asks"] == Json::parse(R"([["140", "40", 1]])") && again["trades"].size() == 1));
+}
+
+TEST_CASE_METHOD(Follow, "followers hear of the symbols they asked for and of no other") {
+  start();
+  trade();
+  post("<create><symbol sym=\"QQQ\"><account id=\"2\">5</account></symbol></create>");
+  settle();
+  Socket spy = follow(), both = follow();
+  send(spy, subscribe("SPY"));
+  send(both, subscribe("SPY"));
+  send(both, subscribe("QQQ"));
+  CHECK(receive(spy)["type"] == "snapshot");
+  CHECK(receive(both)["symbol"] == "SPY");
+  CHECK(receive(both)["symbol"] == "QQQ");
+  post("<transactions id=\"2\"><order sym=\"QQQ\" amount=\"-1\" limit=\"9\"/></transactions>");
+  CHECK(receive(both)["asks"] == Json::parse(R"([["9", "1", 1]])"));
+  post(first_ask);
+  CHECK(receive(spy)["sequence"] == 2);
+  CHECK(receive(both)["symbol"] == "SPY");
+  CHECK(metrics.websockets == 2);
+}
+
+TEST_CASE_METHOD(
+    Follow,
+    "what is sent wrongly is told, and what is no JSON text ends the connection with its reason") {
+  start();
+  trade();
+  Socket socket = follow();
+  const auto error_of = [&](const std::string& message) {
+    send(socket, message);
+    const Json told = receive(socket);
+    CHECK(told["type"] == "error");
+    return told["error"].get<std::string>();
+  };
+  const std::string expected = R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})";
+  CHECK(error_of("[]") == expected);
+  CHECK(error_of("7") == expected);
+  CHECK(error_of("{}") == expected);
+  CHECK(error_of(R"({"subscribe": 5})") == expected);
+  CHECK(error_of(R"({"subscribe": "SPY", "x": "y"})") == expected);
+  CHECK(error_of(R"({"follow": "SPY"})") == expected);
+  CHECK(error_of(subscribe("XYZ")) == "unknown symbol 'XYZ'");
+  CHECK(error_of(subscribe("")) == "unknown symbol ''");
+  CHECK(error_of(R"({"unsubscribe": "XYZ"})") == "unknown symbol 'XYZ'");
+  CHECK(error_of("{\"subscribe\"") == "not JSON");
+  CHECK(closed(socket) == websocket::close_code::bad_payload);
+
+  Socket deep = follow();
+  send(deep, std::string(4'096, '['));
+  CHECK(receive(deep)["error"] == "not JSON");
+  CHECK(closed(deep) == websocket::close_code::bad_payload);
+
+  Socket long_one = follow();
+  send(long_one, std::string(4'097, ' '));
+  CHECK(closed(long_one) == websocket::close_code::too_big);
+
+  Socket binary = follow();
+  binary.binary(true);
+  binary.write(asio::buffer(subscribe("SPY")));
+  CHECK(closed(binary) == websocket::close_code::unknown_data);
+  while (metrics.websockets != 0) std::this_thread::yield();
+}
+
+TEST_CASE_METHOD(Follow, "subscriptions of one follower are limited") {
+  options.http.websocket_subscriptions_max = 1;
+  start();
+  trade();
+  post("<create><symbol sym=\"QQQ\"/></create>");
+  settle();
+  Socket socket = follow();
+  send(socket, subscribe("SPY"));
+  CHECK(receive(socket)["type"] == "snapshot");
+  send(socket, subscribe("QQQ"));
+  CHECK(receive(socket)["error"] == "at most 1 subscriptions a connection");
+  send(socket, subscribe("SPY"));
+  CHECK(receive(socket)["type"] == "snapshot");
+}
+
+TEST_CASE_METHOD(
+    Follow, "who asks for more snapshots than fit the backlog at once gets them all, if it reads") {
+  options.http.websocket_backlog_bytes_max = 4'000;
+  start();
+  trade();
+  Socket socket = follow();
+  for (int i = 0; i < 200; ++i) send(socket, subscribe("SPY"));
+  for (int i = 0; i < 200; ++i) CHECK(receive(socket)["type"] == "snapshot");
+}
+
+TEST_CASE_METHOD(Follow, "a follower that does not read is cut off, and the others go on") {
+  options.http.websocket_backlog_bytes_max = 200'000;
+  options.http.update_entries_max = 100'000;
+  start();
+  post(small_market);
+  settle();
+  Socket slow(connect());
+  slow.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
+  slow.handshake("exchange", "/ws");
+  send(slow, subscribe("SPY"));
+  Socket quick = follow();
+  send(quick, subscribe("SPY"));
+  CHECK(receive(quick)["sequence"] == 0);
+  // Both sides of the book move in every update, until the kernel's buffers and the backlog of the
+  // slow one are full.
+  std::uint64_t sequence = 0;
+  for (int round = 0; metrics.websockets_dropped == 0; ++round) {
+    REQUIRE(round < 2'000);
+    std::string orders;
+    for (int i = 1; i <= 500; ++i)
+      orders += "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"" + std::to_string(i) + "." +
+                std::to_string(10'000 + round) + "\"/>";
+    post("<transactions id=\"1\">" + orders + "</transactions>");
+    const Json update = receive(quick);
+    CHECK(update["sequence"] == ++sequence);
+    CHECK(update["bids"].size() == 500);
+  }
+  CHECK(metrics.websockets_dropped == 1);
+  CHECK(closed(slow) == websocket::close_code::none);  // no time was lost on a farewell
+  while (metrics.websockets != 1) std::this_thread::yield();
+}
+
+TEST_CASE_METHOD(Follow, "an update that would be too long is a snapshot instead") {
+  options.http.update_entries_max = 3;
+  start();
+  trade();
+  Socket socket = follow();
+  send(socket, subscribe("SPY"));
+  CHECK(receive(socket)["sequence"] == 1);
+  post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\" limit=\"2\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/></transactions>");
+  CHECK(receive(socket)["type"] == "update");
+  post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/><order sym=\"SPY\" amount=\"1\" limit=\"2\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/><order sym=\"SPY\" amount=\"1\" limit=\"4\"/></transactions>");
+  const Json snapshot = receive(socket);
+  CHECK((snapshot["type"] == "snapshot" && snapshot["sequence"] == 3 &&
+         snapshot["bids"].size() == 5));
+}
+
+TEST_CASE_METHOD(Follow,
+                 "who closes half of a connection and takes nothing does not keep the other half") {
+  options.http.websocket_backlog_bytes_max = 50'000'000;
+  options.http.update_entries_max = 100'000;
+  start();
+  trade();
+  std::string orders;
+  for (int i = 1; i <= 800; ++i)
+    orders +=
+        "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"1." + std::to_string(10'000 + i) + "\"/>";
+  post("<transactions id=\"1\">" + orders + "</transactions>");
+  settle();
+  Socket socket(connect());
+  socket.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
+  socket.handshake("exchange", "/ws");
+  // more snapshots than the kernel's buffers hold
+  for (int i = 0; i < 500; ++i) send(socket, subscribe("SPY"));
+  socket.next_layer().shutdown(asio::socket_base::shutdown_send);
+  while (metrics.websockets != 0) std::this_thread::yield();
+  CHECK(metrics.websockets_dropped == 0);
+}
+
+TEST_CASE_METHOD(Follow, "half of the connections may follow, and one more is told so") {
+  options.http.connections_max = 4;
+  start();
+  Socket first = follow(), second = follow();
+  Socket third(connect());
+  websocket::response_type response;
+  boost::system::error_code error;
+  third.handshake(response, "exchange", "/ws", error);
+  CHECK(error == websocket::error::upgrade_declined);
+  CHECK(response.result_int() == 503);
+}
+
+TEST_CASE_METHOD(Follow, "a server that stops says so to its followers") {
+  start();
+  trade();
+  Socket socket = follow();
+  send(socket, subscribe("SPY"));
+  CHECK(receive(socket)["type"] == "snapshot");
+  server->stop();
+  CHECK(closed(socket) == websocket::close_code::going_away);
+}

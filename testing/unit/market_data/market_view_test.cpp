@@ -1,0 +1,190 @@
+// The replica that people look at agrees with the engine after every fold, and its changes tell all
+// that changed.
+#include "market_data/market_view.hpp"
+
+#include <set>
+
+#include "catch.hpp"
+#include "engine/exchange.hpp"
+#include "model/random_commands.hpp"
+#include "model/tables.hpp"
+
+using namespace exchange;
+
+namespace {
+
+constexpr std::size_t trades_kept = 5;
+
+std::vector<Exchange::Depth> depth(const std::map<std::int64_t, MarketView::Level>& levels,
+                                   Side side) {
+  std::vector<Exchange::Depth> result;
+  for (const auto& [rank, level] : levels)
+    result.push_back({MarketView::price_of(side, rank), level.shares_units, level.orders});
+  return result;
+}
+
+// What a follower of the changes alone knows of one symbol.
+struct Follower {
+  std::map<std::int64_t, MarketView::Level> levels[2];
+  std::vector<ExecutionId> trades;
+  std::uint64_t sequence = 0;
+
+  void take(const MarketView::Change& change) {
+    REQUIRE(change.sequence == sequence + 1);
+    REQUIRE(change.levels[0].size() + change.levels[1].size() + change.trades.size() > 0);
+    sequence = change.sequence;
+    for (const Side side : {Side::buy, Side::sell})
+      for (const auto& [rank, level] : change.levels[int(side)]) {
+        if (level.orders > 0)
+          levels[int(side)][rank] = level;
+        else
+          levels[int(side)].erase(rank);
+      }
+    for (const MarketView::Trade& trade : change.trades) trades.push_back(trade.id);
+  }
+};
+
+// Free and set aside, from the rows of the tables.
+void check_accounts(const MarketView& view, const Exchange& engine, const Rows& tables) {
+  for (int number = 0; number <= RandomCommands::accounts; ++number) {
+    const AccountId id = RandomCommands::account(std::uint64_t(number));
+    const MarketView::Account* account = view.find_account(id);
+    if (account == nullptr) {
+      REQUIRE(std::none_of(tables.accounts.begin(), tables.accounts.end(),
+                           [&](const AccountRow& row) { return row.id == id; }));
+      continue;
+    }
+    REQUIRE(account->balance == engine.balance(id));
+    Cash reserved;
+    std::map<SymbolNumber, Int128> reserved_shares;
+    std::vector<OrderId> orders, seen;
+    for (const OrderRow& row : tables.orders) {
+      if (!(view.account_id(row.account) == id)) continue;
+      orders.push_back(row.id);
+      if (row.side == Side::buy)
+        reserved += cost(row.open, row.limit);
+      else
+        reserved_shares[row.symbol] += row.open.units();
+    }
+    REQUIRE(account->reserved == reserved);
+    for (const MarketView::Position& position : account->positions) {
+      REQUIRE(position.shares == engine.position(id, view.symbols()[position.symbol].name));
+      REQUIRE(position.reserved_units == reserved_shares[position.symbol]);
+    }
+    view.visit_open_orders(*account, SIZE_MAX,
+                           [&](const OrderRow& row) { seen.push_back(row.id); });
+    REQUIRE(seen == orders);
+    REQUIRE(account->open_orders == orders.size());
+  }
+}
+
+void check_symbols(const MarketView& view, const Exchange& engine, const Rows& tables) {
+  REQUIRE(view.symbols().size() == tables.symbols.size());
+  for (const MarketView::Symbol& symbol : view.symbols()) {
+    for (const Side side : {Side::buy, Side::sell})
+      REQUIRE(depth(symbol.levels[int(side)], side) == engine.depth(symbol.name, side));
+    REQUIRE(view.find_symbol(symbol.name) == &symbol);
+    const auto open = std::count_if(
+        tables.orders.begin(), tables.orders.end(),
+        [&](const OrderRow& row) { return view.symbols()[row.symbol].name == symbol.name; });
+    REQUIRE(symbol.open_orders == open);
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "after every fold the view agrees with the engine, and followers of its changes with the view") {
+  for (int round = 0; round < 30; ++round) {
+    RandomCommands commands(test_seed() + std::uint64_t(round), round % 3 == 2);
+    Exchange engine;
+    Tables tables;
+    std::optional<MarketView> view(std::in_place, trades_kept, 1);
+    std::vector<Follower> followers;
+    std::map<SymbolNumber, std::vector<ExecutionRow>> executed;
+    std::vector<ExecutionRow> all_executed;
+    for (int batch = 1; batch <= 60; ++batch) {
+      for (std::uint64_t i = commands.below(30); i > 0; --i)
+        engine.apply(commands.next(engine.totals().orders), commands.next_time());
+      INFO("--seed " << test_seed() << ", round " << round << ", batch " << batch);
+      Rows rows;
+      engine.release_closed(engine.take_changes(rows));
+      tables.write(rows);
+      const Rows image = tables.image();
+      if (batch == 30) {  // a restart
+        const Rows before = image;
+        view.emplace(trades_kept, 2);
+        view->load(before, std::uint64_t(batch - 1), all_executed);
+        REQUIRE(view->batch() == std::uint64_t(batch - 1));
+        followers.clear();
+        for (const MarketView::Symbol& symbol : view->symbols()) {
+          REQUIRE(symbol.sequence == 0);
+          followers.emplace_back();
+          for (const Side side : {Side::buy, Side::sell})
+            followers.back().levels[int(side)] = symbol.levels[int(side)];
+        }
+      }
+      for (const ExecutionRow& row : rows.executions) {
+        executed[row.symbol].push_back(row);
+        all_executed.push_back(row);
+      }
+      std::set<SymbolNumber> changed;
+      const auto& changes = view->fold(rows, std::uint64_t(batch));
+      followers.resize(view->symbols().size());
+      for (const MarketView::Change& change : changes) {
+        REQUIRE(changed.insert(change.symbol).second);
+        followers[change.symbol].take(change);
+      }
+      REQUIRE(view->batch() == std::uint64_t(batch));
+      check_symbols(*view, engine, image);
+      check_accounts(*view, engine, image);
+      for (SymbolNumber number = 0; number < view->symbols().size(); ++number) {
+        const MarketView::Symbol& symbol = view->symbols()[number];
+        REQUIRE(symbol.sequence == followers[number].sequence);
+        for (const Side side : {Side::buy, Side::sell})
+          REQUIRE(depth(followers[number].levels[int(side)], side) ==
+                  depth(symbol.levels[int(side)], side));
+        const std::vector<ExecutionRow>& trades = executed[number];
+        REQUIRE(symbol.trades.size() == std::min(trades.size(), trades_kept));
+        for (std::size_t i = 0; i < symbol.trades.size(); ++i) {
+          const ExecutionRow& row = trades[trades.size() - symbol.trades.size() + i];
+          const MarketView::Trade& trade = symbol.trades[i];
+          REQUIRE((trade.id == row.id && trade.price == row.price && trade.shares == row.shares &&
+                   trade.time == row.time));
+          REQUIRE((trade.taker == Side::buy) == (row.buy_order > row.sell_order));
+        }
+      }
+    }
+    std::size_t told = 0, happened = 0;
+    for (SymbolNumber number = 0; number < view->symbols().size(); ++number) {
+      told += followers[number].trades.size();
+      happened += view->symbols()[number].trades_seen;
+    }
+    REQUIRE(told == happened);
+  }
+}
+
+TEST_CASE("what was loaded counts neither as trades of this time nor as a change") {
+  Exchange engine;
+  const AccountId alice("1");
+  const SymbolName spy("SPY");
+  engine.apply(CreateAccount{alice, Cash::whole(1'000)}, {});
+  engine.apply(PlaceShares{spy, alice, Shares::whole(10)}, {});
+  engine.apply(PlaceOrder{alice, spy, Side::sell, Shares::whole(5), Price::whole(3)}, {});
+  engine.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(2), Price::whole(4)}, Timestamp{7});
+  Rows rows;
+  engine.release_closed(engine.take_changes(rows));
+  Tables tables;
+  tables.write(rows);
+
+  MarketView view(trades_kept, 0);
+  view.load(tables.image(), 8, rows.executions);
+  CHECK(view.batch() == 8);
+  const MarketView::Symbol& symbol = *view.find_symbol(spy);
+  CHECK((symbol.sequence == 0 && symbol.trades_seen == 0 && symbol.traded_units == 0));
+  REQUIRE(symbol.trades.size() == 1);
+  CHECK((symbol.trades[0].price == Price::whole(3) && symbol.trades[0].taker == Side::buy &&
+         symbol.trades[0].time == Timestamp{7}));
+  CHECK(view.fold({}, 9).empty());
+  CHECK(view.batch() == 9);
+}

@@ -1,0 +1,628 @@
+// exchange-audit finds what is planted in a store, each with its row, and nothing in a sound one.
+
+#include "catch.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "store/checksum_vfs.hpp"
+#include "store/journal_record.hpp"
+#include "store/postgres_store.hpp"
+#include "store/pqxx_shim.hpp"
+#include "support/folder.hpp"
+#include "tools/audit/audit.hpp"
+#include "tools/audit/source.hpp"
+#include "unit/tools/audit/built_store.hpp"
+
+using namespace exchange;
+using namespace exchange::audit;
+using namespace exchange::testing;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Made once, and copied for each test.
+struct SoundStore {
+  SoundStore() : path(folder.path() + "/x.db") {
+    SqliteStore store(path);
+    store.open();
+    past = std::make_unique<Past>(store);
+  }
+  TemporaryFolder folder;
+  const std::string path;
+  std::unique_ptr<const Past> past;
+};
+
+const SoundStore& sound_store() {
+  static const SoundStore store;
+  return store;
+}
+
+struct SqliteFixture {
+  SqliteFixture()
+      : path(folder.path() + "/x.db"), url("sqlite:" + path), past(sound_store().past.get()) {
+    for (const char* part : {"", ".journal"}) fs::copy_file(sound_store().path + part, path + part);
+  }
+
+  void run(const std::string& file, const std::string& sql, std::string_view blob = {}) const {
+    sqlite3* database = nullptr;
+    REQUIRE(sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE, checksum_vfs()) ==
+            SQLITE_OK);
+    for (const char* rest = sql.c_str(); *rest != '\0';) {
+      sqlite3_stmt* statement = nullptr;
+      INFO(rest);
+      REQUIRE(sqlite3_prepare_v2(database, rest, -1, &statement, &rest) == SQLITE_OK);
+      if (sqlite3_bind_parameter_count(statement) == 1)
+        sqlite3_bind_blob(statement, 1, blob.data(), int(blob.size()), SQLITE_TRANSIENT);
+      while (sqlite3_step(statement) == SQLITE_ROW) {
+      }
+      REQUIRE(sqlite3_finalize(statement) == SQLITE_OK);
+    }
+    sqlite3_close(database);
+  }
+  void tables(const std::string& sql) const { run(path, sql); }
+  void journal(const std::string& sql) const { run(path + ".journal", sql); }
+  void payload(BatchNumber batch, const std::function<std::string(std::string)>& edit) const {
+    std::string bytes;
+    open_source(url)->journal(batch - 1).front().payload.swap(bytes);
+    run(path + ".journal", "UPDATE journal SET payload = ? WHERE batch = " + std::to_string(batch),
+        edit(bytes));
+  }
+  std::string text(AuditOptions options = {}) const {
+    options.store = url;
+    return text_of(exchange::audit::audit(options));
+  }
+  // Each change of the tables alone, on a sound store.
+  struct Planted {
+    std::string sql, found;
+  };
+  void check_each_found(const std::vector<Planted>& planted) const {
+    const fs::path sound = folder.path() + "/sound.db";
+    fs::copy_file(path, sound);
+    for (const auto& [sql, found] : planted) {
+      fs::copy_file(sound, path, fs::copy_options::overwrite_existing);
+      tables(sql);
+      INFO(sql);
+      CHECK_THAT(text(), contains_text(found));
+      fs::remove(path + "-wal");
+      fs::remove(path + "-shm");
+    }
+  }
+
+  TemporaryFolder folder;
+  const std::string path, url;
+  const Past* const past;
+};
+
+std::string shares_text(Side side, Shares shares) {
+  return (side == Side::buy ? "" : "-") + to_string(shares);
+}
+std::string line_of(const PastOrder& order, const std::string& id) {
+  return id + " account=" + std::string(order.placed.account.view()) +
+         " symbol=" + std::string(order.placed.symbol.view()) +
+         " amount=" + shares_text(order.placed.side, order.placed.shares) +
+         " limit=" + to_string(order.placed.limit) + "\n";
+}
+
+// A record with other commands under the same promises.
+std::string reworded(const std::string& payload,
+                     const std::function<void(std::vector<Command>&)>& edit) {
+  JournalRecord record = decode_journal_record(payload);
+  edit(record.commands);
+  JournalWriter writer;
+  writer.begin(record.time);
+  for (const Command& command : record.commands) writer.add(command);
+  Totals totals;
+  totals.orders = record.orders;
+  totals.executions = record.executions;
+  totals.digest = record.digest;
+  return std::string(writer.finish(totals));
+}
+
+// An order that executed in full, one that was canceled in part, an open buy.
+const std::string filled = "(SELECT min(id) FROM orders WHERE open_e8 = 0 AND canceled_e8 = 0)";
+const std::string canceled = "(SELECT min(id) FROM orders WHERE canceled_e8 > 0)";
+const std::string open_buy = "(SELECT min(o.id) FROM orders o WHERE o.is_buy AND o.open_e8 > 0)";
+
+}  // namespace
+
+TEST_CASE_METHOD(
+    SqliteFixture,
+    "a sound store is clean, every row is compared with a replay, and no file is written to") {
+  const auto bytes = [&](const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string tables_before = bytes(path), journal_before = bytes(path + ".journal");
+  const Audit result = exchange::audit::audit({.store = url});
+  std::map<std::string, std::uint64_t> counts(result.findings.counts().begin(),
+                                              result.findings.counts().end());
+  CHECK(text_of(result).ends_with("clean: no violation\n"));
+  CHECK(result.findings.not_checked().empty());
+  CHECK(counts["projected batch"] == Past::projected);
+  CHECK(counts["journal records"] == Past::batches);
+  CHECK(counts["last batch"] == Past::batches);
+  CHECK(counts["executions"] > 100);
+  CHECK(counts["open orders"] > 5);
+  CHECK(counts["orders"] > counts["open orders"] + 50);
+  CHECK(counts["rows compared with the replay"] == counts["orders"] + counts["executions"] +
+                                                       counts["accounts"] + counts["account keys"] +
+                                                       counts["symbols"] + counts["positions"] + 1);
+  CHECK(bytes(path) == tables_before);
+  CHECK(bytes(path + ".journal") == journal_before);
+}
+
+TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, with its row") {
+  check_each_found({
+      {"UPDATE executions SET buy_order = 999999 WHERE id = 5",
+       "[tables] executions 5: buy_order 999999 does not exist"},
+      {"UPDATE executions SET sell_order = 999999 WHERE id = 5",
+       "[tables] executions 5: sell_order 999999 does not exist"},
+      {"UPDATE executions SET buy_order = sell_order, sell_order = buy_order WHERE id = 5",
+       "[tables] executions 5: its buy_order sells"},
+      {"UPDATE executions SET buy_order = sell_order WHERE id = 5",
+       "[tables] executions 5: both sides are one order"},
+      {"UPDATE executions SET symbol = 1 - symbol WHERE id = 5",
+       "[tables] executions 5: not on the symbol of its order"},
+      {"UPDATE executions SET price_e8 = price_e8 * 1000 WHERE id = 5",
+       "[tables] executions 5: its price is beyond the limit of its order"},
+      {"UPDATE executions SET price_e8 = price_e8 - 1 WHERE id = 5",
+       "[tables] executions 5: its price is not that of the order that was resting"},
+      {"UPDATE executions SET time_us = time_us + 1 WHERE id = 5",
+       "[tables] executions 5: not at the time of the order that took it"},
+      {"UPDATE executions SET shares_e8 = 0 WHERE id = 5",
+       "[tables] executions 5: shares or price not above zero"},
+      {"DELETE FROM executions WHERE id = 5", "[tables] executions 5: is missing"},
+      {"DELETE FROM executions WHERE id = (SELECT max(id) FROM executions)", "is missing: "},
+      {"INSERT INTO executions SELECT id + 1, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ORDER BY id DESC LIMIT 1",
+       "should not be there: only "},
+      {"UPDATE orders SET shares_e8 = shares_e8 + 1 WHERE id = " + filled, " + executed "},
+      {"UPDATE orders SET open_e8 = 1, shares_e8 = shares_e8 + 1 WHERE id = " + canceled,
+       ": is open and canceled"},
+      {"UPDATE orders SET canceled_at_us = 0 WHERE id = " + canceled,
+       ": canceled_e8 and canceled_at_us do not go together"},
+      {"UPDATE orders SET canceled_at_us = 1 WHERE id = " + canceled,
+       ": canceled before it was opened"},
+      {"UPDATE orders SET account = 77 WHERE id = 5",
+       "[tables] orders 5: its account does not exist"},
+      {"UPDATE orders SET symbol = 77 WHERE id = 5",
+       "[tables] orders 5: its symbol does not exist"},
+      {"UPDATE orders SET is_buy = 2 WHERE id = 5", "[tables] orders 5: is_buy is neither 0 nor 1"},
+      {"UPDATE orders SET limit_e8 = 'much' WHERE id = 5",
+       "[tables] orders 5: limit_e8 is not an integer"},
+      {"UPDATE orders SET opened_at_us = opened_at_us + 86400000000 WHERE id = 5",
+       "[tables] orders 6: opened before the order in front of it"},
+      {"DELETE FROM orders WHERE id = 5", "[tables] orders 5: is missing"},
+      {"DELETE FROM orders WHERE id BETWEEN 5 AND 7",
+       "[tables] orders 5: is missing, and the rows up to 7"},
+      {"UPDATE projection SET orders = orders + 1", " ids were given"},
+      {"UPDATE projection SET last_time_us = 5", "is of later than the newest command"},
+      {"UPDATE accounts SET balance_e16 = CAST(1 AS TEXT) WHERE number = 1",
+       "[tables] projection: cash is not conserved"},
+      {"UPDATE accounts SET balance_e16 = 'much' WHERE number = 1",
+       "[tables] accounts 1: balance_e16 is no amount of cash"},
+      {"UPDATE accounts SET balance_e16 = '-5' WHERE number = 1",
+       "[tables] accounts 1: balance below zero"},
+      {"UPDATE accounts SET id = 'x' WHERE number = 1", "[tables] accounts 1: id is no account id"},
+      {"DELETE FROM accounts WHERE number = 1", "[tables] accounts 2: number out of sequence"},
+      {"UPDATE projection SET cash_created_e16 = '1'",
+       "[tables] projection: cash is not conserved"},
+      {"UPDATE positions SET shares_e8 = shares_e8 + 1 WHERE account = 1 AND symbol = 0",
+       "[tables] symbols 0: shares are not conserved"},
+      {"UPDATE positions SET shares_e8 = -1 WHERE account = 1 AND symbol = 0",
+       "[tables] positions account 1 symbol 0: shares below zero"},
+      {"INSERT INTO positions VALUES (77, 0, 0)",
+       "[tables] positions account 77 symbol 0: its account or symbol does not exist"},
+      {"UPDATE symbols SET shares_total_e8 = 1 WHERE number = 1",
+       "[tables] symbols 1: shares are not conserved"},
+      {"UPDATE orders SET limit_e8 = limit_e8 * 100000 WHERE id = " + open_buy,
+       ": the book is crossed: orders "},
+      {"INSERT INTO account_keys SELECT 4242, key_hash FROM account_keys WHERE account = 1",
+       "[tables] account_keys 4242: its account does not exist"},
+      {"UPDATE account_keys SET key_hash = 'secret' WHERE account = 1",
+       "[tables] account_keys 1: key_hash is none that the exchange wrote"},
+      {"DELETE FROM projection", "[tables] projection: the row is missing"},
+      {"UPDATE store SET id = 'another'", "[files] store: "},
+      {"UPDATE projection SET epoch = 99",
+       "[journal] projection: its epoch 99 is above that of the journal's fence, 1"},
+  });
+}
+
+TEST_CASE_METHOD(SqliteFixture, "a journal of large records is read in pieces of some megabytes") {
+  journal(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30) "
+      "INSERT INTO journal SELECT 1000000 + i, 1, zeroblob(1000000) FROM n");
+  const auto source = open_source(url);
+  std::size_t large = 0, most = 0;
+  BatchNumber last = 0;
+  for (std::vector<JournalRow> rows; !(rows = source->journal(last)).empty();
+       last = rows.back().batch) {
+    std::size_t bytes = 0;
+    for (const JournalRow& row : rows) {
+      bytes += row.payload.size();
+      large += row.payload.size() == 1'000'000;
+    }
+    most = std::max(most, bytes);
+  }
+  CHECK(large == 30);
+  CHECK(most < 8'000'000);
+}
+
+TEST_CASE_METHOD(SqliteFixture,
+                 "a file that is damaged beyond its rows is told from one that cannot be read") {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
+  sqlite3_stmt* root = nullptr;
+  REQUIRE(sqlite3_prepare_v2(database,
+                             "SELECT rootpage FROM sqlite_master WHERE name = 'executions_of_buy'",
+                             -1, &root, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_step(root) == SQLITE_ROW);
+  const int page = sqlite3_column_int(root, 0);
+  sqlite3_finalize(root);
+  sqlite3_close(database);
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out)
+      .seekp((page - 1) * 4096)
+      .write(std::string(100, '\x55').data(), 100);
+  CHECK_THAT(text(), contains_text("[files] " + path + ": "));
+  CHECK_THAT(text(),
+             contains_text("not checked: tables, journal and replay: the files are damaged"));
+}
+
+TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found by its page") {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::string page(4'096, '\0');
+  for (int number = 2; file.seekg((number - 1) * 4'096).read(page.data(), 4'096); ++number) {
+    // Between the pointers of a leaf of a table and its rows.
+    const auto word = [&](std::size_t at) {
+      return std::size_t(std::uint8_t(page[at])) << 8 | std::uint8_t(page[at + 1]);
+    };
+    if (page[0] != 13 || word(5) < 8 + 2 * word(3) + 4) continue;
+    file.seekp((number - 1) * 4'096 + std::streamoff(word(5)) - 1).put(char(page[word(5) - 1] ^ 1));
+    file.close();
+    CHECK_THAT(text(), contains_text("[files] " + path + ": ") &&
+                           contains_text(": page " + std::to_string(number) + " (byte ") &&
+                           contains_text("fails its checksum"));
+    return;
+  }
+  FAIL("no page has room");
+}
+
+TEST_CASE_METHOD(
+    SqliteFixture,
+    "an end of the journal that clients were told of is missed, and the mark is only read") {
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+  CHECK_FALSE(fs::exists(path + ".lock"));
+  fs::copy_file(sound_store().path + ".lock", path + ".lock");
+  const auto written = fs::last_write_time(path + ".lock");
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+  journal("DELETE FROM journal WHERE batch > 190");
+  CHECK_THAT(
+      text(),
+      contains_text(
+          "[journal] journal batch 200: was acknowledged, but the journal ends with batch 190"));
+  tables("UPDATE store SET id = '0123456789abcdef0123456789abcdef'");
+  // the mark is of another store
+  journal("UPDATE store SET id = '0123456789abcdef0123456789abcdef'");
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+  CHECK(fs::last_write_time(path + ".lock") == written);
+}
+
+TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is only read") {
+  const std::string copy = folder.path() + "/y.db", log = copy + ".journal-wal";
+  {
+    SqliteStore store(path);
+    store.open();
+    for (BatchNumber batch = Past::batches + 1; batch <= Past::batches + 5; ++batch)
+      store.append(batch, "payload");
+    for (const char* part : {"", "-wal", ".journal", ".journal-wal"})
+      fs::copy_file(path + part, copy + part);
+  }
+  std::fstream(log, std::ios::binary | std::ios::in | std::ios::out)
+      .seekp(32 + 4'120 + 24 + 1'000)
+      .put('\x7F');
+  const std::string before = contents(log);
+  CHECK_THAT(text_of(exchange::audit::audit({.store = "sqlite:" + copy})),
+             contains_text("[files] " + log + ": frame 2 is damaged, and later commits follow"));
+  CHECK(contents(log) == before);
+}
+
+TEST_CASE_METHOD(SqliteFixture,
+                 "what only the journal can tell of the tables is found, closed orders included") {
+  check_each_found({
+      // Conserving the sum: one account's gain is another's loss.
+      {"UPDATE positions SET shares_e8 = shares_e8 + (CASE account WHEN 0 THEN 1 ELSE -1 END) WHERE symbol = 0 AND account IN (0, 1)",
+       "[replay] positions account 0 symbol 0: shares_e8 is "},
+      {"UPDATE orders SET account = 1 - account WHERE id = (SELECT min(id) FROM orders WHERE open_e8 = 0 AND account IN (0, 1))",
+       ": account is "},
+      {"UPDATE symbols SET name = 'OTHER' WHERE number = 0",
+       "[replay] symbols 0: name is OTHER, should be "},
+      {"UPDATE account_keys SET key_hash = (SELECT key_hash FROM account_keys WHERE account = 1) WHERE account = 3",
+       "[replay] account_keys 3: key_hash is scrypt:14:"},
+      {"DELETE FROM account_keys WHERE account = 3",
+       "[replay] account_keys 3: is missing: the journal has it"},
+      {"INSERT INTO account_keys SELECT 2, key_hash FROM account_keys WHERE account = 1",
+       "[replay] account_keys 2: should not be there"},
+      {"DROP TABLE account_keys", "[replay] account_keys 1: is missing: the journal has it"},
+      {"UPDATE accounts SET id = '424242' WHERE number = 2",
+       "[replay] accounts 2: id is 424242, should be "},
+      {"UPDATE projection SET digest = digest + 1", "[replay] projection: digest is "},
+      {"INSERT INTO accounts VALUES ((SELECT count(*) FROM accounts), '31415', '0')",
+       "should not be there: the journal does not have it"},
+  });
+}
+
+TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with its batch") {
+  const auto found = [&](const std::string& what) { CHECK_THAT(text(), contains_text(what)); };
+  SECTION("a flipped bit") {
+    payload(7, [](std::string bytes) {
+      bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
+      return bytes;
+    });
+    found("[journal] journal batch 7: journal record fails its checksum");
+    found("not checked: a replay of the journal: batch 7 cannot be read");
+  }
+  SECTION("a batch that is not there") {
+    journal("DELETE FROM journal WHERE batch = 7");
+    found("[journal] journal batch 7: is missing: the next is 8");
+  }
+  SECTION("the first batches gone, beyond the tables") {
+    journal("DELETE FROM journal WHERE batch <= " + std::to_string(Past::projected + 2));
+    found("[journal] journal batch 181: is missing: the tables are at batch 180");
+  }
+  SECTION("an end before the tables") {
+    journal("DELETE FROM journal WHERE batch >= " + std::to_string(Past::projected));
+    found("[journal] journal batch 179: is the last, but the tables are at batch 180");
+  }
+  SECTION("no batch at all") {
+    journal("DELETE FROM journal");
+    found("[journal] journal batch 180: is missing, as are all others");
+  }
+  SECTION("an epoch that nobody took") {
+    journal("UPDATE journal SET epoch = 9 WHERE batch = 7");
+    found("[journal] journal batch 7: its epoch 9 was never taken: the fence is at 1");
+    found("[journal] journal batch 8: its epoch 1 is below that of the batch before, 9");
+  }
+  SECTION("other commands under the same promises") {
+    payload(7, [](const std::string& bytes) {
+      return reworded(bytes, [](std::vector<Command>& commands) {
+        commands.push_back(CreateAccount{AccountId("777"), Cash::whole(1)});
+      });
+    });
+    found("[replay] journal batch 7: leads to ");
+  }
+  SECTION("a command that the exchange refuses") {
+    payload(Past::batches, [](const std::string& bytes) {
+      return reworded(bytes, [](std::vector<Command>& commands) {
+        commands.push_back(CancelOrder{RandomCommands::account(0), 999'999});
+      });
+    });
+    found("[replay] journal batch 200: a command that was accepted is refused in the replay");
+  }
+  SECTION("time that goes back") {
+    payload(7, [](const std::string& bytes) {
+      JournalRecord record = decode_journal_record(bytes);
+      JournalWriter writer;
+      writer.begin({1});
+      for (const Command& command : record.commands) writer.add(command);
+      Totals totals;
+      totals.orders = record.orders;
+      totals.executions = record.executions;
+      return std::string(writer.finish(totals));
+    });
+    found("[journal] journal batch 7: its time is before that of the batch in front of it");
+  }
+  SECTION("nothing") { found("clean: no violation"); }
+}
+
+TEST_CASE_METHOD(SqliteFixture,
+                 "of a pruned journal the rest is replayed on the tables, and the audit says so") {
+  journal("DELETE FROM journal WHERE batch <= 100");
+  CHECK_THAT(
+      text(),
+      contains_text(
+          "not checked: the tables, row by row, against a replay: the journal was pruned, it begins with batch 101"));
+  CHECK_THAT(text(), contains_text("batches replayed: 20\n"));
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+  tables("UPDATE projection SET digest = digest + 1");
+  CHECK_THAT(text(), contains_text("[replay] journal batch 181: leads to "));
+  journal("DELETE FROM journal WHERE batch > 180");
+  CHECK_THAT(text(), contains_text("[replay] projection: holds "));
+  tables("UPDATE projection SET digest = digest - 1");
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+}
+
+TEST_CASE_METHOD(
+    SqliteFixture,
+    "acknowledged orders are found, those beyond the tables too, and what is wrong with them") {
+  const std::string file = folder.path() + "/acknowledged";
+  const auto audit_with = [&](const std::string& lines, bool complete = false) {
+    std::ofstream(file) << lines;
+    return text({.acknowledged_file = file, .complete = complete});
+  };
+  std::string all;
+  for (const PastOrder& order : past->orders) all += line_of(order, std::to_string(order.id));
+  const PastOrder& first = past->orders.front();
+  const std::string without_first = all.substr(all.find('\n') + 1);
+  // One that is like no other.
+  const auto alone =
+      std::find_if(past->orders.begin(), past->orders.end(), [&](const PastOrder& order) {
+        return std::count_if(past->orders.begin(), past->orders.end(), [&](const PastOrder& other) {
+                 return line_of(other, "") == line_of(order, "");
+               }) == 1;
+      });
+  REQUIRE(alone != past->orders.end());
+  std::string without_alone = all;
+  const std::string its_line = line_of(*alone, std::to_string(alone->id));
+  without_alone.erase(without_alone.find("\n" + its_line) + 1, its_line.size());
+
+  CHECK_THAT(audit_with(all, true),
+             contains_text("acknowledged orders found: " + std::to_string(past->orders.size())));
+  CHECK_THAT(audit_with("# a comment\n\n" + all, true), contains_text("clean: no violation"));
+  CHECK_THAT(audit_with(line_of(first, "-") + without_first, true),
+             contains_text("of them in the store: 1\n"));
+  CHECK_THAT(audit_with(line_of(first, "-") + without_first, true),
+             contains_text("clean: no violation"));
+  CHECK_THAT(audit_with("9999\n"),
+             contains_text("[acknowledged] orders 9999: was acknowledged and is lost"));
+  CHECK_THAT(audit_with("5\n5\n"),
+             contains_text("[acknowledged] orders 5: was told to clients as the id of two orders"));
+  CHECK_THAT(
+      audit_with(without_alone, true),
+      contains_text("[acknowledged] orders " + std::to_string(alone->id) + ": is of account " +
+                    std::string(alone->placed.account.view()) + ", which never sent it"));
+  CHECK_THAT(audit_with("1 account=424242\n"),
+             contains_text("[acknowledged] orders 1: is not of account 424242"));
+  CHECK_THAT(audit_with("1 symbol=NONE\n"),
+             contains_text("[acknowledged] orders 1: is not on symbol NONE"));
+  CHECK_THAT(audit_with("1 amount=" +
+                        shares_text(first.placed.side == Side::buy ? Side::sell : Side::buy,
+                                    first.placed.shares) +
+                        "\n"),
+             contains_text("[acknowledged] orders 1: is on the other side"));
+  CHECK_THAT(audit_with("1 amount=123456\n"),
+             contains_text("is of other shares than were acknowledged"));
+  CHECK_THAT(audit_with("1 limit=123456\n"),
+             contains_text("has another limit than was acknowledged"));
+  CHECK_THAT(audit_with("1 executed=123456\n"),
+             contains_text("has executed less than a client was told"));
+  CHECK_THAT(audit_with("1 canceled=123456\n"),
+             contains_text("is not canceled as a client was told"));
+  CHECK_THROWS_WITH(audit_with("1\nx\n"), contains_text("acknowledged:2: 'x' is no order id"));
+  CHECK_THROWS_WITH(audit_with("- account=1\n"),
+                    contains_text("needs account, symbol, amount and limit"));
+}
+
+TEST_CASE_METHOD(SqliteFixture, "an order that is there twice is found, though all else agrees") {
+  {  // by a server that applied one of the client's orders a second time
+    SqliteStore store(path);
+    store.open();
+    Exchange exchange;
+    store.read_journal(0, [&](const JournalRow& row) {
+      const JournalRecord record = decode_journal_record(row.payload);
+      for (const Command& command : record.commands) exchange.apply(command, record.time);
+    });
+    ManualClock clock;
+    clock.time_us = exchange.totals().last_time.microseconds;
+    const CoreLimits limits;
+    Metrics metrics;
+    Committer committer{std::move(exchange), Past::batches, store, clock, limits, metrics};
+    const std::vector<Command> again = {
+        CreateAccount{AccountId("31415"), Cash::whole(1'000'000)},
+        PlaceOrder{AccountId("31415"), past->orders.front().placed.symbol, Side::buy,
+                   Shares::whole(1), Price::whole(1)},
+        PlaceOrder{AccountId("31415"), past->orders.front().placed.symbol, Side::buy,
+                   Shares::whole(1), Price::whole(1)}};
+    Submission submission;
+    submission.commands = again;
+    Submission* const one = &submission;
+    committer.commit({&one, 1});
+    REQUIRE(std::holds_alternative<Opened>(submission.outcomes[2]));
+  }
+  const OrderId id = past->orders.back().id + 1;
+  const std::string file = folder.path() + "/acknowledged";
+  const std::string order =
+      " account=31415 symbol=" + std::string(past->orders.front().placed.symbol.view()) +
+      " amount=1 limit=1\n";
+  std::ofstream(file) << id << order;
+  CHECK_THAT(text({.acknowledged_file = file, .complete = true}),
+             contains_text("[acknowledged] orders " + std::to_string(id + 1) +
+                           ": is there 2 times and was sent 1 times"));
+  std::ofstream(file) << id << order << "-" << order;
+  CHECK_THAT(text({.acknowledged_file = file, .complete = true}),
+             contains_text("clean: no violation"));
+}
+
+TEST_CASE_METHOD(
+    SqliteFixture,
+    "beside a running server the tables of a SQLite store are audited, and the journal is left alone") {
+  SqliteStore running(path);
+  running.open();
+  CHECK_THAT(text(),
+             contains_text("not checked: the journal and its replay: a running server holds"));
+  CHECK_THAT(text(), contains_text("clean: no violation"));
+  running.append(Past::batches + 1, "not hindered");
+}
+
+TEST_CASE("what cannot be read is no violation") {
+  TemporaryFolder folder;
+  CHECK_THROWS_AS(exchange::audit::audit({.store = "sqlite:" + folder.path() + "/nothing.db"}),
+                  CannotRead);
+  CHECK_THROWS_AS(exchange::audit::audit({.store = "postgresql://nobody@127.0.0.1:1/nothing"}),
+                  CannotRead);
+  CHECK_THROWS_AS(exchange::audit::audit({.store = "memory:"}), std::invalid_argument);
+  std::ofstream(folder.path() + "/text.db") << std::string(10'000, 'x');
+  std::ofstream(folder.path() + "/text.db.journal") << "x";
+  CHECK_THROWS_AS(exchange::audit::audit({.store = "sqlite:" + folder.path() + "/text.db"}),
+                  CannotRead);
+}
+
+TEST_CASE(
+    "a PostgreSQL store is audited at one moment while a server writes, and what is planted is found") {
+  const std::string url = shared_cluster().create_database();
+  const auto text = [&] { return text_of(exchange::audit::audit({.store = url})); };
+  const auto run = [&](const std::string& sql) {
+    pqxx::connection admin(url);
+    pqxx::nontransaction(admin).exec(sql);
+  };
+  {
+    PostgresStore store(url);
+    store.open();
+    std::atomic<bool> done = false;
+    std::thread writer([&] {
+      const Past past(store);
+      done = true;
+    });
+    unsigned audits = 0;
+    for (; !done; ++audits) CHECK_THAT(text(), contains_text("clean: no violation"));
+    writer.join();
+    CHECK(audits > 1);
+  }
+  CHECK_THAT(text(), contains_text("projected batch: 180\n"));
+  CHECK_THAT(text(), contains_text("batches replayed: 200\n"));
+  const struct {
+    std::string damage, repair, found;
+  } planted[] = {
+      {"UPDATE executions SET buy_order = buy_order + 900000 WHERE id = 5",
+       "UPDATE executions SET buy_order = buy_order - 900000 WHERE id = 5", " does not exist"},
+      {"UPDATE orders SET shares_e8 = shares_e8 + 1 WHERE id = 5",
+       "UPDATE orders SET shares_e8 = shares_e8 - 1 WHERE id = 5", "[tables] orders 5: shares_e8 "},
+      {"UPDATE accounts SET balance_e16 = balance_e16 + 1 WHERE number = 1",
+       "UPDATE accounts SET balance_e16 = balance_e16 - 1 WHERE number = 1",
+       "cash is not conserved"},
+      {"UPDATE accounts SET balance_e16 = 'NaN' WHERE number = 1",
+       "UPDATE accounts SET balance_e16 = (SELECT cash_created_e16 FROM projection) - (SELECT sum(balance_e16) FROM accounts WHERE number <> 1)"
+       " - (SELECT sum(open_e8::numeric * limit_e8) FROM orders WHERE is_buy) WHERE number = 1",
+       "[tables] accounts 1: balance_e16 is no amount of cash"},
+      {"UPDATE accounts SET balance_e16 = balance_e16 + (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
+       "UPDATE accounts SET balance_e16 = balance_e16 - (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
+       "[replay] accounts 0: balance_e16 is "},
+      {"UPDATE journal SET payload = set_byte(payload, 5, 255 - get_byte(payload, 5)) WHERE batch = 7",
+       "UPDATE journal SET payload = set_byte(payload, 5, 255 - get_byte(payload, 5)) WHERE batch = 7",
+       "[journal] journal batch 7: journal record fails its checksum"},
+      {"UPDATE journal SET epoch = 5 WHERE batch = 7",
+       "UPDATE journal SET epoch = 1 WHERE batch = 7",
+       "[journal] journal batch 7: its epoch 5 was never taken"},
+  };
+  for (const auto& [damage, repair, found] : planted) {
+    INFO(damage);
+    run(damage);
+    CHECK_THAT(text(), contains_text(found));
+    run(repair);
+    CHECK_THAT(text(), contains_text("clean: no violation"));
+  }
+}
+
+TEST_CASE_METHOD(SqliteFixture, "the result as JSON, and no more violations told than wanted") {
+  tables("UPDATE orders SET shares_e8 = shares_e8 + 1");
+  const Audit result = exchange::audit::audit({.store = url, .violations_kept = 2});
+  CHECK(result.findings.kept().size() == 2);
+  CHECK(result.findings.violations() > 100);
+  CHECK_THAT(text_of(result),
+             contains_text("and " + std::to_string(result.findings.violations() - 2) + " more\n"));
+  CHECK_THAT(json_of(result), contains_text("\"clean\": false"));
+  CHECK_THAT(json_of(result), contains_text("\"row\": \"orders 1\""));
+}

@@ -1,0 +1,68 @@
+#pragma once
+// A store with a random past: a journal, and tables that lag a little behind it. To be damaged by
+// hand.
+
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include "core/committer.hpp"
+#include "model/random_commands.hpp"
+#include "store/sqlite_store.hpp"
+#include "support/postgres_cluster.hpp"
+#include "unit/core/faulty_store.hpp"
+
+namespace exchange::testing {
+
+struct PastOrder {
+  OrderId id;
+  PlaceOrder placed;
+};
+
+struct Past {
+  static constexpr BatchNumber batches = 200, projected = 180;
+  std::vector<PastOrder> orders;  // all that were opened
+
+  // Fills an open, empty store.
+  explicit Past(Store& store, std::uint64_t seed = 1) {
+    ManualClock clock;
+    const CoreLimits limits;
+    Metrics metrics;
+    Committer committer{Exchange(), 0, store, clock, limits, metrics};
+    RandomCommands random(seed, false);
+    store.load();
+    Rows rows;
+    while (committer.last_batch() < batches) {
+      std::vector<Command> commands;
+      // Everybody is there from the beginning, so that later commands are orders for the most part.
+      if (committer.last_batch() == 0)
+        for (int i = 0; i < RandomCommands::accounts - 1; ++i) {
+          KeyHash key;  // every other account has one
+          if (i % 2 == 1) key = {.log2_n = 14, .r = 8, .p = 1, .salt = {std::uint8_t(i)}};
+          commands.push_back(CreateAccount{RandomCommands::account(std::uint64_t(i)),
+                                           Cash::whole(1'000'000), key});
+          for (int j = 0; j < RandomCommands::symbols - 1; ++j)
+            commands.push_back(PlaceShares{RandomCommands::symbol(std::uint64_t(j)),
+                                           RandomCommands::account(std::uint64_t(i)),
+                                           Shares::whole(1'000)});
+        }
+      else
+        for (int i = 0; i < 10; ++i)
+          commands.push_back(random.next(committer.exchange().totals().orders));
+      clock.time_us += 1'000'000;
+      Submission submission;
+      submission.commands = commands;
+      Submission* const one = &submission;
+      const BatchNumber before = committer.last_batch();
+      committer.commit({&one, 1});
+      for (std::size_t i = 0; i < commands.size(); ++i)
+        if (const auto* opened = std::get_if<Opened>(&submission.outcomes[i]))
+          orders.push_back({opened->order, std::get<PlaceOrder>(commands[i])});
+      if (committer.last_batch() == before || committer.last_batch() % 60 != 0) continue;
+      committer.exchange().release_closed(committer.exchange().take_changes(rows));
+      store.project(rows, committer.last_batch());
+    }
+  }
+};
+
+}  // namespace exchange::testing

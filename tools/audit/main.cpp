@@ -1,0 +1,47 @@
+// exchange-audit: proves from outside that a store is sound. Reads only, takes no epoch and no lock
+// of a server.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "tools/audit/audit.hpp"
+#include "tools/audit/source.hpp"
+
+using namespace exchange::audit;
+
+namespace {
+enum ExitCode { exit_clean = 0, exit_violations = 1, exit_unusable = 2 };
+}
+
+int main(int argc, char** argv) {
+  AuditOptions options;
+  bool json = false;
+  CLI::App app(
+      "Audits a store of the exchange, read-only: tables, journal, replay, and what clients were told.\n"
+      "Exit status: 0 clean, 1 violations, 2 the store cannot be read or a mistake in the command line.",
+      "exchange-audit");
+  app.option_defaults()->always_capture_default();
+  app.add_option("STORE", options.store, "sqlite:PATH or postgresql://USER@HOST/DATABASE")
+      ->required();
+  app.add_option("--acknowledged", options.acknowledged_file,
+                 "file of orders that clients were told of, one a line (docs/audit.md)");
+  app.add_flag(
+      "--complete", options.complete,
+      "the file tells of every order that its accounts ever sent: none may be there twice");
+  app.add_option("--violations-max", options.violations_kept,
+                 "violations told one by one; all are counted");
+  app.add_flag("--json", json, "the result as one JSON document");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_clean : exit_unusable;
+  }
+  try {
+    const Audit result = audit(options);
+    std::fputs((json ? json_of(result) : text_of(result)).c_str(), stdout);
+    return result.findings.violations() == 0 ? exit_clean : exit_violations;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "exchange-audit: %s\n", error.what());
+    return exit_unusable;
+  }
+}

@@ -1,0 +1,138 @@
+// A PostgreSQL store: one connection, one read-only transaction at one snapshot (repeatable read),
+// so that journal and tables are of the same moment also while a server writes. Takes the locks of
+// a reader, which hinder nobody; needs the right to SELECT only.
+
+#include <boost/algorithm/hex.hpp>
+#include <charconv>
+#include <iterator>
+
+#include "store/postgres_store.hpp"
+#include "store/pqxx_shim.hpp"
+#include "tools/audit/source.hpp"
+
+namespace exchange::audit {
+namespace {
+
+constexpr int schema_version = 1;
+constexpr int rows_at_once = 5'000;
+constexpr int journal_rows_at_once = 100;  // a row can have hundreds of kilobytes
+
+// Runs `work`; what libpqxx throws becomes CannotRead.
+template <class Work>
+auto translated(Work work) {
+  try {
+    return work();
+  } catch (const pqxx::failure& error) {
+    std::string text = std::string("PostgreSQL: ") + error.what();
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    throw CannotRead(text);
+  }
+}
+
+std::int64_t integer_of(const pqxx::field& field) {
+  const std::string_view text = field.is_null() ? "" : field.c_str();
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    throw BadValue(std::string(field.name()) + " is not an integer");
+  return value;
+}
+
+class Cursor final : public RowStream {
+ public:
+  Cursor(pqxx::transaction_base& work, const std::string& select, int number)
+      : work_(work), name_("audit" + std::to_string(number)) {
+    translated([&] { work_.exec("DECLARE " + name_ + " NO SCROLL CURSOR FOR " + select); });
+  }
+  ~Cursor() override {
+    try {
+      work_.exec("CLOSE " + name_);
+    } catch (const std::exception&) {  // the connection is gone, and the cursor with it
+    }
+  }
+
+  bool next() override {
+    if (++at_ < int(rows_.size())) return true;
+    rows_ = translated(
+        [&] { return work_.exec("FETCH " + std::to_string(rows_at_once) + " FROM " + name_); });
+    at_ = 0;
+    return !rows_.empty();
+  }
+  std::int64_t integer(int column) const override { return integer_of(rows_[at_][column]); }
+  std::string_view text(int column) const override { return rows_[at_][column].c_str(); }
+
+ private:
+  pqxx::transaction_base& work_;
+  const std::string name_;
+  pqxx::result rows_;
+  int at_ = 0;
+};
+
+class PostgresSource final : public Source {
+ public:
+  explicit PostgresSource(const std::string& url) : description_(PostgresStore(url).describe()) {
+    translated([&] {
+      connection_ = std::make_unique<pqxx::connection>(
+          url + (url.find('?') == std::string::npos ? "?" : "&") +
+          "application_name=exchange-audit&connect_timeout=5");
+      never_reconnect(*connection_);
+      pqxx::nontransaction(*connection_)
+          .exec(
+              "SET bytea_output = hex; SET client_min_messages = warning; SET default_transaction_read_only = on");
+      work_ = std::make_unique<pqxx::work>(*connection_);
+      work_->exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+      const pqxx::result fence = work_->exec("SELECT epoch, schema_version FROM fence");
+      if (fence.size() != 1 || integer_of(fence[0][1]) != schema_version)
+        throw CannotRead(description_ + " is no store of this version of the exchange");
+      epoch_ = Epoch(integer_of(fence[0][0]));
+    });
+  }
+  ~PostgresSource() override { work_.reset(); }
+
+  std::string describe() const override { return description_; }
+  std::unique_ptr<RowStream> tables(const std::string& select) override {
+    return std::make_unique<Cursor>(*work_, select, ++cursors_);
+  }
+  bool has_table(const std::string& name) override {
+    return translated(
+        [&] { return !work_->exec("SELECT to_regclass('" + name + "')")[0][0].is_null(); });
+  }
+  std::string journal_hidden() const override { return {}; }
+  Epoch epoch() const override { return epoch_; }
+  std::optional<Epoch> tables_epoch() const override { return {}; }
+  std::optional<BatchNumber> acknowledged() const override { return {}; }
+
+  std::vector<JournalRow> journal(BatchNumber after) override {
+    return translated([&] {
+      std::vector<JournalRow> rows;
+      for (const auto& row : work_->exec(
+               "SELECT batch, epoch, payload FROM journal WHERE batch > " + std::to_string(after) +
+               " ORDER BY batch LIMIT " + std::to_string(journal_rows_at_once))) {
+        const std::string_view hex = row[2].c_str();
+        std::string payload;
+        boost::algorithm::unhex(hex.begin() + 2, hex.end(), std::back_inserter(payload));
+        rows.push_back(
+            {BatchNumber(integer_of(row[0])), Epoch(integer_of(row[1])), std::move(payload)});
+      }
+      return rows;
+    });
+  }
+
+  // Checksums of pages and the like are PostgreSQL's own business: pg_amcheck, pg_checksums.
+  bool check_files(Findings&) override { return true; }
+
+ private:
+  const std::string description_;
+  std::unique_ptr<pqxx::connection> connection_;
+  std::unique_ptr<pqxx::work> work_;
+  int cursors_ = 0;
+  Epoch epoch_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_postgres_source(const std::string& url) {
+  return std::make_unique<PostgresSource>(url);
+}
+
+}  // namespace exchange::audit

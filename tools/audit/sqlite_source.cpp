@@ -1,0 +1,274 @@
+// The two files of a SQLite store. The tables are read in one read transaction, beside a server
+// that runs or without. The journal belongs to a running server alone. Of a stopped one it is read
+// in short transactions of a connection each, so that a server that starts meanwhile has to wait
+// for milliseconds only; it is noticed by its epoch. Pages and logs are held to their checksums, as
+// a server holds them.
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "store/acknowledged_mark.hpp"
+#include "store/checksum_vfs.hpp"
+#include "store/sqlite_log.hpp"
+#include "store/sqlite_schema.hpp"
+#include "tools/audit/source.hpp"
+
+namespace exchange::audit {
+namespace {
+
+constexpr int busy_ms = 1'000;
+// of a short transaction
+constexpr std::size_t journal_bytes_at_once = 4 << 20, journal_rows_at_once = 1'000;
+constexpr int problems_told_max = 10;
+
+class Database {
+ public:
+  explicit Database(const std::string& path) : path_(path) {
+    const int code = sqlite3_open_v2(path.c_str(), &handle_,
+                                     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, checksum_vfs());
+    if (code != SQLITE_OK) {
+      const std::string problem = what_is_wrong(code);
+      sqlite3_close_v2(handle_);
+      throw CannotRead(problem);
+    }
+    sqlite3_extended_result_codes(handle_, 1);
+    sqlite3_busy_timeout(handle_, busy_ms);
+  }
+  ~Database() { sqlite3_close_v2(handle_); }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  sqlite3* handle() const { return handle_; }
+  std::string what_is_wrong(int code) const {
+    return path_ + ": " + (handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
+  }
+
+ private:
+  const std::string path_;
+  sqlite3* handle_ = nullptr;
+};
+
+struct Busy : CannotRead {
+  using CannotRead::CannotRead;
+};
+struct Damaged : CannotRead {
+  using CannotRead::CannotRead;
+};
+
+class Statement final : public RowStream {
+ public:
+  Statement(const Database& database, const std::string& select) : database_(database) {
+    check(sqlite3_prepare_v2(database.handle(), select.c_str(), int(select.size()), &handle_,
+                             nullptr));
+  }
+  ~Statement() override { sqlite3_finalize(handle_); }
+
+  bool next() override {
+    const int code = sqlite3_step(handle_);
+    if (code == SQLITE_ROW) return true;
+    if (code != SQLITE_DONE) check(code);
+    return false;
+  }
+  std::int64_t integer(int column) const override {
+    if (sqlite3_column_type(handle_, column) != SQLITE_INTEGER)
+      throw BadValue(name(column) + " is not an integer");
+    return sqlite3_column_int64(handle_, column);
+  }
+  std::string_view text(int column) const override {
+    if (sqlite3_column_type(handle_, column) != SQLITE_TEXT)
+      throw BadValue(name(column) + " is not a text");
+    return bytes(column);
+  }
+  // Of a blob, or of whatever there is in its place.
+  std::string_view bytes(int column) const {
+    const void* begin = sqlite3_column_blob(handle_, column);
+    return {static_cast<const char*>(begin), std::size_t(sqlite3_column_bytes(handle_, column))};
+  }
+
+ private:
+  std::string name(int column) const { return sqlite3_column_name(handle_, column); }
+  void check(int code) const {
+    if (code == SQLITE_OK) return;
+    if ((code & 0xFF) == SQLITE_BUSY) throw Busy(database_.what_is_wrong(code));
+    if (code == SQLITE_IOERR_DATA) throw Damaged(last_page_damage());
+    if ((code & 0xFF) == SQLITE_CORRUPT) throw Damaged(database_.what_is_wrong(code));
+    throw CannotRead(database_.what_is_wrong(code));
+  }
+
+  const Database& database_;
+  sqlite3_stmt* handle_ = nullptr;
+};
+
+std::string one_text(const Database& database, const std::string& select) {
+  Statement statement(database, select);
+  return statement.next() ? std::string(statement.bytes(0)) : std::string();
+}
+
+bool begins_as_database(const std::string& path) {
+  char found[16] = "";
+  std::ifstream(path, std::ios::binary).read(found, sizeof found);
+  return std::string_view(found, sizeof found) == std::string_view("SQLite format 3", sizeof found);
+}
+
+class SqliteSource final : public Source {
+ public:
+  explicit SqliteSource(std::string path) : path_(std::move(path)) {
+    for (const std::string& file : {path_, journal_path_})
+      if (::access(file.c_str(), R_OK) != 0)
+        throw CannotRead(file + " is missing or cannot be read");
+    const std::string* file = &path_;
+    try {
+      tables_ = std::make_unique<Database>(path_);
+      Statement(*tables_, "BEGIN").next();
+      id_ = one_text(*tables_, "SELECT id FROM store");  // from here on it is one moment
+      check_version(*tables_, path_);
+      file = &journal_path_;
+      const Database journal(journal_path_);
+      check_version(journal, journal_path_);
+      epoch_ = read_epoch(journal);
+      id_of_journal_ = one_text(journal, "SELECT id FROM store");
+      read_acknowledged();
+    } catch (const Damaged& error) {
+      if (!begins_as_database(*file)) throw;
+      damaged_ = {*file, error.what()};
+    } catch (const Busy&) {
+      if (file == &path_) throw;
+      hidden_ = "a running server holds " + journal_path_ + " alone";
+    }
+  }
+
+  std::string describe() const override { return "sqlite:" + path_; }
+  std::unique_ptr<RowStream> tables(const std::string& select) override {
+    return std::make_unique<Statement>(*tables_, select);
+  }
+  bool has_table(const std::string& name) override {
+    return !one_text(*tables_, "SELECT name FROM sqlite_master WHERE type = 'table' AND name = '" +
+                                   name + "'")
+                .empty();
+  }
+  std::string journal_hidden() const override { return hidden_; }
+  Epoch epoch() const override { return epoch_; }
+  std::optional<Epoch> tables_epoch() const override {
+    Statement statement(*tables_, "SELECT epoch FROM projection");
+    if (!statement.next()) return {};
+    return Epoch(statement.integer(0));
+  }
+
+  std::vector<JournalRow> journal(BatchNumber after) override {
+    try {
+      const Database journal(journal_path_);
+      Statement(journal, "BEGIN").next();
+      if (read_epoch(journal) != epoch_) throw Busy("");
+      std::vector<JournalRow> rows;
+      Statement statement(journal, "SELECT batch, epoch, payload FROM journal WHERE batch > " +
+                                       std::to_string(after) + " ORDER BY batch");
+      for (std::size_t bytes = 0;
+           bytes < journal_bytes_at_once && rows.size() < journal_rows_at_once && statement.next();
+           bytes += rows.back().payload.size())
+        rows.push_back({BatchNumber(statement.integer(0)), Epoch(statement.integer(1)),
+                        std::string(statement.bytes(2))});
+      return rows;
+    } catch (const Busy&) {
+      throw CannotRead(opened_meanwhile);
+    }
+  }
+
+  std::optional<BatchNumber> acknowledged() const override { return acknowledged_; }
+
+  bool check_files(Findings& findings) override {
+    if (!damaged_.first.empty()) {
+      findings.violation("files", damaged_.first, damaged_.second);
+      return false;
+    }
+    if (hidden_.empty() && !check_logs(findings)) return false;
+    const bool tables_sound = check_structure(findings, *tables_, path_);
+    if (!hidden_.empty()) return tables_sound;
+    if (id_ != id_of_journal_)
+      findings.violation("files", "store",
+                         path_ + " and " + journal_path_ + " belong to different stores");
+    try {
+      return check_structure(findings, Database(journal_path_), journal_path_) && tables_sound;
+    } catch (const Busy&) {
+      throw CannotRead(opened_meanwhile);
+    }
+  }
+
+ private:
+  static constexpr const char* opened_meanwhile =
+      "a server has opened the store while it was audited; audit it again";
+
+  // Of this store, as a server left it.
+  void read_acknowledged() {
+    const int file = ::open((path_ + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    if (const auto mark = read_mark(file); mark && mark->store == id_of_journal_)
+      acknowledged_ = mark->batch;
+    ::close(file);
+  }
+  // Of a stopped store alone: a server writes while we look.
+  bool check_logs(Findings& findings) {
+    bool sound = true;
+    for (const std::string& file : {path_, journal_path_}) try {
+        const std::string damage = find_log_damage(file);
+        if (damage.empty()) continue;
+        if (read_epoch(Database(journal_path_)) != epoch_) throw Busy("");
+        findings.violation("files", log_of(file), damage);
+        sound = false;
+      } catch (const Busy&) {
+        throw CannotRead(opened_meanwhile);
+      } catch (const StoreUnavailable& error) {
+        throw CannotRead(error.what());
+      }
+    return sound;
+  }
+  static Epoch read_epoch(const Database& journal) {
+    Statement statement(journal, "SELECT epoch FROM fence");
+    if (!statement.next()) throw CannotRead("the journal has lost its fence row");
+    return Epoch(statement.integer(0));
+  }
+  static void check_version(const Database& database, const std::string& path) {
+    Statement version(database, "PRAGMA user_version");
+    version.next();
+    if (const std::int64_t found = version.integer(0);
+        found != schema_without_checksums && found != schema_with_checksums)
+      throw CannotRead(path + " is no store of this version of the exchange (schema " +
+                       std::to_string(version.integer(0)) + ")");
+  }
+  static bool check_structure(Findings& findings, const Database& database,
+                              const std::string& path) try {
+    bool sound = true;
+    const std::string damage_before = last_page_damage();
+    Statement problems(database,
+                       "PRAGMA integrity_check(" + std::to_string(problems_told_max) + ")");
+    while (problems.next())
+      if (problems.bytes(0) != "ok") {
+        findings.violation("files", path, std::string(problems.bytes(0)));
+        sound = false;
+      }
+    // SQLite names a code only
+    if (!sound && last_page_damage() != damage_before)
+      findings.violation("files", path, last_page_damage());
+    return sound;
+  } catch (const Damaged& error) {
+    findings.violation("files", path, error.what());
+    return false;
+  }
+
+  const std::string path_, journal_path_ = path_ + ".journal";
+  std::unique_ptr<Database> tables_;
+  std::string hidden_, id_, id_of_journal_;
+  std::pair<std::string, std::string> damaged_;  // the file that cannot be read for it, and how
+  std::optional<BatchNumber> acknowledged_;
+  Epoch epoch_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> open_sqlite_source(const std::string& path) {
+  return std::make_unique<SqliteSource>(path);
+}
+
+}  // namespace exchange::audit

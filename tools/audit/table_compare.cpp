@@ -1,0 +1,115 @@
+#include "tools/audit/table_compare.hpp"
+
+namespace exchange::audit {
+namespace {
+
+constexpr std::size_t orders_at_once = 1'000;
+
+std::uint64_t key(const AccountRow& row) { return row.number; }
+std::uint64_t key(const AccountKeyRow& row) { return row.account; }
+std::uint64_t key(const SymbolRow& row) { return row.number; }
+std::uint64_t key(const PositionRow& row) { return std::uint64_t(row.account) << 32 | row.symbol; }
+
+std::string name(const AccountRow& row) { return row_name("accounts", row.number); }
+std::string name(const AccountKeyRow& row) { return row_name("account_keys", row.account); }
+std::string name(const SymbolRow& row) { return row_name("symbols", row.number); }
+std::string name(const PositionRow& row) { return row_name(row); }
+
+}  // namespace
+
+TableCompare::TableCompare(Source& source, Findings& findings)
+    : source_(source),
+      findings_(findings),
+      executions_(source.tables(std::string(select_executions) + " ORDER BY id")) {
+  execution_there_ = executions_->next();
+}
+
+void TableCompare::fold(const Rows& rows) {
+  for (const AccountRow& row : rows.accounts) accounts_[row.number] = row;
+  for (const AccountKeyRow& row : rows.account_keys) account_keys_[row.account] = row;
+  for (const SymbolRow& row : rows.symbols) symbols_[row.number] = row;
+  for (const PositionRow& row : rows.positions) positions_[key(row)] = row;
+  for (const OrderRow& row : rows.orders) {
+    if (row.is_open()) {
+      open_[row.id] = row;
+      continue;
+    }
+    open_.erase(row.id);
+    due_[row.id] = row;
+  }
+  if (due_.size() >= orders_at_once) compare_orders();
+  for (const ExecutionRow& row : rows.executions) compare_execution(row);
+}
+
+void TableCompare::finish(const Totals& stored, const Totals& replayed) {
+  due_.merge(open_);
+  compare_orders();
+  for (; execution_there_; execution_there_ = executions_->next())
+    surplus("executions " + std::to_string(executions_->integer(0)));
+
+  compare_table(select_accounts, read_account, accounts_);
+  compare_table(select_account_keys(source_), read_account_key, account_keys_);
+  compare_table(select_symbols, read_symbol, symbols_);
+  compare_table(select_positions, read_position, positions_);
+  expect_equal("projection", stored, replayed);
+  findings_.count("rows compared with the replay", compared_);
+}
+
+template <class Row>
+void TableCompare::compare_table(const std::string& select, Row (*read)(const RowStream&),
+                                 std::unordered_map<std::uint64_t, Row>& expected) {
+  for (const auto rows = source_.tables(select); rows->next();) {
+    const Row stored = read(*rows);
+    const auto found = expected.extract(key(stored));
+    if (found.empty())
+      surplus(name(stored));
+    else
+      expect_equal(name(stored), stored, found.mapped());
+  }
+  std::map<std::uint64_t, Row> rest(expected.begin(), expected.end());  // in order
+  for (const auto& [number, row] : rest) missing(name(row));
+}
+
+template <class Row>
+void TableCompare::expect_equal(const std::string& name, const Row& stored, const Row& expected) {
+  ++compared_;
+  if (const std::string found = difference(stored, expected); !found.empty())
+    findings_.violation("replay", name, found);
+}
+
+// Both come by id.
+void TableCompare::compare_execution(const ExecutionRow& expected) {
+  for (; execution_there_; execution_there_ = executions_->next()) {
+    const ExecutionRow stored = read_execution(*executions_);
+    if (stored.id > expected.id) break;
+    if (stored.id == expected.id) {
+      expect_equal(row_name("executions", stored.id), stored, expected);
+      execution_there_ = executions_->next();
+      return;
+    }
+    surplus(row_name("executions", stored.id));
+  }
+  missing(row_name("executions", expected.id));
+}
+
+// Orders with ids that nobody was given are found where the tables are checked by themselves.
+void TableCompare::compare_orders() {
+  while (!due_.empty()) {
+    std::string ids;
+    std::map<OrderId, OrderRow> some;
+    while (!due_.empty() && some.size() < orders_at_once) {
+      ids += (ids.empty() ? "" : ",") + std::to_string(due_.begin()->first);
+      some.insert(due_.extract(due_.begin()));
+    }
+    for (const auto rows =
+             source_.tables(std::string(select_orders) + " WHERE id IN (" + ids + ") ORDER BY id");
+         rows->next();) {
+      const OrderRow stored = read_order(*rows);
+      expect_equal(row_name("orders", stored.id), stored, some.at(stored.id));
+      some.erase(stored.id);
+    }
+    for (const auto& [id, row] : some) missing(row_name("orders", id));
+  }
+}
+
+}  // namespace exchange::audit

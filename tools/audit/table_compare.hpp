@@ -1,0 +1,48 @@
+#pragma once
+// Compares every row of the tables with a replay, while it goes on: closed orders and executions
+// are compared as they come and forgotten; accounts, symbols, positions and open orders at the end.
+
+#include <map>
+#include <unordered_map>
+
+#include "tools/audit/rows.hpp"
+
+namespace exchange::audit {
+
+class TableCompare {
+ public:
+  TableCompare(Source& source, Findings& findings);
+  // Rows that changed in the replay, with the values they have now.
+  void fold(const Rows& rows);
+  // The replay has come to the projected batch.
+  void finish(const Totals& stored, const Totals& replayed);
+
+ private:
+  void compare_execution(const ExecutionRow& expected);
+  void compare_orders();
+  // Every row of a table with what the replay has come to, which is consumed.
+  template <class Row>
+  void compare_table(const std::string& select, Row (*read)(const RowStream&),
+                     std::unordered_map<std::uint64_t, Row>& expected);
+  template <class Row>
+  void expect_equal(const std::string& name, const Row& stored, const Row& expected);
+  void missing(const std::string& name) {
+    findings_.violation("replay", name, "is missing: the journal has it");
+  }
+  void surplus(const std::string& name) {
+    findings_.violation("replay", name, "should not be there: the journal does not have it");
+  }
+
+  Source& source_;
+  Findings& findings_;
+  std::uint64_t compared_ = 0;
+  std::unordered_map<std::uint64_t, AccountRow> accounts_;
+  std::unordered_map<std::uint64_t, AccountKeyRow> account_keys_;
+  std::unordered_map<std::uint64_t, SymbolRow> symbols_;
+  std::unordered_map<std::uint64_t, PositionRow> positions_;
+  std::map<OrderId, OrderRow> open_, due_;  // due: to be compared now
+  std::unique_ptr<RowStream> executions_;
+  bool execution_there_ = false;
+};
+
+}  // namespace exchange::audit

@@ -1,0 +1,320 @@
+#include "tools/audit/tables_check.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace exchange::audit {
+namespace {
+
+// The executions of one side, in the order of its orders.
+class ExecutionsOf {
+ public:
+  using Report = std::function<void(std::uint64_t execution, const std::string& problem)>;
+  ExecutionsOf(Source& source, Side side, Report report)
+      : side_(side),
+        report_(std::move(report)),
+        rows_(source.tables(std::string(select_executions) + (side == Side::buy
+                                                                  ? " ORDER BY buy_order, id"
+                                                                  : " ORDER BY sell_order, id"))) {
+    advance();
+  }
+
+  // Visits those of this order. Those of orders passed over have none: reports them.
+  template <class Visit>
+  void of(OrderId order, Visit visit) {
+    for (; there_ && order_of(row_) <= order; advance()) {
+      if (order_of(row_) == order)
+        visit(row_);
+      else
+        lost();
+    }
+  }
+  // After the last order.
+  void rest() {
+    for (; there_; advance()) lost();
+  }
+
+ private:
+  OrderId order_of(const ExecutionRow& row) const {
+    return side_ == Side::buy ? row.buy_order : row.sell_order;
+  }
+  void lost() {
+    report_(row_.id, (side_ == Side::buy ? "buy_order " : "sell_order ") +
+                         std::to_string(order_of(row_)) + " does not exist");
+  }
+  void advance() {
+    while ((there_ = rows_->next())) try {
+        row_ = read_execution(*rows_);
+        return;
+      } catch (const BadValue&) {  // reported where executions are walked by id
+      }
+  }
+
+  const Side side_;
+  const Report report_;
+  std::unique_ptr<RowStream> rows_;
+  ExecutionRow row_{};
+  bool there_ = false;
+};
+
+class TablesCheck {
+ public:
+  TablesCheck(Source& source, Findings& findings) : source_(source), findings_(findings) {}
+
+  TablesImage run() {
+    check_projection();
+    check_accounts();
+    check_account_keys();
+    check_symbols();
+    check_positions();
+    check_orders();
+    check_executions();
+    check_sums();
+    std::sort(image_.rows.executions.begin(), image_.rows.executions.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
+    return std::move(image_);
+  }
+
+ private:
+  struct Book {
+    OrderRow bid{}, ask{};  // the best open ones; id 0 where there is none
+  };
+
+  void violation(const std::string& row, const std::string& problem) {
+    findings_.violation("tables", row, problem);
+  }
+  void require(bool sound, const char* table, std::uint64_t key, const char* problem) {
+    if (!sound) violation(row_name(table, key), problem);
+  }
+  // Reads all rows of a table; `key` names the column of those that cannot be read.
+  template <class Read, class Visit>
+  std::uint64_t each(const std::string& select, const char* table, Read read, Visit visit) {
+    std::uint64_t rows = 0;
+    for (const auto stream = source_.tables(select); stream->next(); ++rows) try {
+        visit(read(*stream));
+      } catch (const BadValue& error) {
+        violation(key_of(*stream, table), error.what());
+      }
+    return rows;
+  }
+  static std::string key_of(const RowStream& row, const char* table) try {
+    return std::string(table) + " " + std::to_string(row.integer(0));
+  } catch (const BadValue&) {
+    return std::string(table) + " (a row without a number)";
+  }
+  // Ids from 1 without gaps.
+  void expect_next(const char* table, std::uint64_t& last, std::uint64_t id) {
+    if (id == last + 2)
+      violation(row_name(table, last + 1), "is missing");
+    else if (id > last + 2)
+      violation(row_name(table, last + 1),
+                "is missing, and the rows up to " + std::to_string(id - 1));
+    last = id;
+  }
+  void expect_last(const char* table, std::uint64_t last, std::uint64_t given) {
+    if (last < given)
+      violation(row_name(table, last + 1),
+                "is missing: " + std::to_string(given) + " ids were given");
+    if (last > given)
+      violation(row_name(table, last),
+                "should not be there: only " + std::to_string(given) + " ids were given");
+  }
+
+  void check_projection() try {
+    const Projection projection = read_projection(source_);
+    image_.projected_batch = projection.batch;
+    image_.rows.totals = projection.totals;
+    findings_.count("projected batch", projection.batch);
+  } catch (const BadValue& error) {
+    violation("projection", error.what());
+  }
+
+  void check_accounts() {
+    auto& accounts = image_.rows.accounts;
+    findings_.count(
+        "accounts", each(select_accounts, "accounts", read_account, [&](const AccountRow& row) {
+          require(row.number == accounts.size(), "accounts", row.number, "number out of sequence");
+          require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
+          cash_ += UInt128(row.balance.units());
+          accounts.push_back(row);
+        }));
+  }
+
+  void check_account_keys() {
+    findings_.count("account keys", each(select_account_keys(source_), "account_keys",
+                                         read_account_key, [&](const AccountKeyRow& row) {
+                                           require(row.account < image_.rows.accounts.size(),
+                                                   "account_keys", row.account,
+                                                   "its account does not exist");
+                                         }));
+  }
+
+  void check_symbols() {
+    auto& symbols = image_.rows.symbols;
+    findings_.count(
+        "symbols", each(select_symbols, "symbols", read_symbol, [&](const SymbolRow& row) {
+          require(row.number == symbols.size(), "symbols", row.number, "number out of sequence");
+          require(row.shares_total >= Shares(), "symbols", row.number, "shares below zero");
+          symbols.push_back(row);
+        }));
+    shares_.resize(symbols.size());
+    books_.resize(symbols.size());
+  }
+
+  void check_positions() {
+    findings_.count("positions",
+                    each(select_positions, "positions", read_position, [&](const PositionRow& row) {
+                      if (row.account >= image_.rows.accounts.size() ||
+                          row.symbol >= image_.rows.symbols.size())
+                        return violation(row_name(row), "its account or symbol does not exist");
+                      if (row.shares < Shares()) violation(row_name(row), "shares below zero");
+                      shares_[row.symbol] += UInt128(row.shares.units());
+                      image_.rows.positions.push_back(row);
+                    }));
+  }
+
+  void check_orders() {
+    const auto report = [this](std::uint64_t execution, const std::string& problem) {
+      violation(row_name("executions", execution), problem);
+    };
+    ExecutionsOf bought(source_, Side::buy, report), sold(source_, Side::sell, report);
+    OrderId last = 0;
+    Timestamp last_opened;
+    std::uint64_t open = 0;
+    findings_.count("orders", each(std::string(select_orders) + " ORDER BY id", "orders",
+                                   read_order, [&](const OrderRow& row) {
+                                     expect_next("orders", last, row.id);
+                                     require(row.opened_at >= last_opened, "orders", row.id,
+                                             "opened before the order in front of it");
+                                     last_opened = row.opened_at;
+                                     Int128 executed = 0;
+                                     bought.of(row.id, [&](const ExecutionRow& execution) {
+                                       executed += check_side(row, Side::buy, execution);
+                                     });
+                                     sold.of(row.id, [&](const ExecutionRow& execution) {
+                                       executed += check_side(row, Side::sell, execution);
+                                     });
+                                     check_order(row, executed);
+                                     open += row.is_open();
+                                   }));
+    bought.rest();
+    sold.rest();
+    expect_last("orders", last, image_.rows.totals.orders);
+    findings_.count("open orders", open);
+  }
+
+  // One execution as one of its orders has it; returns its shares.
+  Int128 check_side(const OrderRow& order, Side side, const ExecutionRow& execution) {
+    const auto expect = [&](bool sound, const std::string& problem) {
+      if (!sound)
+        violation(row_name("executions", execution.id),
+                  problem + " (order " + std::to_string(order.id) + ")");
+    };
+    expect(order.side == side, side == Side::buy ? "its buy_order sells" : "its sell_order buys");
+    expect(order.symbol == execution.symbol, "not on the symbol of its order");
+    expect(side == Side::buy ? execution.price <= order.limit : execution.price >= order.limit,
+           "its price is beyond the limit of its order");
+    // Market rule 4; and an order executes as a taker while it is placed, or later as a maker.
+    const bool is_maker = order.id == std::min(execution.buy_order, execution.sell_order);
+    if (is_maker)
+      expect(execution.price == order.limit, "its price is not that of the order that was resting");
+    expect(is_maker ? execution.time >= order.opened_at : execution.time == order.opened_at,
+           "not at the time of the order that took it");
+    expect(order.canceled_at == Timestamp() || execution.time <= order.canceled_at,
+           "after its order was canceled");
+    if (order.is_open()) image_.rows.executions.push_back(execution);
+    return execution.shares.units();
+  }
+
+  void check_order(const OrderRow& row, Int128 executed) {
+    require(row.account < image_.rows.accounts.size(), "orders", row.id,
+            "its account does not exist");
+    require(row.limit > Price(), "orders", row.id, "limit not above zero");
+    require(row.open >= Shares() && row.canceled >= Shares() && row.shares > Shares(), "orders",
+            row.id, "shares below zero");
+    if (Int128(row.open.units()) + row.canceled.units() + executed != row.shares.units())
+      violation(row_name("orders", row.id),
+                "shares_e8 " + std::to_string(row.shares.units()) + " is not open " +
+                    std::to_string(row.open.units()) + " + canceled " +
+                    std::to_string(row.canceled.units()) + " + executed " + units_text(executed));
+    require(row.open == Shares() || row.canceled == Shares(), "orders", row.id,
+            "is open and canceled");
+    require((row.canceled == Shares()) == (row.canceled_at == Timestamp()), "orders", row.id,
+            "canceled_e8 and canceled_at_us do not go together");
+    require(row.canceled_at == Timestamp() || row.canceled_at >= row.opened_at, "orders", row.id,
+            "canceled before it was opened");
+    require(std::max(row.opened_at, row.canceled_at) <= image_.rows.totals.last_time, "orders",
+            row.id, "is of later than the newest command");
+    if (row.symbol >= image_.rows.symbols.size())
+      return violation(row_name("orders", row.id), "its symbol does not exist");
+    if (row.is_open()) rest(row);
+  }
+
+  // An open order: in the book, with something set aside.
+  void rest(const OrderRow& row) {
+    image_.rows.orders.push_back(row);
+    Book& book = books_[row.symbol];
+    if (row.side == Side::buy) {
+      cash_ += UInt128(cost(row.open, row.limit).units());
+      if (book.bid.id == 0 || row.limit > book.bid.limit) book.bid = row;
+    } else {
+      shares_[row.symbol] += UInt128(row.open.units());
+      if (book.ask.id == 0 || row.limit < book.ask.limit) book.ask = row;
+    }
+  }
+
+  void check_executions() {
+    ExecutionId last = 0;
+    Timestamp last_time;
+    findings_.count("executions", each(std::string(select_executions) + " ORDER BY id",
+                                       "executions", read_execution, [&](const ExecutionRow& row) {
+                                         expect_next("executions", last, row.id);
+                                         require(row.time >= last_time, "executions", row.id,
+                                                 "before the execution in front of it");
+                                         require(row.shares > Shares() && row.price > Price(),
+                                                 "executions", row.id,
+                                                 "shares or price not above zero");
+                                         require(row.buy_order != row.sell_order, "executions",
+                                                 row.id, "both sides are one order");
+                                         last_time = row.time;
+                                       }));
+    expect_last("executions", last, image_.rows.totals.executions);
+  }
+
+  // Sums wrap alike on both sides, so that equality still proves conservation.
+  void check_sums() {
+    if (cash_ != UInt128(image_.rows.totals.cash_created.units()))
+      violation("projection", "cash is not conserved: balances and what open buys set aside are " +
+                                  units_text(Int128(cash_)) + ", created was " +
+                                  units_text(image_.rows.totals.cash_created.units()) +
+                                  " (units of 1e-16)");
+    for (const SymbolRow& row : image_.rows.symbols) {
+      if (row.number >= shares_.size()) continue;
+      if (shares_[row.number] != UInt128(row.shares_total.units()))
+        violation(row_name("symbols", row.number),
+                  "shares are not conserved: positions and what open sells set aside are " +
+                      units_text(Int128(shares_[row.number])) + ", created were " +
+                      std::to_string(row.shares_total.units()) + " (units of 1e-8)");
+      const Book& book = books_[row.number];
+      if (book.bid.id != 0 && book.ask.id != 0 && book.bid.limit >= book.ask.limit)
+        violation(row_name("symbols", row.number),
+                  "the book is crossed: orders " + std::to_string(book.bid.id) + " and " +
+                      std::to_string(book.ask.id) + " are open and should have matched");
+    }
+  }
+
+  Source& source_;
+  Findings& findings_;
+  TablesImage image_;
+  UInt128 cash_ = 0;
+  std::vector<UInt128> shares_;  // by symbol
+  std::vector<Book> books_;      // by symbol
+};
+
+}  // namespace
+
+TablesImage check_tables(Source& source, Findings& findings) {
+  return TablesCheck(source, findings).run();
+}
+
+}  // namespace exchange::audit
