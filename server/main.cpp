@@ -15,7 +15,7 @@
 #include <random>
 #include <thread>
 
-#include "auth/gate.hpp"
+#include "auth/authenticator.hpp"
 #include "base/fail_point.hpp"
 #include "core/core.hpp"
 #include "http/http_server.hpp"
@@ -97,11 +97,11 @@ void open_store(Store& store, const CoreLimits& limits) {
 }
 
 // Runs a function at the end of its scope, however that comes.
-class AtEnd {
+class ScopeExit {
  public:
-  explicit AtEnd(std::function<void()> function) : function_(std::move(function)) {}
-  ~AtEnd() { function_(); }
-  AtEnd(const AtEnd&) = delete;
+  explicit ScopeExit(std::function<void()> function) : function_(std::move(function)) {}
+  ~ScopeExit() { function_(); }
+  ScopeExit(const ScopeExit&) = delete;
 
  private:
   const std::function<void()> function_;
@@ -168,21 +168,22 @@ int run(Options options) {
   auto core =
       std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
                              die, with_http ? OnProjected(on_projected) : OnProjected());
-  std::unique_ptr<Gate> gate;
+  std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Transport> transport;
-  const AtEnd stop([&] {
-    if (gate) gate->stop();
+  const ScopeExit stop([&] {
+    if (authenticator) authenticator->stop();
     if (http) http->stop();
     if (transport) transport->stop();
     core.reset();  // all outlive it: it may be inside of one of their sinks
     spdlog::info("stopped");
   });
-  if (options.auth.required) gate = std::make_unique<Gate>(options.auth, keys, *core, metrics);
-  Service& service = gate ? static_cast<Service&>(*gate) : *core;
+  if (options.auth.required)
+    authenticator = std::make_unique<Authenticator>(options.auth, keys, *core, metrics);
+  Service& service = authenticator ? static_cast<Service&>(*authenticator) : *core;
   if (with_http)
     http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core,
-                                        metrics, gate.get(), certificate.get());
+                                        metrics, authenticator.get(), certificate.get());
   transport = make_transport(options, service, metrics, certificate.get());
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
   fail_point("start.before_ready");

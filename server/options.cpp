@@ -73,7 +73,7 @@ Options parse_options(int argc, char** argv) {
   add("--connections-max", options.transport.connections_max,
       "open connections at most (and below the descriptor limit)", "EXCHANGE_CONNECTIONS_MAX")
       ->check(CLI::Range(1, 1'000'000));
-  add("--connections-per-peer", options.transport.connections_per_peer,
+  add("--connections-per-address", options.transport.connections_per_address,
       "open connections of one address (IPv6: of one /64) at most; 0: three quarters of all",
       "EXCHANGE_CONNECTIONS_PER_PEER")
       ->check(CLI::Range(0, 1'000'000));
@@ -87,7 +87,7 @@ Options parse_options(int argc, char** argv) {
       "seconds that a client has to finish a request it began, or to take a reply",
       "EXCHANGE_STALL_TIMEOUT_S")
       ->check(CLI::Range(1, 86'400));
-  add("--held-bytes-max", options.transport.held_bytes_max,
+  add("--buffered-bytes-max", options.transport.buffered_bytes_max,
       "bytes of unfinished requests and untaken replies of all clients at most, then the worst are ended; 0: a quarter of the memory, at most 1 GiB",
       "EXCHANGE_HELD_BYTES_MAX")
       ->check(CLI::Range(std::uint64_t(0), std::uint64_t(1) << 40));

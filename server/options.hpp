@@ -1,6 +1,7 @@
 #pragma once
-// Every setting and every limit of the server, with its default, its unit and why. A leaf: includes
-// nothing of the project. Values come from the command line or EXCHANGE_* variables (options.cpp).
+// Every setting and every limit of the server, with its default, its unit and why. A element:
+// includes nothing of the project. Values come from the command line or EXCHANGE_* variables
+// (options.cpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@ struct ProtocolLimits {
   std::size_t frame_bytes_max = 1u << 20;
   std::size_t length_line_bytes_max = 20;  // PROTOCOL: a newline must come within so many bytes
   // elements answered in one request; bounds memory per frame byte
-  std::size_t leaves_max = 16'384;
+  std::size_t elements_max = 16'384;
   std::size_t xml_depth_max = 16;  // protocol documents are 3 deep
   // per element; keeps the search for repeated ones short
   std::size_t xml_attributes_max = 16;
@@ -28,7 +29,7 @@ struct ProtocolLimits {
 
 struct CoreLimits {
   std::size_t batch_commands_max = 8'192;  // commands in one commit; a request is never split
-  // executions told by one wave before further queries are refused; bounds memory
+  // executions told by one request batch before further queries are refused; bounds memory
   std::size_t reply_executions_max = 100'000;
   // rows the tables may lag behind before the core waits for them
   std::size_t unprojected_rows_max = 400'000;
@@ -38,7 +39,7 @@ struct CoreLimits {
   std::uint64_t journal_prune_step = 1'000;    // rows that go together, at least
   // executions told by outcomes and not in a reply yet (24 bytes each) before the core waits
   std::size_t executions_held_max = 1'000'000;
-  // a wave of so many commands or fewer goes before larger ones
+  // a request batch of so many commands or fewer goes before larger ones
   std::size_t small_commands_max = 64;
   bool keep_journal = false;        // --keep-journal: never prune
   std::uint32_t store_wait_s = 30;  // at start: how long a database may take to appear
@@ -50,9 +51,9 @@ struct HttpLimits {
   // trading clients need the descriptors; half for requests under way, half for WebSockets
   std::size_t connections_max = 512;
   // of one address; 0: three quarters of connections_max
-  std::size_t connections_per_peer = 0;
+  std::size_t connections_per_address = 0;
   // bodies being read and responses not taken yet, of all; half of it of one address
-  std::size_t held_bytes_max = 128u << 20;
+  std::size_t buffered_bytes_max = 128u << 20;
   std::uint32_t idle_ms = 30'000;  // time for a request, and between two
   std::size_t header_bytes_max = 8'192;
   std::size_t body_bytes_max = 1'024;      // of requests that want no body
@@ -70,7 +71,7 @@ struct HttpLimits {
   // time for one batch before the journal counts as stuck
   std::uint32_t journal_stall_ms = 5'000;
   std::size_t websocket_message_bytes_max = 4'096;
-  // a follower that answers no ping for so long is ended
+  // a subscriber that answers no ping for so long is ended
   std::uint32_t websocket_idle_ms = 60'000;
   std::size_t websocket_subscriptions_max = 256;
   // levels and trades in an update; where there are more, a snapshot goes instead
@@ -89,7 +90,7 @@ struct AuthLimits {
   int nice = 5;
   // accounts that one connection stays logged in to; the oldest goes first
   std::size_t session_logins_max = 16;
-  // waves and questions of one address that wait for a hash; more are refused
+  // request batches and questions of one address that wait for a hash; more are refused
   std::size_t waiting_per_peer_max = 1'024;
   // with r = 8 16 MiB and some 50 ms a hash; stored with each, so it may be raised
   std::uint8_t scrypt_log2_n = 14;
@@ -104,10 +105,10 @@ struct TransportLimits {
   // open connections; for one more the one idle longest is ended, or it is told so and closed
   std::size_t connections_max = 16'384;
   // of one address (IPv6: of one /64); 0: three quarters of connections_max
-  std::size_t connections_per_peer = 0;
-  // unfinished requests, large waves and untaken replies, of all; 0: a quarter of the memory, 1 GiB
-  // at most
-  std::size_t held_bytes_max = 0;
+  std::size_t connections_per_address = 0;
+  // unfinished requests, large request batches and untaken replies, of all; 0: a quarter of the
+  // memory, 1 GiB at most
+  std::size_t buffered_bytes_max = 0;
   // without a complete request, then the connection is ended; 0: never
   std::uint64_t idle_ms = 600'000;
   // idle so long a connection may be ended for a newcomer although no peer has more than his
@@ -148,7 +149,7 @@ inline std::size_t per_peer(std::size_t wanted, std::size_t all) {
   return wanted != 0 ? wanted : all - all / 4;
 }
 
-// The options of this command line and environment. On --help or a mistake prints and exits (0 or
+// The options of this command line and environment. On --help or an error prints and exits (0 or
 // 2).
 Options parse_options(int argc, char** argv);
 

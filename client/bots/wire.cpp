@@ -66,14 +66,14 @@ std::optional<Answer> read_answer(const ReplyElement& element, const Command& co
 }  // namespace
 
 std::string document_of(std::span<const Command> commands) {
-  std::string leaves;
+  std::string elements;
   const AccountId* trader = nullptr;
   for (const Command& command : commands) {
-    leaves += std::visit([](const auto& one) { return text_of(one); }, command);
+    elements += std::visit([](const auto& one) { return text_of(one); }, command);
     trader = std::visit([](const auto& one) { return trader_of(one); }, command);
   }
-  if (trader == nullptr) return "<create>" + leaves + "</create>";
-  return "<transactions id=\"" + std::string(trader->view()) + "\">" + leaves + "</transactions>";
+  if (trader == nullptr) return "<create>" + elements + "</create>";
+  return "<transactions id=\"" + std::string(trader->view()) + "\">" + elements + "</transactions>";
 }
 
 std::optional<std::vector<Answer>> read_answers(std::string_view reply,

@@ -136,8 +136,8 @@ class Parser {
     add_trading();
     add_looking();
     if (place == Place::command_line) {
-      leaf(app_, "shell", "read commands: with history and completion, Tab", "Other",
-           [this] { command_ = StartShell(); });
+      element(app_, "shell", "read commands: with history and completion, Tab", "Other",
+              [this] { command_ = StartShell(); });
       app_.footer(
           "Examples:\n"
           "  exchange-cli create account 1 100000\n"
@@ -214,8 +214,8 @@ class Parser {
   }
 
   // A command without commands of its own.
-  CLI::App* leaf(CLI::App& parent, const std::string& name, const std::string& description,
-                 const std::string& group, std::function<void()> done) {
+  CLI::App* element(CLI::App& parent, const std::string& name, const std::string& description,
+                    const std::string& group, std::function<void()> done) {
     CLI::App* const app = parent.add_subcommand(name, description);
     app->group(group)->callback(std::move(done));
     return app;
@@ -225,13 +225,14 @@ class Parser {
     CLI::App* const create = app_.add_subcommand("create", "a new account or symbol")
                                  ->group("Trade")
                                  ->require_subcommand(1);
-    CLI::App* const account = leaf(*create, "account", "an account with money", "Create", [this] {
-      command_ = NewAccount{words_[0], words_[1]};
-    });
+    CLI::App* const account =
+        element(*create, "account", "an account with money", "Create", [this] {
+          command_ = NewAccount{words_[0], words_[1]};
+        });
     add_word(account, "ID", "1 to 64 digits", 0);
     add_word(account, "BALANCE", "money that it starts with", 1);
     CLI::App* const symbol =
-        leaf(*create, "symbol", "a symbol, or more shares of it", "Create", [this] {
+        element(*create, "symbol", "a symbol, or more shares of it", "Create", [this] {
           NewSymbol created{words_[0], {}};
           for (const std::string& text : list_) created.holdings.push_back(holding(text));
           command_ = std::move(created);
@@ -241,33 +242,34 @@ class Parser {
 
     for (const Side side : {Side::buy, Side::sell}) {
       const bool buy = side == Side::buy;
-      CLI::App* const order =
-          leaf(app_, buy ? "buy" : "sell",
-               buy ? "an order to buy, at PRICE or lower" : "an order to sell, at PRICE or higher",
-               "Trade", [this, side] {
-                 auto [shares, limit] = shares_and_limit(list_);
-                 command_ = NewOrder{side, words_[0], std::move(shares), std::move(limit)};
-               });
+      CLI::App* const order = element(
+          app_, buy ? "buy" : "sell",
+          buy ? "an order to buy, at PRICE or lower" : "an order to sell, at PRICE or higher",
+          "Trade", [this, side] {
+            auto [shares, limit] = shares_and_limit(list_);
+            command_ = NewOrder{side, words_[0], std::move(shares), std::move(limit)};
+          });
       add_symbol(order);
       order->add_option("SHARES PRICE", list_, "also as SHARES@PRICE")->required()->expected(1, 3);
     }
 
-    CLI::App* const cancel = leaf(app_, "cancel", "take back what is open of orders", "Trade",
-                                  [this] { command_ = CancelOrders{list_}; });
+    CLI::App* const cancel = element(app_, "cancel", "take back what is open of orders", "Trade",
+                                     [this] { command_ = CancelOrders{list_}; });
     cancel->add_option("ORDER", list_, "ids of orders")->required();
   }
 
   void add_looking() {
-    CLI::App* const status = leaf(app_, "status", "the account, or orders of it", "Look", [this] {
-      if (list_.empty())
-        command_ = ShowAccount();
-      else
-        command_ = ShowOrders{list_};
-    });
+    CLI::App* const status =
+        element(app_, "status", "the account, or orders of it", "Look", [this] {
+          if (list_.empty())
+            command_ = ShowAccount();
+          else
+            command_ = ShowOrders{list_};
+        });
     status->add_option("ORDER", list_,
                        "ids of orders; without: balance, positions and open orders");
 
-    CLI::App* const book = leaf(app_, "book", "what is offered and wanted", "Look", [this] {
+    CLI::App* const book = element(app_, "book", "what is offered and wanted", "Look", [this] {
       command_ = ShowBook{words_[0], book_.levels};
     });
     add_symbol(book);
@@ -276,7 +278,7 @@ class Parser {
         ->capture_default_str();
 
     CLI::App* const trades =
-        leaf(app_, "trades", "the latest trades, newest first", "Look", [this] {
+        element(app_, "trades", "the latest trades, newest first", "Look", [this] {
           command_ = ShowTrades{words_[0], trades_.count};
         });
     add_symbol(trades);
@@ -284,11 +286,11 @@ class Parser {
         ->check(CLI::Range(1, 500))
         ->capture_default_str();
 
-    leaf(app_, "symbols", "all symbols with their best prices", "Look",
-         [this] { command_ = ShowSymbols(); });
+    element(app_, "symbols", "all symbols with their best prices", "Look",
+            [this] { command_ = ShowSymbols(); });
 
     CLI::App* const watch =
-        leaf(app_, "watch", "book and trades as they happen, until Ctrl-C", "Look", [this] {
+        element(app_, "watch", "book and trades as they happen, until Ctrl-C", "Look", [this] {
           command_ = Watch{list_, watch_.count};
         });
     watch->add_option("SYM", list_, "symbols")->required();
@@ -297,17 +299,17 @@ class Parser {
   }
 
   void add_shell() {
-    CLI::App* const account = leaf(app_, "account", "trade as another account", "Shell", [this] {
+    CLI::App* const account = element(app_, "account", "trade as another account", "Shell", [this] {
       command_ = list_.empty() ? UseAccount() : UseAccount{list_.front()};
     });
     account->add_option("ID", list_, "without: say which it is")->expected(1);
-    CLI::App* const xml = leaf(app_, "xml", "show XML in place of sentences, or not", "Shell",
-                               [this] { command_ = ShowXml{words_[0] == "on"}; });
+    CLI::App* const xml = element(app_, "xml", "show XML in place of sentences, or not", "Shell",
+                                  [this] { command_ = ShowXml{words_[0] == "on"}; });
     xml->add_option("on|off", words_[0], "")->required()->check(CLI::IsMember({"on", "off"}));
-    CLI::App* const help = leaf(app_, "help", "what can be said, or more of one command", "Shell",
-                                [this] { command_ = Help{list_}; });
+    CLI::App* const help = element(app_, "help", "what can be said, or more of one command",
+                                   "Shell", [this] { command_ = Help{list_}; });
     help->add_option("COMMAND", list_, "");
-    leaf(app_, "quit", "leave; so does Ctrl-D", "Shell", [this] {
+    element(app_, "quit", "leave; so does Ctrl-D", "Shell", [this] {
       command_ = Quit();
     })->alias("exit");
   }
@@ -418,9 +420,9 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
     line.command = Help{command};
     return line;
   } catch (const CLI::ParseError& error) {
-    throw Mistake(parser.explain(error));
+    throw ListError(parser.explain(error));
   }
-  if (!parser.command()) throw Mistake("a command is wanted; 'help' lists them");
+  if (!parser.command()) throw ListError("a command is wanted; 'help' lists them");
   line.command = std::move(*parser.command());
   return line;
 }
@@ -449,7 +451,7 @@ std::vector<std::string> split_words(const std::string& text) {
       in_word = true;
     }
   }
-  if (quote != 0) throw Mistake(std::string("the quote ") + quote + " does not end");
+  if (quote != 0) throw ListError(std::string("the quote ") + quote + " does not end");
   if (in_word) words.push_back(word);
   return words;
 }
@@ -460,7 +462,7 @@ std::string help_text(const std::vector<std::string>& command) {
   std::size_t used = 0;
   const CLI::App* const app = find_command(parser.app(), command, used);
   if (used < command.size())
-    throw Mistake("there is no command '" + command[used] + "'; 'help' lists them");
+    throw ListError("there is no command '" + command[used] + "'; 'help' lists them");
   if (app != &parser.app()) return app->help();
   std::string text;
   for (const char* group : {"Trade", "Look", "Shell"}) {

@@ -1,6 +1,6 @@
 #pragma once
 // The command line, and the lines of shell and scripts: the same commands with the same words. A
-// leaf but for command.hpp.
+// element but for command.hpp.
 
 #include <chrono>
 #include <stdexcept>
@@ -40,12 +40,12 @@ inline constexpr std::chrono::milliseconds catch_up_pause{10};  // … and asks 
 inline constexpr std::size_t http_body_bytes_max = 64u << 20;
 
 // What the user typed cannot be meant; what() is the sentence.
-struct Mistake : std::runtime_error {
+struct ListError : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
 // Of this command line. Without a command there is none: a shell or a script. After --help or a
-// mistake, which are printed: an exit code.
+// error, which are printed: an exit code.
 struct CommandLine {
   Settings settings;
   std::optional<Command> command;
@@ -54,17 +54,17 @@ struct CommandLine {
 CommandLine parse_command_line(int argc, const char* const* argv);
 
 // One line of a shell or script: a command, and settings that hold for this line alone. Nothing in
-// a blank line or a comment (#). Throws Mistake.
+// a blank line or a comment (#). Throws ListError.
 struct Line {
   Settings settings;
   Command command;
 };
 std::optional<Line> parse_line(const std::string& text, const Settings& settings);
 
-// The text in words; quotes hold blanks together. Throws Mistake where a quote does not end.
+// The text in words; quotes hold blanks together. Throws ListError where a quote does not end.
 std::vector<std::string> split_words(const std::string& text);
 
-// Help of the shell: all commands, or the one that these words name. Throws Mistake.
+// Help of the shell: all commands, or the one that these words name. Throws ListError.
 std::string help_text(const std::vector<std::string>& command);
 
 // What may follow these words of a line of the shell, where that follows from the commands alone

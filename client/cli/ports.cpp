@@ -86,15 +86,15 @@ std::unique_ptr<ssl::context> context_of(const Security& security) {
     context->set_default_verify_paths(error);
   else
     context->load_verify_file(security.ca, error);
-  if (error) throw Mistake("--tls-ca " + security.ca + ": " + error.message());
+  if (error) throw ListError("--tls-ca " + security.ca + ": " + error.message());
   return context;
 }
 
 // Where the stream speaks TLS: knows afterwards that it is `peer` who answers, unless told not to
 // look.
 template <class Next>
-void shake_hands(Stream<Next>& stream, asio::io_context& context, const std::string& peer,
-                 const Security& security, double timeout_s, const StopFlag& stop) {
+void tls_handshake(Stream<Next>& stream, asio::io_context& context, const std::string& peer,
+                   const Security& security, double timeout_s, const StopFlag& stop) {
   if (!stream.is_secure()) return;
   const std::string host = host_of(peer);
   boost::system::error_code is_name;
@@ -144,8 +144,8 @@ struct XmlPort::Secure {
   explicit Secure(Descriptor connected, ssl::context& tls)
       : stream(socket_from(context, std::move(connected)), &tls) {}
 
-  std::string converse(const XmlPort& port, std::string_view request,
-                       const std::function<bool(std::string_view)>& is_complete) {
+  std::string serve_requests(const XmlPort& port, std::string_view request,
+                             const std::function<bool(std::string_view)>& is_complete) {
     const auto step = [&](auto start) {
       std::optional<beast::error_code> ended;
       std::size_t bytes = 0;
@@ -198,7 +198,7 @@ void XmlPort::connect() {
     return;
   }
   auto secure = std::make_unique<Secure>(std::move(connected), *tls);
-  shake_hands(secure->stream, secure->context, address_, security_, timeout_s_, stop_);
+  tls_handshake(secure->stream, secure->context, address_, security_, timeout_s_, stop_);
   secure_ = std::move(secure);
 }
 
@@ -214,7 +214,7 @@ std::string XmlPort::ask(std::string_view document, Kind kind) {
 std::string XmlPort::ask_on_connection(std::string_view document) try {
   if (secure_)
     return loadgen::ask(document, [this](std::string_view request, const auto& is_complete) {
-      return secure_->converse(*this, request, is_complete);
+      return secure_->serve_requests(*this, request, is_complete);
     });
   return loadgen::ask(socket_.number(), address_, document, timeout_s_, stop_);
 } catch (const loadgen::NotAReply& error) {
@@ -232,7 +232,7 @@ HttpAnswer http_get(const std::string& address, const std::string& target, doubl
   HttpStream stream(
       beast::tcp_stream(socket_from(context, connect_any(address, "--http", timeout_s, stop))),
       tls.get());
-  shake_hands(stream, context, address, access.security, timeout_s, stop);
+  tls_handshake(stream, context, address, access.security, timeout_s, stop);
   http::request<http::empty_body> request{http::verb::get, target, 11};
   request.set(http::field::host, address);
   request.set(http::field::user_agent, user_agent);
@@ -269,7 +269,7 @@ struct Feed::Connection {
         socket(HttpStream(
             beast::tcp_stream(socket_from(context, connect_any(peer, "--http", timeout, stop_))),
             tls.get())) {
-    shake_hands(socket.next_layer(), context, peer, security, timeout_s, stop);
+    tls_handshake(socket.next_layer(), context, peer, security, timeout_s, stop);
     // Pings find out that a server went away without a word.
     socket.set_option(
         websocket::stream_base::timeout{milliseconds(timeout_s), milliseconds(timeout_s), true});

@@ -207,7 +207,7 @@ struct Runner::Step {
   void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
   void operator()(const Help& help) { out << help_text(help.command); }
   void operator()(const Quit&) { runner.has_quit_ = true; }
-  void operator()(const StartShell&) { throw Mistake("this is the shell"); }
+  void operator()(const StartShell&) { throw ListError("this is the shell"); }
 };
 
 int Runner::run(const Command& command, const Settings& settings) {
@@ -221,7 +221,7 @@ int Runner::run(const Command& command, const Settings& settings) {
     std::visit(step, command);
     console_.out.flush();
     return step.status;
-  } catch (const Mistake& error) {
+  } catch (const ListError& error) {
     return fail(error.what(), exit_usage);
   } catch (const Refused& error) {
     return fail(error.what(), exit_refused);
@@ -244,7 +244,7 @@ int Runner::run_line(const std::string& text, std::size_t number) {
   try {
     const std::optional<Line> line = parse_line(text, settings_);
     return line ? run(line->command, line->settings) : exit_ok;
-  } catch (const Mistake& error) {
+  } catch (const ListError& error) {
     console_.err << label_ << error.what() << std::endl;
     return exit_usage;
   }

@@ -90,7 +90,7 @@ class History {
     if (!file_.empty()) read_history(file_.c_str());
   }
   void add(std::string line) {
-    line.erase(line.find_last_not_of(" \t") + 1);  // completion leaves a blank
+    line.erase(line.find_last_not_of(" \t") + 1);  // completion elements a blank
     if (line.empty() || line == last_) return;
     last_ = line;
     add_history(line.c_str());
@@ -142,7 +142,7 @@ int run_shell(Runner& runner, loadgen::StopFlag& stop,
   rl_attempted_completion_function = complete;
   History history;
   console.out << "The exchange at " << runner.settings().connect
-              << ". 'help' lists the commands, Tab completes them, Ctrl-D leaves." << std::endl;
+              << ". 'help' lists the commands, Tab completes them, Ctrl-D elements." << std::endl;
   runner.connect();
   while (!runner.has_quit()) {
     const std::optional<std::string> line = read_line(prompt(runner.settings(), console.style));
@@ -172,7 +172,7 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
   std::vector<std::string> words;
   try {
     words = split_words(line.substr(0, line.size() - prefix.size()));
-  } catch (const Mistake&) {  // inside quotes
+  } catch (const ListError&) {  // inside quotes
     return {};
   }
   std::vector<std::string> found = words_after(words, prefix);

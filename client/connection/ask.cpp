@@ -19,7 +19,7 @@ std::string ask(std::string_view document, const Converse& send) {
 std::string ask(int socket, const std::string& peer, std::string_view document, double timeout_s,
                 const StopFlag& stop) {
   return ask(document, [&](std::string_view request, const auto& is_complete) {
-    return converse(socket, peer, request, timeout_s, stop, is_complete);
+    return serve_requests(socket, peer, request, timeout_s, stop, is_complete);
   });
 }
 

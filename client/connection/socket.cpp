@@ -97,9 +97,9 @@ Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& 
   return std::move(connecting.socket);
 }
 
-std::string converse(int socket, const std::string& peer, std::string_view request,
-                     double timeout_s, const StopFlag& stop,
-                     const std::function<bool(std::string_view)>& is_complete) {
+std::string serve_requests(int socket, const std::string& peer, std::string_view request,
+                           double timeout_s, const StopFlag& stop,
+                           const std::function<bool(std::string_view)>& is_complete) {
   const auto ended = [&](const std::string& why) {
     throw ConnectionEnded("no reply from " + peer + ": " + why);
   };
@@ -126,7 +126,7 @@ std::string round_trip(const Address& address, std::string_view request, double 
   const Descriptor socket = connect_to(address, timeout_s, stop);
   if (request.empty()) return {};
   std::string reply =
-      converse(socket.number(), address.text, request, timeout_s, stop, is_complete);
+      serve_requests(socket.number(), address.text, request, timeout_s, stop, is_complete);
   reset_on_close(socket.number());  // an audit asks tens of thousands of times: ports must last
   return reply;
 }

@@ -82,9 +82,9 @@ Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& 
 // Sends `request` on an open socket and returns what came once `is_complete` says so of it. `peer`
 // is HOST:PORT, for messages. Throws NoReply after `timeout_s` in which nothing moved and where the
 // connection ends; Interrupted.
-std::string converse(int socket, const std::string& peer, std::string_view request,
-                     double timeout_s, const StopFlag& stop,
-                     const std::function<bool(std::string_view)>& is_complete);
+std::string serve_requests(int socket, const std::string& peer, std::string_view request,
+                           double timeout_s, const StopFlag& stop,
+                           const std::function<bool(std::string_view)>& is_complete);
 
 // The same on a connection of its own. An empty request only tries whether the server is there.
 // Throws Unreachable, Interrupted.

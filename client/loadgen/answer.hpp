@@ -9,7 +9,7 @@
 
 namespace exchange::loadgen {
 
-struct LeafAnswer {
+struct ElementAnswer {
   ReplyElement element;
   bool rejected = false;     // an <error>
   std::uint64_t opened = 0;  // id of the order opened, if any
@@ -18,11 +18,11 @@ struct LeafAnswer {
 struct Answer {
   std::string_view problem;  // not empty: not a right answer, and why
   bool malformed = false;    // … because it is no document of this protocol
-  std::vector<LeafAnswer> leaves;
+  std::vector<ElementAnswer> elements;
 };
 
-// Fills `answer`: one reply element per leaf, of the kind asked for, that repeats what the client
-// wrote. `client` wrote the request.
+// Fills `answer`: one reply element per element, of the kind asked for, that repeats what the
+// client wrote. `client` wrote the request.
 void check_reply(const Workload& workload, unsigned client, const Request& request,
                  std::string_view document, Answer& answer);
 

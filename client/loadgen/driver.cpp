@@ -68,7 +68,7 @@ Driver::Client::Client(const Workload& workload, unsigned number_, const LoadOpt
       script(workload, number_),
       quota(quota_of(load, number_)),
       in_flight(load.pipeline),
-      leaves(std::size_t(load.pipeline) * workload.leaves_max()) {}
+      elements(std::size_t(load.pipeline) * workload.elements_max()) {}
 
 Driver::Driver(const LoadOptions& load, const Workload& workload, const Address& address,
                unsigned worker)
@@ -271,10 +271,10 @@ void Driver::write_request(Client& client, std::int64_t now) {
   if (load_.transcript)
     entry = transcript_.asked(client.number, client.connection, monotonic(now),
                               std::string_view(frames_).substr(frames_.find('\n', frame) + 1));
-  client.in_flight[place] = {planned,  now,  request.account, std::uint32_t(request.leaves.size()),
-                             measured, entry};
-  std::copy(request.leaves.begin(), request.leaves.end(),
-            client.leaves.begin() + std::ptrdiff_t(place * workload_.leaves_max()));
+  client.in_flight[place] = {
+      planned, now, request.account, std::uint32_t(request.elements.size()), measured, entry};
+  std::copy(request.elements.begin(), request.elements.end(),
+            client.elements.begin() + std::ptrdiff_t(place * workload_.elements_max()));
   ++client.count;
   ++in_flight_;
 }
@@ -380,11 +380,11 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
 // False where it was no right answer and the connection was closed.
 bool Driver::take_reply(Client& client, std::string_view document, std::int64_t now) {
   const InFlight request = client.in_flight[client.oldest];
-  const std::span<const Leaf> leaves(client.leaves.data() + client.oldest * workload_.leaves_max(),
-                                     request.leaves);
+  const std::span<const RequestElement> elements(
+      client.elements.data() + client.oldest * workload_.elements_max(), request.elements);
   if (load_.transcript) transcript_.answered(request.entry, monotonic(now), document);
   if (load_.check_replies) {
-    const std::string_view problem = check(client, request, leaves, document, now);
+    const std::string_view problem = check(client, request, elements, document, now);
     if (!problem.empty()) {
       wrong_answer(client, answer_.malformed ? ErrorClass::protocol : ErrorClass::wrong_answer,
                    problem, document, now);
@@ -399,10 +399,11 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
   last_answer_ = answered_or_calm_ = now;
   if (request.measured == measuring_) {  // else planned while warming up
     ++interval_->answered;
-    interval_->elements += request.leaves;
+    interval_->elements += request.elements;
     if (load_.check_replies)
-      for (std::size_t i = 0; i < leaves.size(); ++i)
-        interval_->rejected[std::size_t(asked_of(leaves[i].kind))] += answer_.leaves[i].rejected;
+      for (std::size_t i = 0; i < elements.size(); ++i)
+        interval_->rejected[std::size_t(asked_of(elements[i].kind))] +=
+            answer_.elements[i].rejected;
     interval_->response_ns.record(std::uint64_t(now - request.planned));
     interval_->service_ns.record(std::uint64_t(now - request.sent));
   }
@@ -411,12 +412,12 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
 
 // Returns the problem of a wrong answer.
 std::string_view Driver::check(Client& client, const InFlight& request,
-                               std::span<const Leaf> leaves, std::string_view document,
+                               std::span<const RequestElement> elements, std::string_view document,
                                std::int64_t now) {
-  check_reply(workload_, client.number, {request.account, leaves}, document, answer_);
+  check_reply(workload_, client.number, {request.account, elements}, document, answer_);
   if (!answer_.problem.empty()) return answer_.problem;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const LeafAnswer& answer = answer_.leaves[i];
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const ElementAnswer& answer = answer_.elements[i];
     if (answer.rejected) {
       if (examples_.rejection.empty()) examples_.rejection = answer.element.content;
     } else if (answer.opened != 0) {
@@ -424,49 +425,51 @@ std::string_view Driver::check(Client& client, const InFlight& request,
       client.script.opened(answer.opened, request.account);
     }
     if (!load_.audit) continue;
-    const std::string_view problem = record(client, request, leaves[i], answer, now);
+    const std::string_view problem = record(client, request, elements[i], answer, now);
     if (!problem.empty()) return problem;
   }
   return {};
 }
 
 // Keeps what the audit needs. Returns the problem of an answer that it cannot read.
-std::string_view Driver::record(const Client& client, const InFlight& request, const Leaf& leaf,
-                                const LeafAnswer& answer, std::int64_t now) {
-  switch (leaf.kind) {
-    case Leaf::Kind::account:
+std::string_view Driver::record(const Client& client, const InFlight& request,
+                                const RequestElement& element, const ElementAnswer& answer,
+                                std::int64_t now) {
+  switch (element.kind) {
+    case RequestElement::Kind::account:
       if (!answer.rejected)
-        history_.new_accounts.push_back({.number = leaf.id, .client = client.number});
+        history_.new_accounts.push_back({.number = element.id, .client = client.number});
       return {};
-    case Leaf::Kind::placement:  // comes after its account
+    case RequestElement::Kind::placement:  // comes after its account
       if (!answer.rejected && !history_.new_accounts.empty() &&
-          history_.new_accounts.back().number == leaf.id)
-        history_.new_accounts.back() = {.number = leaf.id,
+          history_.new_accounts.back().number == element.id)
+        history_.new_accounts.back() = {.number = element.id,
                                         .client = client.number,
-                                        .symbol = leaf.symbol,
-                                        .shares = leaf.amount};
+                                        .symbol = element.symbol,
+                                        .shares = element.amount};
       return {};
-    case Leaf::Kind::order:
+    case RequestElement::Kind::order:
       if (!answer.rejected)
-        history_.orders.push_back({answer.opened, request.account, leaf.symbol, leaf.amount,
-                                   leaf.limit_cents, request.sent, now});
+        history_.orders.push_back({answer.opened, request.account, element.symbol, element.amount,
+                                   element.limit_cents, request.sent, now});
       return {};
-    case Leaf::Kind::query:
-    case Leaf::Kind::cancel: break;
+    case RequestElement::Kind::query:
+    case RequestElement::Kind::cancel: break;
   }
   if (answer.rejected) {
-    if (leaf.kind == Leaf::Kind::cancel)
+    if (element.kind == RequestElement::Kind::cancel)
       history_.observations.push_back(
-          {Observation::Kind::cancel_refused, leaf.id, request.sent, now, {}});
+          {Observation::Kind::cancel_refused, element.id, request.sent, now, {}});
     return {};
   }
   const std::string_view problem = parse_order_state(answer.element, order_state_);
   if (!problem.empty()) return problem;
   const std::optional<OrderDigest> digest = digest_of(order_state_);
   if (!digest) return "parts of a share, of an order for whole ones";
-  history_.observations.push_back(
-      {leaf.kind == Leaf::Kind::query ? Observation::Kind::status : Observation::Kind::canceled,
-       leaf.id, request.sent, now, *digest});
+  history_.observations.push_back({element.kind == RequestElement::Kind::query
+                                       ? Observation::Kind::status
+                                       : Observation::Kind::canceled,
+                                   element.id, request.sent, now, *digest});
   return {};
 }
 
@@ -476,7 +479,7 @@ void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view pro
     reply = reply.substr(0, std::min(reply_shown_max, reply.find_last_not_of(" \r\n") + 1));
     examples_.wrong_answer = std::string(problem);
     if (client.count > 0) {
-      const Leaf& asked = client.leaves[client.oldest * workload_.leaves_max()];
+      const RequestElement& asked = client.elements[client.oldest * workload_.elements_max()];
       examples_.wrong_answer += std::string("; asked for: ") + name_of(asked_of(asked.kind));
     }
     examples_.wrong_answer += ", got: " + std::string(reply);

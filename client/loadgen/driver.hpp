@@ -30,7 +30,7 @@ namespace exchange::loadgen {
 
 class Driver {
  public:
-  // Worker number `worker` of load.workers has the clients whose number, divided by those, leaves
+  // Worker number `worker` of load.workers has the clients whose number, divided by those, elements
   // its own.
   Driver(const LoadOptions& load, const Workload& workload, const Address& address,
          unsigned worker);
@@ -61,7 +61,7 @@ class Driver {
   struct InFlight {
     std::int64_t planned, sent;  // nanoseconds since the start
     std::uint32_t account;
-    std::uint32_t leaves;
+    std::uint32_t elements;
     bool measured;
     Transcript::Entry entry;  // where there is a transcript
   };
@@ -77,7 +77,7 @@ class Driver {
     std::int64_t connecting_since = 0;
     std::vector<InFlight> in_flight;  // a ring of `pipeline`
     // of the requests in flight: a fixed number of places for each
-    std::vector<Leaf> leaves;
+    std::vector<RequestElement> elements;
     std::size_t oldest = 0, count = 0;  // in the ring
     // of the open loop: planned times that have come, from backlog_at
     std::vector<std::int64_t> backlog;
@@ -106,10 +106,12 @@ class Driver {
   void receive(Client& client);
   std::optional<std::size_t> take(Client& client, std::string_view bytes, std::int64_t now);
   bool take_reply(Client& client, std::string_view document, std::int64_t now);
-  std::string_view check(Client& client, const InFlight& request, std::span<const Leaf> leaves,
-                         std::string_view document, std::int64_t now);
-  std::string_view record(const Client& client, const InFlight& request, const Leaf& leaf,
-                          const LeafAnswer& answer, std::int64_t now);
+  std::string_view check(Client& client, const InFlight& request,
+                         std::span<const RequestElement> elements, std::string_view document,
+                         std::int64_t now);
+  std::string_view record(const Client& client, const InFlight& request,
+                          const RequestElement& element, const ElementAnswer& answer,
+                          std::int64_t now);
   std::int64_t monotonic(std::int64_t now) const {
     return (ticks_->start().time_since_epoch() + std::chrono::nanoseconds(now)).count();
   }

@@ -79,9 +79,9 @@ void set_up(const Options& options, const Workload& workload, const Ask& ask_ser
       if (element.name != "created")
         throw std::runtime_error("set-up: wanted <created>, got <" + std::string(element.name) +
                                  "> " + std::string(element.content));
-    if (created != request.leaves)
+    if (created != request.elements)
       throw std::runtime_error("set-up: " + std::to_string(created) + " reply elements to " +
-                               std::to_string(request.leaves) + " creations");
+                               std::to_string(request.elements) + " creations");
   }
 }
 
@@ -289,8 +289,8 @@ bool write_history(const Options& options, Transcript& transcript) {
 
 int run(Options options) {
   // 1. The process, and a server to drive.
-  if (const std::string mistake = cannot_do(options); !mistake.empty()) {
-    std::fprintf(stderr, "loadgen: %s\n", mistake.c_str());
+  if (const std::string error = cannot_do(options); !error.empty()) {
+    std::fprintf(stderr, "loadgen: %s\n", error.c_str());
     return exit_usage;
   }
   stop_on_signals();

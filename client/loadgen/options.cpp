@@ -222,11 +222,11 @@ void add_output_options(CLI::App& app, Options& options, Raw& raw) {
 void put_together(Options& options, const Raw& raw) {
   LoadOptions& load = options.load;
   WorkloadOptions& workload = options.workload;
-  const auto mistake = [](const std::string& text) { throw CLI::ValidationError(text); };
+  const auto error = [](const std::string& text) { throw CLI::ValidationError(text); };
   workload.kind = workload_kinds.at(raw.workload);
   workload.mix = raw.mix.empty() ? mix_of(workload.kind) : parse_mix(raw.mix);
   if (!raw.mix.empty() && raw.workload_given && workload.kind != WorkloadKind::mix)
-    mistake("--mix: has no meaning with --workload " + raw.workload);
+    error("--mix: has no meaning with --workload " + raw.workload);
   if (!raw.mix.empty()) workload.kind = WorkloadKind::mix;
   load.connection = connection_uses.at(raw.connection);
   load.arrivals = raw.arrivals == "poisson" ? Arrivals::poisson : Arrivals::uniform;
@@ -241,21 +241,21 @@ void put_together(Options& options, const Raw& raw) {
     load.stages = {
         {load.duration_s ? *load.duration_s : double(load.requests) / *raw.rate, *raw.rate}};
   if (raw.rate && load.stages.front().seconds > duration_max_s)
-    mistake("--rate: so many requests would take longer than 11 days");
-  if (load.workers > load.clients) mistake("--workers: more than clients");
+    error("--rate: so many requests would take longer than 11 days");
+  if (load.workers > load.clients) error("--workers: more than clients");
   if (load.connection == ConnectionUse::per_request && load.pipeline > 1)
-    mistake("--pipeline: needs persistent connections");
+    error("--pipeline: needs persistent connections");
   if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 10'000'000)
-    mistake(
+    error(
         "--pipeline: with so many clients and orders per request, too many orders would be in flight at once");
   if (load.arrivals == Arrivals::poisson && !load.open_loop() && options.capacity_while.empty())
-    mistake("--arrivals: needs --rate or --stage");
-  if (load.audit && !load.check_replies) mistake("--audit: needs --reply-check on");
+    error("--arrivals: needs --rate or --stage");
+  if (load.audit && !load.check_replies) error("--audit: needs --reply-check on");
   if (load.audit && options.workload.keys)
-    mistake(
+    error(
         "--audit: not with --auth: it asks on a connection for each question, and each would cost a hash");
   options.local_server.auth = options.workload.keys;
-  if (load.audit && !options.capacity_while.empty()) mistake("--audit: not with --find-capacity");
+  if (load.audit && !options.capacity_while.empty()) error("--audit: not with --find-capacity");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Every setting and limit of the load generator, with its default, its unit and why. A leaf.
+// Every setting and limit of the load generator, with its default, its unit and why. A element.
 
 #include <cstdint>
 #include <optional>
@@ -105,7 +105,7 @@ inline constexpr unsigned pipeline_max = 10'000;
 inline constexpr unsigned workers_max = 256;
 inline constexpr double duration_max_s = 1e6;  // of a run
 // creations in one set-up request: about 250 kB, a quarter of the server's limit
-inline constexpr unsigned setup_leaves_max = 4'000;
+inline constexpr unsigned setup_elements_max = 4'000;
 inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a wrong answer
 inline constexpr std::size_t read_bytes_max = 64u << 10;   // taken from a socket at once
 // connections opened at once at the start: kind to listen backlogs
@@ -122,7 +122,7 @@ enum ExitCode {
   exit_interrupted = 130
 };
 
-// The options of this command line; or, after --help or a mistake, what was printed decides: an
+// The options of this command line; or, after --help or an error, what was printed decides: an
 // exit code.
 struct ParsedOptions {
   Options options;

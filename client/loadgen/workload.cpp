@@ -14,8 +14,8 @@ constexpr std::int32_t spread_cents = 1'00;   // limits lie this far from it at 
 constexpr std::uint32_t shares_per_order_max = 100;
 constexpr unsigned account_digits = 6;
 constexpr std::size_t header_bytes_max = 24;  // of the length line
-// Of one leaf as text, with the longest names: an order and the two elements of a new account.
-constexpr std::size_t leaf_bytes_max = 260, document_bytes_max = 300;
+// Of one element as text, with the longest names: an order and the two elements of a new account.
+constexpr std::size_t element_bytes_max = 260, document_bytes_max = 300;
 
 // The value of `random` scaled to 0 .. bound-1.
 std::uint32_t scaled(std::uint32_t random, std::uint32_t bound) {
@@ -37,13 +37,13 @@ const char* name_of(Asked asked) {
   return "";
 }
 
-Asked asked_of(Leaf::Kind kind) {
+Asked asked_of(RequestElement::Kind kind) {
   switch (kind) {
-    case Leaf::Kind::account:
-    case Leaf::Kind::placement: return Asked::create;
-    case Leaf::Kind::order: return Asked::order;
-    case Leaf::Kind::query: return Asked::query;
-    case Leaf::Kind::cancel: return Asked::cancel;
+    case RequestElement::Kind::account:
+    case RequestElement::Kind::placement: return Asked::create;
+    case RequestElement::Kind::order: return Asked::order;
+    case RequestElement::Kind::query: return Asked::query;
+    case RequestElement::Kind::cancel: return Asked::cancel;
   }
   return Asked::order;
 }
@@ -155,14 +155,14 @@ Script::Script(const Workload& workload, unsigned client)
     : workload_(&workload), client_(client), random_(workload.options().seed, client) {
   const Mix& mix = workload.options().mix;
   if (mix.query + mix.cancel > 0) orders_.resize(orders_kept_max);
-  leaves_.reserve(workload.leaves_max());
+  elements_.reserve(workload.elements_max());
 }
 
 void Script::next(std::string& out) {
   draw();
   ++requests_;
   const std::size_t begin = out.size();
-  out.resize(begin + header_bytes_max + document_bytes_max + leaves_.size() * leaf_bytes_max);
+  out.resize(begin + header_bytes_max + document_bytes_max + elements_.size() * element_bytes_max);
   char* const document = out.data() + begin + header_bytes_max;
   char* const end = write(document);
   char header[header_bytes_max];
@@ -178,37 +178,39 @@ void Script::next(std::string& out) {
 // the sequence.
 void Script::draw() {
   const Mix& mix = workload_->options_.mix;
-  leaves_.clear();
+  elements_.clear();
   const std::uint64_t choice = random_.next();
   account_ = draw_account(low(choice));
   const bool creates = scaled(high(choice), workload_->weights_) < mix.create;
   if (creates) {
     const std::uint64_t random = random_.next();
     account_ = client_;
-    leaves_.push_back({.kind = Leaf::Kind::account, .id = ++new_accounts_});
+    elements_.push_back({.kind = RequestElement::Kind::account, .id = ++new_accounts_});
     if (random & 1)
-      leaves_.push_back({.kind = Leaf::Kind::placement,
-                         .symbol = std::uint16_t(1 + workload_->symbol_choice_.draw(high(random))),
-                         .amount = std::int32_t(1 + scaled(low(random), shares_per_order_max)),
-                         .id = new_accounts_});
+      elements_.push_back(
+          {.kind = RequestElement::Kind::placement,
+           .symbol = std::uint16_t(1 + workload_->symbol_choice_.draw(high(random))),
+           .amount = std::int32_t(1 + scaled(low(random), shares_per_order_max)),
+           .id = new_accounts_});
     return;
   }
   for (unsigned i = 0; i < workload_->options_.orders_per_request; ++i) {
     const std::uint64_t random = random_.next(), prices = random_.next(), names = random_.next();
-    Leaf leaf = draw_order(random, prices);
+    RequestElement element = draw_order(random, prices);
     const std::uint32_t at = scaled(high(names), workload_->weights_ - mix.create);
     if (at >= mix.order) {
-      Leaf named{.kind = at < mix.order + mix.query ? Leaf::Kind::query : Leaf::Kind::cancel};
-      if (name_order(named, low(names), i > 0)) leaf = named;
+      RequestElement named{.kind = at < mix.order + mix.query ? RequestElement::Kind::query
+                                                              : RequestElement::Kind::cancel};
+      if (name_order(named, low(names), i > 0)) element = named;
     }
-    leaves_.push_back(leaf);
+    elements_.push_back(element);
   }
 }
 
 // A taker's limit crosses the mid price by the whole spread, a maker's stays on its own side:
 // takers trade with makers, makers never with each other. One taker in r/2 makes about r of the
 // shares trade.
-Leaf Script::draw_order(std::uint64_t random, std::uint64_t prices) {
+RequestElement Script::draw_order(std::uint64_t random, std::uint64_t prices) {
   const unsigned symbol = 1 + workload_->symbol_choice_.draw(high(random));
   const bool buy = (random & 1) == 1;
   const bool taker = double(low(prices)) < workload_->options_.match_ratio / 2 * 4'294'967'296.0;
@@ -216,16 +218,16 @@ Leaf Script::draw_order(std::uint64_t random, std::uint64_t prices) {
   const std::int32_t below_mid =
       taker ? -spread_cents : std::int32_t(1 + scaled(high(prices), std::uint32_t(spread_cents)));
   const std::int32_t mid = workload_->walk_.mid_cents(symbol, requests_);
-  return {.kind = Leaf::Kind::order,
+  return {.kind = RequestElement::Kind::order,
           .symbol = std::uint16_t(symbol),
           .amount = buy ? shares : -shares,
           .limit_cents = buy ? mid - below_mid : mid + below_mid};
 }
 
 // An order that is not canceled yet, `back` from the latest or the next older. False where there is
-// none. All leaves of a request are one account's: the first chooses it, the others take orders of
-// that account.
-bool Script::name_order(Leaf& leaf, std::uint32_t back, bool own_account) {
+// none. All elements of a request are one account's: the first chooses it, the others take orders
+// of that account.
+bool Script::name_order(RequestElement& element, std::uint32_t back, bool own_account) {
   const auto kept = std::uint32_t(std::min<std::uint64_t>(opened_, orders_kept_max));
   const bool whole_request = workload_->options_.orders_per_request == 1;
   for (std::uint32_t i = 0, first = kept == 0 ? 0 : scaled(back, kept); i < kept; ++i) {
@@ -235,8 +237,8 @@ bool Script::name_order(Leaf& leaf, std::uint32_t back, bool own_account) {
       if (own_account || !whole_request) continue;
       account_ = order.account;
     }
-    leaf.id = order.id;
-    if (leaf.kind == Leaf::Kind::cancel) order.id = 0;
+    element.id = order.id;
+    if (element.kind == RequestElement::Kind::cancel) order.id = 0;
     return true;
   }
   return false;
@@ -253,7 +255,7 @@ std::uint32_t Script::draw_account(std::uint32_t random) const {
 
 char* Script::write(char* out) const {
   out = write_text(out, xml_declaration);
-  const bool creates = asked_of(leaves_.front().kind) == Asked::create;
+  const bool creates = asked_of(elements_.front().kind) == Asked::create;
   if (creates) {
     out = write_text(out, "<create>");
   } else {
@@ -262,32 +264,34 @@ char* Script::write(char* out) const {
     out = write_key(write_account(out, *workload_, account_), *workload_, id);
     out = write_text(out, "\">");
   }
-  for (const Leaf& leaf : leaves_) out = write(out, leaf);
+  for (const RequestElement& element : elements_) out = write(out, element);
   return write_text(out, creates ? "</create>\n" : "</transactions>\n");
 }
 
-char* Script::write(char* out, const Leaf& leaf) const {
-  switch (leaf.kind) {
-    case Leaf::Kind::account: {
+char* Script::write(char* out, const RequestElement& element) const {
+  switch (element.kind) {
+    case RequestElement::Kind::account: {
       const char* const id = out = write_text(out, "<account id=\"");
-      out = write_key(write_new_account(out, *workload_, client_, leaf.id), *workload_, id);
+      out = write_key(write_new_account(out, *workload_, client_, element.id), *workload_, id);
       out = write_number(write_text(out, "\" balance=\""), Workload::cash_of_new_account);
       return write_text(out, "\"/>");
     }
-    case Leaf::Kind::placement:
-      out = write_symbol(write_text(out, "<symbol sym=\""), *workload_, leaf.symbol);
-      out = write_new_account(write_text(out, "\"><account id=\""), *workload_, client_, leaf.id);
-      out = write_number(write_text(out, "\">"), leaf.amount);
+    case RequestElement::Kind::placement:
+      out = write_symbol(write_text(out, "<symbol sym=\""), *workload_, element.symbol);
+      out =
+          write_new_account(write_text(out, "\"><account id=\""), *workload_, client_, element.id);
+      out = write_number(write_text(out, "\">"), element.amount);
       return write_text(out, "</account></symbol>");
-    case Leaf::Kind::order:
-      out = write_symbol(write_text(out, "<order sym=\""), *workload_, leaf.symbol);
-      out = write_number(write_text(out, "\" amount=\""), leaf.amount);
-      out = write_cents(write_text(out, "\" limit=\""), leaf.limit_cents);
+    case RequestElement::Kind::order:
+      out = write_symbol(write_text(out, "<order sym=\""), *workload_, element.symbol);
+      out = write_number(write_text(out, "\" amount=\""), element.amount);
+      out = write_cents(write_text(out, "\" limit=\""), element.limit_cents);
       return write_text(out, "\"/>");
-    case Leaf::Kind::query:
-    case Leaf::Kind::cancel:
-      out = write_text(out, leaf.kind == Leaf::Kind::query ? "<query id=\"" : "<cancel id=\"");
-      out = std::to_chars(out, out + 20, leaf.id).ptr;
+    case RequestElement::Kind::query:
+    case RequestElement::Kind::cancel:
+      out = write_text(
+          out, element.kind == RequestElement::Kind::query ? "<query id=\"" : "<cancel id=\"");
+      out = std::to_chars(out, out + 20, element.id).ptr;
       return write_text(out, "\"/>");
   }
   return out;
@@ -304,7 +308,7 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
   if (!workload.trades()) return requests;
   const unsigned symbols = workload.options().symbols;
   constexpr unsigned keys_at_once = 100;  // each is hashed before the reply comes
-  const unsigned accounts_at_once = std::min(std::max(1u, setup_leaves_max / (symbols + 1)),
+  const unsigned accounts_at_once = std::min(std::max(1u, setup_elements_max / (symbols + 1)),
                                              workload.options().keys ? keys_at_once : ~0u);
   const std::string shares = std::to_string(workload.shares_per_account()),
                     cash = std::to_string(Workload::cash_per_account);

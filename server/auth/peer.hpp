@@ -1,5 +1,5 @@
 #pragma once
-// Which peer a connection belongs to, as far as turns at the gate go.
+// Which peer a connection belongs to, as far as turns at the authenticator go.
 
 #include "base/peer_address.hpp"
 #include "protocol/credentials.hpp"

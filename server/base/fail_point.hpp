@@ -1,7 +1,7 @@
 #pragma once
 // Fail points: named places in the path of a batch where a test makes the server crash, hang,
 // dawdle or fail, as EXCHANGE_FAIL_POINT="name=action[@nth],..." asks for. Compiled in always, so
-// that what is tested is what runs; while none is armed each costs one relaxed load. A leaf:
+// that what is tested is what runs; while none is armed each costs one relaxed load. A element:
 // includes nothing of the project. Any thread.
 //   crash     kill -9 of this process, as the nth passes: no destructor runs, no buffer is written
 //   hang      the nth stays here for ever
@@ -34,7 +34,7 @@ inline constexpr std::array fail_points = {
     // the row is written, its transaction open; taking the epoch counts too
     FailPointPlace{"append.before_commit", false, true},
     FailPointPlace{"append.after_commit", true, false},
-    FailPointPlace{"settle.before", true, false}, FailPointPlace{"settle.after", true, false},
+    FailPointPlace{"resolve.before", true, false}, FailPointPlace{"resolve.after", true, false},
     // the batch is committed, nobody knows yet
     FailPointPlace{"reply.before_completion", false, false},
     FailPointPlace{"reply.before_send", false, false},

@@ -67,7 +67,7 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
           submission->outcomes.emplace_back(too_long ? Rejected{Reason::reply_too_long}
                                                      : exchange_.apply(command, now, located_[at]));
       ++at;
-      executions += executions_told(outcome);
+      executions += execution_count(outcome);
       if (changed_state(outcome)) writer_.add(command);
       counts.add(command, outcome);
     }
@@ -86,7 +86,7 @@ void Committer::commit_until_certain(std::string_view payload) {
     try {
       // A failed append may have been committed all the same: ask by its number, never just try
       // again.
-      if (in_doubt && store_.settle(batch)) break;
+      if (in_doubt && store_.resolve_in_doubt(batch)) break;
       if (payload.empty())
         store_.confirm_epoch();
       else

@@ -63,7 +63,7 @@ void Core::run() {
           stopping = inbox.stopping && submissions.empty() && large_.empty();
         });
     committer_.exchange().release_closed(projector_.projected_closed());
-    set_large_aside(submissions);
+    defer_large(submissions);
     run_batches(submissions);
     take_large(submissions);
     run_batches(submissions);
@@ -75,7 +75,7 @@ void Core::run() {
 
 // Those who ask little do not wait for all who ask much, only for a few of them. Requests of one
 // connection stay in order: it has one submission at a time.
-void Core::set_large_aside(std::vector<Submission*>& submissions) {
+void Core::defer_large(std::vector<Submission*>& submissions) {
   const auto first = std::stable_partition(
       submissions.begin(), submissions.end(),
       [&](const Submission* one) { return one->commands.size() <= limits_.small_commands_max; });
@@ -94,7 +94,7 @@ void Core::take_large(std::vector<Submission*>& submissions) {
 
 // What is told is turned into text by transports, which wait for nobody: this never takes long. It
 // keeps the memory of many long histories, asked for at once, within bounds.
-void Core::wait_for_tellers() {
+void Core::wait_for_reply_memory() {
   while (committer_.executions_held()->load(std::memory_order_relaxed) >
          std::int64_t(limits_.executions_held_max))
     clock_.pause(1);
@@ -107,7 +107,7 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
       commands += submissions[last++]->commands.size();
     std::span<Submission* const> batch(submissions.data() + first, last - first);
     Metrics::set(metrics_.taken_depth, submissions.size() - last + large_.size());
-    wait_for_tellers();
+    wait_for_reply_memory();
     batch = batch.first(committer_.commit(batch));
     complete(batch);
     note_unprojected();

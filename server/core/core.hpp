@@ -40,9 +40,9 @@ class Core final : public Service {
   };
 
   void run();
-  void set_large_aside(std::vector<Submission*>& submissions);
+  void defer_large(std::vector<Submission*>& submissions);
   void take_large(std::vector<Submission*>& submissions);
-  void wait_for_tellers();
+  void wait_for_reply_memory();
   void run_batches(std::vector<Submission*>& submissions);
   void complete(std::span<Submission* const> submissions);
   void note_unprojected();

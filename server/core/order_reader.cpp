@@ -106,9 +106,9 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
       CommandCounts counts;
       counts.add(submission.commands[at], outcome);
       counts.move_to(metrics_);
-      submission.executions_held.add(executions_held_, executions_told(outcome));
+      submission.executions_held.add(executions_held_, execution_count(outcome));
     }
-    executions += executions_told(outcome);
+    executions += execution_count(outcome);
   }
   return Progress::done;
 }

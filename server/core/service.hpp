@@ -50,14 +50,14 @@ class ExecutionsHeld {
   std::int64_t count_ = 0;
 };
 
-// One wave of one connection. Owner: the connection, which must not touch it from submit() until
-// the sink gets it back.
+// One request batch of one connection. Owner: the connection, which must not touch it from submit()
+// until the sink gets it back.
 struct Submission {
   std::span<const Command> commands;  // at least one
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
   StageStamps stamps;
-  // where accounts have keys: what the gate checks before the core sees the commands
+  // where accounts have keys: what the authenticator checks before the core sees the commands
   Credentials* credentials = nullptr;
   ExecutionsHeld executions_held;  // by the outcomes
 
@@ -72,7 +72,7 @@ struct Submission {
 
 // Executions that the outcome tells; bounds how long a reply may get
 // (CoreLimits::reply_executions_max).
-inline std::size_t executions_told(const Outcome& outcome) {
+inline std::size_t execution_count(const Outcome& outcome) {
   if (const auto* status = std::get_if<Status>(&outcome)) return status->executions.size();
   if (const auto* canceled = std::get_if<Canceled>(&outcome))
     return canceled->status.executions.size();

@@ -1,5 +1,5 @@
 #pragma once
-// What can be asked of the engine, one struct per leaf of a request, and what it answers.
+// What can be asked of the engine, one struct per element of a request, and what it answers.
 
 #include <string_view>
 #include <variant>
@@ -65,7 +65,8 @@ enum class Reason : std::uint8_t {
   cash_total_overflow,
   shares_total_overflow,
   reply_too_long,  // said by the core, not the engine: a request may ask for many long histories
-  key_unchecked,   // said by the gate before the core: it stops, or has no memory to hash a key
+  key_unchecked,  // said by the authenticator before the core: it stops, or has no memory to hash a
+                  // key
 };
 inline constexpr std::size_t reasons = std::size_t(Reason::key_unchecked) + 1;
 std::string_view describe(Reason reason);

@@ -16,15 +16,15 @@ Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   const AccountNumber number = account_ids_.add(command.account);
   accounts_.push_back({command.balance});
   totals_.cash_created += command.balance;
-  touch(number);
-  note_change(now, 'A', std::uint64_t(command.balance.units() >> 64),
-              std::uint64_t(command.balance.units()));
+  mark_dirty(number);
+  update_digest(now, 'A', std::uint64_t(command.balance.units() >> 64),
+                std::uint64_t(command.balance.units()));
   if (command.key.has_key()) {
     new_account_keys_.push_back({number, command.key});
     // a replay without the key, or with another, must not pass for the same
     std::uint64_t words[2];
     std::memcpy(words, command.key.digest.data(), sizeof words);
-    note_change(now, 'K', words[0], words[1]);
+    update_digest(now, 'K', words[0], words[1]);
   }
   return Created{};
 }
@@ -33,8 +33,8 @@ Outcome Exchange::apply(const CreateSymbol& command, Timestamp now) {
   SymbolNumber number = symbol_names_.find(command.symbol);
   if (number == no_index) number = add_symbol(command.symbol);
   // also where nothing changed: what is journaled must get into the tables' batch
-  touch_symbol(number);
-  note_change(now, 'N', number, 0);
+  mark_symbol_dirty(number);
+  update_digest(now, 'N', number, 0);
   return Created{};
 }
 
@@ -50,16 +50,16 @@ Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
   if (position == no_index) position = add_position(account, symbol);
   positions_[position].shares += command.shares;
   symbols_[symbol].shares_total += command.shares;
-  touch_position(position);
-  touch_symbol(symbol);
-  note_change(now, 'P', position_key(account, symbol), std::uint64_t(command.shares.units()));
+  mark_position_dirty(position);
+  mark_symbol_dirty(symbol);
+  update_digest(now, 'P', position_key(account, symbol), std::uint64_t(command.shares.units()));
   return Created{};
 }
 
 SymbolNumber Exchange::add_symbol(const SymbolName& name) {
   const SymbolNumber number = symbol_names_.add(name);
   symbols_.emplace_back();
-  touch_symbol(number);
+  mark_symbol_dirty(number);
   return number;
 }
 
@@ -95,13 +95,13 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
     const Cash set_aside = cost(command.shares, command.limit);
     if (accounts_[account].balance < set_aside) return Rejected{Reason::insufficient_funds};
     accounts_[account].balance -= set_aside;
-    touch(account);
+    mark_dirty(account);
   } else {
     position = find_position(account, symbol);
     if (position == no_index || positions_[position].shares < command.shares)
       return Rejected{Reason::insufficient_shares};
     positions_[position].shares -= command.shares;
-    touch_position(position);
+    mark_position_dirty(position);
   }
 
   const std::uint32_t index = add_order({.id = ++totals_.orders,
@@ -113,10 +113,10 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
                                          .side = command.side},
                                         {.shares = command.shares, .opened_at = now});
   Order& order = orders_[index];
-  touch_order(index);
-  note_change(now, command.side == Side::buy ? 'B' : 'S', position_key(account, symbol),
-              std::uint64_t(command.shares.units()));
-  note_change(now, 'O', order.id, std::uint64_t(command.limit.units()));
+  mark_order_dirty(index);
+  update_digest(now, command.side == Side::buy ? 'B' : 'S', position_key(account, symbol),
+                std::uint64_t(command.shares.units()));
+  update_digest(now, 'O', order.id, std::uint64_t(command.limit.units()));
 
   match(index, now);
   if (order.open > Shares())
@@ -148,7 +148,7 @@ void Exchange::match(std::uint32_t taker_index, Timestamp now) {
     const Shares shares = std::min(taker.open, maker.open);
     level.shares_units -= shares.units();
     execute(taker, maker, shares, now);
-    touch_order(maker_index);
+    mark_order_dirty(maker_index);
     if (maker.open == Shares()) {
       unlink(maker);
       close(maker_index);
@@ -167,17 +167,17 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   maker.open -= shares;
   const Cash paid = cost(shares, price);
   accounts_[sell.account].balance += paid;
-  touch(sell.account);
+  mark_dirty(sell.account);
   if (buy.limit > price) {
     accounts_[buy.account].balance += cost(shares, buy.limit) - paid;
-    touch(buy.account);
+    mark_dirty(buy.account);
   }
   if (buy.position == no_index) {
     buy.position = find_position(buy.account, buy.symbol);
     if (buy.position == no_index) buy.position = add_position(buy.account, buy.symbol);
   }
   positions_[buy.position].shares += shares;
-  touch_position(buy.position);
+  mark_position_dirty(buy.position);
 
   const std::uint32_t record = executions_.allocate();
   executions_[record] = {{shares, price, now}, {no_index, no_index}, 2};
@@ -185,7 +185,7 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   record_execution(sell, record);
   new_executions_.push_back(
       {++totals_.executions, buy.symbol, buy.id, sell.id, shares, price, now});
-  note_change(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
+  update_digest(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
 }
 
 void Exchange::record_execution(Order& order, std::uint32_t execution) {
@@ -205,18 +205,18 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
 
   if (order.side == Side::buy) {
     accounts_[order.account].balance += cost(order.open, order.limit);
-    touch(order.account);
+    mark_dirty(order.account);
   } else {
     positions_[order.position].shares += order.open;
-    touch_position(order.position);
+    mark_position_dirty(order.position);
   }
   levels_[order.level].shares_units -= order.open.units();
   unlink(order);
   histories_[index].canceled = order.open;
   histories_[index].canceled_at = now;
   order.open = Shares();
-  touch_order(index);
-  note_change(now, 'C', order.id, std::uint64_t(histories_[index].canceled.units()));
+  mark_order_dirty(index);
+  update_digest(now, 'C', order.id, std::uint64_t(histories_[index].canceled.units()));
   close(index);
   return Canceled{status(index)};
 }

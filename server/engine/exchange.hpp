@@ -179,11 +179,11 @@ class Exchange {
   void close(std::uint32_t index);
   Status status(std::uint32_t index) const;
 
-  void touch(AccountNumber account);
-  void touch_position(std::uint32_t position);
-  void touch_symbol(SymbolNumber symbol);
-  void touch_order(std::uint32_t index);
-  void note_change(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b);
+  void mark_dirty(AccountNumber account);
+  void mark_position_dirty(std::uint32_t position);
+  void mark_symbol_dirty(SymbolNumber symbol);
+  void mark_order_dirty(std::uint32_t index);
+  void update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b);
 
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;

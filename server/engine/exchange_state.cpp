@@ -21,20 +21,20 @@ void mark_dirty(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>&
 
 }  // namespace
 
-void Exchange::touch(AccountNumber account) {
+void Exchange::mark_dirty(AccountNumber account) {
   mark_dirty(accounts_[account], account, dirty_accounts_);
 }
-void Exchange::touch_position(std::uint32_t index) {
+void Exchange::mark_position_dirty(std::uint32_t index) {
   mark_dirty(positions_[index], index, dirty_positions_);
 }
-void Exchange::touch_symbol(SymbolNumber symbol) {
+void Exchange::mark_symbol_dirty(SymbolNumber symbol) {
   mark_dirty(symbols_[symbol], symbol, dirty_symbols_);
 }
-void Exchange::touch_order(std::uint32_t index) {
+void Exchange::mark_order_dirty(std::uint32_t index) {
   mark_dirty(orders_[index], index, dirty_orders_);
 }
 
-void Exchange::note_change(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
+void Exchange::update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
   totals_.last_time = now;
   const std::uint64_t mixed = (totals_.digest ^ a) * 0x9e3779b97f4a7c15u ^ (b + what);
   totals_.digest = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u ^ std::uint64_t(now.microseconds);

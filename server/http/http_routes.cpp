@@ -112,7 +112,7 @@ std::size_t count_parameter(const HttpHeader& header, std::string_view name, std
   return problem == std::errc() && end == text.data() + text.size() && count <= max ? count : 0;
 }
 
-std::string count_mistake(std::string_view name, std::size_t max) {
+std::string count_error(std::string_view name, std::size_t max) {
   return std::string(name) + " is a whole number from 1 to " + std::to_string(max);
 }
 
@@ -133,7 +133,7 @@ HttpResponse HttpRoutes::error(const HttpHeader& header, http::status status,
   const std::string_view path = path_of(header);
   if (path == "/api/xml") {
     std::string document;
-    append_results(document, Request{.mistake = std::string(sentence)}, {}, {}, false);
+    append_results(document, Request{.error = std::string(sentence)}, {}, {}, false);
     return respond(header, status, xml_type, std::move(document));
   }
   if (path.starts_with("/api/")) return respond(header, status, json_type, error_json(sentence));
@@ -192,7 +192,7 @@ HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
   const char* const count_name = trades ? "limit" : "levels";
   const std::size_t max = trades ? limits.trades_kept_max : limits.book_levels_max;
   const std::size_t count = count_parameter(header, count_name, trades ? 50 : 20, max);
-  if (count == 0) return error(header, http::status::bad_request, count_mistake(count_name, max));
+  if (count == 0) return error(header, http::status::bad_request, count_error(count_name, max));
   return json(header, trades ? trades_json(*symbol, count) : book_json(*symbol, count));
 }
 
@@ -224,7 +224,7 @@ asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, Peer p
   if (!id)
     co_return error(header, http::status::bad_request, "an order id is a whole number from 1");
   const HttpLimits& limits = options_.http;
-  const CoreDoor::Read read = co_await door_.read_order(
+  const CoreClient::Read read = co_await door_.read_order(
       *id, std::chrono::milliseconds(limits.store_answer_ms), limits.order_reads_max);
   if (!read.problem.empty())
     co_return error(header, http::status::service_unavailable, read.problem);
@@ -253,7 +253,7 @@ asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
   constexpr OrderId nobodys = 0;
   constexpr std::size_t spare = 64;  // however many orders are being read
   const HttpLimits& limits = options_.http;
-  const CoreDoor::Read read = co_await door_.read_order(
+  const CoreClient::Read read = co_await door_.read_order(
       nobodys, std::chrono::milliseconds(limits.store_answer_ms), limits.order_reads_max + spare);
   co_return read.problem.empty() ? respond(header, http::status::ok, text_type, "ready\n")
                                  : unready(read.problem);
@@ -266,22 +266,22 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, Peer peer
   const std::size_t bytes = body.size();
   Metrics::add(metrics_.requests);
   if (bytes == 0) {
-    Metrics::add(metrics_.mistakes);
+    Metrics::add(metrics_.client_errors);
     co_return error(request, http::status::bad_request,
                     "the body is empty; it is the XML of a request, without the length line");
   }
   body.push_back('\0');  // parsing needs a byte behind the document
   XmlDocument document;
-  std::vector<Leaf> leaves;
+  std::vector<RequestElement> elements;
   std::vector<Command> commands;
   Credentials credentials{.peer = peer};
-  const Request parsed = read_request(body.data(), bytes, options_.protocol, document, leaves,
+  const Request parsed = read_request(body.data(), bytes, options_.protocol, document, elements,
                                       commands, options_.protocol.keys ? &credentials : nullptr);
   credentials.commands = commands;
-  Metrics::add(metrics_.mistakes,
-               (parsed.mistake.empty() ? 0 : 1) + leaves.size() - commands.size());
+  Metrics::add(metrics_.client_errors,
+               (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
 
-  Ticket ticket(context_);
+  PendingRequest ticket(context_);
   ticket.commands = commands;
   ticket.credentials = &credentials;
   ticket.stamps = stamps;
@@ -294,9 +294,9 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, Peer peer
     if (!refusal.empty()) co_return error(request, http::status::service_unavailable, refusal);
     ticket.stamps.end(Stage::deliver);
   }
-  const http::status status = parsed.mistake.empty() ? http::status::ok : http::status::bad_request;
+  const http::status status = parsed.error.empty() ? http::status::ok : http::status::bad_request;
   HttpResponse response = respond(request, status, xml_type, "");
-  append_results(response.body(), parsed, leaves, ticket.outcomes, false);
+  append_results(response.body(), parsed, elements, ticket.outcomes, false);
   ticket.forget_outcomes();
   ticket.stamps.end(Stage::write);  // but for the socket
   if (!commands.empty()) metrics_.stage_times.record(ticket.stamps);

@@ -6,7 +6,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <optional>
 
-#include "http/core_door.hpp"
+#include "http/core_client.hpp"
 #include "http/prometheus.hpp"
 #include "market_data/market_view.hpp"
 #include "options.hpp"
@@ -20,7 +20,7 @@ using HttpHeader = boost::beast::http::request_header<>;
 class HttpRoutes {
  public:
   // `context` is the thread's.
-  HttpRoutes(const Options& options, ServerInfo info, const MarketView& view, CoreDoor& door,
+  HttpRoutes(const Options& options, ServerInfo info, const MarketView& view, CoreClient& door,
              Metrics& metrics, boost::asio::io_context& context)
       : options_(options),
         info_(std::move(info)),
@@ -54,7 +54,7 @@ class HttpRoutes {
   const Options& options_;
   const ServerInfo info_;
   const MarketView& view_;
-  CoreDoor& door_;
+  CoreClient& door_;
   Metrics& metrics_;
   boost::asio::io_context& context_;
 };

@@ -20,7 +20,7 @@
 
 #include "auth/peer.hpp"
 #include "base/peer_address.hpp"
-#include "http/held_bytes.hpp"
+#include "http/buffered_bytes.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
 #include "net/stream.hpp"
@@ -56,18 +56,18 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
 class HttpServer::State {
  public:
   State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core,
-        Metrics& metrics, Gate* gate, Certificate* certificate)
+        Metrics& metrics, Authenticator* authenticator, Certificate* certificate)
       : limits_(options.http),
         metrics_(metrics),
         certificate_(certificate),
         view_(std::move(view)),
         feed_(feed),
-        door_(context_, core, gate),
+        door_(context_, core, authenticator),
         routes_(options, std::move(info), view_, door_, metrics, context_),
         channel_(view_, options.http, metrics) {
-    ENSURE(!options.auth.required || gate != nullptr);
+    ENSURE(!options.auth.required || authenticator != nullptr);
     listen(options.bind, std::uint16_t(options.http_port));
-    feed_.follow([this] { asio::post(context_, [this] { fold(); }); });
+    feed_.follow([this] { asio::post(context_, [this] { apply(); }); });
     asio::co_spawn(context_, accept(), asio::detached);
     thread_ = std::thread([this] { run(); });
   }
@@ -109,10 +109,10 @@ class HttpServer::State {
 
   // What has been projected since. Called before each answer too, so that no crowd of readers can
   // keep the view behind, and with it the projector.
-  void fold() try {
+  void apply() try {
     channel_.begin_turn();
     for (const MarketFeed::Projected& projected : feed_.take())
-      channel_.publish(view_.fold(projected.rows, projected.batch));
+      channel_.publish(view_.apply(projected.rows, projected.batch));
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
     spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
     view_lost_ = true;
@@ -136,7 +136,7 @@ class HttpServer::State {
     const PeerAddress peer = peer_address(socket);
     std::size_t& of_peer = connections_of_[peer];
     const bool room = connections_ < limits_.connections_max &&
-                      of_peer < per_peer(limits_.connections_per_peer, limits_.connections_max);
+                      of_peer < per_peer(limits_.connections_per_address, limits_.connections_max);
     if (!room) {
       Metrics::add(metrics_.http_refused_peer);
       if (of_peer == 0) connections_of_.erase(peer);
@@ -159,14 +159,14 @@ class HttpServer::State {
     constexpr std::size_t read_bytes_max = 65'536;
     const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
     HttpStream stream(beast::tcp_stream(std::move(socket)), context.get());
-    if (stream.is_secure() && !co_await shake_hands(stream)) co_return;
+    if (stream.is_secure() && !co_await tls_handshake(stream)) co_return;
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
       stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(limits_.header_bytes_max));
-      parser.body_limit(boost::none);  // until the header says which path it is
-      HeldBytes held(held_, peer);     // the body, then the response
+      parser.body_limit(boost::none);   // until the header says which path it is
+      BufferedBytes held(held_, peer);  // the body, then the response
       auto [ended, response] = co_await read(stream, buffer, parser, held);
       if (ended) break;
       Metrics::add(metrics_.http_requests);
@@ -174,7 +174,7 @@ class HttpServer::State {
                            beast::websocket::is_upgrade(parser.get());
       if (upgrade && (view_lost_ || !channel_.has_room()))
         response = HttpRoutes::error(parser.get(), http::status::service_unavailable,
-                                     "there are too many followers, or no market data");
+                                     "there are too many subscribers, or no market data");
       else if (upgrade)
         co_return co_await channel_.serve(std::move(stream), parser.release());
       const bool is_head = parser.get().method() == http::verb::head;
@@ -199,7 +199,7 @@ class HttpServer::State {
     co_await linger(stream);
   }
 
-  asio::awaitable<bool> shake_hands(HttpStream& stream) {
+  asio::awaitable<bool> tls_handshake(HttpStream& stream) {
     stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
     const auto [error] =
         co_await stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
@@ -226,7 +226,8 @@ class HttpServer::State {
     std::optional<HttpResponse> refusal;
   };
   asio::awaitable<Reading> read(HttpStream& stream, beast::flat_buffer& buffer,
-                                http::request_parser<http::string_body>& parser, HeldBytes& held) {
+                                http::request_parser<http::string_body>& parser,
+                                BufferedBytes& held) {
     const auto& header = parser.get().base();
     auto [error, header_bytes] =
         co_await http::async_read_header(stream, buffer, parser, use_tuple);
@@ -274,7 +275,7 @@ class HttpServer::State {
       response.set(http::field::connection, "Upgrade");
       co_return response;
     }
-    fold();
+    apply();
     if (view_lost_ && HttpRoutes::is_market_data(request))
       co_return HttpRoutes::error(request, http::status::service_unavailable,
                                   "market data ended for want of memory; restart the server");
@@ -290,10 +291,10 @@ class HttpServer::State {
   MarketFeed& feed_;
   std::size_t connections_ = 0;
   std::unordered_map<PeerAddress, std::size_t> connections_of_;
-  HeldBytes::All held_{limits_.held_bytes_max};
+  BufferedBytes::All held_{limits_.buffered_bytes_max};
   asio::io_context context_{1};  // its end ends the coroutines, which give back what they hold
   tcp::acceptor acceptor_{context_};
-  CoreDoor door_;
+  CoreClient door_;
   HttpRoutes routes_;
   MarketChannel channel_;
   bool view_lost_ = false;
@@ -302,9 +303,10 @@ class HttpServer::State {
 };
 
 HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed,
-                       Core& core, Metrics& metrics, Gate* gate, Certificate* certificate)
+                       Core& core, Metrics& metrics, Authenticator* authenticator,
+                       Certificate* certificate)
     : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics,
-                                     gate, certificate)) {}
+                                     authenticator, certificate)) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
 void HttpServer::stop() { state_->stop(); }

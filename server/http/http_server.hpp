@@ -3,13 +3,13 @@
 // market data as JSON and over WebSocket, and requests as POST /api/xml. docs/http-api.md says what
 // each path answers. Market data comes from a MarketView that this thread owns and that MarketFeed
 // brings forward, so that readers take nothing from the core; only requests and single orders pass
-// through CoreDoor.
+// through CoreClient.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "auth/gate.hpp"
+#include "auth/authenticator.hpp"
 #include "core/core.hpp"
 #include "http/prometheus.hpp"
 #include "market_data/market_feed.hpp"
@@ -23,10 +23,11 @@ class HttpServer {
  public:
   // Listens and serves at once. `feed` brings what is projected after `view`. All but `view` must
   // outlive it, but the core, which may end after stop(). Throws std::system_error where the
-  // address cannot be had. `gate`: where accounts have keys, what stands before the core.
+  // address cannot be had. `authenticator`: where accounts have keys, what stands before the core.
   // `certificate`: HTTPS.
   HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core,
-             Metrics& metrics, Gate* gate = nullptr, Certificate* certificate = nullptr);
+             Metrics& metrics, Authenticator* authenticator = nullptr,
+             Certificate* certificate = nullptr);
   ~HttpServer();
   std::uint16_t port() const;
   // Sends nothing more to the core, once what it was sent is executed; health and metrics are still

@@ -32,9 +32,10 @@ using Message = std::shared_ptr<const std::string>;  // one text for all who get
 
 // One connection. Reads in serve(); writes in a coroutine of its own while there is something to
 // write.
-class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
+class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber> {
  public:
-  Follower(HttpStream stream, const HttpLimits& limits, Metrics& metrics, const std::uint64_t& turn)
+  Subscriber(HttpStream stream, const HttpLimits& limits, Metrics& metrics,
+             const std::uint64_t& turn)
       : socket_(std::move(stream)), limits_(limits), metrics_(metrics), turn_(turn) {
     beast::get_lowest_layer(socket_).expires_never();
     boost::system::error_code ignored;
@@ -48,7 +49,7 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
     socket_.text(true);
     Metrics::add(metrics_.websockets);
   }
-  ~Follower() { metrics_.websockets.fetch_sub(1, std::memory_order_relaxed); }
+  ~Subscriber() { metrics_.websockets.fetch_sub(1, std::memory_order_relaxed); }
 
   asio::awaitable<bool> accept(const http::request<http::string_body>& handshake) {
     const auto [error] = co_await socket_.async_accept(handshake, use_tuple);
@@ -111,7 +112,7 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
     writing_ = true;
     asio::co_spawn(socket_.get_executor(), write(shared_from_this()), asio::detached);
   }
-  asio::awaitable<void> write([[maybe_unused]] std::shared_ptr<Follower> alive) {
+  asio::awaitable<void> write([[maybe_unused]] std::shared_ptr<Subscriber> alive) {
     while (!backlog_.empty()) {
       const auto [error, bytes] =
           co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);
@@ -142,71 +143,73 @@ class MarketChannel::Follower : public std::enable_shared_from_this<Follower> {
 
 asio::awaitable<void> MarketChannel::serve(HttpStream stream,
                                            http::request<http::string_body> handshake) {
-  const auto follower = std::make_shared<Follower>(std::move(stream), limits_, metrics_, turn_);
-  followers_.insert(follower);
+  const auto subscriber = std::make_shared<Subscriber>(std::move(stream), limits_, metrics_, turn_);
+  subscribers_.insert(subscriber);
   std::exception_ptr problem;
   try {
-    if (co_await follower->accept(handshake)) co_await listen(*follower);
+    if (co_await subscriber->accept(handshake)) co_await listen(*subscriber);
   } catch (...) {
     problem = std::current_exception();
   }
-  for (const SymbolNumber symbol : follower->symbols) subscribers_[symbol].erase(follower.get());
-  followers_.erase(follower);
-  follower->end();  // a write to somebody who does not read would keep the connection for ever
+  for (const SymbolNumber symbol : subscriber->symbols)
+    subscribers_[symbol].erase(subscriber.get());
+  subscribers_.erase(subscriber);
+  subscriber->end();  // a write to somebody who does not read would keep the connection for ever
   if (problem) std::rethrow_exception(problem);
 }
 
-asio::awaitable<void> MarketChannel::listen(Follower& follower) {
+asio::awaitable<void> MarketChannel::listen(Subscriber& subscriber) {
   if (closed_)
-    follower.close(
+    subscriber.close(
         websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
-  while (const std::optional<std::string> message = co_await follower.read()) {
+  while (const std::optional<std::string> message = co_await subscriber.read()) {
     begin_turn();
-    if (follower.last_was_text())
-      handle(follower, *message);
+    if (subscriber.last_was_text())
+      handle(subscriber, *message);
     else
-      follower.close(
+      subscriber.close(
           websocket::close_reason(websocket::close_code::unknown_data, "messages are JSON texts"));
   }
 }
 
-void MarketChannel::send(Follower& follower, std::string text) {
-  follower.send(std::make_shared<const std::string>(std::move(text)));
+void MarketChannel::send(Subscriber& subscriber, std::string text) {
+  subscriber.send(std::make_shared<const std::string>(std::move(text)));
 }
 
-void MarketChannel::handle(Follower& follower, const std::string& message) {
+void MarketChannel::handle(Subscriber& subscriber, const std::string& message) {
   const nlohmann::json json = nlohmann::json::parse(message, nullptr, false);
   if (json.is_discarded()) {
-    send(follower, error_message("not JSON"));
-    return follower.close(websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
+    send(subscriber, error_message("not JSON"));
+    return subscriber.close(
+        websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
   }
   const bool one_text = json.is_object() && json.size() == 1 && json.begin()->is_string();
   const std::string verb = one_text ? json.begin().key() : "";
   if (verb != "subscribe" && verb != "unsubscribe")
-    return send(follower,
+    return send(subscriber,
                 error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})"));
   const std::string symbol = json.begin()->get<std::string>();
   const auto name = parse_symbol_name(symbol);
   const auto number = name ? view_.symbol_number(*name) : std::nullopt;
-  if (!number) return send(follower, error_message("unknown symbol '" + symbol + "'"));
-  verb == "subscribe" ? subscribe(follower, *number) : unsubscribe(follower, *number);
+  if (!number) return send(subscriber, error_message("unknown symbol '" + symbol + "'"));
+  verb == "subscribe" ? subscribe(subscriber, *number) : unsubscribe(subscriber, *number);
 }
 
-void MarketChannel::unsubscribe(Follower& follower, SymbolNumber number) {
-  follower.symbols.erase(number);
-  subscribers_[number].erase(&follower);
-  send(follower, unsubscribed_message(view_.symbols()[number].name.view()));
+void MarketChannel::unsubscribe(Subscriber& subscriber, SymbolNumber number) {
+  subscriber.symbols.erase(number);
+  subscribers_[number].erase(&subscriber);
+  send(subscriber, unsubscribed_message(view_.symbols()[number].name.view()));
 }
 
-void MarketChannel::subscribe(Follower& follower, SymbolNumber number) {
-  if (follower.symbols.size() >= limits_.websocket_subscriptions_max &&
-      !follower.symbols.contains(number))
-    return send(follower,
+void MarketChannel::subscribe(Subscriber& subscriber, SymbolNumber number) {
+  if (subscriber.symbols.size() >= limits_.websocket_subscriptions_max &&
+      !subscriber.symbols.contains(number))
+    return send(subscriber,
                 error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
                               " subscriptions a connection"));
-  follower.symbols.insert(number);
-  subscribers_[number].insert(&follower);
-  send(follower, snapshot(view_.symbols()[number]));
+  subscriber.symbols.insert(number);
+  subscribers_[number].insert(&subscriber);
+  send(subscriber, snapshot(view_.symbols()[number]));
 }
 
 std::string MarketChannel::snapshot(const MarketView::Symbol& symbol) const {
@@ -223,14 +226,14 @@ void MarketChannel::publish(const std::vector<MarketView::Change>& changes) {
     const MarketView::Symbol& symbol = view_.symbols()[change.symbol];
     const Message message = std::make_shared<const std::string>(
         entries > limits_.update_entries_max ? snapshot(symbol) : update_message(symbol, change));
-    for (Follower* follower : found->second) follower->send(message);
+    for (Subscriber* subscriber : found->second) subscriber->send(message);
   }
 }
 
 void MarketChannel::close() {
   closed_ = true;
-  for (const FollowerPointer& follower : followers_)
-    follower->close(
+  for (const SubscriberPointer& subscriber : subscribers_)
+    subscriber->close(
         websocket::close_reason(websocket::close_code::going_away, "the server is stopping"));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Followers of the market over WebSocket: who wants which symbol, and what they have not taken yet.
-// Owner and thread: the HTTP thread.
+// Subscribers of the market over WebSocket: who wants which symbol, and what they have not taken
+// yet. Owner and thread: the HTTP thread.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -25,9 +25,9 @@ class MarketChannel {
   MarketChannel(const MarketView& view, const HttpLimits& limits, Metrics& metrics)
       : view_(view), limits_(limits), metrics_(metrics) {}
 
-  // Whether one more follower is welcome.
-  bool has_room() const { return followers_.size() < limits_.connections_max / 2; }
-  // Answers the handshake and serves the follower to its end.
+  // Whether one more subscriber is welcome.
+  bool has_room() const { return subscribers_.size() < limits_.connections_max / 2; }
+  // Answers the handshake and serves the subscriber to its end.
   boost::asio::awaitable<void> serve(
       HttpStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
   // What is sent from here to the next call cuts nobody off who had taken nearly all of what was
@@ -35,17 +35,17 @@ class MarketChannel {
   void begin_turn() { ++turn_; }
   // Tells each change to those who subscribed to its symbol.
   void publish(const std::vector<MarketView::Change>& changes);
-  // The server stops: tells every follower, and takes no more subscriptions.
+  // The server stops: tells every subscriber, and takes no more subscriptions.
   void close();
 
  private:
-  class Follower;
-  using FollowerPointer = std::shared_ptr<Follower>;
-  boost::asio::awaitable<void> listen(Follower& follower);
-  void handle(Follower& follower, const std::string& message);
-  void subscribe(Follower& follower, SymbolNumber number);
-  void unsubscribe(Follower& follower, SymbolNumber number);
-  void send(Follower& follower, std::string text);
+  class Subscriber;
+  using SubscriberPointer = std::shared_ptr<Subscriber>;
+  boost::asio::awaitable<void> listen(Subscriber& subscriber);
+  void handle(Subscriber& subscriber, const std::string& message);
+  void subscribe(Subscriber& subscriber, SymbolNumber number);
+  void unsubscribe(Subscriber& subscriber, SymbolNumber number);
+  void send(Subscriber& subscriber, std::string text);
   std::string snapshot(const MarketView::Symbol& symbol) const;
 
   const MarketView& view_;
@@ -53,8 +53,8 @@ class MarketChannel {
   Metrics& metrics_;
   bool closed_ = false;
   std::uint64_t turn_ = 0;
-  std::set<FollowerPointer> followers_;
-  std::map<SymbolNumber, std::set<Follower*>> subscribers_;
+  std::set<SubscriberPointer> subscribers_;
+  std::map<SymbolNumber, std::set<Subscriber*>> subscribers_;
 };
 
 }  // namespace exchange

@@ -161,7 +161,8 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
             info.version + "\"");
   counter("requests_total", "Requests received, refused ones included.", metrics.requests);
   add_commands(text, metrics);
-  counter("mistakes_total", "Documents and elements refused before the engine.", metrics.mistakes);
+  counter("client_errors_total", "Documents and elements refused before the engine.",
+          metrics.client_errors);
   counter("executions_total", "Trades since the exchange was created.", metrics.executions);
   add_times(text, metrics.stage_times);
 
@@ -187,11 +188,11 @@ std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
            "reason",
            {{"idle", metrics.ended_idle},
             {"stalled", metrics.ended_stalled},
-            {"room", metrics.ended_for_room},
+            {"room", metrics.evicted},
             {"memory", metrics.ended_for_memory}});
-  counter("waves_refused_total",
+  counter("requests_refused_total",
           "Pipelines of large requests refused unexecuted for want of memory.",
-          metrics.waves_refused);
+          metrics.requests_refused);
   counter("accept_failures_total", "Failures to accept, such as no descriptors.",
           metrics.accept_failures);
   counter("bad_frames_total", "Connections closed for bad framing.", metrics.bad_frames);

@@ -12,11 +12,11 @@ MarketView::MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed)
 
 void MarketView::load(const Rows& tables, std::uint64_t batch,
                       std::span<const ExecutionRow> trades) {
-  fold({.accounts = tables.accounts,
-        .symbols = tables.symbols,
-        .positions = tables.positions,
-        .orders = tables.orders},
-       batch);
+  apply({.accounts = tables.accounts,
+         .symbols = tables.symbols,
+         .positions = tables.positions,
+         .orders = tables.orders},
+        batch);
   for (const ExecutionRow& row : trades) add_trade(row);
   for (Symbol& symbol : symbols_) {
     symbol.sequence = symbol.trades_seen = 0;
@@ -24,7 +24,7 @@ void MarketView::load(const Rows& tables, std::uint64_t batch,
   }
 }
 
-const std::vector<MarketView::Change>& MarketView::fold(const Rows& rows, std::uint64_t batch) {
+const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::uint64_t batch) {
   for (const Change& change : changes_) change_index_[change.symbol] = no_index;
   changes_.clear();
   batch_ = batch;
@@ -86,7 +86,7 @@ void MarketView::put_order(const OrderRow& row) {
   const std::uint32_t index = order_index_.find(row.id);
   if (index == no_index) {
     if (row.is_open()) open(row);
-    return;  // opened and closed between two folds: it never rested here
+    return;  // opened and closed between two updates: it never rested here
   }
   if (!row.is_open()) return close(index);
   Order& order = orders_[index];

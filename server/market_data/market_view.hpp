@@ -77,7 +77,7 @@ class MarketView {
   void load(const Rows& tables, std::uint64_t batch, std::span<const ExecutionRow> trades);
   // Brings the view to `batch`. Returns the changes of the symbols that have any, good until the
   // next call.
-  const std::vector<Change>& fold(const Rows& rows, std::uint64_t batch);
+  const std::vector<Change>& apply(const Rows& rows, std::uint64_t batch);
 
   std::uint64_t batch() const { return batch_; }
   const std::deque<Symbol>& symbols() const { return symbols_; }  // by number

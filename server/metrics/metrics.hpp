@@ -35,13 +35,13 @@ struct Metrics {
   // its address has too many; the others are refused because all have
   Counter connections_refused_peer{0};
   // connections, by us
-  Counter ended_idle{0}, ended_stalled{0}, ended_for_room{0}, ended_for_memory{0};
-  Counter waves_refused{0};  // requests refused unexecuted, for want of memory
-  Counter mistakes{0};       // documents and elements refused before the engine
+  Counter ended_idle{0}, ended_stalled{0}, evicted{0}, ended_for_memory{0};
+  Counter requests_refused{0};  // requests refused unexecuted, for want of memory
+  Counter errors{0};            // documents and elements refused before the engine
   // keys
   Counter logins_accepted{0}, logins_refused{0};
   Counter key_hashes{0}, key_hash_us{0};
-  Counter key_queue_depth{0};  // gauge: waves whose keys wait to be hashed
+  Counter key_queue_depth{0};  // gauge: request batches whose keys wait to be hashed
   Counter tls_failures{0};     // handshakes
   // dashboard
   Counter http_requests{0}, http_refused_peer{0}, http_refused_memory{0}, websockets_dropped{0};

@@ -1,7 +1,7 @@
 #pragma once
-// Where the time of a request goes. One wave of requests in thirty-one is sampled, and a hundred a
-// second where they are few: the transport and the core note when it passes from one hand to the
-// next, and the transport adds what lies between to histograms.
+// Where the time of a request goes. One request batch of requests in thirty-one is sampled, and a
+// hundred a second where they are few: the transport and the core note when it passes from one hand
+// to the next, and the transport adds what lies between to histograms.
 
 #include <time.h>
 
@@ -30,11 +30,11 @@ inline std::int64_t monotonic_ns() {
       .count();
 }
 
-// When each stage of one wave ended. Owner: whoever has the wave.
+// When each stage of one request batch ended. Owner: whoever has the batch.
 class StageStamps {
  public:
-  // A wave may begin here: decides whether it is sampled. A choice stands until a wave has come and
-  // ended.
+  // A request batch may begin here: decides whether it is sampled. A choice stands until a request
+  // batch has come and ended.
   void begin() {
     if (!waiting_) sampled_ = waiting_ = chosen();
     if (sampled_) begin_ns_ = monotonic_ns();
@@ -54,7 +54,7 @@ class StageStamps {
 
  private:
   static bool chosen() {
-    constexpr unsigned period = 62;  // a transport asks twice for each wave
+    constexpr unsigned period = 62;  // a transport asks twice for each request batch
     static std::atomic<unsigned> threads{0};
     // short-lived threads must not all start alike
     thread_local unsigned count = threads.fetch_add(1, std::memory_order_relaxed);

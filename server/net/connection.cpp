@@ -49,8 +49,8 @@ std::size_t send_at_once(Connection& connection, boost::system::error_code& erro
 }
 
 // Slow handshakes are slow clients. Whoever does not speak TLS is sent away without a word.
-asio::awaitable<bool> shake_hands(Connection& connection, ConnectionRegistry& registry,
-                                  Metrics& metrics) {
+asio::awaitable<bool> tls_handshake(Connection& connection, ConnectionRegistry& registry,
+                                    Metrics& metrics) {
   registry.expect_request(connection.socket(), 0);
   const auto [error] = co_await connection.stream.secure().async_handshake(
       asio::ssl::stream_base::server, use_tuple);
@@ -60,13 +60,13 @@ asio::awaitable<bool> shake_hands(Connection& connection, ConnectionRegistry& re
 }
 
 // The client can tell our end of the stream from one that somebody else made.
-asio::awaitable<void> say_goodbye(Connection& connection, ConnectionRegistry& registry) {
+asio::awaitable<void> tls_shutdown(Connection& connection, ConnectionRegistry& registry) {
   registry.expect_end(connection.socket());
   co_await connection.stream.secure().async_shutdown(use_tuple);
 }
 
-asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& registry,
-                               Metrics& metrics) {
+asio::awaitable<void> serve_requests(Connection& connection, ConnectionRegistry& registry,
+                                     Metrics& metrics) {
   Session& session = connection.session;
   bool watched = false;  // has a deadline
   StageStamps& stamps = connection.stamps;
@@ -75,18 +75,18 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
     connection.credentials->peer = peer_of(peer_address(connection.socket()));
   while (!session.finished()) {
     stamps.begin();
-    if (session.take_wave()) {
+    if (session.take_requests()) {
       stamps.end(Stage::parse);
       Metrics::add(metrics.requests, session.requests());
-      if (const std::size_t mistakes = session.mistakes(); mistakes > 0)
-        Metrics::add(metrics.mistakes, mistakes);
-      watched = registry.begin_wave(connection.socket(), connection.activity, session, watched);
+      if (const std::size_t errors = session.errors(); errors > 0)
+        Metrics::add(metrics.client_errors, errors);
+      watched = registry.begin_requests(connection.socket(), connection.activity, session, watched);
       const bool executed = !session.commands().empty();
       if (executed) co_await execute(connection);
       stamps.end(Stage::deliver);
       session.reply(connection.outcomes);
       connection.forget_outcomes();
-      registry.end_wave(connection.socket(), connection.activity, watched);
+      registry.end_requests(connection.socket(), connection.activity, watched);
       watched = false;
       fail_point("reply.before_send");
       boost::system::error_code error;
@@ -106,9 +106,9 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
       if (watched) registry.keep(connection.socket());
       watched = false;
     } else if (!session.finished()) {
-      if (session.amid_request())
+      if (session.has_partial_request())
         registry.expect_request(connection.socket(), session.memory_bytes());
-      watched |= session.amid_request();
+      watched |= session.has_partial_request();
       const std::span<char> space = session.read_space();
       const auto [error, bytes] = co_await connection.stream.async_read_some(
           asio::buffer(space.data(), space.size()), use_tuple);
@@ -121,8 +121,8 @@ asio::awaitable<void> converse(Connection& connection, ConnectionRegistry& regis
     }
   }
   if (session.refused()) Metrics::add(metrics.bad_frames);
-  if (connection.stream.is_secure()) co_await say_goodbye(connection, registry);
-  if (!session.ended_first()) co_return;
+  if (connection.stream.is_secure()) co_await tls_shutdown(connection, registry);
+  if (!session.closed_by_server()) co_return;
   registry.linger(connection.socket());
   char discarded[1024];
   for (boost::system::error_code error; !error;) {
@@ -137,8 +137,8 @@ asio::awaitable<void> serve(std::shared_ptr<Connection> connection, ConnectionRe
                             Metrics& metrics) {
   try {
     connection->socket().non_blocking(true);
-    if (!connection->stream.is_secure() || co_await shake_hands(*connection, registry, metrics))
-      co_await converse(*connection, registry, metrics);
+    if (!connection->stream.is_secure() || co_await tls_handshake(*connection, registry, metrics))
+      co_await serve_requests(*connection, registry, metrics);
   } catch (const std::exception& error) {
     spdlog::error("a connection failed: {}", error.what());
   }
@@ -178,7 +178,7 @@ asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host,
     }
     Metrics::add(metrics.accept_failures);
     if (is_shortage(error)) {
-      registry.relieve_shortage();
+      registry.handle_fd_exhaustion();
       asio::steady_timer pause(acceptor.get_executor(),
                                std::chrono::milliseconds(options.transport.accept_retry_ms));
       co_await pause.async_wait(use_tuple);

@@ -22,17 +22,18 @@ constexpr std::size_t spare_descriptors = 8;
 constexpr std::size_t ended_at_once = 16;
 constexpr std::chrono::milliseconds between_ends{4};
 
-// Half is for waves, half for what is held meanwhile, so that neither displaces the other.
+// Half is for request batches, half for what is held meanwhile, so that neither displaces the
+// other.
 std::size_t half_of_limit(const Options& options) {
-  const std::size_t wanted = options.transport.held_bytes_max != 0
-                                 ? options.transport.held_bytes_max
-                                 : default_held_bytes_max();
+  const std::size_t wanted = options.transport.buffered_bytes_max != 0
+                                 ? options.transport.buffered_bytes_max
+                                 : default_buffered_bytes_max();
   return std::max(wanted / 2, 2 * options.protocol.frame_bytes_max);  // one request always fits
 }
 
 }  // namespace
 
-std::size_t default_held_bytes_max() {
+std::size_t default_buffered_bytes_max() {
   std::size_t bytes = std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGESIZE));
   for (const char* path :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
@@ -46,9 +47,9 @@ ConnectionRegistry::ConnectionRegistry(const Options& options, Metrics& metrics,
     : limits_(options.transport),
       secure_(secure),
       length_before_reply_(options.protocol.length_before_reply),
-      per_peer_max_(per_peer(limits_.connections_per_peer, limits_.connections_max)),
-      held_bytes_max_(half_of_limit(options)),
-      wave_bytes_max_(held_bytes_max_),
+      per_peer_max_(per_peer(limits_.connections_per_address, limits_.connections_max)),
+      buffered_bytes_max_(half_of_limit(options)),
+      request_bytes_max_(buffered_bytes_max_),
       metrics_(metrics) {
   connections_.with([](Connections& connections) { take_spare(connections); });
   sweeper_ = std::thread([this] {
@@ -91,7 +92,7 @@ ConnectionRegistry::Refusal ConnectionRegistry::enter(Connections& connections, 
     if (peer.entries.size() >= per_peer_max_) return Refusal::peer;
     if (open >= limits_.connections_max + limits_.ending_max) return Refusal::full;
     const std::size_t places = std::min(limits_.connections_max, connections.possible_max);
-    if (open - connections.ending < places || make_room(connections, peer.live() + 1))
+    if (open - connections.ending < places || evict(connections, peer.live() + 1))
       return Refusal::none;
     return Refusal::full;
   };
@@ -119,7 +120,7 @@ void ConnectionRegistry::refuse(tcp::socket& socket, Refusal refusal) {
   std::string sorry;
   const char* const why = refusal == Refusal::peer ? "too many connections from your address"
                                                    : "the server takes no more connections now";
-  append_results(sorry, Request{.mistake = why}, {}, {}, length_before_reply_);
+  append_results(sorry, Request{.error = why}, {}, {}, length_before_reply_);
   const int descriptor = socket.native_handle();
   ::send(descriptor, sorry.data(), sorry.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   ::shutdown(descriptor, SHUT_WR);
@@ -170,7 +171,7 @@ std::uint64_t ConnectionRegistry::idle_ms(const Entry& entry) const {
 }
 
 // `others`: what the newcomer's address would have with him.
-bool ConnectionRegistry::make_room(Connections& connections, std::size_t others) {
+bool ConnectionRegistry::evict(Connections& connections, std::size_t others) {
   Entry* victim = take_candidate(connections, others);
   // In vain a moment ago, for a newcomer with no more than this one: a storm need not look at all
   // each time.
@@ -184,7 +185,7 @@ bool ConnectionRegistry::make_room(Connections& connections, std::size_t others)
     }
   }
   if (victim == nullptr) return false;
-  end(connections, *victim, metrics_.ended_for_room);
+  end(connections, *victim, metrics_.evicted);
   return true;
 }
 
@@ -248,12 +249,12 @@ void ConnectionRegistry::find_candidates(Connections& connections, std::size_t o
   std::reverse(candidates.begin(), candidates.end());
 }
 
-void ConnectionRegistry::relieve_shortage() {
+void ConnectionRegistry::handle_fd_exhaustion() {
   connections_.with([this](Connections& connections) {
     connections.possible_max =
         std::max<std::size_t>(connections.entries.size() - connections.ending, 1);
     // nobody comes as far as add() otherwise
-    if (connections.spare.empty()) make_room(connections, 1);
+    if (connections.spare.empty()) evict(connections, 1);
     for (const int descriptor : connections.spare) ::close(descriptor);
     connections.spare.clear();
   });
@@ -307,20 +308,20 @@ void ConnectionRegistry::expect_end(tcp::socket& socket) {
   });
 }
 
-void ConnectionRegistry::expect(tcp::socket& socket, std::size_t held_bytes, bool taking) {
+void ConnectionRegistry::expect(tcp::socket& socket, std::size_t buffered_bytes, bool taking) {
   const Time now = Clock::now();
   connections_.with([&](Connections& connections) {
     Entry& entry = connections.entries.at(socket.native_handle());
     entry.taking = taking;
     if (entry.ending) return;
     entry.deadline = std::min(entry.deadline, now + std::chrono::milliseconds(limits_.stall_ms));
-    connections.wave_bytes -= entry.wave_bytes;
-    entry.peer->wave_bytes -= entry.wave_bytes;
-    entry.wave_bytes = 0;
-    if (entry.held_bytes == 0) entry.held_since = now;
-    connections.held_bytes += held_bytes - entry.held_bytes;
-    entry.held_bytes = held_bytes;
-    if (connections.held_bytes > held_bytes_max_) end_worst_holders(connections);
+    connections.request_bytes -= entry.request_bytes;
+    entry.peer->request_bytes -= entry.request_bytes;
+    entry.request_bytes = 0;
+    if (entry.buffered_bytes == 0) entry.held_since = now;
+    connections.buffered_bytes += buffered_bytes - entry.buffered_bytes;
+    entry.buffered_bytes = buffered_bytes;
+    if (connections.buffered_bytes > buffered_bytes_max_) shed_load(connections);
   });
 }
 
@@ -334,27 +335,27 @@ void ConnectionRegistry::keep(tcp::socket& socket) {
 }
 
 void ConnectionRegistry::release(Connections& connections, Entry& entry) {
-  connections.held_bytes -= entry.held_bytes;
-  connections.wave_bytes -= entry.wave_bytes;
-  entry.peer->wave_bytes -= entry.wave_bytes;
-  entry.held_bytes = entry.wave_bytes = 0;
+  connections.buffered_bytes -= entry.buffered_bytes;
+  connections.request_bytes -= entry.request_bytes;
+  entry.peer->request_bytes -= entry.request_bytes;
+  entry.buffered_bytes = entry.request_bytes = 0;
 }
 
 // The peer whose bytes have been here longest and are most, and of it the same: a good client holds
 // much for milliseconds only. Goes on until there is some room, so that not every new byte has to
 // look at all.
-void ConnectionRegistry::end_worst_holders(Connections& connections) {
+void ConnectionRegistry::shed_load(Connections& connections) {
   const Time now = Clock::now();
   const auto weight = [now](const Entry& entry) {
     return entry.ending
                ? 0.0
-               : double(entry.held_bytes) *
+               : double(entry.buffered_bytes) *
                      (1 +
                       std::chrono::duration<double, std::milli>(now - entry.held_since).count());
   };
   std::unordered_map<Peer*, std::pair<double, std::vector<Entry*>>> holders;
   for (auto& [descriptor, entry] : connections.entries) {
-    if (entry.held_bytes == 0 || entry.ending) continue;
+    if (entry.buffered_bytes == 0 || entry.ending) continue;
     auto& [sum, entries] = holders[entry.peer];
     sum += weight(entry);
     entries.push_back(&entry);
@@ -362,8 +363,8 @@ void ConnectionRegistry::end_worst_holders(Connections& connections) {
   for (auto& [peer, holder] : holders)
     std::sort(holder.second.begin(), holder.second.end(),
               [&](const Entry* a, const Entry* b) { return weight(*a) < weight(*b); });
-  const std::size_t enough = held_bytes_max_ - held_bytes_max_ / 8;
-  while (connections.held_bytes > enough) {
+  const std::size_t enough = buffered_bytes_max_ - buffered_bytes_max_ / 8;
+  while (connections.buffered_bytes > enough) {
     const auto worst = std::max_element(
         holders.begin(), holders.end(),
         [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
@@ -376,46 +377,47 @@ void ConnectionRegistry::end_worst_holders(Connections& connections) {
   }
 }
 
-bool ConnectionRegistry::begin_wave(tcp::socket& socket, Activity& activity, Session& session,
-                                    bool watched) {
+bool ConnectionRegistry::begin_requests(tcp::socket& socket, Activity& activity, Session& session,
+                                        bool watched) {
   activity.at_ms_.store(Activity::executing, std::memory_order_relaxed);
   constexpr std::size_t small_max = 256;  // commands; a hundred kilobytes
   if (watched) keep(socket);
   if (session.commands().size() <= small_max) return false;
-  if (admit_wave(socket, session.memory_bytes())) return true;
-  session.refuse_wave(
+  if (admit_requests(socket, session.memory_bytes())) return true;
+  session.refuse_requests(
       "the server has no memory for so large a request now; nothing of it was executed");
   return false;
 }
 
-void ConnectionRegistry::end_wave(tcp::socket& socket, Activity& activity, bool holds_memory) {
+void ConnectionRegistry::end_requests(tcp::socket& socket, Activity& activity, bool holds_memory) {
   if (holds_memory) keep(socket);
   answered(activity);
 }
 
-// A wave cannot be taken back once it is executed, so it is held to its share before: half of the
-// memory is for everybody, the rest for those who use little of it.
-bool ConnectionRegistry::admit_wave(tcp::socket& socket, std::size_t bytes) {
+// A request batch cannot be taken back once it is executed, so it is held to its share before: half
+// of the memory is for everybody, the rest for those who use little of it.
+bool ConnectionRegistry::admit_requests(tcp::socket& socket, std::size_t bytes) {
   return connections_.with([&](Connections& connections) {
     Entry& entry = connections.entries.at(socket.native_handle());
-    const std::size_t all = connections.wave_bytes + bytes,
-                      of_peer = entry.peer->wave_bytes + bytes;
-    const bool alone = connections.wave_bytes == 0;
-    if (!alone &&
-        (all > wave_bytes_max_ || (all > wave_bytes_max_ / 2 && of_peer > wave_bytes_max_ / 8))) {
-      Metrics::add(metrics_.waves_refused);
+    const std::size_t all = connections.request_bytes + bytes,
+                      of_peer = entry.peer->request_bytes + bytes;
+    const bool alone = connections.request_bytes == 0;
+    if (!alone && (all > request_bytes_max_ ||
+                   (all > request_bytes_max_ / 2 && of_peer > request_bytes_max_ / 8))) {
+      Metrics::add(metrics_.requests_refused);
       return false;
     }
-    entry.wave_bytes = bytes;
-    entry.peer->wave_bytes += bytes;
-    connections.wave_bytes += bytes;
+    entry.request_bytes = bytes;
+    entry.peer->request_bytes += bytes;
+    connections.request_bytes += bytes;
     return true;
   });
 }
 
-std::size_t ConnectionRegistry::held_bytes() {
-  return connections_.with(
-      [](Connections& connections) { return connections.held_bytes + connections.wave_bytes; });
+std::size_t ConnectionRegistry::buffered_bytes() {
+  return connections_.with([](Connections& connections) {
+    return connections.buffered_bytes + connections.request_bytes;
+  });
 }
 
 // --- the end of all

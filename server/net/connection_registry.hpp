@@ -52,15 +52,15 @@ class ConnectionRegistry {
   // can be, so that add() makes room or refuses, and the descriptors kept for this are free to go
   // on with; where none is left, somebody is ended. Descriptors that come back are noticed by and
   // by.
-  void relieve_shortage();
+  void handle_fd_exhaustion();
 
-  // The session has a wave: from here to end_wave(), whatever time passes is not the client's
-  // fault. `watched`: there was an expect_...() that keep() has not ended. A wave of many commands
-  // is refused where there is no memory for it. True where it holds memory.
-  bool begin_wave(tcp::socket& socket, Activity& activity, Session& session, bool watched);
-  // The wave is executed, and its outcomes are a reply: before that is sent, so that who has it may
-  // ask for as much again.
-  void end_wave(tcp::socket& socket, Activity& activity, bool holds_memory);
+  // The session has a request batch: from here to end_requests(), whatever time passes is not the
+  // client's fault. `watched`: there was an expect_...() that keep() has not ended. A request batch
+  // of many commands is refused where there is no memory for it. True where it holds memory.
+  bool begin_requests(tcp::socket& socket, Activity& activity, Session& session, bool watched);
+  // The request batch is executed, and its outcomes are a reply: before that is sent, so that who
+  // has it may ask for as much again.
+  void end_requests(tcp::socket& socket, Activity& activity, bool holds_memory);
   void answered(Activity& activity) const {
     activity.at_ms_.store(now_ms_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
@@ -74,11 +74,11 @@ class ConnectionRegistry {
   // The client must now send the rest of a request, or take a reply: ends the connection unless
   // keep() comes within stall_ms. Calling it again does not give more time. Meanwhile we hold so
   // many bytes for it; where all hold too many, the worst are ended.
-  void expect_request(tcp::socket& socket, std::size_t held_bytes) {
-    expect(socket, held_bytes, false);
+  void expect_request(tcp::socket& socket, std::size_t buffered_bytes) {
+    expect(socket, buffered_bytes, false);
   }
-  void expect_taking(tcp::socket& socket, std::size_t held_bytes) {
-    expect(socket, held_bytes, true);
+  void expect_taking(tcp::socket& socket, std::size_t buffered_bytes) {
+    expect(socket, buffered_bytes, true);
   }
   void keep(tcp::socket& socket);
 
@@ -90,7 +90,7 @@ class ConnectionRegistry {
   // Time as idle connections are measured: moves every sweep_ms.
   std::uint64_t now_ms() const { return now_ms_.load(std::memory_order_relaxed); }
   // Bytes held for those that are not being ended.
-  std::size_t held_bytes();
+  std::size_t buffered_bytes();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -104,7 +104,7 @@ class ConnectionRegistry {
     Activity* activity = nullptr;
     Time deadline = Time::max();
     Time held_since{};
-    std::size_t held_bytes = 0, wave_bytes = 0;
+    std::size_t buffered_bytes = 0, request_bytes = 0;
     bool taking = false;  // we are writing to it
     bool ending = false;
   };
@@ -112,7 +112,7 @@ class ConnectionRegistry {
     PeerAddress address;
     std::vector<Entry*> entries;
     std::size_t ending = 0;
-    std::size_t wave_bytes = 0;
+    std::size_t request_bytes = 0;
     std::size_t live() const { return entries.size() - ending; }
   };
   // An entry to come back to, which may be gone by then, and its descriptor somebody else's.
@@ -131,7 +131,7 @@ class ConnectionRegistry {
     std::unordered_map<PeerAddress, Peer> peers;
     std::uint64_t serials = 0;
     std::size_t ending = 0;
-    std::size_t held_bytes = 0, wave_bytes = 0;
+    std::size_t buffered_bytes = 0, request_bytes = 0;
     std::vector<Candidate> candidates;
     const Peer* candidates_of = nullptr;  // null: of anybody
     std::uint64_t none_until_ms = 0;      // before, there are no candidates for newcomers
@@ -146,14 +146,14 @@ class ConnectionRegistry {
 
   Refusal enter(Connections& connections, tcp::socket& socket, Activity& activity);
   void refuse(tcp::socket& socket, Refusal refusal);
-  bool admit_wave(tcp::socket& socket, std::size_t bytes);
-  void expect(tcp::socket& socket, std::size_t held_bytes, bool taking);
-  bool make_room(Connections& connections, std::size_t others);
+  bool admit_requests(tcp::socket& socket, std::size_t bytes);
+  void expect(tcp::socket& socket, std::size_t buffered_bytes, bool taking);
+  bool evict(Connections& connections, std::size_t others);
   void find_candidates(Connections& connections, std::size_t others);
   Entry* take_candidate(Connections& connections, std::size_t others);
   static Entry* find(Connections& connections, const Handle& handle);
   void end(Connections& connections, Entry& entry, Metrics::Counter& reason);
-  void end_worst_holders(Connections& connections);
+  void shed_load(Connections& connections);
   void release(Connections& connections, Entry& entry);
   static bool take_spare(Connections& connections);
   std::uint64_t idle_ms(const Entry& entry) const;
@@ -165,7 +165,7 @@ class ConnectionRegistry {
 
   const TransportLimits& limits_;
   const bool secure_, length_before_reply_;
-  const std::size_t per_peer_max_, held_bytes_max_, wave_bytes_max_;
+  const std::size_t per_peer_max_, buffered_bytes_max_, request_bytes_max_;
   Metrics& metrics_;
   const Time start_ = Clock::now();
   std::atomic<std::uint64_t> now_ms_{0};
@@ -174,6 +174,6 @@ class ConnectionRegistry {
 };
 
 // A quarter of the memory that this process may use (control groups count), 1 GiB at most.
-std::size_t default_held_bytes_max();
+std::size_t default_buffered_bytes_max();
 
 }  // namespace exchange

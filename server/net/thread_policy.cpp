@@ -93,7 +93,7 @@ class ThreadPolicy final : public Transport {
       if (error) {
         Metrics::add(metrics_.accept_failures);
         if (!is_shortage(error)) continue;
-        connections_.relieve_shortage();
+        connections_.handle_fd_exhaustion();
         std::this_thread::sleep_for(std::chrono::milliseconds(options_.transport.accept_retry_ms));
         continue;
       }
@@ -120,7 +120,7 @@ class ThreadPolicy final : public Transport {
     } catch (const std::system_error& error) {
       spdlog::error("no thread for a client: {}", error.what());
       forget(std::move(shared));  // first: there is room for the others only
-      connections_.relieve_shortage();
+      connections_.handle_fd_exhaustion();
     }
   }
 
@@ -159,12 +159,12 @@ class ThreadPolicy final : public Transport {
     StageStamps& stamps = submission.stamps;
     while (!session.finished()) {
       stamps.begin();
-      if (session.take_wave()) {
+      if (session.take_requests()) {
         stamps.end(Stage::parse);
         Metrics::add(metrics_.requests, session.requests());
-        if (const std::size_t mistakes = session.mistakes(); mistakes > 0)
-          Metrics::add(metrics_.mistakes, mistakes);
-        watched = connections_.begin_wave(socket, client.activity, session, watched);
+        if (const std::size_t errors = session.errors(); errors > 0)
+          Metrics::add(metrics_.client_errors, errors);
+        watched = connections_.begin_requests(socket, client.activity, session, watched);
         const bool executed = !session.commands().empty();
         if (executed) {
           submission.commands = session.commands();
@@ -175,7 +175,7 @@ class ThreadPolicy final : public Transport {
         stamps.end(Stage::deliver);
         session.reply(submission.outcomes);
         submission.forget_outcomes();
-        connections_.end_wave(socket, client.activity, watched);
+        connections_.end_requests(socket, client.activity, watched);
         watched = false;
         fail_point("reply.before_send");
         // Replies nearly always fit the socket's buffer; only one that does not has to wait for its
@@ -199,8 +199,9 @@ class ThreadPolicy final : public Transport {
         if (watched) connections_.keep(socket);
         watched = false;
       } else if (!session.finished()) {
-        if (session.amid_request()) connections_.expect_request(socket, session.memory_bytes());
-        watched |= session.amid_request();
+        if (session.has_partial_request())
+          connections_.expect_request(socket, session.memory_bytes());
+        watched |= session.has_partial_request();
         const std::span<char> space = session.read_space();
         const std::size_t bytes = client.read_some(asio::buffer(space.data(), space.size()), error);
         if (is_end_of_stream(error))
@@ -217,7 +218,7 @@ class ThreadPolicy final : public Transport {
       boost::system::error_code ignored;
       client.secure().shutdown(ignored);
     }
-    if (!session.ended_first()) return;
+    if (!session.closed_by_server()) return;
     connections_.linger(socket);
     char discarded[4096];
     while (!error) socket.read_some(asio::buffer(discarded), error);

@@ -1,8 +1,8 @@
 #pragma once
-// Whose word the requests of a wave are: the keys that came with them, for the gate in front of the
-// core (auth/gate.hpp), and what the gate remembers of a session. Exists only where accounts have
-// keys. Owner: the session, or whoever reads a single request; the gate's while a submission is on
-// its way. Thread: one at a time.
+// Whose word the requests of a request batch are: the keys that came with them, for the
+// authenticator in front of the core (auth/authenticator.hpp), and what the authenticator remembers
+// of a session. Exists only where accounts have keys. Owner: the session, or whoever reads a single
+// request; the authenticator's while a submission is on its way. Thread: one at a time.
 
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@
 namespace exchange {
 
 inline constexpr std::size_t key_bytes_min = 8, key_bytes_max = 128;
-// Of one request, and about of a wave: each may cost a hash.
-inline constexpr std::size_t keys_per_wave_max = 256;
+// Of one request, and about of a request batch: each may cost a hash.
+inline constexpr std::size_t keys_per_batch_max = 256;
 
 struct Credential {
   enum class Use : std::uint8_t { create, login };
@@ -30,11 +30,11 @@ struct Credential {
 using Peer = std::uint64_t;
 
 struct Credentials {
-  // The wave.
-  std::vector<Credential> wave;
+  // The batch.
+  std::vector<Credential> batch;
   std::span<Command> commands;
-  std::size_t vetted = 0;  // so many of `wave` are done with
-  bool creates() const { return !wave.empty() && wave.back().use == Credential::Use::create; }
+  std::size_t verified = 0;  // so many of `request batch` are done with
+  bool creates() const { return !batch.empty() && batch.back().use == Credential::Use::create; }
 
   // The session: accounts that it has logged in to, newest last, each with a digest of the key that
   // did it.

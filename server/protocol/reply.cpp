@@ -38,26 +38,26 @@ void append_sentence(std::string& out, std::string_view sentence) {
   }
 }
 
-void append_echo(std::string& out, const Leaf& leaf) {
-  switch (leaf.kind) {
-    case Leaf::Kind::account:
-    case Leaf::Kind::query:
-    case Leaf::Kind::cancel: return append_raw_attribute(out, "id", leaf.echo[0]);
-    case Leaf::Kind::symbol: return append_raw_attribute(out, "sym", leaf.echo[0]);
-    case Leaf::Kind::placement:
-      append_raw_attribute(out, "sym", leaf.echo[0]);
-      return append_raw_attribute(out, "id", leaf.echo[1]);
-    case Leaf::Kind::order:
-      append_raw_attribute(out, "sym", leaf.echo[0]);
-      append_raw_attribute(out, "amount", leaf.echo[1]);
-      return append_raw_attribute(out, "limit", leaf.echo[2]);
-    case Leaf::Kind::unknown: return;
+void append_echo(std::string& out, const RequestElement& element) {
+  switch (element.kind) {
+    case RequestElement::Kind::account:
+    case RequestElement::Kind::query:
+    case RequestElement::Kind::cancel: return append_raw_attribute(out, "id", element.echo[0]);
+    case RequestElement::Kind::symbol: return append_raw_attribute(out, "sym", element.echo[0]);
+    case RequestElement::Kind::placement:
+      append_raw_attribute(out, "sym", element.echo[0]);
+      return append_raw_attribute(out, "id", element.echo[1]);
+    case RequestElement::Kind::order:
+      append_raw_attribute(out, "sym", element.echo[0]);
+      append_raw_attribute(out, "amount", element.echo[1]);
+      return append_raw_attribute(out, "limit", element.echo[2]);
+    case RequestElement::Kind::unknown: return;
   }
 }
 
-void append_error(std::string& out, const Leaf& leaf, std::string_view sentence) {
+void append_error(std::string& out, const RequestElement& element, std::string_view sentence) {
   out += "<error";
-  append_echo(out, leaf);
+  append_echo(out, element);
   out += '>';
   append_sentence(out, sentence);
   out += "</error>";
@@ -96,18 +96,18 @@ void append_status(std::string& out, std::string_view element, const Status& sta
 
 struct OutcomeWriter {
   std::string& out;
-  const Leaf& leaf;
+  const RequestElement& element;
   void operator()(const Rejected& rejected) const {
-    append_error(out, leaf, describe(rejected.reason));
+    append_error(out, element, describe(rejected.reason));
   }
   void operator()(const Created&) const {
     out += "<created";
-    append_echo(out, leaf);
+    append_echo(out, element);
     out += "/>";
   }
   void operator()(const Opened& opened) const {
     out += "<opened";
-    append_echo(out, leaf);
+    append_echo(out, element);
     out += " id=\"";
     append_number(out, std::int64_t(opened.order));
     out += "\"/>";
@@ -123,21 +123,22 @@ struct OutcomeWriter {
 
 }  // namespace
 
-std::size_t append_results(std::string& out, const Request& request, std::span<const Leaf> leaves,
+std::size_t append_results(std::string& out, const Request& request,
+                           std::span<const RequestElement> elements,
                            std::span<const Outcome> outcomes, bool length_first) {
   const std::size_t start = out.size();
   std::size_t used = 0;
   out += "<results>";
-  if (!request.mistake.empty()) {
+  if (!request.error.empty()) {
     out += "<error>";
-    append_sentence(out, request.mistake);
+    append_sentence(out, request.error);
     out += "</error>";
   }
-  for (const Leaf& leaf : leaves) {
-    if (leaf.mistake.empty())
-      std::visit(OutcomeWriter{out, leaf}, outcomes[used++]);
+  for (const RequestElement& element : elements) {
+    if (element.error.empty())
+      std::visit(OutcomeWriter{out, element}, outcomes[used++]);
     else
-      append_error(out, leaf, leaf.mistake);
+      append_error(out, element, element.error);
   }
   out += "</results>\n";
   if (length_first) out.insert(start, std::to_string(out.size() - start) + "\n");

@@ -39,13 +39,13 @@ bool has_content(const pugi::xml_node& element) {
 class Reader {
  public:
   // `credentials` null: accounts have no keys.
-  Reader(const ProtocolLimits& limits, std::vector<Leaf>& leaves, std::vector<Command>& commands,
-         Credentials* credentials)
+  Reader(const ProtocolLimits& limits, std::vector<RequestElement>& elements,
+         std::vector<Command>& commands, Credentials* credentials)
       : limits_(limits),
-        leaves_(leaves),
+        elements_(elements),
         commands_(commands),
         credentials_(credentials),
-        leaves_before_(leaves.size()) {}
+        elements_before_(elements.size()) {}
 
   std::string read(const pugi::xml_node& root) {
     if (is_named(root, "create")) return for_each_child(root, &Reader::read_creation);
@@ -54,25 +54,25 @@ class Reader {
   }
 
  private:
-  // Returns a mistake that refuses the whole request.
+  // Returns an error that refuses the whole request.
   std::string for_each_child(const pugi::xml_node& parent,
                              void (Reader::*read_child)(const pugi::xml_node&)) {
     if (has_stray_text(parent)) return std::string("unexpected text in ") + parent.name();
     for (const auto& child : parent.children()) {
       if (child.type() != pugi::node_element) continue;
       (this->*read_child)(child);
-      if (leaves_.size() - leaves_before_ > limits_.leaves_max)
-        return "more than " + std::to_string(limits_.leaves_max) + " elements in one request";
+      if (elements_.size() - elements_before_ > limits_.elements_max)
+        return "more than " + std::to_string(limits_.elements_max) + " elements in one request";
     }
     return {};
   }
 
-  void mistake(Leaf leaf, std::string sentence) {
-    leaf.mistake = std::move(sentence);
-    leaves_.push_back(std::move(leaf));
+  void error(RequestElement element, std::string sentence) {
+    element.error = std::move(sentence);
+    elements_.push_back(std::move(element));
   }
-  void command(Leaf leaf, const Command& command) {
-    leaves_.push_back(std::move(leaf));
+  void command(RequestElement element, const Command& command) {
+    elements_.push_back(std::move(element));
     commands_.push_back(command);
   }
   std::string_view resolved(std::string_view raw) { return resolve_references(raw, scratch_); }
@@ -85,74 +85,76 @@ class Reader {
     else if (is_named(element, "symbol"))
       read_symbol(element);
     else
-      mistake({.kind = Leaf::Kind::unknown}, unknown_element(element.name()));
+      error({.kind = RequestElement::Kind::unknown}, unknown_element(element.name()));
   }
 
   void read_account(const pugi::xml_node& element) {
-    Leaf leaf{.kind = Leaf::Kind::account, .echo = {raw_attribute(element, "id")}};
+    RequestElement element{.kind = RequestElement::Kind::account,
+                           .echo = {raw_attribute(element, "id")}};
     const std::string_view balance_text = raw_attribute(element, "balance");
-    if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
-    if (balance_text.data() == nullptr) return mistake(leaf, "missing attribute 'balance'");
-    if (has_content(element)) return mistake(leaf, "unexpected content in account");
-    const auto id = parse_account_id(resolved(leaf.echo[0]));
-    if (!id) return mistake(leaf, "account id must be 1 to 64 digits");
+    if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'id'");
+    if (balance_text.data() == nullptr) return error(element, "missing attribute 'balance'");
+    if (has_content(element)) return error(element, "unexpected content in account");
+    const auto id = parse_account_id(resolved(element.echo[0]));
+    if (!id) return error(element, "account id must be 1 to 64 digits");
     const auto balance = parse_cash(resolved(balance_text));
     if (!balance)
-      return mistake(leaf, "balance " + std::string(describe_cash_error(balance.error)));
-    if (balance.value < Cash()) return mistake(leaf, "balance is negative");
+      return error(element, "balance " + std::string(describe_cash_error(balance.error)));
+    if (balance.value < Cash()) return error(element, "balance is negative");
     if (credentials_ != nullptr) {
       const std::string_view raw_key = raw_attribute(element, "key");
       if (raw_key.data() == nullptr)
-        return mistake(leaf, "missing attribute 'key': this exchange wants one for each account");
+        return error(element, "missing attribute 'key': this exchange wants one for each account");
       std::string key(resolved(raw_key));
-      if (!is_key(key)) return mistake(leaf, "key must have 8 to 128 bytes");
-      if (++keys_ > keys_per_wave_max)
-        return mistake(leaf, "more than " + std::to_string(keys_per_wave_max) +
-                                 " accounts with keys in one request");
-      credentials_->wave.push_back(
+      if (!is_key(key)) return error(element, "key must have 8 to 128 bytes");
+      if (++keys_ > keys_per_batch_max)
+        return error(element, "more than " + std::to_string(keys_per_batch_max) +
+                                  " accounts with keys in one request");
+      credentials_->batch.push_back(
           {Credential::Use::create, *id, std::move(key), std::uint32_t(commands_.size()), 1});
     }
-    command(leaf, CreateAccount{*id, balance.value});
+    command(element, CreateAccount{*id, balance.value});
   }
 
   void read_symbol(const pugi::xml_node& element) {
     const std::string_view raw_symbol = raw_attribute(element, "sym");
-    symbol_mistake_.clear();
+    symbol_error_.clear();
     symbol_ = parse_symbol_name(resolved(raw_symbol));
     if (raw_symbol.data() == nullptr)
-      symbol_mistake_ = "missing attribute 'sym'";
+      symbol_error_ = "missing attribute 'sym'";
     else if (!symbol_)
-      symbol_mistake_ = "symbol must be 1 to 32 letters and digits";
+      symbol_error_ = "symbol must be 1 to 32 letters and digits";
     else if (has_stray_text(element))
-      symbol_mistake_ = "unexpected text in symbol";
+      symbol_error_ = "unexpected text in symbol";
 
     if (!has_child_elements(element)) {
-      Leaf leaf{.kind = Leaf::Kind::symbol, .echo = {raw_symbol}};
-      if (!symbol_mistake_.empty()) return mistake(leaf, symbol_mistake_);
-      return command(leaf, CreateSymbol{*symbol_});
+      RequestElement element{.kind = RequestElement::Kind::symbol, .echo = {raw_symbol}};
+      if (!symbol_error_.empty()) return error(element, symbol_error_);
+      return command(element, CreateSymbol{*symbol_});
     }
     for (const auto& child : element.children()) {
       if (child.type() != pugi::node_element) continue;
       if (is_named(child, "account"))
         read_placement(child, raw_symbol);
       else
-        mistake({.kind = Leaf::Kind::unknown}, unknown_element(child.name()));
-      if (leaves_.size() - leaves_before_ > limits_.leaves_max) return;
+        error({.kind = RequestElement::Kind::unknown}, unknown_element(child.name()));
+      if (elements_.size() - elements_before_ > limits_.elements_max) return;
     }
   }
 
   void read_placement(const pugi::xml_node& element, std::string_view raw_symbol) {
-    Leaf leaf{.kind = Leaf::Kind::placement, .echo = {raw_symbol, raw_attribute(element, "id")}};
-    if (!symbol_mistake_.empty()) return mistake(leaf, symbol_mistake_);
-    if (leaf.echo[1].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
-    const auto account = parse_account_id(resolved(leaf.echo[1]));
-    if (!account) return mistake(leaf, "account id must be 1 to 64 digits");
-    if (has_child_elements(element)) return mistake(leaf, "unexpected element in account");
+    RequestElement element{.kind = RequestElement::Kind::placement,
+                           .echo = {raw_symbol, raw_attribute(element, "id")}};
+    if (!symbol_error_.empty()) return error(element, symbol_error_);
+    if (element.echo[1].data() == nullptr) return error(element, "missing attribute 'id'");
+    const auto account = parse_account_id(resolved(element.echo[1]));
+    if (!account) return error(element, "account id must be 1 to 64 digits");
+    if (has_child_elements(element)) return error(element, "unexpected element in account");
     const auto shares = parse_shares(element_text(element));
     if (!shares)
-      return mistake(leaf, "number of shares " + std::string(describe_shares_error(shares.error)));
-    if (shares.value <= Shares()) return mistake(leaf, "number of shares must be above zero");
-    command(leaf, PlaceShares{*symbol_, *account, shares.value});
+      return error(element, "number of shares " + std::string(describe_shares_error(shares.error)));
+    if (shares.value <= Shares()) return error(element, "number of shares must be above zero");
+    command(element, PlaceShares{*symbol_, *account, shares.value});
   }
 
   // --- <transactions> ---
@@ -160,96 +162,98 @@ class Reader {
   std::string read_transactions(const pugi::xml_node& root) {
     const std::string_view raw_account = raw_attribute(root, "id");
     account_ = parse_account_id(resolved(raw_account));
-    account_mistake_ = raw_account.data() == nullptr ? "missing attribute 'id' of transactions"
-                       : !account_ ? "unknown account: an account id is 1 to 64 digits"
-                                   : "";
+    account_error_ = raw_account.data() == nullptr ? "missing attribute 'id' of transactions"
+                     : !account_ ? "unknown account: an account id is 1 to 64 digits"
+                                 : "";
     if (!has_child_elements(root) && !has_stray_text(root)) return "transactions has no element";
     if (credentials_ == nullptr) return for_each_child(root, &Reader::read_transaction);
     const std::size_t first = commands_.size();
-    std::string mistake = for_each_child(root, &Reader::read_transaction);
+    std::string error = for_each_child(root, &Reader::read_transaction);
     if (commands_.size() > first) {  // else there is nothing to let through
       std::string key(resolved(raw_attribute(root, "key")));
       if (!is_key(key)) key.clear();
-      credentials_->wave.push_back({Credential::Use::login, *account_, std::move(key),
-                                    std::uint32_t(first), std::uint32_t(commands_.size() - first)});
+      credentials_->batch.push_back({Credential::Use::login, *account_, std::move(key),
+                                     std::uint32_t(first),
+                                     std::uint32_t(commands_.size() - first)});
     }
-    return mistake;
+    return error;
   }
 
   void read_transaction(const pugi::xml_node& element) {
     if (is_named(element, "order"))
       read_order(element);
     else if (is_named(element, "query"))
-      read_query_or_cancel<QueryOrder>(element, Leaf::Kind::query);
+      read_query_or_cancel<QueryOrder>(element, RequestElement::Kind::query);
     else if (is_named(element, "cancel"))
-      read_query_or_cancel<CancelOrder>(element, Leaf::Kind::cancel);
+      read_query_or_cancel<CancelOrder>(element, RequestElement::Kind::cancel);
     else
-      mistake({.kind = Leaf::Kind::unknown}, unknown_element(element.name()));
+      error({.kind = RequestElement::Kind::unknown}, unknown_element(element.name()));
   }
 
   void read_order(const pugi::xml_node& element) {
-    Leaf leaf{.kind = Leaf::Kind::order,
-              .echo = {raw_attribute(element, "sym"), raw_attribute(element, "amount"),
-                       raw_attribute(element, "limit")}};
-    if (!account_mistake_.empty()) return mistake(leaf, account_mistake_);
-    if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'sym'");
-    if (leaf.echo[1].data() == nullptr) return mistake(leaf, "missing attribute 'amount'");
-    if (leaf.echo[2].data() == nullptr) return mistake(leaf, "missing attribute 'limit'");
-    if (has_content(element)) return mistake(leaf, "unexpected content in order");
-    const auto symbol = parse_symbol_name(resolved(leaf.echo[0]));
-    if (!symbol) return mistake(leaf, "symbol must be 1 to 32 letters and digits");
-    const auto amount = parse_shares(resolved(leaf.echo[1]));
-    if (!amount) return mistake(leaf, "amount " + std::string(describe_shares_error(amount.error)));
-    if (amount.value == Shares()) return mistake(leaf, "amount is zero");
-    const auto limit = parse_price(resolved(leaf.echo[2]));
-    if (!limit) return mistake(leaf, "limit " + std::string(describe_shares_error(limit.error)));
-    if (limit.value <= Price()) return mistake(leaf, "limit must be above zero");
+    RequestElement element{.kind = RequestElement::Kind::order,
+                           .echo = {raw_attribute(element, "sym"), raw_attribute(element, "amount"),
+                                    raw_attribute(element, "limit")}};
+    if (!account_error_.empty()) return error(element, account_error_);
+    if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'sym'");
+    if (element.echo[1].data() == nullptr) return error(element, "missing attribute 'amount'");
+    if (element.echo[2].data() == nullptr) return error(element, "missing attribute 'limit'");
+    if (has_content(element)) return error(element, "unexpected content in order");
+    const auto symbol = parse_symbol_name(resolved(element.echo[0]));
+    if (!symbol) return error(element, "symbol must be 1 to 32 letters and digits");
+    const auto amount = parse_shares(resolved(element.echo[1]));
+    if (!amount)
+      return error(element, "amount " + std::string(describe_shares_error(amount.error)));
+    if (amount.value == Shares()) return error(element, "amount is zero");
+    const auto limit = parse_price(resolved(element.echo[2]));
+    if (!limit) return error(element, "limit " + std::string(describe_shares_error(limit.error)));
+    if (limit.value <= Price()) return error(element, "limit must be above zero");
     const bool buy = amount.value > Shares();
-    command(leaf, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell,
-                             buy ? amount.value : Shares() - amount.value, limit.value});
+    command(element, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell,
+                                buy ? amount.value : Shares() - amount.value, limit.value});
   }
 
   template <class ById>
-  void read_query_or_cancel(const pugi::xml_node& element, Leaf::Kind kind) {
-    Leaf leaf{.kind = kind, .echo = {raw_attribute(element, "id")}};
-    if (!account_mistake_.empty()) return mistake(leaf, account_mistake_);
-    if (leaf.echo[0].data() == nullptr) return mistake(leaf, "missing attribute 'id'");
+  void read_query_or_cancel(const pugi::xml_node& element, RequestElement::Kind kind) {
+    RequestElement element{.kind = kind, .echo = {raw_attribute(element, "id")}};
+    if (!account_error_.empty()) return error(element, account_error_);
+    if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'id'");
     if (has_content(element))
-      return mistake(leaf, std::string("unexpected content in ") + element.name());
-    const auto order = parse_order_id(resolved(leaf.echo[0]));
-    if (!order) return mistake(leaf, "transaction id must be a whole number from 1");
-    command(leaf, ById{*account_, *order});
+      return error(element, std::string("unexpected content in ") + element.name());
+    const auto order = parse_order_id(resolved(element.echo[0]));
+    if (!order) return error(element, "transaction id must be a whole number from 1");
+    command(element, ById{*account_, *order});
   }
 
   const ProtocolLimits& limits_;
-  std::vector<Leaf>& leaves_;
+  std::vector<RequestElement>& elements_;
   std::vector<Command>& commands_;
   Credentials* const credentials_;
-  const std::size_t leaves_before_;
+  const std::size_t elements_before_;
   std::size_t keys_ = 0;  // of accounts to be created
   std::string scratch_;
   std::optional<SymbolName> symbol_;  // of the <symbol> being read
-  std::string symbol_mistake_;
+  std::string symbol_error_;
   std::optional<AccountId> account_;  // of <transactions>
-  std::string account_mistake_;
+  std::string account_error_;
 };
 
 }  // namespace
 
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
-                     XmlDocument& document, std::vector<Leaf>& leaves,
+                     XmlDocument& document, std::vector<RequestElement>& elements,
                      std::vector<Command>& commands, Credentials* credentials) {
-  const std::size_t leaves_before = leaves.size(), commands_before = commands.size();
-  const std::size_t credentials_before = credentials == nullptr ? 0 : credentials->wave.size();
-  Request request{.mistake = document.parse(text, size, limits)};
-  if (request.mistake.empty())
-    request.mistake = Reader(limits, leaves, commands, credentials).read(document.root());
-  if (!request.mistake.empty()) {  // refused as a whole: nothing of it is executed
-    leaves.resize(leaves_before, Leaf{Leaf::Kind::unknown});
+  const std::size_t elements_before = elements.size(), commands_before = commands.size();
+  const std::size_t credentials_before = credentials == nullptr ? 0 : credentials->batch.size();
+  Request request{.error = document.parse(text, size, limits)};
+  if (request.error.empty())
+    request.error = Reader(limits, elements, commands, credentials).read(document.root());
+  if (!request.error.empty()) {  // refused as a whole: nothing of it is executed
+    elements.resize(elements_before, RequestElement{RequestElement::Kind::unknown});
     commands.erase(commands.begin() + std::ptrdiff_t(commands_before), commands.end());
-    if (credentials != nullptr) credentials->wave.resize(credentials_before, Credential{});
+    if (credentials != nullptr) credentials->batch.resize(credentials_before, Credential{});
   }
-  request.leaves = std::uint32_t(leaves.size() - leaves_before);
+  request.elements = std::uint32_t(elements.size() - elements_before);
   return request;
 }
 

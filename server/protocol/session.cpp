@@ -63,24 +63,24 @@ void Session::received(std::size_t bytes) {
   read_was_small_ = bytes * 8 < space();
 }
 
-bool Session::take_wave() {
-  while (!refused_ && leaves_.size() + requests_.size() < limits_.leaves_max) {
+bool Session::take_requests() {
+  while (!refused_ && elements_.size() + requests_.size() < limits_.elements_max) {
     const Frame frame = find_frame({buffer_.data() + begin_, end_ - begin_}, limits_);
     begin_ += frame.skip;
     if (frame.state == Frame::State::complete) {
       read_frame(frame);
       // Who logs in to an account in the next request finds it: a key counts once it is committed.
       if (credentials_ &&
-          (credentials_->creates() || credentials_->wave.size() >= keys_per_wave_max))
+          (credentials_->creates() || credentials_->batch.size() >= keys_per_batch_max))
         break;
       continue;
     }
     if (frame.state == Frame::State::bad) {
-      close_after_mistake(frame.problem);
+      close_after_error(frame.problem);
     } else {
       bytes_wanted_ = frame.bytes_wanted > frame.skip ? frame.bytes_wanted - frame.skip : 0;
       if (stream_ended_ && begin_ != end_)
-        close_after_mistake("bad framing: the stream ended inside a request");
+        close_after_error("bad framing: the stream ended inside a request");
       if (stream_ended_ && requests_.empty()) finished_ = true;
     }
     break;
@@ -89,11 +89,11 @@ bool Session::take_wave() {
   return !requests_.empty();
 }
 
-std::size_t Session::mistakes() const {
+std::size_t Session::errors() const {
   const auto documents =
       std::count_if(requests_.begin(), requests_.end(),
-                    [](const Request& request) { return !request.mistake.empty(); });
-  return std::size_t(documents) + leaves_.size() - commands_.size();
+                    [](const Request& request) { return !request.error.empty(); });
+  return std::size_t(documents) + elements_.size() - commands_.size();
 }
 
 void Session::read_frame(const Frame& frame) {
@@ -102,45 +102,45 @@ void Session::read_frame(const Frame& frame) {
   std::optional<LargeDocument> large;
   if (frame.bytes > large_bytes) large.emplace();
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_,
-                                   thread_document(), leaves_, commands_, credentials_.get()));
+                                   thread_document(), elements_, commands_, credentials_.get()));
   begin_ += frame.header + frame.bytes;
 }
 
-void Session::refuse_wave(std::string_view sentence) {
+void Session::refuse_requests(std::string_view sentence) {
   for (Request& request : requests_) {
-    if (request.mistake.empty()) request.mistake = sentence;
-    request.leaves = 0;
+    if (request.error.empty()) request.error = sentence;
+    request.elements = 0;
   }
-  leaves_.clear();
+  elements_.clear();
   commands_.clear();
 }
 
 std::size_t Session::memory_bytes() const {
   return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) +
-         leaves_.capacity() * sizeof(Leaf) +
+         elements_.capacity() * sizeof(RequestElement) +
          commands_.capacity() * (sizeof(Command) + sizeof(Outcome)) +
-         (credentials_ ? credentials_->wave.capacity() * (sizeof(Credential) + key_bytes_max) : 0);
+         (credentials_ ? credentials_->batch.capacity() * (sizeof(Credential) + key_bytes_max) : 0);
 }
 
-void Session::close_after_mistake(std::string_view problem) {
-  requests_.push_back({.mistake = std::string(problem)});
+void Session::close_after_error(std::string_view problem) {
+  requests_.push_back({.error = std::string(problem)});
   begin_ = end_;
   refused_ = true;
 }
 
 void Session::reply(std::span<const Outcome> outcomes) {
   ENSURE(outcomes.size() == commands_.size());
-  std::span<const Leaf> leaves = leaves_;
+  std::span<const RequestElement> elements = elements_;
   for (const Request& request : requests_) {
-    const std::size_t used = append_results(output_, request, leaves.first(request.leaves),
+    const std::size_t used = append_results(output_, request, elements.first(request.elements),
                                             outcomes, limits_.length_before_reply);
-    leaves = leaves.subspan(request.leaves);
+    elements = elements.subspan(request.elements);
     outcomes = outcomes.subspan(used);
   }
   requests_.clear();
-  leaves_.clear();
+  elements_.clear();
   commands_.clear();
-  if (credentials_) credentials_->wave.clear();
+  if (credentials_) credentials_->batch.clear();
   begin_ += blank_bytes({buffer_.data() + begin_, end_ - begin_});
   if (refused_ || (limits_.close_after_reply && begin_ == end_)) finished_ = true;
   shrink();
@@ -148,14 +148,14 @@ void Session::reply(std::span<const Outcome> outcomes) {
 
 // After something large, back to the size of a connection at rest.
 void Session::shrink() {
-  constexpr std::size_t leaves_kept_max = 64;
-  if (leaves_.capacity() > leaves_kept_max || requests_.capacity() > leaves_kept_max) {
-    leaves_.shrink_to_fit();
+  constexpr std::size_t elements_kept_max = 64;
+  if (elements_.capacity() > elements_kept_max || requests_.capacity() > elements_kept_max) {
+    elements_.shrink_to_fit();
     commands_.shrink_to_fit();
     requests_.shrink_to_fit();
   }
-  if (credentials_ && credentials_->wave.capacity() > leaves_kept_max)
-    credentials_->wave.shrink_to_fit();
+  if (credentials_ && credentials_->batch.capacity() > elements_kept_max)
+    credentials_->batch.shrink_to_fit();
   if (begin_ == end_ && (space() > limits_.read_buffer_bytes_max ||
                          (read_was_small_ && space() > limits_.read_buffer_bytes_min))) {
     std::vector<char>().swap(buffer_);  // `= {}` would keep the memory, of strings too

@@ -1,10 +1,10 @@
 #pragma once
 // Session is one client's conversation, without its socket: bytes in, commands out, outcomes in,
-// bytes out. It goes in waves. A wave is all requests that are complete in the bytes received so
-// far; while one is being executed nothing is read, so that a connection never holds more than one
-// wave.
+// bytes out. It goes in request batches. A request batch is all requests that are complete in the
+// bytes received so far; while one is being executed nothing is read, so that a connection never
+// holds more than one batch.
 //   while (!session.finished()) {
-//     if (session.take_wave()) { run session.commands(); session.reply(outcomes); send
+//     if (session.take_requests()) { run session.commands(); session.reply(outcomes); send
 //     session.output(); } else { n = receive into session.read_space(); session.received(n) or
 //     session.end_of_stream(); }
 //   }
@@ -34,22 +34,22 @@ class Session {
   // The client sends no more. What is complete is still answered.
   void end_of_stream() { stream_ended_ = true; }
 
-  // Reads the next wave. True where there is one; it may hold mistakes only and thus no command.
-  bool take_wave();
-  // Requests in the wave.
+  // Reads the next batch. True where there is one; it may hold errors only and thus no command.
+  bool take_requests();
+  // Requests in the batch.
   std::size_t requests() const { return requests_.size(); }
   // What of them is refused without asking the engine: whole documents, and elements.
-  std::size_t mistakes() const;
-  // Refuses the whole wave, unexecuted, with this sentence for each of its requests; reply() comes
-  // next.
-  void refuse_wave(std::string_view sentence);
+  std::size_t errors() const;
+  // Refuses the whole request batch, unexecuted, with this sentence for each of its requests;
+  // reply() comes next.
+  void refuse_requests(std::string_view sentence);
   // What the connection keeps in memory now, about; outcomes that are still to come are counted in.
   std::size_t memory_bytes() const;
-  // The wave's commands, for the engine. reply() wants one outcome for each.
+  // The request batch's commands, for the engine. reply() wants one outcome for each.
   std::vector<Command>& commands() { return commands_; }
   // Whose word the commands are; null where accounts have no keys.
   Credentials* credentials() { return credentials_.get(); }
-  // Ends the wave: writes the replies of all its requests to output().
+  // Ends the request batch: writes the replies of all its requests to output().
   void reply(std::span<const Outcome> outcomes);
 
   // Bytes for the client; empty them with output().clear() once sent.
@@ -58,15 +58,15 @@ class Session {
   bool finished() const { return finished_; }
   // We ended it, the client did not: it may still be sending, and closing at once could take our
   // last reply with it.
-  bool ended_first() const { return finished_ && !stream_ended_; }
+  bool closed_by_server() const { return finished_ && !stream_ended_; }
   // Closed for bad framing.
   bool refused() const { return refused_; }
   // A request has begun and is not complete.
-  bool amid_request() const { return begin_ != end_; }
+  bool has_partial_request() const { return begin_ != end_; }
 
  private:
   void read_frame(const Frame& frame);
-  void close_after_mistake(std::string_view problem);
+  void close_after_error(std::string_view problem);
   void shrink();
 
   const ProtocolLimits& limits_;
@@ -80,9 +80,9 @@ class Session {
   bool finished_ = false;
   bool refused_ = false;
 
-  // The wave.
+  // The batch.
   std::vector<Request> requests_;
-  std::vector<Leaf> leaves_;  // views into buffer_
+  std::vector<RequestElement> elements_;  // views into buffer_
   std::vector<Command> commands_;
   std::unique_ptr<Credentials> credentials_;
   std::string output_;

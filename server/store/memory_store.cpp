@@ -54,7 +54,7 @@ void MemoryStore::append(BatchNumber batch, std::string_view payload) {
   });
 }
 
-bool MemoryStore::settle(BatchNumber batch) {
+bool MemoryStore::resolve_in_doubt(BatchNumber batch) {
   return data_.with([&](Data& data) { return data.journal.contains(batch); });
 }
 

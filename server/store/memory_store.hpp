@@ -19,7 +19,7 @@ class MemoryStore : public Store {
   void read_journal(BatchNumber after,
                     const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
-  bool settle(BatchNumber batch) override;
+  bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override {}
   void project(const Rows& rows, BatchNumber batch) override;
   void prune(BatchNumber through) override;

@@ -111,7 +111,7 @@ void prepare_for_core(pqxx::connection& connection) {
 // Whether an error of this SQLSTATE class may be over later: connection, resources, intervention by
 // an operator, a lock or a conflict, a duplicate batch (settled by its number). Else something is
 // wrong for good.
-bool may_pass(const std::string& sqlstate) {
+bool is_transient(const std::string& sqlstate) {
   for (const char* prefix : {"08", "53", "57", "58", "55", "40", "23", "25"})
     if (sqlstate.starts_with(prefix)) return true;
   return sqlstate.empty();
@@ -129,7 +129,7 @@ auto translated(Work work) {
   try {
     return work();
   } catch (const pqxx::sql_error& error) {
-    if (!may_pass(error.sqlstate())) throw StoreCorrupt(one_line(error));
+    if (!is_transient(error.sqlstate())) throw StoreCorrupt(one_line(error));
     throw StoreUnavailable(one_line(error));
   } catch (const pqxx::failure& error) {  // broken connection, in doubt
     throw StoreUnavailable(one_line(error));
@@ -331,7 +331,7 @@ std::string PostgresStore::describe() const {
   return text;
 }
 
-void PostgresStore::taken_over() const {
+void PostgresStore::throw_fenced() const {
   throw StoreFenced(describe() + ": another server has taken the store over");
 }
 
@@ -457,17 +457,17 @@ void PostgresStore::append(BatchNumber batch, std::string_view payload) {
     fail_point<StoreUnavailable>("append.before");
     pqxx::nontransaction work(connection);
     if (work.exec_prepared("append", batch, epoch_, bytea(payload)).affected_rows() != 1)
-      taken_over();
+      throw_fenced();
     fail_point<StoreUnavailable>("append.after_commit");
   });
 }
 
-bool PostgresStore::settle(BatchNumber batch) {
+bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
   return core_->with([&](pqxx::connection& connection) {
-    fail_point<StoreUnavailable>("settle.before");
+    fail_point<StoreUnavailable>("resolve.before");
     {
       pqxx::nontransaction work(connection);
-      if (work.exec("SELECT epoch FROM fence")[0][0].as<Epoch>() != epoch_) taken_over();
+      if (work.exec("SELECT epoch FROM fence")[0][0].as<Epoch>() != epoch_) throw_fenced();
       if (!work.exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0]
                .as<bool>())
         throw StoreUnavailable("PostgreSQL: the lock of our lost connection is still held");
@@ -488,9 +488,9 @@ bool PostgresStore::settle(BatchNumber batch) {
     const pqxx::result row =
         work.exec("SELECT epoch FROM journal WHERE batch = " + std::to_string(batch));
     work.commit();
-    fail_point<StoreUnavailable>("settle.after");
+    fail_point<StoreUnavailable>("resolve.after");
     if (row.empty()) return false;
-    if (row[0][0].as<Epoch>() != epoch_) taken_over();
+    if (row[0][0].as<Epoch>() != epoch_) throw_fenced();
     return true;
   });
 }
@@ -499,14 +499,14 @@ void PostgresStore::confirm_epoch() {
   if (!core_->connected()) throw StoreUnavailable("PostgreSQL: not connected");
   core_->with([&](pqxx::connection& connection) {
     if (pqxx::nontransaction(connection).exec_prepared("confirm_epoch", epoch_).empty())
-      taken_over();
+      throw_fenced();
   });
 }
 
 void PostgresStore::project(const Rows& rows, BatchNumber batch) {
   projector_->with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
-    if (work.exec_prepared("hold_fence", epoch_).empty()) taken_over();
+    if (work.exec_prepared("hold_fence", epoch_).empty()) throw_fenced();
     try {
       put_rows(work, rows);
     } catch (const pqxx::integrity_constraint_violation& error) {  // waiting does not mend it

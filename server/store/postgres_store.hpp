@@ -22,7 +22,7 @@ class PostgresStore : public Store {
   void read_journal(BatchNumber after,
                     const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
-  bool settle(BatchNumber batch) override;
+  bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
   void prune(BatchNumber through) override;
@@ -30,7 +30,7 @@ class PostgresStore : public Store {
 
  private:
   class Connection;
-  [[noreturn]] void taken_over() const;
+  [[noreturn]] void throw_fenced() const;
 
   const std::string url_;
   Epoch epoch_ = 0;

@@ -96,7 +96,7 @@ void SqliteStore::open() {
   }
 }
 
-void SqliteStore::taken_over() const {
+void SqliteStore::throw_fenced() const {
   throw StoreFenced(path_ + ": another server has taken the store over");
 }
 
@@ -166,7 +166,7 @@ void SqliteStore::pair_files() {
   id_ = of_journal;
 }
 
-// Pruning leaves the newest row, so that without a row nothing was ever acknowledged.
+// Pruning elements the newest row, so that without a row nothing was ever acknowledged.
 bool SqliteStore::journal_is_complete() {
   SqliteStatement first(journal_, "SELECT coalesce(min(batch), 1) FROM journal");
   return first.step() && first.integer(0) == 1;
@@ -188,7 +188,7 @@ void SqliteStore::check_mark() {
 void SqliteStore::open_journal() {
   append_ = SqliteStatement();  // a database closes after its statements
   prune_ = SqliteStatement();
-  settle_ = SqliteStatement();
+  resolve_ = SqliteStatement();
   confirm_ = SqliteStatement();
   journal_ = SqliteDatabase();
   journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Use::write);
@@ -202,7 +202,7 @@ void SqliteStore::open_journal() {
       "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000, (SELECT max(batch) FROM journal) - 1)");
   sqlite3_commit_hook(
       journal_.handle(), [](void*) { return fail_point("append.before_commit"), 0; }, nullptr);
-  settle_ = SqliteStatement(
+  resolve_ = SqliteStatement(
       journal_,
       "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
   confirm_ = SqliteStatement(journal_, "SELECT 1 FROM fence WHERE epoch = ?1");
@@ -314,7 +314,7 @@ void SqliteStore::append(BatchNumber batch, std::string_view payload) {
       journal_.run("BEGIN IMMEDIATE");
       if (prune_.with(prune_through).run() == 0) prune_through_ = 0;  // all gone
     }
-    if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) taken_over();
+    if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) throw_fenced();
     if (prune_through > 0) fail_point<StoreUnavailable>("prune.rows_deleted");
     if (prune_through > 0) journal_.run("COMMIT");
     journal_.check_checkpoint();
@@ -326,15 +326,15 @@ void SqliteStore::append(BatchNumber batch, std::string_view payload) {
   }
 }
 
-bool SqliteStore::settle(BatchNumber batch) {
-  fail_point<StoreUnavailable>("settle.before");
+bool SqliteStore::resolve_in_doubt(BatchNumber batch) {
+  fail_point<StoreUnavailable>("resolve.before");
   open_journal();
-  settle_.with(batch).step();
-  const bool ours = Epoch(settle_.integer(0)) == epoch_,
-             there = settle_.integer(1) == std::int64_t(batch);
-  settle_.reset();
-  if (!ours) taken_over();
-  fail_point<StoreUnavailable>("settle.after");
+  resolve_.with(batch).step();
+  const bool ours = Epoch(resolve_.integer(0)) == epoch_,
+             there = resolve_.integer(1) == std::int64_t(batch);
+  resolve_.reset();
+  if (!ours) throw_fenced();
+  fail_point<StoreUnavailable>("resolve.after");
   return there;
 }
 
@@ -342,7 +342,7 @@ void SqliteStore::confirm_epoch() {
   if (journal_.handle() == nullptr) throw StoreUnavailable("the journal is not open");
   const bool ours = confirm_.with(epoch_).step();
   confirm_.reset();
-  if (!ours) taken_over();
+  if (!ours) throw_fenced();
 }
 
 void SqliteStore::project(const Rows& rows, BatchNumber batch) {
@@ -356,7 +356,7 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
             .with(batch, totals.orders, totals.executions, std::string_view(cash_created),
                   totals.last_time.microseconds, totals.digest, epoch_)
             .run();
-    if (updated != 1) taken_over();
+    if (updated != 1) throw_fenced();
     fail_point<StoreUnavailable>("projection.before_commit");
     tables_.run("COMMIT");
     fail_point<StoreUnavailable>("projection.after_commit");

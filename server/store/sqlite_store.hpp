@@ -23,7 +23,7 @@ class SqliteStore : public Store {
   void read_journal(BatchNumber after,
                     const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
-  bool settle(BatchNumber batch) override;
+  bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
   // Noted here, done by the next append: the journal file has one writer.
@@ -42,7 +42,7 @@ class SqliteStore : public Store {
   void open_reader();
   void upsert(const Rows& rows);
   void checkpoint_projection();
-  [[noreturn]] void taken_over() const;
+  [[noreturn]] void throw_fenced() const;
 
   const std::string path_;
   int lock_file_ = -1;
@@ -52,7 +52,7 @@ class SqliteStore : public Store {
 
   // Core thread.
   SqliteDatabase journal_;
-  SqliteStatement append_, prune_, settle_, confirm_;
+  SqliteStatement append_, prune_, resolve_, confirm_;
   // Projector thread.
   SqliteDatabase tables_;
   SqliteStatement put_account_, put_account_key_, put_symbol_, put_position_, put_order_,

@@ -21,7 +21,8 @@ namespace exchange {
 using BatchNumber = std::uint64_t;  // from 1, without gaps
 using Epoch = std::uint64_t;        // counts the servers that have opened the store
 
-// The store is away or failing. May be over later; what was under way is in doubt until settle().
+// The store is away or failing. May be over later; what was under way is in doubt until
+// resolve_in_doubt().
 struct StoreUnavailable : std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -72,9 +73,9 @@ class Store {
   // After a failed append: reconnects, and returns whether that batch of ours is durable. When
   // false, append may be called again with the same bytes. Throws StoreUnavailable: call again
   // later; StoreFenced.
-  virtual bool settle(BatchNumber batch) = 0;
+  virtual bool resolve_in_doubt(BatchNumber batch) = 0;
   // Returns where no other server has taken the store over so far: what we know is the newest
-  // state. Throws StoreUnavailable: settle() connects again; StoreFenced.
+  // state. Throws StoreUnavailable: resolve_in_doubt() connects again; StoreFenced.
   virtual void confirm_epoch() = 0;
 
   // Brings the tables from their batch to `batch` in one transaction: `rows` hold the last value of

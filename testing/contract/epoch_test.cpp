@@ -34,12 +34,12 @@ TEST_CASE(
   SqliteStore zombie(path);
   zombie.open();
   zombie.append(1, "payload");
-  CHECK(zombie.settle(1));
+  CHECK(zombie.resolve_in_doubt(1));
   zombie.confirm_epoch();
   zombie.append(2, "payload");
   CHECK_THROWS_AS(zombie.confirm_epoch(), StoreFenced);
   CHECK_THROWS_AS(zombie.append(3, "of the zombie"), StoreFenced);
-  CHECK_THROWS_AS(zombie.settle(3), StoreFenced);
+  CHECK_THROWS_AS(zombie.resolve_in_doubt(3), StoreFenced);
   std::size_t rows = 0;
   zombie.read_journal(0, [&](const JournalRow&) { ++rows; });
   CHECK(rows == 2);
@@ -69,7 +69,7 @@ TEST_CASE(
     CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreFenced);
   }
   SECTION("what it knows") { CHECK_THROWS_AS(zombie.confirm_epoch(), StoreFenced); }
-  SECTION("settle") { CHECK_THROWS_AS(zombie.settle(2), StoreFenced); }
+  SECTION("resolve") { CHECK_THROWS_AS(zombie.resolve_in_doubt(2), StoreFenced); }
   SECTION("project") {
     CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);
     CHECK(zombie.load().rows.accounts.empty());

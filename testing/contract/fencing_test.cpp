@@ -105,7 +105,7 @@ TEST_CASE("a PostgreSQL server that lost its lock to another can neither append 
   successor.append(2, "of the successor");
 
   CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreUnavailable);
-  CHECK_THROWS_AS(zombie.settle(2), StoreFenced);
+  CHECK_THROWS_AS(zombie.resolve_in_doubt(2), StoreFenced);
   CHECK_THROWS_AS(zombie.project(Rows{}, 1), StoreFenced);
   successor.append(3, "goes on");
 }
@@ -118,12 +118,12 @@ TEST_CASE(
   store.append(1, "before");
   cluster.kill();
   CHECK_THROWS_AS(store.append(2, "lost"), StoreUnavailable);
-  CHECK_THROWS_AS(store.settle(2), StoreUnavailable);
+  CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreUnavailable);
   cluster.start();
-  CHECK(store.settle(1));
-  CHECK_FALSE(store.settle(2));
+  CHECK(store.resolve_in_doubt(1));
+  CHECK_FALSE(store.resolve_in_doubt(2));
   store.append(2, "again");
-  CHECK(store.settle(2));
+  CHECK(store.resolve_in_doubt(2));
 }
 
 TEST_CASE("who has lost PostgreSQL cannot vouch for what it knows until it has asked again") {
@@ -135,7 +135,7 @@ TEST_CASE("who has lost PostgreSQL cannot vouch for what it knows until it has a
   cluster.start();
   // another may have come and gone: the lock must be ours again
   CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
-  CHECK_FALSE(store.settle(1));
+  CHECK_FALSE(store.resolve_in_doubt(1));
   store.confirm_epoch();
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("PostgreSQL that was put back to an older state is refused at once, no
   };
   SECTION("committed batches lost") {
     run("DELETE FROM journal WHERE batch = 3; UPDATE projection SET batch = 2");
-    CHECK_THROWS_WITH(store.settle(4), contains_text("has lost committed batches"));
+    CHECK_THROWS_WITH(store.resolve_in_doubt(4), contains_text("has lost committed batches"));
   }
   SECTION("a projection lost") {
     run("UPDATE projection SET batch = 2");
@@ -169,7 +169,7 @@ TEST_CASE("PostgreSQL that was put back to an older state is refused at once, no
     CHECK_THROWS_AS(store.append(4, "payload"), StoreCorrupt);
   }
   SECTION("untouched") {
-    CHECK_FALSE(store.settle(4));
+    CHECK_FALSE(store.resolve_in_doubt(4));
     store.append(4, "payload");
     store.project(Rows{}, 4);
     store.project(Rows{}, 4);
@@ -202,7 +202,7 @@ TEST_CASE(
   // successor left.
   run("cp x.db.journal new && cp x.db.journal-wal new-wal && sqlite3 new 'UPDATE fence SET epoch = epoch + 1'");
   run("mv new x.db.journal && rm x.db.journal-wal");
-  CHECK_THROWS_AS(zombie.settle(1), StoreFenced);
+  CHECK_THROWS_AS(zombie.resolve_in_doubt(1), StoreFenced);
   CHECK_THROWS_AS(zombie.append(1, "of the zombie"), StoreFenced);
 }
 
@@ -214,7 +214,7 @@ TEST_CASE("SQLite's journal rows go only when the tables that replace them are i
   for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
   store.project(one_account(), 2);
   store.prune(1);
-  // What a power cut leaves at worst: the file without its log.
+  // What a power cut elements at worst: the file without its log.
   REQUIRE(std::system(("cp " + path + " " + folder.path() + "/bare.db").c_str()) == 0);
   SqliteDatabase bare(folder.path() + "/bare.db", SqliteDatabase::Use::read);
   SqliteStatement batch(bare, "SELECT batch FROM projection");
@@ -230,10 +230,10 @@ TEST_CASE("a batch of another server is not settled as ours") {
   pqxx::connection admin(url);
   pqxx::nontransaction(admin).exec(
       "INSERT INTO journal SELECT 2, epoch + 1, 'of another' FROM fence");
-  CHECK_THROWS_AS(store.settle(2), StoreFenced);
+  CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreFenced);
 }
 
-TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
+TEST_CASE("a projection that PostgreSQL refuses elements nothing behind") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();

@@ -151,8 +151,8 @@ TEST_CASE("a batch number is taken once, and settle tells whether it was") {
   Store& store = place->reopen();
   store.append(1, "first");
   CHECK_THROWS_AS(store.append(1, "second"), StoreUnavailable);
-  CHECK(store.settle(1));
-  CHECK_FALSE(store.settle(2));
+  CHECK(store.resolve_in_doubt(1));
+  CHECK_FALSE(store.resolve_in_doubt(2));
   store.append(2, "goes on after settling");
   CHECK(journal_after(store, 0).size() == 2);
 }
@@ -357,7 +357,7 @@ TEST_CASE(
   CHECK(recover(*store).keys == Keys{{bob, some_key}, {AccountId("3"), some_key}});
 }
 
-TEST_CASE("projecting a key again, or another one, leaves the first") {
+TEST_CASE("projecting a key again, or another one, elements the first") {
   const auto place = any_place();
   Store& store = place->reopen();
   Exchange exchange;

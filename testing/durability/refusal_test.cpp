@@ -1,4 +1,4 @@
-// What an operator finds after a mistake: files missing, swapped, emptied, of something else or out
+// What an operator finds after an error: files missing, swapped, emptied, of something else or out
 // of reach. Every refusal names the file, says what is wrong and what to do; and what is refused is
 // left as it was.
 

@@ -18,9 +18,9 @@ struct ServerOnDisk::Recorder : SqliteStore {
     if (server.disk.stopped()) throw Stopped();
     SqliteStore::append(batch, payload);
   }
-  bool settle(BatchNumber batch) override {
+  bool resolve_in_doubt(BatchNumber batch) override {
     if (server.disk.stopped()) throw Stopped();
-    return SqliteStore::settle(batch);
+    return SqliteStore::resolve_in_doubt(batch);
   }
   ServerOnDisk& server;
 };

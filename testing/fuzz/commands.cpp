@@ -150,7 +150,7 @@ class Day {
       Outcome outcome = submission.outcomes[i];
       const bool too_long =
           told > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
-      told += executions_told(outcome);
+      told += execution_count(outcome);
       const Outcome expected =
           too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
       if (changed_state(expected)) newest_change_ = now;

@@ -26,7 +26,7 @@ ProtocolLimits choose_limits(std::uint8_t choice) {
     case 0: break;
     case 1:
       limits = {.frame_bytes_max = 99,
-                .leaves_max = 3,
+                .elements_max = 3,
                 .read_buffer_bytes_min = 32,
                 .read_buffer_bytes_max = 64};
       break;
@@ -38,7 +38,7 @@ ProtocolLimits choose_limits(std::uint8_t choice) {
       break;
     case 3:
       limits = {.frame_bytes_max = 300,
-                .leaves_max = 1,
+                .elements_max = 1,
                 .read_buffer_bytes_min = 24,
                 .read_buffer_bytes_max = 24};
       break;
@@ -63,11 +63,11 @@ std::vector<std::string> expected_replies(const Framed& framed, const ProtocolLi
   for (const FramedDocument& frame : framed.documents) {
     std::string text(frame.xml);
     text += 'x';  // the byte behind it
-    std::vector<Leaf> leaves;
+    std::vector<RequestElement> elements;
     std::vector<Command> commands;
     const Request request =
-        read_request(text.data(), frame.xml.size(), limits, document, leaves, commands);
-    append_results(replies.emplace_back(), request, leaves, execute(exchange, commands),
+        read_request(text.data(), frame.xml.size(), limits, document, elements, commands);
+    append_results(replies.emplace_back(), request, elements, execute(exchange, commands),
                    limits.length_before_reply);
   }
   after = exchange.totals();
@@ -132,9 +132,9 @@ class Conversation {
 
   void answer(bool ended) {
     const std::size_t answered_before = answered_;
-    while (!session_.finished() && session_.take_wave()) {
-      HOLDS(session_.requests() > 0 && session_.requests() <= limits_.leaves_max,
-            "requests in a wave: " + std::to_string(session_.requests()));
+    while (!session_.finished() && session_.take_requests()) {
+      HOLDS(session_.requests() > 0 && session_.requests() <= limits_.elements_max,
+            "requests in a request batch: " + std::to_string(session_.requests()));
       const std::vector<Command> commands = session_.commands();
       session_.reply(execute(exchange_, commands));
       check_replies(session_.output());

@@ -165,7 +165,7 @@ class Fields {
       rows.executions.push_back({chance() ? count() : i + 1, number(), count(), count(),
                                  Shares::from_units(units()), Price::from_units(units()), time()});
     rows.totals = {count(), count(), Cash::from_units(wide_units()), time(), bytes_.word()};
-    if (!chance()) settle(rows);
+    if (!chance()) resolve_in_doubt(rows);
     return rows;
   }
 
@@ -201,7 +201,7 @@ class Fields {
 
   // Makes the sums agree, as far as numbers allow: a forger can add up, and so can a broken disk by
   // chance.
-  static void settle(Rows& rows) {
+  static void resolve_in_doubt(Rows& rows) {
     UInt128 cash = 0;
     std::vector<std::uint64_t> shares(rows.symbols.size());
     for (const AccountRow& row : rows.accounts) cash += UInt128(row.balance.units());

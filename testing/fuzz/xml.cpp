@@ -3,7 +3,7 @@
 // - What we accept is well-formed and says the same to both; what we refuse is not well-formed, or
 // is refused by choice
 //   (server/protocol/xml.hpp).
-// - Replies are well-formed, one element for each leaf, and repeat what the client wrote.
+// - Replies are well-formed, one element for each element, and repeat what the client wrote.
 // - Commands written out and read again are the same commands.
 // Input: the document.
 
@@ -35,7 +35,7 @@ Element read(const pugi::xml_node& node) {
   return element;
 }
 
-// In an element with children any text is a mistake; only whether there is some matters.
+// In an element with children any text is an error; only whether there is some matters.
 void forget_mixed_text(Element& element) {
   if (!element.children.empty() && !element.text.empty()) element.text = "text";
   for (Element& child : element.children) forget_mixed_text(child);
@@ -131,10 +131,10 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
   const Judgement answer = XmlJudge::judge(reply);
   HOLDS(answer.well_formed && answer.root.name == "results", reply);
   const std::vector<Element>& elements = answer.root.children;
-  if (!request.mistake.empty()) {
+  if (!request.error.empty()) {
     HOLDS(elements.size() == 1 && elements[0].name == "error" && elements[0].attributes.empty(),
           reply);
-    HOLDS(elements[0].text == plain_space(request.mistake), reply);
+    HOLDS(elements[0].text == plain_space(request.error), reply);
     return;
   }
   if (!judgement.names_are_qualified) return;
@@ -194,11 +194,11 @@ void check_round_trip(const Command& command) {
   const std::string written = std::visit(AsDocument(), command);
   std::string text = written + " ";
   XmlDocument document;
-  std::vector<Leaf> leaves;
+  std::vector<RequestElement> elements;
   std::vector<Command> commands;
   const Request request =
-      read_request(text.data(), written.size(), limits, document, leaves, commands);
-  HOLDS(request.mistake.empty() && commands.size() == 1, written);
+      read_request(text.data(), written.size(), limits, document, elements, commands);
+  HOLDS(request.error.empty() && commands.size() == 1, written);
   HOLDS(commands[0].index() == command.index() && std::visit(AsDocument(), commands[0]) == written,
         written);
 }
@@ -222,11 +222,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   HOLDS(buffer[size] == '7', "the byte behind the document was changed");
 
   std::copy(text.begin(), text.end(), buffer.get());
-  std::vector<Leaf> leaves;
+  std::vector<RequestElement> elements;
   std::vector<Command> commands;
   const Request request =
-      read_request(buffer.get(), size, fuzz::limits, document, leaves, commands);
-  HOLDS(leaves.size() == request.leaves && commands.size() <= leaves.size(), std::string(text));
+      read_request(buffer.get(), size, fuzz::limits, document, elements, commands);
+  HOLDS(elements.size() == request.elements && commands.size() <= elements.size(),
+        std::string(text));
   Exchange exchange;
   std::vector<Outcome> outcomes;
   for (const Command& command : commands) {
@@ -234,7 +235,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::check_round_trip(command);
   }
   std::string reply;
-  HOLDS(append_results(reply, request, leaves, outcomes, false) == outcomes.size(), reply);
+  HOLDS(append_results(reply, request, elements, outcomes, false) == outcomes.size(), reply);
   fuzz::check_reply(reply, judgement, request);
   return 0;
 }

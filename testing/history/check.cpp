@@ -12,8 +12,8 @@
 namespace exchange::history {
 namespace {
 
-std::string error_of(const Leaf& leaf, std::string_view sentence) {
-  return "<error" + leaf.echo + ">" + std::string(sentence) + "</error>";
+std::string error_of(const RequestElement& element, std::string_view sentence) {
+  return "<error" + element.echo + ">" + std::string(sentence) + "</error>";
 }
 
 // Where in the commit order a request is: after so many commits it began, after so many it had
@@ -35,14 +35,14 @@ class Checker {
       : requests_(requests),
         journal_(journal),
         commits_(commits_of(journal)),
-        commit_of_leaf_(requests.size()),
+        commit_of_element_(requests.size()),
         places_(requests.size()) {}
 
   Verdict run() {
     match(requests_, commits_, verdict_.findings);
     for (std::size_t commit = 0; commit < commits_.size(); ++commit)
       if (const std::size_t request = commits_[commit].request; request != nobody) {
-        commit_of_leaf_[request][commits_[commit].leaf] = commit;
+        commit_of_element_[request][commits_[commit].element] = commit;
         Place& place = places_[request];
         place.begin = std::min(place.begin, commit);
         place.end = place.end == never ? commit + 1 : std::max(place.end, commit + 1);
@@ -97,7 +97,7 @@ class Checker {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       const Request& request = requests_[i];
       if (!request.answered) continue;
-      const std::size_t wanted = request.refusal.empty() ? request.leaves.size() : 1;
+      const std::size_t wanted = request.refusal.empty() ? request.elements.size() : 1;
       if (request.replies.size() != wanted)
         find(i, "got " + std::to_string(request.replies.size()) + " reply elements to " +
                     std::to_string(wanted) + " asked");
@@ -108,7 +108,7 @@ class Checker {
 
   bool comparable(std::size_t request) const {
     return requests_[request].refusal.empty() &&
-           requests_[request].replies.size() == requests_[request].leaves.size() &&
+           requests_[request].replies.size() == requests_[request].elements.size() &&
            !requests_[request].replies.empty();
   }
 
@@ -118,25 +118,25 @@ class Checker {
     if (!comparable(index)) return;
     const Request& request = requests_[index];
     Version version = places_[index].end;
-    // backwards: a commit tells the version of the leaves before it
-    for (std::size_t leaf = request.leaves.size(); leaf-- > 0;) {
-      const auto commit = commit_of_leaf_[index].find(leaf);
-      const bool committed = commit != commit_of_leaf_[index].end();
+    // backwards: a commit tells the version of the elements before it
+    for (std::size_t element = request.elements.size(); element-- > 0;) {
+      const auto commit = commit_of_element_[index].find(element);
+      const bool committed = commit != commit_of_element_[index].end();
       if (committed) version = commit->second;
       ++verdict_.compared;
       const std::string wanted =
-          wanted_reply(request, leaf, committed ? &outcomes_[version] : nullptr, version);
-      if (wanted != request.replies[leaf])
-        find(index, "was told " + request.replies[leaf] + "; right was " + wanted +
+          wanted_reply(request, element, committed ? &outcomes_[version] : nullptr, version);
+      if (wanted != request.replies[element])
+        find(index, "was told " + request.replies[element] + "; right was " + wanted +
                         ", by the replay of " + where(version));
     }
   }
 
-  // What the model replies to a leaf; the reply itself where there is nothing to compare.
-  std::string wanted_reply(const Request& request, std::size_t leaf, const Outcome* committed,
+  // What the model replies to a element; the reply itself where there is nothing to compare.
+  std::string wanted_reply(const Request& request, std::size_t element, const Outcome* committed,
                            Version version) {
-    const Leaf& asked = request.leaves[leaf];
-    const std::string& told = request.replies[leaf];
+    const RequestElement& asked = request.elements[element];
+    const std::string& told = request.replies[element];
     if (committed) return reply_element(*committed, asked.echo);
     if (!asked.command)
       return told.starts_with("<error" + asked.echo + ">") ? told : error_of(asked, "…");
@@ -289,8 +289,9 @@ class Checker {
   // --- replies that changed nothing ---
 
   bool right_at(const Request& request, Version version) {
-    for (std::size_t leaf = 0; leaf < request.leaves.size(); ++leaf)
-      if (wanted_reply(request, leaf, nullptr, version) != request.replies[leaf]) return false;
+    for (std::size_t element = 0; element < request.elements.size(); ++element)
+      if (wanted_reply(request, element, nullptr, version) != request.replies[element])
+        return false;
     return true;
   }
 
@@ -299,8 +300,8 @@ class Checker {
     for (Version version = boundary_[from]; version <= to;) {
       if (right_at(request, version)) return version;
       Version next = never;
-      for (const Leaf& leaf : request.leaves)
-        if (leaf.command) next = std::min(next, model_.next_change(*leaf.command, version));
+      for (const RequestElement& element : request.elements)
+        if (element.command) next = std::min(next, model_.next_change(*element.command, version));
       if (next >= boundary_.size()) return {};
       version = boundary_[next];
     }
@@ -312,12 +313,12 @@ class Checker {
     places_[index] = {earliest.version, earliest.version};
     if (!comparable(index)) return;
     // Of what was acknowledged as a change, and has no commit, matching has spoken.
-    for (std::size_t leaf = 0; leaf < request.leaves.size(); ++leaf)
-      if (const std::string_view name = name_of(request.replies[leaf]);
-          request.leaves[leaf].command &&
+    for (std::size_t element = 0; element < request.elements.size(); ++element)
+      if (const std::string_view name = name_of(request.replies[element]);
+          request.elements[element].command &&
           (name == "created" || name == "opened" || name == "canceled"))
         return;
-    verdict_.compared += request.leaves.size();
+    verdict_.compared += request.elements.size();
     const Bound latest = latest_of(index);
     if (const auto found = first_right(request, earliest.version, latest.version)) {
       places_[index] = {*found, *found};
@@ -329,13 +330,13 @@ class Checker {
 
   std::string what_is_wrong(std::size_t index, const Bound& earliest, const Bound& latest) {
     const Request& request = requests_[index];
-    std::size_t leaf = 0;
+    std::size_t element = 0;
     const Version now = std::min(earliest.version, latest.version);
-    while (leaf + 1 < request.leaves.size() &&
-           wanted_reply(request, leaf, nullptr, now) == request.replies[leaf])
-      ++leaf;
-    const std::string told = "was told " + request.replies[leaf],
-                      right = wanted_reply(request, leaf, nullptr, now);
+    while (element + 1 < request.elements.size() &&
+           wanted_reply(request, element, nullptr, now) == request.replies[element])
+      ++element;
+    const std::string told = "was told " + request.replies[element],
+                      right = wanted_reply(request, element, nullptr, now);
     if (const auto old =
             earliest.version == 0 ? std::nullopt : first_right(request, 0, earliest.version - 1)) {
       const Version until = next_change(request, *old);
@@ -355,8 +356,8 @@ class Checker {
 
   Version next_change(const Request& request, Version version) const {
     Version next = never;
-    for (const Leaf& leaf : request.leaves)
-      if (leaf.command) next = std::min(next, model_.next_change(*leaf.command, version));
+    for (const RequestElement& element : request.elements)
+      if (element.command) next = std::min(next, model_.next_change(*element.command, version));
     return next;
   }
 
@@ -368,7 +369,7 @@ class Checker {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       if (!requests_[i].answered) {
         ++verdict_.unanswered;
-        verdict_.unanswered_but_committed += !commit_of_leaf_[i].empty();
+        verdict_.unanswered_but_committed += !commit_of_element_[i].empty();
       }
       for (const std::string& reply : requests_[i].replies)
         verdict_.not_compared +=
@@ -379,9 +380,9 @@ class Checker {
   const std::vector<Request>& requests_;
   const std::vector<Batch>& journal_;
   std::vector<Commit> commits_;
-  std::vector<std::map<std::size_t, std::size_t>> commit_of_leaf_;  // of each request
-  std::vector<Place> places_;                                       // of each request
-  std::vector<Outcome> outcomes_;                                   // of each commit
+  std::vector<std::map<std::size_t, std::size_t>> commit_of_element_;  // of each request
+  std::vector<Place> places_;                                          // of each request
+  std::vector<Outcome> outcomes_;                                      // of each commit
   // the first version from each on that is inside no request
   std::vector<Version> boundary_;
   VersionedExchange model_;

@@ -14,16 +14,17 @@ std::string repeated(const pugi::xml_node& element, const char* name) {
   return attribute ? " " + std::string(name) + "=\"" + attribute.value() + "\"" : "";
 }
 
-Leaf account(const pugi::xml_node& element) {
-  Leaf leaf{.name = "account", .echo = repeated(element, "id")};
+RequestElement account(const pugi::xml_node& element) {
+  RequestElement element{.name = "account", .echo = repeated(element, "id")};
   const auto id = parse_account_id(element.attribute("id").value());
   const auto balance = parse_cash(element.attribute("balance").value());
-  if (id && balance && balance.value >= Cash()) leaf.command = CreateAccount{*id, balance.value};
-  return leaf;
+  if (id && balance && balance.value >= Cash()) element.command = CreateAccount{*id, balance.value};
+  return element;
 }
 
-Leaf placement(const pugi::xml_node& element, const pugi::xml_node& symbol) {
-  Leaf leaf{.name = "placement", .echo = repeated(symbol, "sym") + repeated(element, "id")};
+RequestElement placement(const pugi::xml_node& element, const pugi::xml_node& symbol) {
+  RequestElement element{.name = "placement",
+                         .echo = repeated(symbol, "sym") + repeated(element, "id")};
   const auto name = parse_symbol_name(symbol.attribute("sym").value());
   const auto id = parse_account_id(element.attribute("id").value());
   std::string_view text = element.child_value();
@@ -33,46 +34,49 @@ Leaf placement(const pugi::xml_node& element, const pugi::xml_node& symbol) {
     text.remove_suffix(1);
   const auto shares = parse_shares(text);
   if (name && id && shares && shares.value > Shares())
-    leaf.command = PlaceShares{*name, *id, shares.value};
-  return leaf;
+    element.command = PlaceShares{*name, *id, shares.value};
+  return element;
 }
 
-Leaf order(const pugi::xml_node& element, const std::optional<AccountId>& by) {
-  Leaf leaf{
+RequestElement order(const pugi::xml_node& element, const std::optional<AccountId>& by) {
+  RequestElement element{
       .name = "order",
       .echo = repeated(element, "sym") + repeated(element, "amount") + repeated(element, "limit")};
   const auto symbol = parse_symbol_name(element.attribute("sym").value());
   const auto amount = parse_shares(element.attribute("amount").value());
   const auto limit = parse_price(element.attribute("limit").value());
   if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price())
-    return leaf;
+    return element;
   const bool buys = amount.value > Shares();
-  leaf.command = PlaceOrder{*by, *symbol, buys ? Side::buy : Side::sell,
-                            buys ? amount.value : Shares() - amount.value, limit.value};
-  return leaf;
+  element.command = PlaceOrder{*by, *symbol, buys ? Side::buy : Side::sell,
+                               buys ? amount.value : Shares() - amount.value, limit.value};
+  return element;
 }
 
 template <class ById>
-Leaf by_id(const pugi::xml_node& element, const std::optional<AccountId>& by) {
-  Leaf leaf{.name = element.name(), .echo = repeated(element, "id")};
+RequestElement by_id(const pugi::xml_node& element, const std::optional<AccountId>& by) {
+  RequestElement element{.name = element.name(), .echo = repeated(element, "id")};
   const auto id = parse_order_id(element.attribute("id").value());
-  if (by && id) leaf.command = ById{*by, *id};
-  return leaf;
+  if (by && id) element.command = ById{*by, *id};
+  return element;
 }
 
-void read_create(const pugi::xml_node& root, std::vector<Leaf>& leaves) {
+void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elements) {
   for (const pugi::xml_node& element : root.children()) {
     const std::string_view name = element.name();
     if (name == "symbol" && !element.first_child()) {
-      Leaf& leaf = leaves.emplace_back(Leaf{.name = "symbol", .echo = repeated(element, "sym")});
+      RequestElement& element =
+          elements.emplace_back(RequestElement{.name = "symbol", .echo = repeated(element, "sym")});
       if (const auto symbol = parse_symbol_name(element.attribute("sym").value()))
-        leaf.command = CreateSymbol{*symbol};
+        element.command = CreateSymbol{*symbol};
     } else if (name == "symbol") {
       for (const pugi::xml_node& child : element.children())
-        leaves.push_back(std::string_view(child.name()) == "account" ? placement(child, element)
-                                                                     : Leaf{.name = child.name()});
+        elements.push_back(std::string_view(child.name()) == "account"
+                               ? placement(child, element)
+                               : RequestElement{.name = child.name()});
     } else {
-      leaves.push_back(name == "account" ? account(element) : Leaf{.name = std::string(name)});
+      elements.push_back(name == "account" ? account(element)
+                                           : RequestElement{.name = std::string(name)});
     }
   }
 }
@@ -81,12 +85,12 @@ void read_transactions(const pugi::xml_node& root, Request& request) {
   const auto by = parse_account_id(root.attribute("id").value());
   for (const pugi::xml_node& element : root.children()) {
     const std::string_view name = element.name();
-    request.leaves.push_back(name == "order"    ? order(element, by)
-                             : name == "query"  ? by_id<QueryOrder>(element, by)
-                             : name == "cancel" ? by_id<CancelOrder>(element, by)
-                                                : Leaf{.name = std::string(name)});
+    request.elements.push_back(name == "order"    ? order(element, by)
+                               : name == "query"  ? by_id<QueryOrder>(element, by)
+                               : name == "cancel" ? by_id<CancelOrder>(element, by)
+                                                  : RequestElement{.name = std::string(name)});
   }
-  if (request.leaves.empty()) request.refusal = "transactions without an element";
+  if (request.elements.empty()) request.refusal = "transactions without an element";
 }
 
 }  // namespace
@@ -99,7 +103,7 @@ void read_request(const std::string& document, Request& request) {
   }
   const pugi::xml_node root = parsed.document_element();
   if (std::string_view(root.name()) == "create")
-    read_create(root, request.leaves);
+    read_create(root, request.elements);
   else if (std::string_view(root.name()) == "transactions")
     read_transactions(root, request);
   else

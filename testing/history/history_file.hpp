@@ -15,7 +15,7 @@
 namespace exchange::history {
 
 // One element of a request that gets one element of the reply.
-struct Leaf {
+struct RequestElement {
   // nothing: it breaks the rules for requests, and only an error can answer it
   std::optional<Command> command;
   std::string name;  // "order", or "account", "symbol", "placement"
@@ -29,8 +29,8 @@ struct Request {
   std::uint64_t run = 0, connection = 0;
   std::int64_t call = 0;
   std::optional<std::int64_t> answered;  // nothing: no reply came
-  std::vector<Leaf> leaves;
-  // not empty: a mistake in the whole request, which gets one <error>
+  std::vector<RequestElement> elements;
+  // not empty: an error in the whole request, which gets one <error>
   std::string refusal;
   std::vector<std::string> replies;  // the elements inside <results>, each as it came
 };

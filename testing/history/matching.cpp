@@ -77,32 +77,33 @@ class Matcher {
  private:
   using Leaves = std::vector<std::size_t>;
 
-  // The leaves that replies acknowledged as changes.
+  // The elements that replies acknowledged as changes.
   Leaves accepted(std::size_t request) const {
-    Leaves leaves;
-    const auto& [asked, replies] = std::tie(requests_[request].leaves, requests_[request].replies);
+    Leaves elements;
+    const auto& [asked, replies] =
+        std::tie(requests_[request].elements, requests_[request].replies);
     for (std::size_t i = 0; i < std::min(asked.size(), replies.size()); ++i) {
       const std::string_view name = name_of(replies[i]);
       if (asked[i].command && (name == "created" || name == "opened" || name == "canceled"))
-        leaves.push_back(i);
+        elements.push_back(i);
     }
-    return leaves;
+    return elements;
   }
 
-  // The commit of the first leaf that only one commit can be, as if the request's commits stood
+  // The commit of the first element that only one commit can be, as if the request's commits stood
   // together.
-  std::optional<std::size_t> anchor(std::size_t request, const Leaves& leaves) const {
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      const auto commit = only_commit(request, leaves[i]);
+  std::optional<std::size_t> anchor(std::size_t request, const Leaves& elements) const {
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const auto commit = only_commit(request, elements[i]);
       if (commit && *commit >= i) return *commit - i;
     }
     return {};
   }
 
-  std::optional<std::size_t> only_commit(std::size_t request, std::size_t leaf) const {
-    const Command& command = *requests_[request].leaves[leaf].command;
+  std::optional<std::size_t> only_commit(std::size_t request, std::size_t element) const {
+    const Command& command = *requests_[request].elements[element].command;
     if (std::holds_alternative<PlaceOrder>(command)) {
-      const auto id = id_of(requests_[request].replies[leaf]);
+      const auto id = id_of(requests_[request].replies[element]);
       return id && *id <= by_order_.size() ? std::optional(by_order_[*id - 1]) : std::nullopt;
     }
     const auto found = by_key_.find(key_of(command));
@@ -111,47 +112,47 @@ class Matcher {
                : std::nullopt;
   }
 
-  bool fits(std::size_t request, std::size_t leaf, std::size_t commit) const {
+  bool fits(std::size_t request, std::size_t element, std::size_t commit) const {
     if (commit >= commits_.size() || commits_[commit].request != nobody) return false;
-    if (keys_[commit] != key_of(*requests_[request].leaves[leaf].command)) return false;
+    if (keys_[commit] != key_of(*requests_[request].elements[element].command)) return false;
     return commits_[commit].order == 0 || requests_[request].replies.empty() ||
-           id_of(requests_[request].replies[leaf]) == commits_[commit].order;
+           id_of(requests_[request].replies[element]) == commits_[commit].order;
   }
 
-  bool fits_together(std::size_t request, const Leaves& leaves, std::size_t first) const {
-    for (std::size_t i = 0; i < leaves.size(); ++i)
-      if (!fits(request, leaves[i], first + i)) return false;
+  bool fits_together(std::size_t request, const Leaves& elements, std::size_t first) const {
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (!fits(request, elements[i], first + i)) return false;
     return true;
   }
 
-  void own(std::size_t request, std::size_t leaf, std::size_t commit) {
+  void own(std::size_t request, std::size_t element, std::size_t commit) {
     commits_[commit].request = request;
-    commits_[commit].leaf = leaf;
+    commits_[commit].element = element;
   }
 
   void take_answered(std::size_t request) {
-    const Leaves leaves = accepted(request);
-    if (leaves.empty()) return;
-    std::size_t first = anchor(request, leaves).value_or(nobody);
-    if (first == nobody || !fits_together(request, leaves, first)) {
-      first = first_fit(request, leaves, earliest(request), latest(request));
+    const Leaves elements = accepted(request);
+    if (elements.empty()) return;
+    std::size_t first = anchor(request, elements).value_or(nobody);
+    if (first == nobody || !fits_together(request, elements, first)) {
+      first = first_fit(request, elements, earliest(request), latest(request));
       // against real time, which the check will say
-      if (first == nobody) first = first_fit(request, leaves, 0, commits_.size());
+      if (first == nobody) first = first_fit(request, elements, 0, commits_.size());
     }
-    if (first == nobody) return take_one_by_one(request, leaves);
-    for (std::size_t i = 0; i < leaves.size(); ++i) own(request, leaves[i], first + i);
-    if (commits_[first].batch != commits_[first + leaves.size() - 1].batch)
+    if (first == nobody) return take_one_by_one(request, elements);
+    for (std::size_t i = 0; i < elements.size(); ++i) own(request, elements[i], first + i);
+    if (commits_[first].batch != commits_[first + elements.size() - 1].batch)
       report(request, "its commands were committed in more than one batch");
   }
 
   // Of the commits from `begin` on, before `end`.
-  std::size_t first_fit(std::size_t request, const Leaves& leaves, std::size_t begin,
+  std::size_t first_fit(std::size_t request, const Leaves& elements, std::size_t begin,
                         std::size_t end) const {
-    const auto same = by_key_.find(key_of(*requests_[request].leaves[leaves.front()].command));
+    const auto same = by_key_.find(key_of(*requests_[request].elements[elements.front()].command));
     if (same == by_key_.end()) return nobody;
     for (auto commit = std::lower_bound(same->second.begin(), same->second.end(), begin);
          commit != same->second.end() && *commit < end; ++commit)
-      if (fits_together(request, leaves, *commit)) return *commit;
+      if (fits_together(request, elements, *commit)) return *commit;
     return nobody;
   }
 
@@ -185,28 +186,28 @@ class Matcher {
     return after == sent_.end() ? commits_.size() : after->second;
   }
 
-  void take_one_by_one(std::size_t request, const Leaves& leaves) {
+  void take_one_by_one(std::size_t request, const Leaves& elements) {
     bool all = true;
-    for (const std::size_t leaf : leaves) all &= take_one(request, leaf);
+    for (const std::size_t element : elements) all &= take_one(request, element);
     if (all) report(request, "its commands do not stand together in the journal");
   }
 
-  bool take_one(std::size_t request, std::size_t leaf) {
+  bool take_one(std::size_t request, std::size_t element) {
     const Request& asked = requests_[request];
-    const std::string told = "was told " + asked.replies[leaf];
-    if (const auto same = by_key_.find(key_of(*asked.leaves[leaf].command));
+    const std::string told = "was told " + asked.replies[element];
+    if (const auto same = by_key_.find(key_of(*asked.elements[element].command));
         same != by_key_.end()) {
       for (const std::size_t commit : same->second)
-        if (fits(request, leaf, commit)) {
-          own(request, leaf, commit);
+        if (fits(request, element, commit)) {
+          own(request, element, commit);
           return true;
         }
     }
-    const auto commit = only_commit(request, leaf);
+    const auto commit = only_commit(request, element);
     if (!commit)
       report(request, told + ", but the journal does not have it: an acknowledged command is lost");
     else if (commits_[*commit].request != nobody &&
-             keys_[*commit] == key_of(*asked.leaves[leaf].command))
+             keys_[*commit] == key_of(*asked.elements[element].command))
       report(request, told + ", as was " + requests_[commits_[*commit].request].line +
                           " for the same commit: " + describe(commits_, *commit));
     else
@@ -221,9 +222,9 @@ class Matcher {
     // those sent first come first
     std::unordered_map<std::string, std::vector<std::size_t>> askers;
     for (const std::size_t request : unanswered)
-      for (const Leaf& leaf : requests_[request].leaves)
-        if (leaf.command) {
-          std::vector<std::size_t>& same = askers[key_of(*leaf.command)];
+      for (const RequestElement& element : requests_[request].elements)
+        if (element.command) {
+          std::vector<std::size_t>& same = askers[key_of(*element.command)];
           if (same.empty() || same.back() != request) same.push_back(request);
         }
     std::vector<bool> used(requests_.size());
@@ -233,9 +234,9 @@ class Matcher {
       std::size_t best_request = nobody;
       for (const std::size_t request : askers[keys_[commit]]) {
         if (used[request]) continue;
-        const Leaves leaves = executed(request, commit);
-        if (leaves.size() <= best.size()) continue;
-        best = leaves;
+        const Leaves elements = executed(request, commit);
+        if (elements.size() <= best.size()) continue;
+        best = elements;
         best_request = request;
       }
       if (best_request == nobody) {
@@ -247,18 +248,18 @@ class Matcher {
     }
   }
 
-  // The leaves that made the commits from this one on, if the request was executed there. Those
+  // The elements that made the commits from this one on, if the request was executed there. Those
   // between them were refused.
   Leaves executed(std::size_t request, std::size_t commit) const {
-    Leaves leaves;
+    Leaves elements;
     const std::size_t first = commit;
-    for (std::size_t leaf = 0; leaf < requests_[request].leaves.size(); ++leaf)
-      if (requests_[request].leaves[leaf].command && fits(request, leaf, commit) &&
+    for (std::size_t element = 0; element < requests_[request].elements.size(); ++element)
+      if (requests_[request].elements[element].command && fits(request, element, commit) &&
           commits_[commit].batch == commits_[first].batch) {
-        leaves.push_back(leaf);
+        elements.push_back(element);
         ++commit;
       }
-    return leaves;
+    return elements;
   }
 
   void report(std::size_t request, const std::string& sentence) {

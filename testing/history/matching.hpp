@@ -21,7 +21,7 @@ struct Commit {
   BatchNumber batch;
   OrderId order = 0;             // the id that an order got
   std::size_t request = nobody;  // who asked for it
-  std::size_t leaf = 0;
+  std::size_t element = 0;
 };
 std::vector<Commit> commits_of(const std::vector<Batch>& journal);
 // "batch 17, command 203: order 12 of account 5, buy 100 of SPY at 99.5"

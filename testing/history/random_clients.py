@@ -120,12 +120,12 @@ class Market:
             )
         if choice < 0.06:
             return f'<create><symbol sym="N{random_.randint(1, 2)}"/></create>', account
-        leaves = "".join(
-            self.leaf(random_, account) for _ in range(random_.choice([1, 1, 1, 2, 3]))
+        elements = "".join(
+            self.element(random_, account) for _ in range(random_.choice([1, 1, 1, 2, 3]))
         )
-        return f'<transactions id="{account}">{leaves}</transactions>', account
+        return f'<transactions id="{account}">{elements}</transactions>', account
 
-    def leaf(self, random_, account):
+    def element(self, random_, account):
         with self.lock:
             latest = self.orders[-12:]
         choice = random_.random()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-class Mistake(Exception):
+class ListError(Exception):
     """The list cannot be used as it is; the message names what is wrong."""
 
 
@@ -51,7 +51,7 @@ class Test:
 @dataclass(frozen=True)
 class Edit:
     """One replacement. `old` is found whatever the white space and line breaks in the file are, so
-    that formatting the sources leaves the list valid."""
+    that formatting the sources elements the list valid."""
 
     file: str
     old: str
@@ -82,24 +82,24 @@ class Mutation:
 
 
 def load(folder):
-    """All mutations, in order of their files and within them. Raises Mistake."""
+    """All mutations, in order of their files and within them. Raises ListError."""
     mutations = []
     for file in sorted(Path(folder).glob("*.toml")):
         try:
             table = tomllib.loads(file.read_text())
         except tomllib.TOMLDecodeError as error:
-            raise Mistake(f"{file.name}: {error}") from error
+            raise ListError(f"{file.name}: {error}") from error
         mutations += [_mutation(file, entry) for entry in table.pop("mutation", [])]
         if table:
-            raise Mistake(
+            raise ListError(
                 f"{file.name}: unknown key {next(iter(table))!r}; an entry begins with [[mutation]]"
             )
     names = [mutation.name for mutation in mutations]
     for name in names:
         if names.count(name) > 1:
-            raise Mistake(f"two mutations are called {name!r}")
+            raise ListError(f"two mutations are called {name!r}")
     if not mutations:
-        raise Mistake(f"{folder} has no mutation")
+        raise ListError(f"{folder} has no mutation")
     return mutations
 
 
@@ -111,22 +111,22 @@ def _mutation(file, entry):
     where = f"{file.name}: {entry.get('name', 'an entry without a name')}"
     for key, kind in NEEDED.items():
         if not isinstance(entry.get(key), kind) or not entry[key] and key != "new":
-            raise Mistake(f"{where}: {key!r} is missing, empty or of the wrong type")
+            raise ListError(f"{where}: {key!r} is missing, empty or of the wrong type")
     for key, value in entry.items():
         if key not in NEEDED and not isinstance(value, OPTIONAL.get(key, ())):
-            raise Mistake(f"{where}: {key!r} is unknown or of the wrong type")
+            raise ListError(f"{where}: {key!r} is unknown or of the wrong type")
     edits = [Edit(entry["file"], entry["old"], entry["new"])]
     for further in entry.get("also", []):
         if sorted(further) != ["file", "new", "old"] or not further["old"].strip():
-            raise Mistake(f"{where}: each of 'also' has file, old and new")
+            raise ListError(f"{where}: each of 'also' has file, old and new")
         edits.append(Edit(**further))
     if any(edit.old == edit.new for edit in edits):
-        raise Mistake(f"{where}: old and new are the same")
+        raise ListError(f"{where}: old and new are the same")
     tests = tuple(Test.parse(text) for text in entry["tests"])
     programs = [test.program for test in tests if test.program != "ctest"]
     targets = tuple(dict.fromkeys([*programs, *entry.get("targets", [])]))
     if len(programs) < len(tests) and "targets" not in entry:
-        raise Mistake(f"{where}: a test of ctest needs 'targets': what is to be built for it")
+        raise ListError(f"{where}: a test of ctest needs 'targets': what is to be built for it")
     return Mutation(
         entry["name"],
         file.stem,
@@ -139,11 +139,11 @@ def _mutation(file, entry):
 
 
 def choose(mutations, wanted):
-    """Those whose name or area is among `wanted`; all where it is empty. Raises Mistake for what is neither."""
+    """Those whose name or area is among `wanted`; all where it is empty. Raises ListError for what is neither."""
     known = {mutation.name for mutation in mutations} | {mutation.area for mutation in mutations}
     for word in wanted:
         if word not in known:
-            raise Mistake(f"there is no mutation and no area {word!r}; --list shows them")
+            raise ListError(f"there is no mutation and no area {word!r}; --list shows them")
     return [
         mutation
         for mutation in mutations
@@ -155,7 +155,7 @@ def shard(mutations, part):
     """The i-th of n parts, as 'i/n' from 1, dealt out one by one so that areas spread."""
     match = re.fullmatch(r"(\d+)/(\d+)", part)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise Mistake(f"--shard is i/n with 1 <= i <= n, not {part!r}")
+        raise ListError(f"--shard is i/n with 1 <= i <= n, not {part!r}")
     return mutations[int(match[1]) - 1 :: int(match[2])]
 
 

@@ -10,7 +10,7 @@
 namespace exchange::simulation {
 namespace {
 
-struct Wave : Submission {
+struct RequestBatch : Submission {
   bool done = false;
 };
 
@@ -19,7 +19,7 @@ class Sink final : public CompletionSink {
   explicit Sink(Scheduler& scheduler) : scheduler_(scheduler) {}
   void completed(std::span<Submission* const> submissions) override {
     for (Submission* submission : submissions) {
-      static_cast<Wave*>(submission)->done = true;
+      static_cast<RequestBatch*>(submission)->done = true;
       scheduler_.notify(submission);
     }
   }
@@ -67,7 +67,7 @@ void World::serve_process(Process process) {
   if (!scheduler.dying()) forget(process);
 }
 
-// As _exit(1): from here on nothing leaves the process.
+// As _exit(1): from here on nothing elements the process.
 void World::die(Process process, const std::string& why) {
   if (why.find("taken the store over") == std::string::npos)
     throw Violation("a server gave up: " + why);
@@ -82,15 +82,15 @@ void World::die(Process process, const std::string& why) {
 void World::serve_connection(Server& server, std::size_t number) {
   Connection& connection = connections[number];
   Session session(plan.protocol);
-  Wave wave;
-  wave.sink = &server.sink;
+  RequestBatch batch;
+  batch.sink = &server.sink;
   while (!session.finished()) {
-    if (session.take_wave()) {
-      wave.outcomes.clear();
+    if (session.take_requests()) {
+      batch.outcomes.clear();
       if (!session.commands().empty()) {
-        wave.commands = session.commands();
-        wave.done = false;
-        Submission* const one = &wave;
+        batch.commands = session.commands();
+        batch.done = false;
+        Submission* const one = &batch;
         scheduler.preempt();
         const bool replaced = disk.epoch != server.record.epoch;
         {
@@ -98,12 +98,12 @@ void World::serve_connection(Server& server, std::size_t number) {
           server.record.submitted.push_back({number, session.commands()});
           server.core.submit({&one, 1});
         }
-        while (!wave.done) scheduler.wait(static_cast<Submission*>(&wave));
+        while (!batch.done) scheduler.wait(static_cast<Submission*>(&batch));
         if (replaced)
           throw Violation(
               "a server answered what it was asked after another had taken the store over");
       }
-      session.reply(wave.outcomes);
+      session.reply(batch.outcomes);
       if (!connection.to_client.ended) connection.to_client.bytes += session.output();
       session.output().clear();
       scheduler.notify(&connection.to_client);

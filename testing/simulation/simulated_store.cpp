@@ -13,7 +13,7 @@ void Disk::commit(const JournalRow& row) {
   archive.emplace(row.batch, row);
 }
 
-void Disk::settle_under_way(Scheduler& scheduler) {
+void Disk::resolve_under_way(Scheduler& scheduler) {
   if (!under_way) return;
   if (under_way->epoch == epoch && !journal.contains(under_way->batch) && scheduler.chance(2))
     commit(*under_way);
@@ -44,7 +44,7 @@ void SimulatedStore::open() {
   fail(disk_.faults.load_fails, "open failed");
   if (disk_.lock_holder != 0 && disk_.lock_holder != disk_.cut_off)
     throw StoreFenced("another server is alive");
-  disk_.settle_under_way(scheduler_);
+  disk_.resolve_under_way(scheduler_);
   disk_.lock_holder = process_;
   epoch_ = ++disk_.epoch;
   take_time();
@@ -94,15 +94,15 @@ void SimulatedStore::append(BatchNumber batch, std::string_view payload) {
   connected_ = true;
 }
 
-bool SimulatedStore::settle(BatchNumber batch) {
+bool SimulatedStore::resolve_in_doubt(BatchNumber batch) {
   take_time();
-  fail(disk_.faults.settle_fails, "settle failed");
+  fail(disk_.faults.resolve_fails, "settle failed");
   check_epoch();
-  disk_.settle_under_way(scheduler_);
+  disk_.resolve_under_way(scheduler_);
   connected_ = true;
   const bool there = disk_.journal.contains(batch);
   take_time();
-  fail(disk_.faults.settle_fails, "reply to settle lost");
+  fail(disk_.faults.resolve_fails, "reply to settle lost");
   return there;
 }
 
@@ -110,7 +110,7 @@ void SimulatedStore::confirm_epoch() {
   if (!connected_) throw StoreUnavailable("not connected");
   connected_ = false;
   take_time();
-  fail(disk_.faults.settle_fails, "asking for the epoch failed");
+  fail(disk_.faults.resolve_fails, "asking for the epoch failed");
   check_epoch();
   take_time();
   connected_ = true;

@@ -17,7 +17,7 @@ namespace exchange::simulation {
 // Each is the one chance in so many of one operation; 0: never.
 struct StoreFaults {
   std::uint64_t append_lost = 0, append_committed = 0, append_late = 0;  // all report failure
-  std::uint64_t settle_fails = 0, project_lost = 0, project_committed = 0, read_fails = 0,
+  std::uint64_t resolve_fails = 0, project_lost = 0, project_committed = 0, read_fails = 0,
                 load_fails = 0, prune_fails = 0;
   std::uint64_t hangs = 0;
 };
@@ -41,7 +41,7 @@ struct Disk {
 
   void commit(const JournalRow& row);
   // Brings what is under way to its end, whichever.
-  void settle_under_way(Scheduler& scheduler);
+  void resolve_under_way(Scheduler& scheduler);
   void power_cut(Scheduler& scheduler);
 };
 
@@ -61,7 +61,7 @@ class SimulatedStore final : public Store {
   void read_journal(BatchNumber after,
                     const std::function<void(const JournalRow&)>& visit) override;
   void append(BatchNumber batch, std::string_view payload) override;
-  bool settle(BatchNumber batch) override;
+  bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
   void prune(BatchNumber through) override;
@@ -76,7 +76,7 @@ class SimulatedStore final : public Store {
   Scheduler& scheduler_;
   const Process process_;
   Epoch epoch_ = 0;
-  bool connected_ = true;  // for appends; settle() connects again
+  bool connected_ = true;  // for appends; resolve_in_doubt() connects again
   BatchNumber prune_through_ = 0;
 };
 

@@ -35,7 +35,7 @@ Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
   disk.tables_sync_late = scheduler.chance(2);
   StoreFaults& faults = disk.faults;
   for (std::uint64_t* fault :
-       {&faults.append_lost, &faults.append_committed, &faults.append_late, &faults.settle_fails,
+       {&faults.append_lost, &faults.append_committed, &faults.append_late, &faults.resolve_fails,
         &faults.project_lost, &faults.project_committed, &faults.read_fails, &faults.prune_fails})
     *fault = rate(20);
   faults.load_fails = rate(20) * 10;

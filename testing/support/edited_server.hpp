@@ -58,7 +58,7 @@ class EditedServer {
     Session session(limits);
     boost::system::error_code error;
     while (!error) {
-      if (!session.take_wave()) {
+      if (!session.take_requests()) {
         const std::span<char> space = session.read_space();
         const std::size_t bytes =
             socket.read_some(boost::asio::buffer(space.data(), space.size()), error);

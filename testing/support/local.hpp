@@ -34,7 +34,7 @@ class LocalService {
   LocalService()
       : committer_(open_and_recover(store_).exchange, 0, store_, clock_, limits_, metrics_) {}
 
-  // Executes the session's wave and writes its replies.
+  // Executes the session's request batch and writes its replies.
   void answer(Session& session) {
     Submission submission{.commands = session.commands()};
     Submission* const one = &submission;
@@ -82,7 +82,7 @@ class LocalClient {
 
  private:
   void answer() {
-    while (!session_.finished() && session_.take_wave()) {
+    while (!session_.finished() && session_.take_requests()) {
       service_.answer(session_);
       replies_ += session_.output();
       session_.output().clear();

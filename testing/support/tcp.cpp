@@ -46,22 +46,24 @@ Recovered TcpServer::open(Store& store) {
 TcpServer::TcpServer(Policy policy, const std::function<void(Options&)>& adjust)
     : options_(make_options(policy, adjust)),
       core_(std::make_unique<Core>(open(store_), store_, clock_, options_.core, metrics_, fatal)),
-      gate_(options_.auth.required ? std::make_unique<Gate>(options_.auth, keys_, *core_, metrics_)
-                                   : nullptr),
+      authenticator_(options_.auth.required
+                         ? std::make_unique<Authenticator>(options_.auth, keys_, *core_, metrics_)
+                         : nullptr),
       certificate_(options_.tls.enabled() ? std::make_unique<Certificate>(options_.tls) : nullptr),
-      transport_(make_transport(options_, gate_ ? static_cast<Service&>(*gate_) : *core_, metrics_,
-                                certificate_.get())) {}
+      transport_(make_transport(options_,
+                                authenticator_ ? static_cast<Service&>(*authenticator_) : *core_,
+                                metrics_, certificate_.get())) {}
 
 // In the order of main.cpp: a core thread may still be leaving a transport's completed().
 TcpServer::~TcpServer() {
-  if (gate_) gate_->stop();
+  if (authenticator_) authenticator_->stop();
   transport_->stop();
   core_.reset();
 }
 
 long long TcpServer::stop() {
   const auto start = std::chrono::steady_clock::now();
-  if (gate_) gate_->stop();
+  if (authenticator_) authenticator_->stop();
   transport_->stop();
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                start)

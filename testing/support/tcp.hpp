@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "auth/gate.hpp"
+#include "auth/authenticator.hpp"
 #include "core/core.hpp"
 #include "net/certificate.hpp"
 #include "net/transport.hpp"
@@ -57,7 +57,7 @@ class TcpServer {
   FixedClock clock_;
   KeyRing keys_;
   std::unique_ptr<Core> core_;
-  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Authenticator> authenticator_;
   std::unique_ptr<Certificate> certificate_;
   std::unique_ptr<Transport> transport_;
 };

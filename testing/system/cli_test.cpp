@@ -205,7 +205,7 @@ TEST_CASE("a first trade from the command line") {
        "<results><status id=\"4\"><open shares=\"1\"/></status></results>\n");
 }
 
-TEST_CASE("the exit status tells a refusal from a mistake and from a server that is not there") {
+TEST_CASE("the exit status tells a refusal from an error and from a server that is not there") {
   const Market market;
   REQUIRE(market.run("create account 1 10").status == 0);
   const auto fails = [&](const Ran& ran, int status, const std::string& err) {
@@ -283,7 +283,7 @@ TEST_CASE("watch tells trades and best prices of a real server as they happen") 
 }
 
 TEST_CASE(
-    "watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
+    "watch on a terminal is redrawn until Ctrl-C, which elements the last picture; and ends with 3 with its server") {
   Market market;
   REQUIRE(market
               .run("--account 1",

@@ -72,20 +72,20 @@ TEST_CASE(
               .find("<open ") != std::string::npos);
 }
 
-TEST_CASE("mistakes on the command line are told and end with 2, --help with 0") {
+TEST_CASE("errors on the command line are told and end with 2, --help with 0") {
   CHECK(run_server({"--help"}).status == 0);
   for (const char* flag : {"--port", "--bind", "--policy", "--threads", "--store", "--http-port"})
     CHECK(run_server({"--help"}).output.find(flag) != std::string::npos);
-  const auto mistake = [](const std::vector<std::string>& arguments, const std::string& says) {
+  const auto error = [](const std::vector<std::string>& arguments, const std::string& says) {
     const RunResult result = run_server(arguments);
     INFO(result.output);
     CHECK(result.status == 2);
     CHECK(result.output.find(says) != std::string::npos);
   };
-  mistake({"--policy", "fibers"}, "--policy");
-  mistake({"--port", "70000"}, "--port");
-  mistake({"--frobnicate"}, "--frobnicate");
-  mistake({"--store", "mysql://x"}, "mysql://x");
+  error({"--policy", "fibers"}, "--policy");
+  error({"--port", "70000"}, "--port");
+  error({"--frobnicate"}, "--frobnicate");
+  error({"--store", "mysql://x"}, "mysql://x");
 }
 
 TEST_CASE(

@@ -272,12 +272,12 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("one connection too many is told so, and there is room again when another leaves") {
+TEST_CASE("one connection too many is told so, and there is room again when another elements") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [](Options& options) {
       options.transport.connections_max = 3;
-      options.transport.connections_per_peer = 4;
+      options.transport.connections_per_address = 4;
       options.transport.room_idle_ms = 1'000'000;
     });
     TcpClient one(server.port()), two(server.port());
@@ -472,12 +472,13 @@ TEST_CASE("who asks little does not wait for all who ask much") {
   for (const auto& client : large) CHECK(client->reply().find("<opened") != std::string::npos);
 }
 
-TEST_CASE("waves for which there is no memory are refused whole, unexecuted, and others are not") {
+TEST_CASE(
+    "request batches for which there is no memory are refused whole, unexecuted, and others are not") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [](Options& options) {
       options.protocol.frame_bytes_max = 65'536;
-      options.transport.held_bytes_max = 1;  // four frames then
+      options.transport.buffered_bytes_max = 1;  // four frames then
     });
     TcpClient one(server.port()), two(server.port()), small(server.port());
     REQUIRE(one.send(account(1)));
@@ -499,6 +500,6 @@ TEST_CASE("waves for which there is no memory are refused whole, unexecuted, and
           "<results><error id=\"301\">no such order of this account</error></results>\n");
     REQUIRE(two.send(orders));  // there is room again
     CHECK(two.reply().find("id=\"600\"/></results>") != std::string::npos);
-    CHECK(server.metrics().waves_refused.load() == 1);
+    CHECK(server.metrics().requests_refused.load() == 1);
   }
 }

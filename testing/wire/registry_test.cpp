@@ -96,7 +96,7 @@ struct Door {
   // The store takes its time.
   void execute(Guest* guest) {
     Session session(options.protocol);
-    registry.begin_wave(guest->socket, guest->activity, session, false);
+    registry.begin_requests(guest->socket, guest->activity, session, false);
   }
 
   Options options;
@@ -112,7 +112,7 @@ constexpr const char *one = "127.0.0.1", *two = "127.0.0.2", *three = "127.0.0.3
 }  // namespace
 
 TEST_CASE("one address gets so many connections; they are its own again when they leave") {
-  Door door([](Options& options) { options.transport.connections_per_peer = 2; });
+  Door door([](Options& options) { options.transport.connections_per_address = 2; });
   REQUIRE(door.enter(one));
   Guest* second = door.enter(one);
   REQUIRE(second);
@@ -133,7 +133,7 @@ TEST_CASE("one address gets so many connections; they are its own again when the
 
 TEST_CASE("a refusal is framed as replies are") {
   Door door([](Options& options) {
-    options.transport.connections_per_peer = 1;
+    options.transport.connections_per_address = 1;
     options.protocol.length_before_reply = true;
   });
   REQUIRE(door.enter(one));
@@ -161,7 +161,7 @@ TEST_CASE("a newcomer gets the place of the one idle longest, of the peer that h
   REQUIRE(door.enter(three));
   CHECK(idle_longest->ended());
   for (Guest* guest : {oldest_of_all, first, busy}) CHECK_FALSE(guest->ended());
-  CHECK(door.metrics.ended_for_room.load() == 1);
+  CHECK(door.metrics.evicted.load() == 1);
   // All have as many now, and nobody has been idle for long.
   door.leave(idle_longest);
   std::string told;
@@ -216,10 +216,10 @@ TEST_CASE(
   REQUIRE(door.enter(one));
   REQUIRE(door.enter(two));
   CHECK_FALSE(good->ended());
-  CHECK(door.metrics.ended_for_room.load() == 2);
+  CHECK(door.metrics.evicted.load() == 2);
 }
 
-TEST_CASE("a storm that gets no room leaves it to others who deserve it") {
+TEST_CASE("a storm that gets no room elements it to others who deserve it") {
   Door door([](Options& options) {
     options.transport.connections_max = 4;
     options.transport.sweep_ms = 1'000'000;
@@ -257,11 +257,11 @@ TEST_CASE(
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
   const auto before = descriptors();
-  door.registry.relieve_shortage();
+  door.registry.handle_fd_exhaustion();
   CHECK(descriptors() < before);  // there is one for the newcomer
   REQUIRE(door.enter(one));
   CHECK(door.guests[1]->ended());
-  CHECK(door.metrics.ended_for_room.load() == 1);
+  CHECK(door.metrics.evicted.load() == 1);
   CHECK_FALSE(good->ended());
   CHECK_FALSE(door.guests.front()->ended());
   std::string told;
@@ -274,12 +274,12 @@ TEST_CASE(
   Door door([](Options& options) { options.transport.sweep_ms = 1'000'000; });
   for (int i = 0; i < 3; ++i) REQUIRE(door.enter(two));
   Guest* const good = door.enter(one);
-  door.registry.relieve_shortage();
-  CHECK(door.metrics.ended_for_room.load() == 0);
-  door.registry.relieve_shortage();  // what was kept is used up
-  CHECK(door.metrics.ended_for_room.load() == 1);
+  door.registry.handle_fd_exhaustion();
+  CHECK(door.metrics.evicted.load() == 0);
+  door.registry.handle_fd_exhaustion();  // what was kept is used up
+  CHECK(door.metrics.evicted.load() == 1);
   CHECK(door.guests.front()->ended());
-  door.registry.relieve_shortage();
+  door.registry.handle_fd_exhaustion();
   CHECK(door.guests[1]->ended());
   CHECK_FALSE(good->ended());
 }
@@ -287,7 +287,7 @@ TEST_CASE(
 TEST_CASE("descriptors that come back are used again") {
   Door door([](Options&) {});
   for (int i = 0; i < 4; ++i) REQUIRE(door.enter(one));
-  door.registry.relieve_shortage();
+  door.registry.handle_fd_exhaustion();
   Guest* fifth = nullptr;
   CHECK(wait_for([&] { return fifth != nullptr || (fifth = door.enter(one)) != nullptr; }));
 }
@@ -375,30 +375,30 @@ TEST_CASE(
     "where all hold too much, the one that holds most and longest is ended, and what it held is given back") {
   Door door([](Options& options) {
     options.protocol.frame_bytes_max = 100;
-    options.transport.held_bytes_max = 2'000;  // half of it for this
+    options.transport.buffered_bytes_max = 2'000;  // half of it for this
   });
   Guest *const good = door.enter(one), *const hog = door.enter(two), *const small = door.enter(two),
                *const large = door.enter(three);
   door.registry.expect_request(good->socket, 100);
   door.registry.keep(good->socket);
-  CHECK(door.registry.held_bytes() == 0);
+  CHECK(door.registry.buffered_bytes() == 0);
   door.registry.expect_taking(hog->socket, 500);
   door.registry.expect_request(small->socket, 100);
   door.registry.expect_request(small->socket, 150);  // in place of the 100
-  CHECK(door.registry.held_bytes() == 650);
+  CHECK(door.registry.buffered_bytes() == 650);
   for (int i = 0; i < 5; ++i) door.let_time_pass();
   door.registry.expect_request(good->socket, 200);
-  CHECK(door.registry.held_bytes() == 850);
+  CHECK(door.registry.buffered_bytes() == 850);
   CHECK(door.metrics.ended_for_memory.load() == 0);
   door.registry.expect_request(large->socket, 300);
   CHECK(hog->ended());
   for (Guest* guest : {good, small, large}) CHECK_FALSE(guest->ended());
-  CHECK(door.registry.held_bytes() == 650);
+  CHECK(door.registry.buffered_bytes() == 650);
   CHECK(door.metrics.ended_for_memory.load() == 1);
   door.leave(large);
-  CHECK(door.registry.held_bytes() == 350);
+  CHECK(door.registry.buffered_bytes() == 350);
   door.registry.linger(small->socket);
-  CHECK(door.registry.held_bytes() == 200);
+  CHECK(door.registry.buffered_bytes() == 200);
 }
 
 TEST_CASE("peers are IPv4 addresses, and IPv6 networks of 64 bits") {

@@ -180,7 +180,7 @@ class JournalCheck {
       after_.accounts.insert(after_.accounts.end(), rows_.accounts.begin(), rows_.accounts.end());
       after_.symbols.insert(after_.symbols.end(), rows_.symbols.begin(), rows_.symbols.end());
     } else if (compare_) {
-      compare_->fold(rows_);
+      compare_->apply(rows_);
     }
   }
 

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   bool json = false;
   CLI::App app(
       "Audits a store of the exchange, read-only: tables, journal, replay, and what clients were told.\n"
-      "Exit status: 0 clean, 1 violations, 2 the store cannot be read or a mistake in the command line.",
+      "Exit status: 0 clean, 1 violations, 2 the store cannot be read or an error in the command line.",
       "exchange-audit");
   app.option_defaults()->always_capture_default();
   app.add_option("STORE", options.store, "sqlite:PATH or postgresql://USER@HOST/DATABASE")

@@ -24,7 +24,7 @@ TableCompare::TableCompare(Source& source, Findings& findings)
   execution_there_ = executions_->next();
 }
 
-void TableCompare::fold(const Rows& rows) {
+void TableCompare::apply(const Rows& rows) {
   for (const AccountRow& row : rows.accounts) accounts_[row.number] = row;
   for (const AccountKeyRow& row : rows.account_keys) account_keys_[row.account] = row;
   for (const SymbolRow& row : rows.symbols) symbols_[row.number] = row;

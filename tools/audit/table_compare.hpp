@@ -13,7 +13,7 @@ class TableCompare {
  public:
   TableCompare(Source& source, Findings& findings);
   // Rows that changed in the replay, with the values they have now.
-  void fold(const Rows& rows);
+  void apply(const Rows& rows);
   // The replay has come to the projected batch.
   void finish(const Totals& stored, const Totals& replayed);
 

@@ -102,8 +102,8 @@ export function commandRows(history, seconds) {
   const rows = labelled(history.latest.series, name)
       .filter((sample) => sample.labels.kind && sample.labels.result && sample.value > 0)
       .map(({labels, value: count}) => ({kind: labels.kind, result: labels.result, count, rate: history.rate(name, seconds, labels)}));
-  const mistakes = value(history.latest.series, "exchange_mistakes_total");
-  if (mistakes > 0) rows.push({kind: "not understood", result: "malformed", count: mistakes, rate: history.rate("exchange_mistakes_total", seconds)});
+  const errors = value(history.latest.series, "exchange_client_errors_total");
+  if (errors > 0) rows.push({kind: "not understood", result: "malformed", count: errors, rate: history.rate("exchange_client_errors_total", seconds)});
   const kinds = ["order", "cancel", "query", "create_account", "create_symbol", "place_shares"];
   const rank = (kind) => (kinds.includes(kind) ? kinds.indexOf(kind) : kinds.length);
   return rows.sort((a, b) => rank(a.kind) - rank(b.kind) || (b.result === "ok") - (a.result === "ok") || b.count - a.count);

@@ -29,7 +29,7 @@ PROJECT = {
         int limit(int a) { return a > 9 ? 9 : a; }
         int unwatched(void) { return 1; }
         """,
-    # Speaks as Catch2 does. "orphan" leaves a process behind that lives in a session of its own.
+    # Speaks as Catch2 does. "orphan" elements a process behind that lives in a session of its own.
     "test.c": r"""
         #include <stdio.h>
         #include <string.h>
@@ -222,7 +222,7 @@ class TestRun(unittest.TestCase):
         self.assertEqual(listed("--shard", "2/2"), ["b"])
 
     def test_mistakes_in_the_list_are_named(self):
-        for entry, mistake in (
+        for entry, error in (
             (dict(SUBTRACTS, promise=""), "'promise'"),
             (dict(SUBTRACTS, tets=[]), "'tets'"),
             (dict(SUBTRACTS, new="a + b"), "the same"),
@@ -230,7 +230,7 @@ class TestRun(unittest.TestCase):
         ):
             code, output = self.run_on([entry], "--list")
             self.assertEqual(code, 2)
-            self.assertIn(mistake, output)
+            self.assertIn(error, output)
         code, output = self.run_on([SUBTRACTS, SUBTRACTS], "--list")
         self.assertEqual((code, "two mutations are called 'subtracts'" in output), (2, True))
         self.assertEqual(self.run_on([SUBTRACTS], "nothing")[0], 2)

@@ -111,7 +111,8 @@ class SignalAndContinue final : public Buffer {
 // `while`.
 class HandOff final : public Buffer {
  public:
-  HandOff(std::size_t places, long total, bool leaves) : Buffer(places, total), leaves_(leaves) {}
+  HandOff(std::size_t places, long total, bool elements)
+      : Buffer(places, total), elements_(elements) {}
 
   void put(long item) override {
     monitor_.enter();
@@ -146,12 +147,12 @@ class HandOff final : public Buffer {
     if (mine != queue.served++) ++tally.out_of_order;
   }
   void signal_and_leave(Queue& queue) {
-    if (leaves_) return queue.condition.signal_and_leave();
+    if (elements_) return queue.condition.signal_and_leave();
     queue.condition.signal();
     monitor_.leave();
   }
 
-  const bool leaves_;  // the signaller does not come back
+  const bool elements_;  // the signaller does not come back
   HoareMonitor monitor_;
   Queue not_full_{monitor_}, not_empty_{monitor_};
 };
@@ -169,7 +170,7 @@ const Variant variants[] = {
     {"one", "signal and continue, notify_one", make<SignalAndContinue, false>, false},
     {"all", "signal and continue, notify_all", make<SignalAndContinue, true>, false},
     {"hoare", "hand-off, signaller comes back", make<HandOff, false>, true},
-    {"leave", "hand-off, signaller leaves", make<HandOff, true>, true},
+    {"leave", "hand-off, signaller elements", make<HandOff, true>, true},
 };
 
 constexpr std::size_t places_of_buffer[] = {1, 16};
@@ -323,7 +324,7 @@ const Add add(
      .measured =
          "Producers and consumers share a buffer of 1 place or 16, whose use is all that they do. Four ways to wait for it: "
          "std::condition_variable with one condition for each side and notify_one, the same with one for all and notify_all, Hoare's "
-         "monitor, and Hoare's monitor whose signaller leaves with the signal. Counted are the items that each consumer got, how long it "
+         "monitor, and Hoare's monitor whose signaller elements with the signal. Counted are the items that each consumer got, how long it "
          "waited for each, who was woken in turn, and who for nothing.",
      .prepare = prepare,
      .report = report});

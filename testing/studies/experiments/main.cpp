@@ -1,6 +1,6 @@
 // experiments [--quick] [--list] [--json FILE] [NAME...]: runs all experiments or those named,
 // prints their tables and checks. Exit status: 0, or 1 where a check does not hold, or 2 for a
-// mistake on the command line.
+// error on the command line.
 
 #include <sys/utsname.h>
 #include <unistd.h>

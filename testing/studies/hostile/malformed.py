@@ -1,6 +1,6 @@
 """What no well-behaved client sends, as (name, bytes, every byte that comes back, whether the server closes then).
 
-testing/wire holds the conversations of everyday mistakes; here is what attackers try beside them. Each entry has a connection of
+testing/wire holds the conversations of everyday errors; here is what attackers try beside them. Each entry has a connection of
 its own to a server where account 1 exists with 1000 and symbol S with 10 shares of account 2."""
 
 

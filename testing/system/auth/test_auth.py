@@ -1,4 +1,4 @@
-"""A real server with --auth, with TLS and without: who gets in, over both ports, and what a restart leaves."""
+"""A real server with --auth, with TLS and without: who gets in, over both ports, and what a restart elements."""
 
 import json
 import select

@@ -35,7 +35,7 @@ bool is_of(const FailPointPlace& place, const std::string& part) {
 // What leads a server to this place, under load, and makes it do `action` there.
 std::string arming(const FailPointPlace& place, const std::string& action) {
   const std::string armed = std::string(place.name) + "=" + action;
-  if (is_of(place, "settle")) return "append.after_commit=error@20," + armed;
+  if (is_of(place, "resolve")) return "append.after_commit=error@20," + armed;
   if (is_of(place, "append") || is_of(place, "reply")) return armed + "@20";
   if (is_of(place, "projection")) return armed + "@3";
   return armed;
@@ -105,7 +105,7 @@ void at_places_of_postgres(const std::vector<FailPointPlace>& places,
   for (const FailPointPlace& place : places) {
     if (place.sqlite_only)
       std::printf("skipped %s: PostgreSQL does not come past it\n", place.name.data());
-    else if (!nightly() && !is_of(place, "append") && !is_of(place, "settle") &&
+    else if (!nightly() && !is_of(place, "append") && !is_of(place, "resolve") &&
              place.name != "projection.before_commit" && place.name != "recovery.amid_replay")
       std::printf("skipped %s on PostgreSQL: only with EXCHANGE_NIGHTLY=1\n", place.name.data());
     else

@@ -85,7 +85,7 @@ void CrashLoad::trade(Client& client, unsigned port) {
       }
       const std::string id = attribute(reply, "id");
       if (reply.find("<opened") == std::string::npos || !client.orders.emplace(id, order).second)
-        client.mistake = "an order got " + reply;
+        client.error = "an order got " + reply;
       else
         client.ids.push_back(id);
     } else {
@@ -95,9 +95,9 @@ void CrashLoad::trade(Client& client, unsigned port) {
       if (reply.empty()) return;
       if (reply.find("<error") == std::string::npos) {
         if (const std::string taken_back = learn(client.orders.at(id), reply); !taken_back.empty())
-          client.mistake = "order " + id + " " + taken_back;
+          client.error = "order " + id + " " + taken_back;
       } else if (kind < 8) {
-        client.mistake = "order " + id + " got " + reply;
+        client.error = "order " + id + " got " + reply;
       }
     }
     ++replies_;
@@ -132,7 +132,7 @@ std::string CrashLoad::disagreement(unsigned port) {
   constexpr std::size_t asked_at_once = 500;
   exchange::testing::Client connection(port);
   for (Client& client : clients_) {
-    if (!client.mistake.empty()) return client.mistake;
+    if (!client.error.empty()) return client.error;
     for (std::size_t first = 0; first < client.ids.size(); first += asked_at_once) {
       const std::size_t last = std::min(first + asked_at_once, client.ids.size());
       std::string queries;

@@ -49,7 +49,7 @@ class CrashLoad {
     std::map<std::string, Order> orders;  // by id
     std::vector<std::string> ids;
     std::vector<Order> unanswered;
-    std::string mistake;  // the first thing that it was told and must not be
+    std::string error;  // the first thing that it was told and must not be
     std::uint64_t sent = 0;
   };
   static constexpr const char* symbol = "SPY";

@@ -13,18 +13,18 @@ std::pair<std::string, std::vector<Credential>> read(std::string document, bool 
   const std::size_t size = document.size();
   document.push_back('\0');
   XmlDocument parsed;
-  std::vector<Leaf> leaves;
+  std::vector<RequestElement> elements;
   std::vector<Command> commands;
   Credentials credentials;
   const Request request = read_request(document.data(), size, ProtocolLimits{.keys = keys}, parsed,
-                                       leaves, commands, keys ? &credentials : nullptr);
-  std::string mistakes = request.mistake;
-  for (const Leaf& leaf : leaves) mistakes += leaf.mistake;
+                                       elements, commands, keys ? &credentials : nullptr);
+  std::string errors = request.error;
+  for (const RequestElement& element : elements) errors += element.error;
   for (const Command& command : commands)
-    // that is the gate's to do
+    // that is the authenticator's to do
     if (const auto* create = std::get_if<CreateAccount>(&command))
       CHECK_FALSE(create->key.has_key());
-  return {mistakes, credentials.wave};
+  return {errors, credentials.batch};
 }
 
 std::string creation(const std::string& key) {
@@ -40,11 +40,11 @@ TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
   CHECK(read(creation("1234567")).first == "key must have 8 to 128 bytes");
   CHECK(read(creation(std::string(129, 'k'))).first == "key must have 8 to 128 bytes");
   for (const std::size_t bytes : {8, 128}) {
-    const auto [mistake, wave] = read(creation(std::string(bytes, 'k')));
-    CHECK(mistake == "");
-    REQUIRE(wave.size() == 1);
-    CHECK(wave[0].use == Credential::Use::create);
-    CHECK(wave[0].key == std::string(bytes, 'k'));
+    const auto [error, batch] = read(creation(std::string(bytes, 'k')));
+    CHECK(error == "");
+    REQUIRE(batch.size() == 1);
+    CHECK(batch[0].use == Credential::Use::create);
+    CHECK(batch[0].key == std::string(bytes, 'k'));
   }
   // 7: references count as what they stand for
   CHECK(read(creation("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");
@@ -53,20 +53,20 @@ TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
 
 TEST_CASE("a request creates so many accounts with keys at most: each costs a hash") {
   std::string accounts;
-  for (std::size_t i = 0; i <= keys_per_wave_max; ++i)
+  for (std::size_t i = 0; i <= keys_per_batch_max; ++i)
     accounts += "<account id=\"" + std::to_string(i) + "\" balance=\"1\" key=\"long enough\"/>";
-  const auto [mistake, wave] = read("<create>" + accounts + "</create>");
-  CHECK(mistake == "more than 256 accounts with keys in one request");  // of the last alone
-  CHECK(wave.size() == keys_per_wave_max);
+  const auto [error, batch] = read("<create>" + accounts + "</create>");
+  CHECK(error == "more than 256 accounts with keys in one request");  // of the last alone
+  CHECK(batch.size() == keys_per_batch_max);
 }
 
-TEST_CASE("transactions stand on one credential for all their commands, and mistakes need none") {
-  const auto [mistake, wave] = read(
+TEST_CASE("transactions stand on one credential for all their commands, and errors need none") {
+  const auto [error, batch] = read(
       R"(<transactions id="1" key="long enough"><query id="1"/><query/><cancel id="2"/></transactions>)");
-  REQUIRE(wave.size() == 1);
-  CHECK(wave[0].use == Credential::Use::login);
-  CHECK(wave[0].account == AccountId("1"));
-  CHECK((wave[0].first_command == 0 && wave[0].commands == 2));
+  REQUIRE(batch.size() == 1);
+  CHECK(batch[0].use == Credential::Use::login);
+  CHECK(batch[0].account == AccountId("1"));
+  CHECK((batch[0].first_command == 0 && batch[0].commands == 2));
   CHECK(read(R"(<transactions id="1" key="long enough"><query/></transactions>)").second.empty());
   CHECK(read(R"(<transactions id="x" key="long enough"><query id="1"/></transactions>)")
             .second.empty());

@@ -1,11 +1,11 @@
 #pragma once
-// What the tests of keys share: a gate before a core on a memory store, and clients without
-// sockets.
+// What the tests of keys share: a authenticator before a core on a memory store, and clients
+// without sockets.
 
 #include <deque>
 #include <string>
 
-#include "auth/gate.hpp"
+#include "auth/authenticator.hpp"
 #include "auth/scrypt.hpp"
 #include "catch.hpp"
 #include "core/core.hpp"
@@ -71,13 +71,13 @@ class SlowService final : public Service {
 };
 
 struct Guard {
-  Guard() : gate(std::make_unique<Gate>(limits, keys, service, metrics)) {}
+  Guard() : authenticator(std::make_unique<Authenticator>(limits, keys, service, metrics)) {}
   AuthLimits limits{.required = true, .scrypt_log2_n = cheap};
   Metrics metrics;
   MemoryStore store;
   KeyRing keys;
   SlowService service{store};
-  std::unique_ptr<Gate> gate;
+  std::unique_ptr<Authenticator> authenticator;
   std::uint64_t hashes() const { return metrics.key_hashes; }
 };
 
@@ -86,7 +86,7 @@ class Talk {
  public:
   explicit Talk(Guard& guard) : guard_(guard) { submission.credentials = session.credentials(); }
 
-  // Takes in what a client sends; true where there is a wave.
+  // Takes in what a client sends; true where there is a batch.
   bool receive(std::string_view bytes) {
     while (!bytes.empty()) {
       const std::span<char> space = session.read_space();
@@ -95,12 +95,12 @@ class Talk {
       session.received(taken);
       bytes.remove_prefix(taken);
     }
-    return session.take_wave();
+    return session.take_requests();
   }
   void submit() {
     submission.commands = session.commands();
     Submission* const one = &submission;
-    guard_.gate->submit({&one, 1});
+    guard_.authenticator->submit({&one, 1});
   }
   std::string replies() {
     session.reply(submission.outcomes);
@@ -109,7 +109,7 @@ class Talk {
   // All that is replied to these documents, sent together.
   std::string ask(const std::string& documents) {
     std::string all;
-    for (bool wave = receive(documents); wave; wave = session.take_wave()) {
+    for (bool batch = receive(documents); batch; batch = session.take_requests()) {
       submission.outcomes.clear();
       if (!session.commands().empty()) {
         submit();

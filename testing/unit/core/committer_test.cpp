@@ -59,7 +59,7 @@ TEST_CASE_METHOD(Fixture, "an append that was lost is asked for by its number, t
   store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost}; });
   commit({create});
   CHECK(store.appends == 3);
-  CHECK(store.settles == 2);
+  CHECK(store.resolves == 2);
   CHECK(journal_rows() == 1);
   CHECK(recover(store).exchange.balance(account) == Cash::whole(100));
 }
@@ -69,14 +69,14 @@ TEST_CASE_METHOD(Fixture,
   store.append_faults.with([](auto& faults) { faults = {Fault::committed_but_lost}; });
   commit({create});
   CHECK(store.appends == 1);
-  CHECK(store.settles == 1);
+  CHECK(store.resolves == 1);
   CHECK(journal_rows() == 1);
   CHECK(committer.last_batch() == 1);
 }
 
 TEST_CASE_METHOD(Fixture, "while the store is away nothing returns, and the metric says so") {
   store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost}; });
-  store.settle_faults.with([](auto& faults) {
+  store.resolve_faults.with([](auto& faults) {
     faults = {Fault::lost, Fault::lost, Fault::none, Fault::lost};
   });
   commit({create});
@@ -107,18 +107,18 @@ TEST_CASE_METHOD(
 
   const std::vector<Command> query = {QueryOrder{account, 1}};
   {
-    Submission waves[3];
+    Submission request batches[3];
     std::vector<Submission*> all;
-    for (Submission& wave : waves) {
-      wave.commands = query;
-      all.push_back(&wave);
+    for (Submission& request batch : request batches) {
+      batch.commands = query;
+      all.push_back(&batch);
     }
     CHECK(committer.commit(all) == 2);
-    CHECK(executions_told(waves[1].outcomes.at(0)) == 3);
-    CHECK(waves[2].outcomes.empty());
+    CHECK(execution_count(request batches[1].outcomes.at(0)) == 3);
+    CHECK(request batches[2].outcomes.empty());
     CHECK(committer.executions_held()->load() == 6);
-    waves[0].forget_outcomes();
-    CHECK(waves[0].outcomes.empty());
+    request batches[0].forget_outcomes();
+    CHECK(request batches[0].outcomes.empty());
     CHECK(committer.executions_held()->load() == 3);
     CHECK(committer.commit(std::span(all).subspan(2)) == 1);
     CHECK(committer.executions_held()->load() == 6);
@@ -127,8 +127,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE("who has taken many outcomes keeps no memory of them") {
-  Submission wave;
-  wave.outcomes.resize(10'000);
-  wave.forget_outcomes();
-  CHECK(wave.outcomes.capacity() == 0);
+  Submission batch;
+  batch.outcomes.resize(10'000);
+  batch.forget_outcomes();
+  CHECK(batch.outcomes.capacity() == 0);
 }

@@ -25,10 +25,10 @@ class FaultyStore : public MemoryStore {
         throw StoreUnavailable("reply to append lost");
     }
   }
-  bool settle(BatchNumber batch) override {
+  bool resolve_in_doubt(BatchNumber batch) override {
     ++settles;
-    if (next(settle_faults) != Fault::none) throw StoreUnavailable("settle failed");
-    return MemoryStore::settle(batch);
+    if (next(resolve_faults) != Fault::none) throw StoreUnavailable("settle failed");
+    return MemoryStore::resolve_in_doubt(batch);
   }
   void project(const Rows& rows, BatchNumber batch) override {
     hold_projection.when([](bool hold) { return !hold; }, [](bool) {});
@@ -48,7 +48,7 @@ class FaultyStore : public MemoryStore {
     return MemoryStore::read_order(order);
   }
 
-  Guarded<std::deque<Fault>> append_faults, settle_faults, project_faults, read_faults;
+  Guarded<std::deque<Fault>> append_faults, resolve_faults, project_faults, read_faults;
   Guarded<bool> hold_projection, hold_reads;
   std::atomic<int> appends{0}, settles{0}, projections{0};
 

@@ -193,7 +193,7 @@ TEST_CASE("on one connection requests are committed and answered in the order of
   trade.requests[second].call = trade.requests[first].call + 1;  // pipelined
   CHECK(trade.findings() == "");
   Trade swapped = trade;
-  std::swap(swapped.requests[first].leaves, swapped.requests[second].leaves);
+  std::swap(swapped.requests[first].elements, swapped.requests[second].elements);
   std::swap(swapped.requests[first].replies, swapped.requests[second].replies);
   CHECK(contains_text("which was sent earlier on the same connection").match(swapped.findings()));
   trade.requests[first].answered = *trade.requests[second].answered + 1;
@@ -214,7 +214,8 @@ TEST_CASE(
   late.requests[lost].call = *late.requests.back().answered + 5;  // committed before it was sent
   CHECK(contains_text("h:6: was committed as batch 4").match(late.findings()));
   Trade never = trade;
-  never.requests[lost].leaves = never.requests[trade.before].leaves;  // it asked for something else
+  never.requests[lost].elements =
+      never.requests[trade.before].elements;  // it asked for something else
   CHECK(contains_text("nobody asked for this").match(never.findings()));
   Trade half = trade;  // one of the two is of another batch
   half.journal[3].record.commands.pop_back();
@@ -371,7 +372,7 @@ TEST_CASE(
       const int account = 1 + int(below(2));
       const std::string id = std::to_string(1 + below(8));
       std::string elements;
-      for (std::uint64_t leaves = 1 + below(2); leaves > 0; --leaves) {
+      for (std::uint64_t elements = 1 + below(2); elements > 0; --elements) {
         const auto choice = below(10);
         elements += choice == 0  ? "<cancel id=\"" + id + "\"/>"
                     : choice < 6 ? "<query id=\"" + id + "\"/>"
@@ -390,13 +391,13 @@ TEST_CASE(
     for (const std::size_t old : queries)
       for (const std::size_t late : queries) {
         const history::Request &a = story.requests[old], &b = story.requests[late];
-        if (a.leaves[0].echo != b.leaves[0].echo || a.replies == b.replies ||
-            std::get<QueryOrder>(*a.leaves[0].command).account.view() !=
-                std::get<QueryOrder>(*b.leaves[0].command).account.view())
+        if (a.elements[0].echo != b.elements[0].echo || a.replies == b.replies ||
+            std::get<QueryOrder>(*a.elements[0].command).account.view() !=
+                std::get<QueryOrder>(*b.elements[0].command).account.view())
           continue;
         const bool between = std::any_of(queries.begin(), queries.end(), [&](std::size_t third) {
           const history::Request& c = story.requests[third];
-          return c.replies == b.replies && c.leaves[0].echo == b.leaves[0].echo &&
+          return c.replies == b.replies && c.elements[0].echo == b.elements[0].echo &&
                  *a.answered < c.call && *c.answered < b.call;
         });
         if (!between) continue;

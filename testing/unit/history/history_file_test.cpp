@@ -40,15 +40,15 @@ TEST_CASE("a transcript is read back with every element, by the time of sending"
   REQUIRE(requests.size() == 2);
   CHECK((requests[0].line == "h:2" && requests[0].client == 4 && requests[0].connection == 9 &&
          requests[0].call == 400 && !requests[0].answered));
-  REQUIRE(requests[0].leaves.size() == 2);
-  CHECK(requests[0].leaves[0].echo == " sym=\"SPY\" id=\"7\"");
-  CHECK(std::get<PlaceShares>(*requests[0].leaves[0].command).shares == Shares::whole(5));
-  CHECK(std::get<CreateSymbol>(*requests[0].leaves[1].command).symbol == SymbolName("A"));
+  REQUIRE(requests[0].elements.size() == 2);
+  CHECK(requests[0].elements[0].echo == " sym=\"SPY\" id=\"7\"");
+  CHECK(std::get<PlaceShares>(*requests[0].elements[0].command).shares == Shares::whole(5));
+  CHECK(std::get<CreateSymbol>(*requests[0].elements[1].command).symbol == SymbolName("A"));
   CHECK((requests[1].run == 1 && requests[1].answered == 600));
   CHECK(requests[1].replies ==
         std::vector<std::string>{"<opened sym=\"SPY\" amount=\"-2\" limit=\"1.5\" id=\"10\"/>",
                                  "<status id=\"9\"><open shares=\"1\"/></status>"});
-  const auto& placed = std::get<PlaceOrder>(*requests[1].leaves[0].command);
+  const auto& placed = std::get<PlaceOrder>(*requests[1].elements[0].command);
   CHECK((placed.side == Side::sell && placed.shares == Shares::whole(2) &&
          placed.limit == parse_price("1.5").value));
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Histories with their journals as an honest exchange leaves them, for tests to turn into lies. The
-// exchange is NaiveExchange behind the server's own XML, so that nothing of what is tested takes
-// part.
+// Histories with their journals as an honest exchange elements them, for tests to turn into lies.
+// The exchange is NaiveExchange behind the server's own XML, so that nothing of what is tested
+// takes part.
 
 #include <algorithm>
 #include <string>
@@ -63,8 +63,8 @@ class Story {
         "<symbol sym=\"SPY\"><account id=\"1\">50</account><account id=\"2\">50</account></symbol></create>");
   }
 
-  std::string& reply(std::size_t request, std::size_t leaf = 0) {
-    return requests[request].replies[leaf];
+  std::string& reply(std::size_t request, std::size_t element = 0) {
+    return requests[request].replies[element];
   }
   // The reply never came.
   void lose_reply(std::size_t request) {
@@ -87,12 +87,12 @@ class Story {
   std::string execute(std::string document, bool same_batch) {
     const ProtocolLimits limits;
     XmlDocument parsed;
-    std::vector<exchange::Leaf> leaves;
+    std::vector<exchange::RequestElement> elements;
     std::vector<Command> commands;
     std::vector<Outcome> outcomes;
     const std::size_t size = document.size();
     const exchange::Request request =
-        exchange::read_request(document.data(), size, limits, parsed, leaves, commands);
+        exchange::read_request(document.data(), size, limits, parsed, elements, commands);
     if (journal.empty()) same_batch = false;
     if (!same_batch) time_.microseconds += 1'500'000;
     const Timestamp now = same_batch ? journal.back().record.time : time_;
@@ -112,7 +112,7 @@ class Story {
       journal.back().record.executions = executions_;
     }
     std::string reply;
-    append_results(reply, request, leaves, outcomes, false);
+    append_results(reply, request, elements, outcomes, false);
     return reply;
   }
 

@@ -86,7 +86,7 @@ class HttpFixture {
             std::string(response[http::field::content_type]), response.base()};
   }
   // Waits until the view has everything that was committed.
-  void settle() {
+  void resolve_in_doubt() {
     while (metrics.projected_batch != metrics.batch) std::this_thread::yield();
     while (get("/api/symbols").json()["batch"] != metrics.batch.load()) std::this_thread::yield();
   }

@@ -12,7 +12,7 @@ struct Market : HttpFixture {
     REQUIRE(post(small_market).status == 200);
     REQUIRE(post(first_bid).status == 200);
     REQUIRE(post(first_ask).status == 200);
-    settle();
+    resolve_in_doubt();
   }
   Json without_times(const std::string& target) {
     const Exchanged got = get(target);
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are told e
     "executions": [{"shares": "40", "price": "145.67", "time_us": 1}]})"));
   CHECK(get("/api/orders/2").json()["state"] == "executed");
   post("<transactions id=\"1\"><cancel id=\"1\"/></transactions>");
-  settle();
+  resolve_in_doubt();
   const Json canceled = without_times("/api/orders/1");
   CHECK((canceled["state"] == "canceled" && canceled["canceled"] == "60" &&
          canceled["canceled_at_us"] == 1));
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(Market,
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"3\"/><order sym=\"SPY\" amount=\"1\" limit=\"2.5\"/>"
       "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/></transactions>");
   post("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-10\" limit=\"145\"/></transactions>");
-  settle();
+  resolve_in_doubt();
   CHECK(get("/api/books/SPY?levels=2").json()["bids"] ==
         Json::parse(R"([["145.67", "50", 1], ["3", "2", 2]])"));
   CHECK(get("/api/books/SPY").json()["bids"].size() == 3);
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(
   CHECK_THAT(broken.body, contains_text("<results><error>malformed XML"));
   CHECK(post("<other/>").status == 400);
   CHECK(metrics.requests == 4);
-  CHECK(metrics.mistakes == 3);
+  CHECK(metrics.client_errors == 3);
 }
 
 TEST_CASE_METHOD(HttpFixture,
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(HttpFixture,
     http::write(socket, request);
   }
   while (metrics.batch < 2) std::this_thread::yield();
-  settle();
+  resolve_in_doubt();
   CHECK(get("/api/orders/1").json()["open"] == "100");
 }
 
@@ -348,7 +348,7 @@ TEST_CASE_METHOD(Market, "of an order's executions the newest are told, and how 
   for (const char* shares : {"1", "2", "3"})
     post(std::string("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-") + shares +
          "\" limit=\"1\"/></transactions>");
-  settle();
+  resolve_in_doubt();
   const Json order = get("/api/orders/1").json();
   CHECK(order["executions_total"] == 4);
   REQUIRE(order["executions"].size() == 2);
@@ -405,7 +405,7 @@ TEST_CASE_METHOD(Market, "metrics count commands by kind and result, batches, tr
   post("<create><account id=\"1\" balance=\"5\"/></create>");
   post(
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"-900\" limit=\"1\"/><query id=\"2\"/><cancel id=\"9\"/><query id=\"x\"/></transactions>");
-  settle();
+  resolve_in_doubt();
   const Exchanged got = get("/metrics");
   CHECK(got.content_type == "text/plain; version=0.0.4; charset=utf-8");
   const auto has = [&](const std::string& line) {
@@ -421,7 +421,7 @@ TEST_CASE_METHOD(Market, "metrics count commands by kind and result, batches, tr
   has("exchange_commands_total{kind=\"order\",result=\"insufficient_shares\"} 1");
   has("exchange_commands_total{kind=\"query\",result=\"unknown_order\"} 1");
   has("exchange_commands_total{kind=\"cancel\",result=\"unknown_order\"} 1");
-  has("exchange_mistakes_total 1");
+  has("exchange_client_errors_total 1");
   has("exchange_executions_total 1");
   has("exchange_batch_commands_count 5");
   has("exchange_batch_commands_sum 9");
@@ -447,6 +447,6 @@ TEST_CASE_METHOD(HttpFixture,
   CHECK(get("/api/symbols").json() == Json::parse(R"({"batch": 0, "symbols": []})"));
   store.hold_projection.with([](bool& hold) { hold = false; });
   store.hold_projection.notify();
-  settle();
+  resolve_in_doubt();
   CHECK(get("/metrics").body.find("exchange_projection_lag_seconds 0\n") != std::string::npos);
 }

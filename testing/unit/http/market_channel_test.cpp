@@ -39,14 +39,14 @@ struct Follow : HttpFixture {
   void trade() {
     post(small_market);
     post(first_bid);
-    settle();
+    resolve_in_doubt();
   }
 };
 
 }  // namespace
 
 TEST_CASE_METHOD(Follow,
-                 "a follower gets a snapshot, then every change with the next sequence number") {
+                 "a subscriber gets a snapshot, then every change with the next sequence number") {
   start();
   trade();
   Socket socket = follow();
@@ -72,18 +72,18 @@ TEST_CASE_METHOD(Follow,
   send(socket, R"({"unsubscribe": "SPY"})");
   CHECK(receive(socket) == Json::parse(R"({"type": "unsubscribed", "symbol": "SPY"})"));
   post(first_ask);
-  settle();
+  resolve_in_doubt();
   send(socket, subscribe("SPY"));
   const Json again = receive(socket);
   CHECK((again["type"] == "snapshot" && again["sequence"] == 4 &&
          again["asks"] == Json::parse(R"([["140", "40", 1]])") && again["trades"].size() == 1));
 }
 
-TEST_CASE_METHOD(Follow, "followers hear of the symbols they asked for and of no other") {
+TEST_CASE_METHOD(Follow, "subscribers hear of the symbols they asked for and of no other") {
   start();
   trade();
   post("<create><symbol sym=\"QQQ\"><account id=\"2\">5</account></symbol></create>");
-  settle();
+  resolve_in_doubt();
   Socket spy = follow(), both = follow();
   send(spy, subscribe("SPY"));
   send(both, subscribe("SPY"));
@@ -140,12 +140,12 @@ TEST_CASE_METHOD(
   while (metrics.websockets != 0) std::this_thread::yield();
 }
 
-TEST_CASE_METHOD(Follow, "subscriptions of one follower are limited") {
+TEST_CASE_METHOD(Follow, "subscriptions of one subscriber are limited") {
   options.http.websocket_subscriptions_max = 1;
   start();
   trade();
   post("<create><symbol sym=\"QQQ\"/></create>");
-  settle();
+  resolve_in_doubt();
   Socket socket = follow();
   send(socket, subscribe("SPY"));
   CHECK(receive(socket)["type"] == "snapshot");
@@ -165,12 +165,12 @@ TEST_CASE_METHOD(
   for (int i = 0; i < 200; ++i) CHECK(receive(socket)["type"] == "snapshot");
 }
 
-TEST_CASE_METHOD(Follow, "a follower that does not read is cut off, and the others go on") {
+TEST_CASE_METHOD(Follow, "a subscriber that does not read is cut off, and the others go on") {
   options.http.websocket_backlog_bytes_max = 200'000;
   options.http.update_entries_max = 100'000;
   start();
   post(small_market);
-  settle();
+  resolve_in_doubt();
   Socket slow(connect());
   slow.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
   slow.handshake("exchange", "/ws");
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(Follow,
     orders +=
         "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"1." + std::to_string(10'000 + i) + "\"/>";
   post("<transactions id=\"1\">" + orders + "</transactions>");
-  settle();
+  resolve_in_doubt();
   Socket socket(connect());
   socket.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
   socket.handshake("exchange", "/ws");
@@ -250,7 +250,7 @@ TEST_CASE_METHOD(Follow, "half of the connections may follow, and one more is to
   CHECK(response.result_int() == 503);
 }
 
-TEST_CASE_METHOD(Follow, "a server that stops says so to its followers") {
+TEST_CASE_METHOD(Follow, "a server that stops says so to its subscribers") {
   start();
   trade();
   Socket socket = follow();

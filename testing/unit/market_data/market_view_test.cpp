@@ -23,8 +23,8 @@ std::vector<Exchange::Depth> depth(const std::map<std::int64_t, MarketView::Leve
   return result;
 }
 
-// What a follower of the changes alone knows of one symbol.
-struct Follower {
+// What a subscriber of the changes alone knows of one symbol.
+struct Subscriber {
   std::map<std::int64_t, MarketView::Level> levels[2];
   std::vector<ExecutionId> trades;
   std::uint64_t sequence = 0;
@@ -94,13 +94,13 @@ void check_symbols(const MarketView& view, const Exchange& engine, const Rows& t
 }  // namespace
 
 TEST_CASE(
-    "after every fold the view agrees with the engine, and followers of its changes with the view") {
+    "after every fold the view agrees with the engine, and subscribers of its changes with the view") {
   for (int round = 0; round < 30; ++round) {
     RandomCommands commands(test_seed() + std::uint64_t(round), round % 3 == 2);
     Exchange engine;
     Tables tables;
     std::optional<MarketView> view(std::in_place, trades_kept, 1);
-    std::vector<Follower> followers;
+    std::vector<Subscriber> subscribers;
     std::map<SymbolNumber, std::vector<ExecutionRow>> executed;
     std::vector<ExecutionRow> all_executed;
     for (int batch = 1; batch <= 60; ++batch) {
@@ -116,12 +116,12 @@ TEST_CASE(
         view.emplace(trades_kept, 2);
         view->load(before, std::uint64_t(batch - 1), all_executed);
         REQUIRE(view->batch() == std::uint64_t(batch - 1));
-        followers.clear();
+        subscribers.clear();
         for (const MarketView::Symbol& symbol : view->symbols()) {
           REQUIRE(symbol.sequence == 0);
-          followers.emplace_back();
+          subscribers.emplace_back();
           for (const Side side : {Side::buy, Side::sell})
-            followers.back().levels[int(side)] = symbol.levels[int(side)];
+            subscribers.back().levels[int(side)] = symbol.levels[int(side)];
         }
       }
       for (const ExecutionRow& row : rows.executions) {
@@ -129,20 +129,20 @@ TEST_CASE(
         all_executed.push_back(row);
       }
       std::set<SymbolNumber> changed;
-      const auto& changes = view->fold(rows, std::uint64_t(batch));
-      followers.resize(view->symbols().size());
+      const auto& changes = view->apply(rows, std::uint64_t(batch));
+      subscribers.resize(view->symbols().size());
       for (const MarketView::Change& change : changes) {
         REQUIRE(changed.insert(change.symbol).second);
-        followers[change.symbol].take(change);
+        subscribers[change.symbol].take(change);
       }
       REQUIRE(view->batch() == std::uint64_t(batch));
       check_symbols(*view, engine, image);
       check_accounts(*view, engine, image);
       for (SymbolNumber number = 0; number < view->symbols().size(); ++number) {
         const MarketView::Symbol& symbol = view->symbols()[number];
-        REQUIRE(symbol.sequence == followers[number].sequence);
+        REQUIRE(symbol.sequence == subscribers[number].sequence);
         for (const Side side : {Side::buy, Side::sell})
-          REQUIRE(depth(followers[number].levels[int(side)], side) ==
+          REQUIRE(depth(subscribers[number].levels[int(side)], side) ==
                   depth(symbol.levels[int(side)], side));
         const std::vector<ExecutionRow>& trades = executed[number];
         REQUIRE(symbol.trades.size() == std::min(trades.size(), trades_kept));
@@ -157,7 +157,7 @@ TEST_CASE(
     }
     std::size_t told = 0, happened = 0;
     for (SymbolNumber number = 0; number < view->symbols().size(); ++number) {
-      told += followers[number].trades.size();
+      told += subscribers[number].trades.size();
       happened += view->symbols()[number].trades_seen;
     }
     REQUIRE(told == happened);
@@ -185,6 +185,6 @@ TEST_CASE("what was loaded counts neither as trades of this time nor as a change
   REQUIRE(symbol.trades.size() == 1);
   CHECK((symbol.trades[0].price == Price::whole(3) && symbol.trades[0].taker == Side::buy &&
          symbol.trades[0].time == Timestamp{7}));
-  CHECK(view.fold({}, 9).empty());
+  CHECK(view.apply({}, 9).empty());
   CHECK(view.batch() == 9);
 }

@@ -142,9 +142,9 @@ TEST_CASE("the same bytes give the same replies however they are sliced") {
   std::mt19937_64 random(test_seed());
   for (const auto& c : cases) {
     INFO(c.bytes);
-    CHECK(converse(c.bytes) == c.replies);
-    CHECK(converse(c.bytes, {1}) == c.replies);
-    for (int i = 0; i < 20; ++i) CHECK(converse(c.bytes, random_slices(random)) == c.replies);
+    CHECK(serve_requests(c.bytes) == c.replies);
+    CHECK(serve_requests(c.bytes, {1}) == c.replies);
+    for (int i = 0; i < 20; ++i) CHECK(serve_requests(c.bytes, random_slices(random)) == c.replies);
   }
 }
 
@@ -167,7 +167,7 @@ TEST_CASE(
     REQUIRE(space.size() >= bytes.size());
     std::memcpy(space.data(), bytes.data(), bytes.size());
     session.received(bytes.size());
-    REQUIRE(!session.take_wave());
+    REQUIRE(!session.take_requests());
   };
   feed("1048576\n");
   CHECK(session.read_space().size() <= limits.read_buffer_bytes_min);
@@ -197,6 +197,6 @@ TEST_CASE("after a large request a connection goes back to its size at rest") {
 TEST_CASE("a request of exactly the limit is read, also with others around it") {
   const std::string large = "<create>" + std::string((1u << 20) - 17, ' ') + "</create>";
   REQUIRE(large.size() == 1u << 20);
-  CHECK(converse(framed(create) + framed(large) + framed(again), {65'536, 1, 4'000}) ==
+  CHECK(serve_requests(framed(create) + framed(large) + framed(again), {65'536, 1, 4'000}) ==
         created + results("") + again_created);
 }

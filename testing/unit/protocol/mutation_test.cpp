@@ -74,12 +74,12 @@ TEST_CASE("no bytes at all break the replies, and slicing does not change them")
   for (int round = 0; round < 20'000; ++round) {
     std::string conversation = random_conversation(random, 1 + random() % 8);
     mutate(conversation, random);
-    const std::string whole = converse(conversation);
+    const std::string whole = serve_requests(conversation);
     const std::size_t closed = whole.find(" [closed]");
     INFO("round " << round << "\n" << conversation << "\n" << whole);
     REQUIRE(replies_problem(whole.substr(0, closed)) == "");
     REQUIRE(documents_in(whole) <= conversation.size());
-    if (round % 4 == 0) REQUIRE(converse(conversation, random_slices(random)) == whole);
+    if (round % 4 == 0) REQUIRE(serve_requests(conversation, random_slices(random)) == whole);
   }
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("noise gets one error") {
     std::string noise(1 + random() % 200, '\0');
     for (char& c : noise) c = char(random());
     noise.insert(0, "x");
-    REQUIRE(converse(noise, random_slices(random)) ==
+    REQUIRE(serve_requests(noise, random_slices(random)) ==
             error_reply("bad framing: a request begins with its length in digits") + " [closed]");
   }
 }

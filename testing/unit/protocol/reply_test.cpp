@@ -7,30 +7,30 @@ using namespace exchange;
 
 namespace {
 
-using Kind = Leaf::Kind;
+using Kind = RequestElement::Kind;
 
-std::string reply(const std::vector<Leaf>& leaves, const std::vector<Outcome>& outcomes,
+std::string reply(const std::vector<RequestElement>& elements, const std::vector<Outcome>& outcomes,
                   bool length_first = false) {
   std::string out = "before";
-  const Request request{.mistake = "", .leaves = std::uint32_t(leaves.size())};
-  CHECK(append_results(out, request, leaves, outcomes, length_first) == outcomes.size());
+  const Request request{.error = "", .elements = std::uint32_t(elements.size())};
+  CHECK(append_results(out, request, elements, outcomes, length_first) == outcomes.size());
   REQUIRE(out.substr(0, 6) == "before");
   if (!length_first) CHECK(replies_problem(out.substr(6)) == "");
   return out.substr(6);
 }
-// The one element of the reply to one leaf.
-std::string element(const Leaf& leaf, const Outcome& outcome) {
-  const std::string text = reply({leaf}, {outcome});
+// The one element of the reply to one element.
+std::string element(const RequestElement& element, const Outcome& outcome) {
+  const std::string text = reply({element}, {outcome});
   REQUIRE(text.substr(0, 9) == "<results>");
   return text.substr(9, text.size() - 9 - 11);
 }
-std::string mistake(Leaf leaf, const std::string& sentence) {
-  leaf.mistake = sentence;
-  const std::string text = reply({leaf}, {});
+std::string error(RequestElement element, const std::string& sentence) {
+  element.error = sentence;
+  const std::string text = reply({element}, {});
   return text.substr(9, text.size() - 9 - 11);
 }
 
-const Leaf account{Kind::account, {"1"}}, symbol{Kind::symbol, {"S"}},
+const RequestElement account{Kind::account, {"1"}}, symbol{Kind::symbol, {"S"}},
     placement{Kind::placement, {"S", "1"}}, order{Kind::order, {"S", "-10", "2.50"}},
     query{Kind::query, {"007"}}, cancel{Kind::cancel, {"007"}}, unknown{Kind::unknown};
 const std::string_view absent;
@@ -61,27 +61,27 @@ TEST_CASE("errors repeat what identifies the request, where it was given") {
         R"(<error id="007">no such order of this account</error>)");
   CHECK(element(cancel, Rejected{Reason::nothing_open}) ==
         R"(<error id="007">order has nothing open</error>)");
-  CHECK(mistake(unknown, "unknown element 'x'") == "<error>unknown element 'x'</error>");
-  CHECK(mistake({Kind::order, {"S", absent, ""}}, "wrong") ==
+  CHECK(error(unknown, "unknown element 'x'") == "<error>unknown element 'x'</error>");
+  CHECK(error({Kind::order, {"S", absent, ""}}, "wrong") ==
         R"(<error sym="S" limit="">wrong</error>)");
-  CHECK(mistake({Kind::account}, "wrong") == "<error>wrong</error>");
-  CHECK(mistake({Kind::placement, {absent, "1"}}, "wrong") == R"(<error id="1">wrong</error>)");
+  CHECK(error({Kind::account}, "wrong") == "<error>wrong</error>");
+  CHECK(error({Kind::placement, {absent, "1"}}, "wrong") == R"(<error id="1">wrong</error>)");
 }
 
 TEST_CASE("attributes are repeated as written, whatever quotes they stood in") {
-  CHECK(mistake({Kind::account, {R"(a"b"c)"}}, "wrong") ==
+  CHECK(error({Kind::account, {R"(a"b"c)"}}, "wrong") ==
         R"(<error id="a&quot;b&quot;c">wrong</error>)");
-  CHECK(mistake({Kind::account, {R"(")"}}, "wrong") == R"(<error id="&quot;">wrong</error>)");
-  CHECK(mistake({Kind::account, {"it's"}}, "wrong") == R"(<error id="it's">wrong</error>)");
-  CHECK(mistake({Kind::account, {"&#65;&lt;&amp;&quot;"}}, "wrong") ==
+  CHECK(error({Kind::account, {R"(")"}}, "wrong") == R"(<error id="&quot;">wrong</error>)");
+  CHECK(error({Kind::account, {"it's"}}, "wrong") == R"(<error id="it's">wrong</error>)");
+  CHECK(error({Kind::account, {"&#65;&lt;&amp;&quot;"}}, "wrong") ==
         R"(<error id="&#65;&lt;&amp;&quot;">wrong</error>)");
-  CHECK(mistake({Kind::account, {"ä€😀>"}}, "wrong") == R"(<error id="ä€😀>">wrong</error>)");
+  CHECK(error({Kind::account, {"ä€😀>"}}, "wrong") == R"(<error id="ä€😀>">wrong</error>)");
 }
 
 TEST_CASE("markup in an error's sentence is escaped") {
-  CHECK(mistake(unknown, "a < b & c > d") == "<error>a &lt; b &amp; c &gt; d</error>");
+  CHECK(error(unknown, "a < b & c > d") == "<error>a &lt; b &amp; c &gt; d</error>");
   std::string out;
-  append_results(out, {.mistake = "no <root> & no ]]>"}, {}, {}, false);
+  append_results(out, {.error = "no <root> & no ]]>"}, {}, {}, false);
   CHECK(out == error_reply("no &lt;root&gt; &amp; no ]]&gt;"));
 }
 
@@ -104,9 +104,9 @@ TEST_CASE("a status tells what is open or canceled, then the executions, oldest 
         R"(<status id="9223372036854775807"><open shares="5"/></status>)");
 }
 
-TEST_CASE("mistakes and outcomes are answered in the order of their elements") {
-  Leaf wrong = account;
-  wrong.mistake = "wrong";
+TEST_CASE("errors and outcomes are answered in the order of their elements") {
+  RequestElement wrong = account;
+  wrong.error = "wrong";
   CHECK(
       reply({wrong, account, unknown, wrong, symbol},
             {Created{}, Rejected{Reason::unknown_symbol}, Created{}}) ==
@@ -117,10 +117,10 @@ TEST_CASE("mistakes and outcomes are answered in the order of their elements") {
 
 TEST_CASE("only the outcomes of the request at hand are used") {
   std::string out;
-  const std::vector<Leaf> leaves{account};
+  const std::vector<RequestElement> elements{account};
   const std::vector<Outcome> outcomes{Created{}, Rejected{Reason::unknown_symbol}};
-  CHECK(append_results(out, {.mistake = "", .leaves = 1}, leaves, outcomes, false) == 1);
-  CHECK(append_results(out, {.mistake = "no", .leaves = 0}, {}, outcomes, false) == 0);
+  CHECK(append_results(out, {.error = "", .elements = 1}, elements, outcomes, false) == 1);
+  CHECK(append_results(out, {.error = "no", .elements = 0}, {}, outcomes, false) == 0);
   CHECK(out == results(R"(<created id="1"/>)") + error_reply("no"));
 }
 

@@ -8,35 +8,37 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-std::string print(const Leaf& leaf) {
+std::string print(const RequestElement& element) {
   static const char* const kinds[] = {"account", "symbol", "placement", "order",
                                       "query",   "cancel", "unknown"};
-  std::string text = kinds[int(leaf.kind)];
-  std::size_t echoes = leaf.echo.size();
-  while (echoes > 0 && leaf.echo[echoes - 1].data() == nullptr) --echoes;
+  std::string text = kinds[int(element.kind)];
+  std::size_t echoes = element.echo.size();
+  while (echoes > 0 && element.echo[echoes - 1].data() == nullptr) --echoes;
   for (std::size_t i = 0; i < echoes; ++i)
-    text += leaf.echo[i].data() == nullptr ? " -" : " [" + std::string(leaf.echo[i]) + "]";
+    text += element.echo[i].data() == nullptr ? " -" : " [" + std::string(element.echo[i]) + "]";
   return text;
 }
 
-// One line per leaf: its kind, what it repeats to the client in brackets, then the command or the
-// mistake. One line "refused: ..." where the whole request is refused.
+// One line per element: its kind, what it repeats to the client in brackets, then the command or
+// the error. One line "refused: ..." where the whole request is refused.
 Lines read(std::string xml, const ProtocolLimits& limits = {}) {
   XmlDocument document;
-  std::vector<Leaf> leaves{Leaf{Leaf::Kind::unknown}};  // of an earlier request of the wave
+  std::vector<RequestElement> elements{
+      RequestElement{RequestElement::Kind::unknown}};  // of an earlier request of the request batch
   std::vector<Command> commands{CreateSymbol{SymbolName("EARLIER")}};
-  const Request request = read_request(xml.data(), xml.size(), limits, document, leaves, commands);
-  REQUIRE(leaves.size() == 1 + request.leaves);
+  const Request request =
+      read_request(xml.data(), xml.size(), limits, document, elements, commands);
+  REQUIRE(elements.size() == 1 + request.elements);
   Lines lines;
   std::size_t used = 1;
-  for (std::size_t i = 1; i < leaves.size(); ++i)
-    lines.push_back(print(leaves[i]) + ": " +
-                    (leaves[i].mistake.empty() ? exchange::print(commands.at(used++))
-                                               : "mistake: " + leaves[i].mistake));
+  for (std::size_t i = 1; i < elements.size(); ++i)
+    lines.push_back(print(elements[i]) + ": " +
+                    (elements[i].error.empty() ? exchange::print(commands.at(used++))
+                                               : "error: " + elements[i].error));
   REQUIRE(used == commands.size());
-  if (request.mistake.empty()) return lines;
-  CHECK(request.leaves == 0);
-  return {"refused: " + request.mistake};
+  if (request.error.empty()) return lines;
+  CHECK(request.elements == 0);
+  return {"refused: " + request.error};
 }
 std::string read_one(const std::string& xml) {
   const Lines lines = read(xml);
@@ -75,33 +77,32 @@ TEST_CASE("an account is created with an id and a balance") {
   CHECK(created("<account id='&#49;' balance='&#x31;0' more='yes'><!-- c --></account>") ==
         "account [&#49;]: account 1 with 10");
 
-  CHECK(created("<account balance='1'/>") == "account: mistake: missing attribute 'id'");
-  CHECK(created("<account id='1'/>") == "account [1]: mistake: missing attribute 'balance'");
-  CHECK(created("<account ID='1' balance='1'/>") == "account: mistake: missing attribute 'id'");
+  CHECK(created("<account balance='1'/>") == "account: error: missing attribute 'id'");
+  CHECK(created("<account id='1'/>") == "account [1]: error: missing attribute 'balance'");
+  CHECK(created("<account ID='1' balance='1'/>") == "account: error: missing attribute 'id'");
   for (const std::string id : {"", "a", "1a", " 1", "1 ", "-1", "+1", "1.0", "٣"}) {
     INFO(id);
     CHECK(created("<account id='" + id + "' balance='1'/>") ==
-          "account [" + id + "]: mistake: account id must be 1 to 64 digits");
+          "account [" + id + "]: error: account id must be 1 to 64 digits");
   }
   CHECK(created("<account id='9" + long_id + "' balance='1'/>") ==
-        "account [9" + long_id + "]: mistake: account id must be 1 to 64 digits");
-  CHECK(created("<account id='1' balance=''/>") == "account [1]: mistake: balance is empty");
+        "account [9" + long_id + "]: error: account id must be 1 to 64 digits");
+  CHECK(created("<account id='1' balance=''/>") == "account [1]: error: balance is empty");
   for (const std::string balance :
        {"x", "1e3", "+1", " 1", "1 ", "1,000", "inf", "nan", ".", "-", "--1", "0x10", "1.2.3"})
     CHECK(created("<account id='1' balance='" + balance + "'/>") ==
-          "account [1]: mistake: balance is not a plain decimal number");
-  CHECK(created("<account id='1' balance='-0.01'/>") ==
-        "account [1]: mistake: balance is negative");
+          "account [1]: error: balance is not a plain decimal number");
+  CHECK(created("<account id='1' balance='-0.01'/>") == "account [1]: error: balance is negative");
   CHECK(created("<account id='1' balance='-0'/>") == "account [1]: account 1 with 0");
   CHECK(created("<account id='1' balance='0.00000000000000001'/>") ==
-        "account [1]: mistake: balance has more than the allowed decimals: at most 16 decimals");
+        "account [1]: error: balance has more than the allowed decimals: at most 16 decimals");
   CHECK(
       created("<account id='1' balance='99999999999999999999999'/>") ==
-      "account [1]: mistake: balance is out of range: at most 17014118346046923173168.7303715884105727");
+      "account [1]: error: balance is out of range: at most 17014118346046923173168.7303715884105727");
   CHECK(created("<account id='1' balance='1'>5</account>") ==
-        "account [1]: mistake: unexpected content in account");
+        "account [1]: error: unexpected content in account");
   CHECK(created("<account id='1' balance='1'><b/></account>") ==
-        "account [1]: mistake: unexpected content in account");
+        "account [1]: error: unexpected content in account");
 }
 
 TEST_CASE("a symbol gives shares to each account inside it") {
@@ -119,27 +120,25 @@ TEST_CASE("a symbol gives shares to each account inside it") {
   const auto placed = [](const std::string& attributes, const std::string& shares) {
     return created("<symbol sym='A'><account" + attributes + ">" + shares + "</account></symbol>");
   };
-  CHECK(placed("", "1") == "placement [A]: mistake: missing attribute 'id'");
-  CHECK(placed(" id='x'", "1") == "placement [A] [x]: mistake: account id must be 1 to 64 digits");
-  CHECK(placed(" id='1'", "") == "placement [A] [1]: mistake: number of shares is empty");
-  CHECK(placed(" id='1'", " \n ") == "placement [A] [1]: mistake: number of shares is empty");
+  CHECK(placed("", "1") == "placement [A]: error: missing attribute 'id'");
+  CHECK(placed(" id='x'", "1") == "placement [A] [x]: error: account id must be 1 to 64 digits");
+  CHECK(placed(" id='1'", "") == "placement [A] [1]: error: number of shares is empty");
+  CHECK(placed(" id='1'", " \n ") == "placement [A] [1]: error: number of shares is empty");
   CHECK(placed(" id='1'", "1 0") ==
-        "placement [A] [1]: mistake: number of shares is not a plain decimal number");
-  CHECK(placed(" id='1'", "0") ==
-        "placement [A] [1]: mistake: number of shares must be above zero");
-  CHECK(placed(" id='1'", "-5") ==
-        "placement [A] [1]: mistake: number of shares must be above zero");
+        "placement [A] [1]: error: number of shares is not a plain decimal number");
+  CHECK(placed(" id='1'", "0") == "placement [A] [1]: error: number of shares must be above zero");
+  CHECK(placed(" id='1'", "-5") == "placement [A] [1]: error: number of shares must be above zero");
   CHECK(
       placed(" id='1'", "0.000000001") ==
-      "placement [A] [1]: mistake: number of shares has more than the allowed decimals: at most 8 decimals");
+      "placement [A] [1]: error: number of shares has more than the allowed decimals: at most 8 decimals");
   CHECK(placed(" id='1'", "92233720368") ==
-        "placement [A] [1]: mistake: number of shares is out of range: must be below 92233720368");
-  CHECK(placed(" id='1'", "5<b/>") == "placement [A] [1]: mistake: unexpected element in account");
+        "placement [A] [1]: error: number of shares is out of range: must be below 92233720368");
+  CHECK(placed(" id='1'", "5<b/>") == "placement [A] [1]: error: unexpected element in account");
 }
 
 TEST_CASE("a symbol that is wrong is wrong for each account inside it") {
   for (const std::string symbol : {"", "A B", "A-B", " A", "ä", "A.B"}) {
-    const std::string wrong = "mistake: symbol must be 1 to 32 letters and digits";
+    const std::string wrong = "error: symbol must be 1 to 32 letters and digits";
     CHECK(created("<symbol sym='" + symbol + "'/>") == "symbol [" + symbol + "]: " + wrong);
     CHECK(
         read("<create><symbol sym='" + symbol +
@@ -147,28 +146,28 @@ TEST_CASE("a symbol that is wrong is wrong for each account inside it") {
         Lines{"placement [" + symbol + "] [1]: " + wrong, "placement [" + symbol + "]: " + wrong});
   }
   CHECK(created("<symbol sym='Z" + long_symbol + "'/>") ==
-        "symbol [Z" + long_symbol + "]: mistake: symbol must be 1 to 32 letters and digits");
-  CHECK(created("<symbol/>") == "symbol: mistake: missing attribute 'sym'");
+        "symbol [Z" + long_symbol + "]: error: symbol must be 1 to 32 letters and digits");
+  CHECK(created("<symbol/>") == "symbol: error: missing attribute 'sym'");
   CHECK(created("<symbol><account id='1'>1</account></symbol>") ==
-        "placement - [1]: mistake: missing attribute 'sym'");
-  CHECK(created("<symbol sym='A'>5</symbol>") == "symbol [A]: mistake: unexpected text in symbol");
+        "placement - [1]: error: missing attribute 'sym'");
+  CHECK(created("<symbol sym='A'>5</symbol>") == "symbol [A]: error: unexpected text in symbol");
   CHECK(created("<symbol sym='A'>5<account id='1'>1</account></symbol>") ==
-        "placement [A] [1]: mistake: unexpected text in symbol");
+        "placement [A] [1]: error: unexpected text in symbol");
 }
 
-TEST_CASE("an unknown element is a mistake in its place and the others are read") {
+TEST_CASE("an unknown element is an error in its place and the others are read") {
   CHECK(
       read(
           "<create><account id='1' balance='1'/><what id='2'/><symbol sym='A'><why/><account id='1'>1</account></symbol></create>") ==
-      Lines{"account [1]: account 1 with 1", "unknown: mistake: unknown element 'what'",
-            "unknown: mistake: unknown element 'why'", "placement [A] [1]: place 1 A at 1"});
+      Lines{"account [1]: account 1 with 1", "unknown: error: unknown element 'what'",
+            "unknown: error: unknown element 'why'", "placement [A] [1]: place 1 A at 1"});
   CHECK(read("<transactions id='7'><buy/><query id='1'/></transactions>") ==
-        Lines{"unknown: mistake: unknown element 'buy'", "query [1]: 7 queries 1"});
+        Lines{"unknown: error: unknown element 'buy'", "query [1]: 7 queries 1"});
   const std::string a64(64, 'a');
-  CHECK(created("<" + a64 + "/>") == "unknown: mistake: unknown element '" + a64 + "'");
-  CHECK(created("<" + a64 + "b/>") == "unknown: mistake: unknown element '" + a64 + "…'");
+  CHECK(created("<" + a64 + "/>") == "unknown: error: unknown element '" + a64 + "'");
+  CHECK(created("<" + a64 + "b/>") == "unknown: error: unknown element '" + a64 + "…'");
   CHECK(created("<" + a64.substr(1) + "€/>") ==
-        "unknown: mistake: unknown element '" + a64.substr(1) + "…'");  // no half character
+        "unknown: error: unknown element '" + a64.substr(1) + "…'");  // no half character
 }
 
 TEST_CASE("an order buys above zero and sells below") {
@@ -183,27 +182,26 @@ TEST_CASE("an order buys above zero and sells below") {
   CHECK(traded("<order sym='&#65;' amount='&#49;' limit='&#x32;'/>") ==
         "order [&#65;] [&#49;] [&#x32;]: 7 buys 1 A @2");
 
-  CHECK(traded("<order/>") == "order: mistake: missing attribute 'sym'");
+  CHECK(traded("<order/>") == "order: error: missing attribute 'sym'");
   CHECK(traded("<order amount='1' limit='2'/>") ==
-        "order - [1] [2]: mistake: missing attribute 'sym'");
+        "order - [1] [2]: error: missing attribute 'sym'");
   CHECK(traded("<order sym='A' limit='2'/>") ==
-        "order [A] - [2]: mistake: missing attribute 'amount'");
-  CHECK(traded("<order sym='A' amount='1'/>") ==
-        "order [A] [1]: mistake: missing attribute 'limit'");
+        "order [A] - [2]: error: missing attribute 'amount'");
+  CHECK(traded("<order sym='A' amount='1'/>") == "order [A] [1]: error: missing attribute 'limit'");
   CHECK(traded("<order sym='' amount='1' limit='2'/>") ==
-        "order [] [1] [2]: mistake: symbol must be 1 to 32 letters and digits");
+        "order [] [1] [2]: error: symbol must be 1 to 32 letters and digits");
   CHECK(traded("<order sym='A' amount='0' limit='2'/>") ==
-        "order [A] [0] [2]: mistake: amount is zero");
+        "order [A] [0] [2]: error: amount is zero");
   CHECK(traded("<order sym='A' amount='-0.0' limit='2'/>") ==
-        "order [A] [-0.0] [2]: mistake: amount is zero");
+        "order [A] [-0.0] [2]: error: amount is zero");
   CHECK(traded("<order sym='A' amount='1' limit='0'/>") ==
-        "order [A] [1] [0]: mistake: limit must be above zero");
+        "order [A] [1] [0]: error: limit must be above zero");
   CHECK(traded("<order sym='A' amount='1' limit='-2'/>") ==
-        "order [A] [1] [-2]: mistake: limit must be above zero");
+        "order [A] [1] [-2]: error: limit must be above zero");
   CHECK(traded("<order sym='A' amount='1' limit='2'>x</order>") ==
-        "order [A] [1] [2]: mistake: unexpected content in order");
+        "order [A] [1] [2]: error: unexpected content in order");
   CHECK(traded("<order sym='A' amount='1' limit='2'><b/></order>") ==
-        "order [A] [1] [2]: mistake: unexpected content in order");
+        "order [A] [1] [2]: error: unexpected content in order");
   const struct {
     std::string number, problem;
   } wrong[] = {{"", "is empty"},
@@ -225,9 +223,9 @@ TEST_CASE("an order buys above zero and sells below") {
                {"-92233720368", "is out of range: must be below 92233720368"}};
   for (const auto& [number, sentence] : wrong) {
     CHECK(traded("<order sym='A' amount='" + number + "' limit='2'/>") ==
-          "order [A] [" + number + "] [2]: mistake: amount " + sentence);
+          "order [A] [" + number + "] [2]: error: amount " + sentence);
     CHECK(traded("<order sym='A' amount='1' limit='" + number + "'/>") ==
-          "order [A] [1] [" + number + "]: mistake: limit " + sentence);
+          "order [A] [1] [" + number + "]: error: limit " + sentence);
   }
 }
 
@@ -238,17 +236,17 @@ TEST_CASE("queries and cancels name an order by its number") {
         "query [18446744073709551615]: 7 queries 18446744073709551615");
   CHECK(traded("<query id='&#50;'/>") == "query [&#50;]: 7 queries 2");
   for (const std::string element : {"query", "cancel"}) {
-    CHECK(traded("<" + element + "/>") == element + ": mistake: missing attribute 'id'");
+    CHECK(traded("<" + element + "/>") == element + ": error: missing attribute 'id'");
     for (const std::string id :
          {"", "0", "00", "-1", "+1", "1.0", "x", " 1", "1 ", "18446744073709551616"})
       CHECK(traded("<" + element + " id='" + id + "'/>") ==
-            element + " [" + id + "]: mistake: transaction id must be a whole number from 1");
+            element + " [" + id + "]: error: transaction id must be a whole number from 1");
     CHECK(traded("<" + element + " id='1'>x</" + element + ">") ==
-          element + " [1]: mistake: unexpected content in " + element);
+          element + " [1]: error: unexpected content in " + element);
   }
 }
 
-TEST_CASE("transactions without a usable account are a mistake for each child") {
+TEST_CASE("transactions without a usable account are an error for each child") {
   const std::string children =
       "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel/><what/>";
   for (const auto& [attribute, sentence] :
@@ -256,8 +254,8 @@ TEST_CASE("transactions without a usable account are a mistake for each child") 
         {" id=''", "unknown account: an account id is 1 to 64 digits"},
         {" id='x'", "unknown account: an account id is 1 to 64 digits"}})
     CHECK(read("<transactions" + attribute + ">" + children + "</transactions>") ==
-          Lines{"order [A] [1] [2]: mistake: " + sentence, "query [1]: mistake: " + sentence,
-                "cancel: mistake: " + sentence, "unknown: mistake: unknown element 'what'"});
+          Lines{"order [A] [1] [2]: error: " + sentence, "query [1]: error: " + sentence,
+                "cancel: error: " + sentence, "unknown: error: unknown element 'what'"});
   CHECK(read("<transactions id='1'/>") == Lines{"refused: transactions has no element"});
   CHECK(read("<transactions><!-- c --></transactions>") ==
         Lines{"refused: transactions has no element"});
@@ -269,7 +267,7 @@ TEST_CASE("transactions without a usable account are a mistake for each child") 
 
 TEST_CASE("a request has so many elements at most, else nothing of it is done") {
   ProtocolLimits limits;
-  limits.leaves_max = 3;
+  limits.elements_max = 3;
   const auto with = [](int count, const std::string& child) {
     std::string text;
     for (int i = 0; i < count; ++i) text += child;
@@ -294,7 +292,7 @@ TEST_CASE("white space inside a number is no part of it, whatever comments stand
     return created("<symbol sym='S'><account id='1'>" + text + "</account></symbol>");
   };
   const std::string refused =
-      "placement [S] [1]: mistake: number of shares is not a plain decimal number";
+      "placement [S] [1]: error: number of shares is not a plain decimal number";
   CHECK(placed(" <!-- a --> 1<!-- b -->0 <!-- c --> ") == "placement [S] [1]: place 10 S at 1");
   CHECK(placed("1 0") == refused);
   CHECK(placed("1<!-- a --> 0") == refused);

@@ -27,34 +27,34 @@ ProtocolLimits closing() {
 }  // namespace
 
 TEST_CASE("pipelined requests are answered in order") {
-  CHECK(converse(create + buy + buy + buy) == created + opened(1) + opened(2) + opened(3));
+  CHECK(serve_requests(create + buy + buy + buy) == created + opened(1) + opened(2) + opened(3));
 }
 
-TEST_CASE("a mistake between good requests is answered in its place and harms neither") {
+TEST_CASE("an error between good requests is answered in its place and harms neither") {
   const std::string broken = framed("<create><account"), empty = framed("<transactions id='1'/>"),
                     what = framed("<what/>");
   const std::string broken_reply =
       error_reply("malformed XML: " +
                   std::string(pugi::xml_document().load_string("<create><account").description()));
-  CHECK(converse(create + broken + buy + empty + what + buy) ==
+  CHECK(serve_requests(create + broken + buy + empty + what + buy) ==
         created + broken_reply + opened(1) + error_reply("transactions has no element") +
             error_reply("unknown element 'what'") + opened(2));
 }
 
-TEST_CASE("requests that arrived together are one wave of commands") {
+TEST_CASE("requests that arrived together are one request batch of commands") {
   const ProtocolLimits limits;
   Session session(limits);
   const std::string bytes = create + framed("<what/>") + buy + "4";
   std::copy(bytes.begin(), bytes.end(), session.read_space().begin());
   session.received(bytes.size());
-  REQUIRE(session.take_wave());
+  REQUIRE(session.take_requests());
   CHECK(session.commands().size() == 3);
   CHECK(session.output() == "");
   session.reply(std::vector<Outcome>{Created{}, Rejected{Reason::unknown_account}, Opened{9}});
   CHECK(session.output() == results(R"(<created id="1"/><error sym="S">unknown account</error>)") +
                                 error_reply("unknown element 'what'") + opened(9));
   CHECK(session.commands().empty());
-  CHECK(!session.take_wave());
+  CHECK(!session.take_requests());
   CHECK(!session.finished());
 }
 
@@ -79,62 +79,63 @@ TEST_CASE("a client that ends its stream is still answered, then the session end
   std::copy(bytes.begin(), bytes.end(), session.read_space().begin());
   session.received(bytes.size());
   session.end_of_stream();
-  REQUIRE(session.take_wave());
+  REQUIRE(session.take_requests());
   CHECK(!session.finished());
   service.answer(session);
   CHECK(session.output() == created + opened(1));
-  CHECK(!session.take_wave());
+  CHECK(!session.take_requests());
   CHECK(session.finished());
   CHECK(!session.refused());
 }
 
 TEST_CASE("a stream that ends without a request ends the session without a word") {
-  for (const std::string nothing : {"", "\n", " \r\n\t"}) CHECK(converse(nothing, {1}) == "");
+  for (const std::string nothing : {"", "\n", " \r\n\t"}) CHECK(serve_requests(nothing, {1}) == "");
 }
 
 TEST_CASE("close after reply: the session ends when all that was received is answered") {
-  CHECK(converse(create, {1000}, closing()) == created + " [closed]");
-  CHECK(converse(create, {1}, closing()) == created + " [closed]");
-  CHECK(converse(create + buy + buy, {1000}, closing()) ==
+  CHECK(serve_requests(create, {1000}, closing()) == created + " [closed]");
+  CHECK(serve_requests(create, {1}, closing()) == created + " [closed]");
+  CHECK(serve_requests(create + buy + buy, {1000}, closing()) ==
         created + opened(1) + opened(2) + " [closed]");
-  CHECK(converse(create + "\n", {1000}, closing()) == created + " [closed]");
+  CHECK(serve_requests(create + "\n", {1000}, closing()) == created + " [closed]");
   // A request that has begun is received in part: it is awaited.
-  CHECK(converse(create + buy, {create.size() + 1, 1000}, closing()) ==
+  CHECK(serve_requests(create + buy, {create.size() + 1, 1000}, closing()) ==
         created + opened(1) + " [closed]");
-  CHECK(converse(framed("<what/>"), {1000}, closing()) ==
+  CHECK(serve_requests(framed("<what/>"), {1000}, closing()) ==
         error_reply("unknown element 'what'") + " [closed]");
 }
 
-TEST_CASE("close after reply: blank space behind a wave as large as may be is not waited on") {
+TEST_CASE(
+    "close after reply: blank space behind a request batch as large as may be is not waited on") {
   ProtocolLimits limits = closing();
-  limits.leaves_max = 4;  // the wave is full with two requests and their leaves
-  CHECK(converse(create + buy + "\n", {1000}, limits) == created + opened(1) + " [closed]");
-  CHECK(converse(create + buy, {1000}, limits) == created + opened(1) + " [closed]");
+  limits.elements_max = 4;  // the request batch is full with two requests and their elements
+  CHECK(serve_requests(create + buy + "\n", {1000}, limits) == created + opened(1) + " [closed]");
+  CHECK(serve_requests(create + buy, {1000}, limits) == created + opened(1) + " [closed]");
 }
 
-TEST_CASE("more pipelined requests than one wave holds are answered all the same") {
+TEST_CASE("more pipelined requests than one request batch holds are answered all the same") {
   ProtocolLimits limits;
-  limits.leaves_max = 5;
+  limits.elements_max = 5;
   std::string requests = create, replies = created;
   for (int i = 1; i <= 50; ++i) {
     requests += buy + framed("<what/>");
     replies += opened(i) + error_reply("unknown element 'what'");
   }
-  CHECK(converse(requests, {100'000}, limits) == replies);
-  CHECK(converse(requests, {7}, limits) == replies);
+  CHECK(serve_requests(requests, {100'000}, limits) == replies);
+  CHECK(serve_requests(requests, {7}, limits) == replies);
 }
 
-TEST_CASE("one wave holds so many elements, however much was received") {
+TEST_CASE("one request batch holds so many elements, however much was received") {
   ProtocolLimits limits;
-  limits.leaves_max = 4;
+  limits.elements_max = 4;
   Session session(limits);
   const std::string bytes = create + buy + buy;
   std::copy(bytes.begin(), bytes.end(), session.read_space().begin());
   session.received(bytes.size());
-  REQUIRE(session.take_wave());
+  REQUIRE(session.take_requests());
   CHECK(session.commands().size() == 3);
   session.reply(std::vector<Outcome>{Created{}, Created{}, Opened{1}});
-  REQUIRE(session.take_wave());
+  REQUIRE(session.take_requests());
   CHECK(session.commands().size() == 1);
 }
 
@@ -144,7 +145,7 @@ TEST_CASE("replies carry their length where asked, errors of framing too") {
   const auto with_length = [](const std::string& reply) {
     return std::to_string(reply.size()) + "\n" + reply;
   };
-  CHECK(converse(create + buy + "x", {1000}, limits) ==
+  CHECK(serve_requests(create + buy + "x", {1000}, limits) ==
         with_length(created) + with_length(opened(1)) + with_length(bad_frame) + " [closed]");
 }
 
@@ -155,8 +156,8 @@ TEST_CASE("a pipeline longer than any buffer is answered to its last request") {
     replies += results(R"(<error sym="S" amount="1" limit="2">insufficient funds</error>)");
     if (i <= 500) replies.replace(replies.rfind("<results>"), std::string::npos, opened(i));
   }
-  CHECK(converse(requests) == replies);
-  CHECK(converse(requests, {1'000}) == replies);
+  CHECK(serve_requests(requests) == replies);
+  CHECK(serve_requests(requests, {1'000}) == replies);
 }
 
 TEST_CASE("after a burst a connection is as small as before once its client asks little again") {
@@ -169,7 +170,7 @@ TEST_CASE("after a burst a connection is as small as before once its client asks
       std::memcpy(space.data(), bytes.data(), taken);
       session.received(taken);
       bytes.remove_prefix(taken);
-      while (session.take_wave()) {
+      while (session.take_requests()) {
         session.reply(std::vector<Outcome>(session.commands().size(), Created{}));
         session.output().clear();
       }
@@ -189,9 +190,10 @@ TEST_CASE("random slicing of a long random conversation changes no byte of its r
   std::mt19937_64 random(test_seed());
   for (int round = 0; round < 20; ++round) {
     const std::string conversation = random_conversation(random, 1 + random() % 60);
-    const std::string whole = converse(conversation);
+    const std::string whole = serve_requests(conversation);
     REQUIRE(replies_problem(whole.substr(0, whole.find(" [closed]"))) == "");
-    for (int i = 0; i < 10; ++i) REQUIRE(converse(conversation, random_slices(random)) == whole);
-    REQUIRE(converse(conversation, {1}) == whole);
+    for (int i = 0; i < 10; ++i)
+      REQUIRE(serve_requests(conversation, random_slices(random)) == whole);
+    REQUIRE(serve_requests(conversation, {1}) == whole);
   }
 }

@@ -15,9 +15,9 @@ namespace exchange {
 
 // All that a fresh exchange replies to one client that sends `bytes` in pieces of these sizes, over
 // and over, and then no more. " [closed]" follows where the session ended before the client did.
-inline std::string converse(std::string_view bytes,
-                            const std::vector<std::size_t>& slices = {std::size_t(-1)},
-                            const ProtocolLimits& limits = {}) {
+inline std::string serve_requests(std::string_view bytes,
+                                  const std::vector<std::size_t>& slices = {std::size_t(-1)},
+                                  const ProtocolLimits& limits = {}) {
   LocalService service;
   LocalClient client(service, limits);
   for (std::size_t at = 0, i = 0; at < bytes.size(); ++i) {

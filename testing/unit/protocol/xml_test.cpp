@@ -198,7 +198,7 @@ TEST_CASE("an element has few attributes") {
   CHECK(refusal(with(100'000)) == "too many attributes on one element");
 }
 
-TEST_CASE("an attribute value is short, since a reply may repeat it for every leaf") {
+TEST_CASE("an attribute value is short, since a reply may repeat it for every element") {
   CHECK(problem("<a b='" + std::string(256, 'x') + "'/>") == "");
   CHECK(refusal("<a b='" + std::string(257, 'x') + "'/>") == "attribute value too long");
   CHECK(refusal("<a><c b='" + std::string(900'000, '"') + "'/></a>") == "attribute value too long");

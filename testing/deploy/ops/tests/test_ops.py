@@ -36,7 +36,7 @@ TRAFFIC = (
     '<transactions id="1"><order sym="SPY" amount="ten" limit="5"/></transactions>',
     "<not-ours/>",
 )
-SAMPLED_ONE_IN = 31  # waves that are timed; DESIGN.md, "Measuring"
+SAMPLED_ONE_IN = 31  # request batches that are timed; DESIGN.md, "Measuring"
 PROMTOOL, PROMETHEUS = (
     os.environ.get(name.upper()) or shutil.which(name) for name in ("promtool", "prometheus")
 )

@@ -9,7 +9,7 @@ PLACEHOLDER = re.compile(r"^\{\{(\w+) ([\w-]+)\}\}$")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 
 
-class Mistake(Exception):
+class ListError(Exception):
     """Run and prose do not fit together; the message names what."""
 
 
@@ -26,28 +26,28 @@ class Text:
 def parse(name, content):
     first, _, body = content.partition("\n")
     if not first.startswith("Answer: ") or not first[8:].strip():
-        raise Mistake(f"text/{name}.md does not begin with a line `Answer: ...`")
+        raise ListError(f"text/{name}.md does not begin with a line `Answer: ...`")
     text = Text(name, first[8:].strip(), [line.rstrip() for line in body.strip("\n").splitlines()])
     for line in text.lines:
         if "{{" in line and not PLACEHOLDER.match(line):
-            raise Mistake(
+            raise ListError(
                 f"text/{name}.md: a placeholder stands on a line of its own, as {{{{table KEY}}}}: {line}"
             )
     return text
 
 
 def read_texts(folder, known, wanted):
-    """{name: Text} of the experiments wanted; a text that belongs to no experiment is a mistake too."""
+    """{name: Text} of the experiments wanted; a text that belongs to no experiment is an error too."""
     found = {path.stem: path for path in sorted(Path(folder).glob("*.md"))}
     strangers = sorted(set(found) - set(known))
     if strangers:
-        raise Mistake(
+        raise ListError(
             "no experiment is called as these texts are: "
             + ", ".join(f"text/{name}.md" for name in strangers)
         )
     lacking = [name for name in known if name in wanted and name not in found]
     if lacking:
-        raise Mistake("no prose: " + ", ".join(f"text/{name}.md" for name in lacking))
+        raise ListError("no prose: " + ", ".join(f"text/{name}.md" for name in lacking))
     return {name: parse(name, found[name].read_text()) for name in known if name in wanted}
 
 
@@ -72,7 +72,7 @@ def check_placeholders(experiment, text):
         if given.count((kind, key)) > 1
     ]
     if wrong:
-        raise Mistake(f"text/{text.name}.md: " + "; ".join(wrong))
+        raise ListError(f"text/{text.name}.md: " + "; ".join(wrong))
 
 
 def check_links(text, docs):
@@ -84,6 +84,6 @@ def check_links(text, docs):
         if "://" not in link and not (Path(docs) / link).exists()
     ]
     if dead:
-        raise Mistake(
+        raise ListError(
             f"text/{text.name}.md: links that lead nowhere from {docs}: " + ", ".join(dead)
         )

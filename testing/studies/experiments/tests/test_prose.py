@@ -4,12 +4,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from support import LOCKS, TEXTS
-from prose import Mistake, check_links, check_placeholders, parse, read_texts
+from prose import ListError, check_links, check_placeholders, parse, read_texts
 
 
 class Prose(unittest.TestCase):
-    def mistake(self, function, *arguments):
-        with self.assertRaises(Mistake) as caught:
+    def error(self, function, *arguments):
+        with self.assertRaises(ListError) as caught:
             function(*arguments)
         return str(caught.exception)
 
@@ -22,11 +22,11 @@ class Prose(unittest.TestCase):
 
     def test_a_text_without_an_answer_is_a_mistake(self):
         for content in ("", "In groups.\n", "Answer: \nbody\n"):
-            self.assertIn("text/files.md", self.mistake(parse, "files", content))
+            self.assertIn("text/files.md", self.error(parse, "files", content))
 
     def test_a_placeholder_within_a_line_is_a_mistake(self):
         self.assertIn(
-            "see {{table wall}}", self.mistake(parse, "locks", "Answer: x\nsee {{table wall}}\n")
+            "see {{table wall}}", self.error(parse, "locks", "Answer: x\nsee {{table wall}}\n")
         )
 
     def test_a_run_and_its_text_fit(self):
@@ -35,21 +35,21 @@ class Prose(unittest.TestCase):
     def test_a_placeholder_without_a_table_is_named(self):
         text = parse("locks", TEXTS["locks"] + "{{table speed}}\n{{sketch turn}}\n")
         self.assertEqual(
-            self.mistake(check_placeholders, LOCKS, text),
+            self.error(check_placeholders, LOCKS, text),
             "text/locks.md: {{table speed}} stands for nothing that was measured; {{sketch turn}} stands for nothing that was measured",
         )
 
     def test_what_has_no_placeholder_is_named(self):
         text = parse("locks", "Answer: x\n{{table wall}}\n")
         self.assertEqual(
-            self.mistake(check_placeholders, LOCKS, text),
+            self.error(check_placeholders, LOCKS, text),
             "text/locks.md: the plot turn has no place; the excerpt said has no place",
         )
 
     def test_nothing_may_stand_twice(self):
         self.assertIn(
             "{{table wall}} stands there twice",
-            self.mistake(
+            self.error(
                 check_placeholders, LOCKS, parse("locks", TEXTS["locks"] + "{{table wall}}\n")
             ),
         )
@@ -57,7 +57,7 @@ class Prose(unittest.TestCase):
         doubled["tables"] *= 2
         self.assertIn(
             "two of the run are called table wall",
-            self.mistake(check_placeholders, doubled, parse("locks", TEXTS["locks"])),
+            self.error(check_placeholders, doubled, parse("locks", TEXTS["locks"])),
         )
 
     def test_texts_and_experiments_belong_together(self):
@@ -65,16 +65,16 @@ class Prose(unittest.TestCase):
             (Path(folder) / "locks.md").write_text(TEXTS["locks"])
             self.assertEqual(list(read_texts(folder, ["files", "locks"], {"locks"})), ["locks"])
             self.assertEqual(
-                self.mistake(read_texts, folder, ["files", "locks"], {"files", "locks"}),
+                self.error(read_texts, folder, ["files", "locks"], {"files", "locks"}),
                 "no prose: text/files.md",
             )
-            self.assertIn("text/locks.md", self.mistake(read_texts, folder, ["files"], {"files"}))
+            self.assertIn("text/locks.md", self.error(read_texts, folder, ["files"], {"files"}))
 
     def test_a_link_must_lead_somewhere(self):
         with TemporaryDirectory() as folder:
             docs = Path(folder) / "docs"
             docs.mkdir()
-            (Path(folder) / "here.cpp").touch()
+            (Path(folder) / "here.cpp").mark_dirty()
             check_links(
                 parse(
                     "a",
@@ -84,7 +84,7 @@ class Prose(unittest.TestCase):
             )
             self.assertIn(
                 "../there.cpp",
-                self.mistake(check_links, parse("a", "Answer: x\n[a](../there.cpp#L3)\n"), docs),
+                self.error(check_links, parse("a", "Answer: x\n[a](../there.cpp#L3)\n"), docs),
             )
 
 

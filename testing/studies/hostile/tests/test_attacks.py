@@ -37,7 +37,7 @@ LIMITS = (
     5,
     "--stall-timeout-s",
     3,
-    "--held-bytes-max",
+    "--buffered-bytes-max",
     HELD_MIB << 20,
 )
 

@@ -9,11 +9,11 @@ using namespace exchange::cli;
 namespace {
 
 template <class... What>
-std::string mistake(const What&... what) {
+std::string error(const What&... what) {
   try {
     document_of(what...);
     return "";
-  } catch (const Mistake& error) {
+  } catch (const ListError& error) {
     return error.what();
   }
 }
@@ -38,45 +38,45 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
         R"(<transactions id="3"><query id="1"/></transactions>)");
 }
 
-TEST_CASE("a mistake is told with the server's sentence") {
-  CHECK(mistake(NewAccount{"x", "1"}) == "account id must be 1 to 64 digits");
-  CHECK(mistake(NewAccount{"1", "-1"}) == "balance is negative");
-  CHECK(mistake(NewAccount{"1", "1e3"}) == "balance is not a plain decimal number");
-  CHECK(mistake(NewAccount{"1", "0.00000000000000001"}) ==
+TEST_CASE("an error is told with the server's sentence") {
+  CHECK(error(NewAccount{"x", "1"}) == "account id must be 1 to 64 digits");
+  CHECK(error(NewAccount{"1", "-1"}) == "balance is negative");
+  CHECK(error(NewAccount{"1", "1e3"}) == "balance is not a plain decimal number");
+  CHECK(error(NewAccount{"1", "0.00000000000000001"}) ==
         "balance has more than the allowed decimals: at most 16 decimals");
-  CHECK(mistake(NewSymbol{"S P", {}}) == "symbol must be 1 to 32 letters and digits");
-  CHECK(mistake(NewSymbol{"S", {{"1", "0"}}}) == "number of shares must be above zero");
-  CHECK(mistake(NewOrder{Side::buy, "S", "1", "0.123456789"}, "1") ==
+  CHECK(error(NewSymbol{"S P", {}}) == "symbol must be 1 to 32 letters and digits");
+  CHECK(error(NewSymbol{"S", {{"1", "0"}}}) == "number of shares must be above zero");
+  CHECK(error(NewOrder{Side::buy, "S", "1", "0.123456789"}, "1") ==
         "limit has more than the allowed decimals: at most 8 decimals");
-  CHECK(mistake(NewOrder{Side::buy, "S", "1", "92233720368"}, "1") ==
+  CHECK(error(NewOrder{Side::buy, "S", "1", "92233720368"}, "1") ==
         "limit is out of range: must be below 92233720368");
-  CHECK(mistake(NewOrder{Side::buy, "S", "1", "0"}, "1") == "limit must be above zero");
-  CHECK(mistake(NewOrder{Side::buy, "S", "1x", "1"}, "1") ==
+  CHECK(error(NewOrder{Side::buy, "S", "1", "0"}, "1") == "limit must be above zero");
+  CHECK(error(NewOrder{Side::buy, "S", "1x", "1"}, "1") ==
         "number of shares is not a plain decimal number");
-  CHECK(mistake(NewOrder{Side::buy, "S", "1", "1"}, "one") == "account id must be 1 to 64 digits");
-  CHECK(mistake(CancelOrders{{"0"}}, "1") == "transaction id must be a whole number from 1");
-  CHECK(mistake(ShowOrders{{"7", "1.5"}}, "1") == "transaction id must be a whole number from 1");
+  CHECK(error(NewOrder{Side::buy, "S", "1", "1"}, "one") == "account id must be 1 to 64 digits");
+  CHECK(error(CancelOrders{{"0"}}, "1") == "transaction id must be a whole number from 1");
+  CHECK(error(ShowOrders{{"7", "1.5"}}, "1") == "transaction id must be a whole number from 1");
 }
 
 TEST_CASE("a number of shares never turns an order to the other side") {
   for (const Side side : {Side::buy, Side::sell})
     for (const char* shares : {"-5", "0", "-0", "--5"})
-      CHECK(mistake(NewOrder{side, "S", shares, "1"}, "1") != "");
-  CHECK(mistake(NewOrder{Side::buy, "S", "-5", "1"}, "1") == "number of shares must be above zero");
+      CHECK(error(NewOrder{side, "S", shares, "1"}, "1") != "");
+  CHECK(error(NewOrder{Side::buy, "S", "-5", "1"}, "1") == "number of shares must be above zero");
 }
 
 TEST_CASE("nothing typed breaks out of an attribute") {
-  CHECK(mistake(NewSymbol{R"(S"/><account id="9)", {}}) ==
+  CHECK(error(NewSymbol{R"(S"/><account id="9)", {}}) ==
         "symbol must be 1 to 32 letters and digits");
-  CHECK(mistake(NewSymbol{"S", {{"1", "5</account><account id=\"2\">6"}}}) ==
+  CHECK(error(NewSymbol{"S", {{"1", "5</account><account id=\"2\">6"}}}) ==
         "number of shares is not a plain decimal number");
-  CHECK(mistake(NewAccount{"1&#50;", "1"}) == "account id must be 1 to 64 digits");
-  CHECK(mistake(NewAccount{"1\n", "1"}) == "account id must be 1 to 64 digits");
-  CHECK(mistake(CancelOrders{{"1<"}}, "1") == "transaction id must be a whole number from 1");
+  CHECK(error(NewAccount{"1&#50;", "1"}) == "account id must be 1 to 64 digits");
+  CHECK(error(NewAccount{"1\n", "1"}) == "account id must be 1 to 64 digits");
+  CHECK(error(CancelOrders{{"1<"}}, "1") == "transaction id must be a whole number from 1");
 }
 
 TEST_CASE("without an account the user is told how to choose one") {
-  CHECK_THAT(mistake(CancelOrders{{"1"}}, ""), contains_text("--account"));
+  CHECK_THAT(error(CancelOrders{{"1"}}, ""), contains_text("--account"));
 }
 
 TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
@@ -95,6 +95,6 @@ TEST_CASE("a key goes with what is the account's, escaped, and is not shown") {
         R"(<transactions id="3" key="…"><order sym="S" amount="1" limit="2"/></transactions>)");
   CHECK(without_key(document_of(ShowOrders{{"1"}}, "3")) ==
         R"(<transactions id="3"><query id="1"/></transactions>)");
-  CHECK(mistake(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
-  CHECK(mistake(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");
+  CHECK(error(NewAccount{"1", "5"}, "short") == "a key has 8 to 128 bytes");
+  CHECK(error(ShowOrders{{"1"}}, "3", std::string(129, 'k')) == "a key has 8 to 128 bytes");
 }

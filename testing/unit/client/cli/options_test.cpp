@@ -25,12 +25,12 @@ Kind command(std::vector<const char*> words) {
   return std::get<Kind>(*line.command);
 }
 
-// The mistake of a line of the shell; empty where it is none.
-std::string mistake(const std::string& line) {
+// The error of a line of the shell; empty where it is none.
+std::string error(const std::string& line) {
   try {
     parse_line(line, Settings());
     return "";
-  } catch (const Mistake& error) {
+  } catch (const ListError& error) {
     return error.what();
   }
 }
@@ -158,17 +158,16 @@ TEST_CASE("what cannot be meant ends with 2, help with 0") {
     CHECK(parse(words).exit_code == exit_ok);
 }
 
-TEST_CASE("a mistake is told with what would be right") {
-  CHECK(mistake("by SPY 1 2") ==
-        "there is no command 'by' (did you mean 'buy'?); 'help' lists them");
-  CHECK(mistake("sybmols") ==
+TEST_CASE("an error is told with what would be right") {
+  CHECK(error("by SPY 1 2") == "there is no command 'by' (did you mean 'buy'?); 'help' lists them");
+  CHECK(error("sybmols") ==
         "there is no command 'sybmols' (did you mean 'symbols'?); 'help' lists them");
-  CHECK(mistake("x") == "there is no command 'x'; 'help' lists them");
-  CHECK(mistake("--frob") == "there is no option '--frob'; 'help' lists them");
-  CHECK(mistake("-a 3") == "a command is wanted; 'help' lists them");
-  CHECK(mistake("buy SPY 1") == "a price is required\nusage: buy SYM SHARES PRICE");
-  CHECK(mistake("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
-  CHECK(mistake("book 'SPY") == "the quote ' does not end");
+  CHECK(error("x") == "there is no command 'x'; 'help' lists them");
+  CHECK(error("--frob") == "there is no option '--frob'; 'help' lists them");
+  CHECK(error("-a 3") == "a command is wanted; 'help' lists them");
+  CHECK(error("buy SPY 1") == "a price is required\nusage: buy SYM SHARES PRICE");
+  CHECK(error("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
+  CHECK(error("book 'SPY") == "the quote ' does not end");
 }
 
 TEST_CASE("a line of the shell is the same commands, and settings for once") {
@@ -204,7 +203,7 @@ TEST_CASE("help of the shell lists the commands with how they are written, and t
   CHECK(all.find("--connect") == std::string::npos);
   CHECK_THAT(help_text({"trades"}), contains_text("Usage: trades SYM\n"));
   CHECK_THAT(help_text({"create", "account"}), contains_text("Usage: create account ID BALANCE\n"));
-  CHECK_THROWS_AS(help_text({"nothing"}), Mistake);
+  CHECK_THROWS_AS(help_text({"nothing"}), ListError);
 }
 
 TEST_CASE("what may follow is known of commands and options") {

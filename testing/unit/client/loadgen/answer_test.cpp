@@ -12,14 +12,15 @@ using namespace exchange::loadgen;
 namespace {
 
 const Workload workload({.symbols = 3, .account_prefix = "9"}, 5);
-const Leaf order{.kind = Leaf::Kind::order, .symbol = 2, .amount = -7, .limit_cents = 99'50};
+const RequestElement order{
+    .kind = RequestElement::Kind::order, .symbol = 2, .amount = -7, .limit_cents = 99'50};
 const std::string order_attributes = "sym=\"SYM2\" amount=\"-7\" limit=\"99.50\"";
 const std::string opened = "<opened " + order_attributes + " id=\"12\"/>";
 
-Answer check(const std::vector<Leaf>& leaves, const std::string& document) {
+Answer check(const std::vector<RequestElement>& elements, const std::string& document) {
   Answer answer;
   answer.problem = "from before";
-  check_reply(workload, 3, {0, leaves}, document, answer);
+  check_reply(workload, 3, {0, elements}, document, answer);
   return answer;
 }
 
@@ -30,17 +31,17 @@ std::string results(const std::string& elements) { return "<results>" + elements
 TEST_CASE("an order is answered by its own attributes and an id, or rejected with them") {
   const Answer right = check({order}, results(opened));
   CHECK(right.problem == "");
-  REQUIRE(right.leaves.size() == 1);
-  CHECK(!right.leaves[0].rejected);
-  CHECK(right.leaves[0].opened == 12);
+  REQUIRE(right.elements.size() == 1);
+  CHECK(!right.elements[0].rejected);
+  CHECK(right.elements[0].opened == 12);
   // the answer points into it
   const std::string rejection = results("<error " + order_attributes + ">not enough cash</error>");
   const Answer rejected = check({order}, rejection);
   CHECK(rejected.problem == "");
-  REQUIRE(rejected.leaves.size() == 1);
-  CHECK(rejected.leaves[0].rejected);
-  CHECK(rejected.leaves[0].opened == 0);
-  CHECK(rejected.leaves[0].element.content == "not enough cash");
+  REQUIRE(rejected.elements.size() == 1);
+  CHECK(rejected.elements[0].rejected);
+  CHECK(rejected.elements[0].opened == 0);
+  CHECK(rejected.elements[0].element.content == "not enough cash");
 
   for (const std::string& wrong :
        {results("<opened " + order_attributes + "/>"),
@@ -56,8 +57,9 @@ TEST_CASE("an order is answered by its own attributes and an id, or rejected wit
 }
 
 TEST_CASE("an account with shares is answered by two elements in order") {
-  const std::vector<Leaf> asked{{.kind = Leaf::Kind::account, .id = 8},
-                                {.kind = Leaf::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
+  const std::vector<RequestElement> asked{
+      {.kind = RequestElement::Kind::account, .id = 8},
+      {.kind = RequestElement::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
   const std::string account = "<created id=\"90000038\"/>",
                     shares = "<created sym=\"SYM3\" id=\"90000038\"/>";
   CHECK(check(asked, results(account + shares)).problem == "");
@@ -67,18 +69,18 @@ TEST_CASE("an account with shares is answered by two elements in order") {
 }
 
 TEST_CASE("queries and cancels are answered under their own names and ids") {
-  const std::vector<Leaf> query{{.kind = Leaf::Kind::query, .id = 41}},
-      cancel{{.kind = Leaf::Kind::cancel, .id = 41}};
+  const std::vector<RequestElement> query{{.kind = RequestElement::Kind::query, .id = 41}},
+      cancel{{.kind = RequestElement::Kind::cancel, .id = 41}};
   CHECK(check(query, results("<status id=\"41\"><open shares=\"1\"/></status>")).problem == "");
   CHECK(check(query, results("<status id=\"42\"><open shares=\"1\"/></status>")).problem != "");
   CHECK(check(cancel, results("<canceled id=\"41\"><canceled shares=\"1\" time=\"5\"/></canceled>"))
             .problem == "");
   CHECK(check(cancel, results("<status id=\"41\"/>")).problem != "");
-  CHECK(check(cancel, results("<error id=\"41\">order is closed</error>")).leaves.at(0).rejected);
+  CHECK(check(cancel, results("<error id=\"41\">order is closed</error>")).elements.at(0).rejected);
 }
 
 TEST_CASE("several orders in one request are answered each in its place") {
-  const Leaf query{.kind = Leaf::Kind::query, .id = 12};
+  const RequestElement query{.kind = RequestElement::Kind::query, .id = 12};
   const std::string status = "<status id=\"12\"><open shares=\"7\"/></status>";
   CHECK(check({order, query, order}, results(opened + status + opened)).problem == "");
   CHECK(check({order, query, order}, results(opened + opened + status)).problem != "");

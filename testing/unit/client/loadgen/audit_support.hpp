@@ -57,16 +57,17 @@ class LyingServer {
   std::string ask(std::string_view document) {
     std::string text(document);
     XmlDocument xml;
-    std::vector<Leaf> leaves;
+    std::vector<RequestElement> elements;
     std::vector<Command> commands;
-    const Request request = read_request(text.data(), text.size(), limits_, xml, leaves, commands);
+    const Request request =
+        read_request(text.data(), text.size(), limits_, xml, elements, commands);
     std::vector<Outcome> outcomes;
     for (const Command& command : commands) {
       ++commands_;
       outcomes.push_back(std::visit([&](const auto& c) { return apply(c); }, command));
     }
     std::string reply;
-    append_results(reply, request, leaves, outcomes, false);
+    append_results(reply, request, elements, outcomes, false);
     return reply;
   }
   // The run is over: queries are of the end.

@@ -164,8 +164,8 @@ TEST_CASE("a running server is named by host and port, with its process id") {
   CHECK(parsed.options.server_pid == 42);
 }
 
-TEST_CASE("mistakes on the command line are usage errors") {
-  const std::vector<std::vector<const char*>> mistakes{
+TEST_CASE("errors on the command line are usage errors") {
+  const std::vector<std::vector<const char*>> errors{
       {"--nonsense"},
       {"stray"},
       {"-c", "0"},
@@ -211,7 +211,7 @@ TEST_CASE("mistakes on the command line are usage errors") {
       {"--warmup", "-1"},
       {"--symbol-prefix", "a-b"},
       {"--pipeline", "10000", "-c", "10000", "--orders-per-request", "2"}};
-  for (const auto& arguments : mistakes) CHECK(parse(arguments).exit_code == exit_usage);
+  for (const auto& arguments : errors) CHECK(parse(arguments).exit_code == exit_usage);
   CHECK(parse({"--help"}).exit_code == exit_ok);
 }
 

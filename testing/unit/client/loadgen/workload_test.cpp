@@ -17,7 +17,7 @@ using namespace exchange::loadgen;
 
 namespace {
 
-using Kind = loadgen::Leaf::Kind;
+using Kind = loadgen::RequestElement::Kind;
 constexpr WorkloadKind every_kind[] = {WorkloadKind::create, WorkloadKind::transactions,
                                        WorkloadKind::mix, WorkloadKind::reads};
 
@@ -37,8 +37,8 @@ std::string next_frame(Script& script, std::uint64_t& order) {
   std::string frame;
   script.next(frame);
   const loadgen::Request request = script.request();
-  for (const loadgen::Leaf& leaf : request.leaves)
-    if (leaf.kind == Kind::order) script.opened(++order, request.account);
+  for (const loadgen::RequestElement& element : request.elements)
+    if (element.kind == Kind::order) script.opened(++order, request.account);
   return frame;
 }
 
@@ -51,7 +51,7 @@ std::string requests_of(const Workload& workload, unsigned client, unsigned coun
 }
 
 struct Understood {
-  std::string mistake;
+  std::string error;
   std::vector<Command> commands;
 };
 
@@ -62,12 +62,12 @@ Understood read(std::string frame_bytes) {
   REQUIRE(frame.state == Frame::State::complete);
   REQUIRE(frame.skip + frame.header + frame.bytes == frame_bytes.size());
   XmlDocument document;
-  std::vector<exchange::Leaf> leaves;
+  std::vector<exchange::RequestElement> elements;
   Understood understood;
-  understood.mistake = read_request(frame_bytes.data() + frame.header, frame.bytes, limits,
-                                    document, leaves, understood.commands)
-                           .mistake;
-  for (const exchange::Leaf& leaf : leaves) understood.mistake += leaf.mistake;
+  understood.error = read_request(frame_bytes.data() + frame.header, frame.bytes, limits, document,
+                                  elements, understood.commands)
+                         .error;
+  for (const exchange::RequestElement& element : elements) understood.error += element.error;
   return understood;
 }
 
@@ -78,7 +78,7 @@ std::map<Kind, int> kinds_of(const WorkloadOptions& options, int count) {
   std::uint64_t order = 0;
   for (int i = 0; i < count; ++i) {
     next_frame(script, order);
-    for (const loadgen::Leaf& leaf : script.request().leaves) ++kinds[leaf.kind];
+    for (const loadgen::RequestElement& element : script.request().elements) ++kinds[element.kind];
   }
   return kinds;
 }
@@ -126,7 +126,8 @@ TEST_CASE("ids that the server gives do not shift the sequence of a mix") {
   for (std::uint64_t i = 1; i <= 500; ++i) {
     one.next(ignored);
     other.next(ignored);
-    const loadgen::Leaf &mine = one.request().leaves[0], &its = other.request().leaves[0];
+    const loadgen::RequestElement &mine = one.request().elements[0],
+                                  &its = other.request().elements[0];
     REQUIRE(mine.kind == its.kind);
     if (mine.kind != Kind::order) continue;
     REQUIRE(mine.amount == its.amount);
@@ -150,8 +151,8 @@ TEST_CASE(
       for (unsigned i = 0; i < 2'000 / orders + 5; ++i) {
         std::uint64_t id = UINT64_MAX - orders_per_request_max - 1;  // as long as ids get
         const Understood understood = read(next_frame(script, id));
-        REQUIRE(understood.mistake == "");
-        REQUIRE(understood.commands.size() == script.request().leaves.size());
+        REQUIRE(understood.error == "");
+        REQUIRE(understood.commands.size() == script.request().elements.size());
       }
     }
 }
@@ -220,15 +221,15 @@ TEST_CASE("queries and cancels name orders of the account that asks, cancels eac
     script.next(ignored);
     const loadgen::Request request = script.request();
     accounts.insert(request.account);
-    for (const loadgen::Leaf& leaf : request.leaves) {
-      if (leaf.kind == Kind::order) continue;
+    for (const loadgen::RequestElement& element : request.elements) {
+      if (element.kind == Kind::order) continue;
       ++named;
-      REQUIRE(owners.at(leaf.id) == request.account);
-      REQUIRE(!canceled.contains(leaf.id));
-      if (leaf.kind == Kind::cancel) canceled.insert(leaf.id);
+      REQUIRE(owners.at(element.id) == request.account);
+      REQUIRE(!canceled.contains(element.id));
+      if (element.kind == Kind::cancel) canceled.insert(element.id);
     }
-    for (const loadgen::Leaf& leaf : request.leaves) {
-      if (leaf.kind != Kind::order) continue;
+    for (const loadgen::RequestElement& element : request.elements) {
+      if (element.kind != Kind::order) continue;
       script.opened(++order, request.account);
       owners[order] = request.account;
     }
@@ -306,8 +307,8 @@ TEST_CASE(
   std::set<std::string> accounts, positions;
   for (const SetupRequest& request : setup_requests(shared)) {
     const Understood understood = read(framed(request.document));
-    REQUIRE(understood.mistake == "");
-    REQUIRE(understood.commands.size() == request.leaves);
+    REQUIRE(understood.error == "");
+    REQUIRE(understood.commands.size() == request.elements);
     for (const Command& command : understood.commands) {
       if (const auto* account = std::get_if<CreateAccount>(&command))
         REQUIRE(accounts.insert(std::string(account->account.view())).second);
@@ -345,15 +346,15 @@ TEST_CASE("with keys each account is made with its own, and each request gives i
       const std::size_t size = document.size();
       document.push_back('\0');
       XmlDocument parsed;
-      std::vector<exchange::Leaf> leaves;
+      std::vector<exchange::RequestElement> elements;
       std::vector<Command> commands;
       Credentials credentials;
-      REQUIRE(read_request(document.data(), size, limits, parsed, leaves, commands, &credentials)
-                  .mistake == "");
-      for (const exchange::Leaf& leaf : leaves) REQUIRE(leaf.mistake == "");
-      REQUIRE(!credentials.wave.empty());
-      REQUIRE(credentials.wave.size() <= 100);
-      for (const Credential& credential : credentials.wave)
+      REQUIRE(read_request(document.data(), size, limits, parsed, elements, commands, &credentials)
+                  .error == "");
+      for (const exchange::RequestElement& element : elements) REQUIRE(element.error == "");
+      REQUIRE(!credentials.batch.empty());
+      REQUIRE(credentials.batch.size() <= 100);
+      for (const Credential& credential : credentials.batch)
         REQUIRE(credential.key == "loadgen-" + std::string(credential.account.view()));
     }
   }

@@ -1,4 +1,4 @@
-#include "http/core_door.hpp"
+#include "http/core_client.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
@@ -20,12 +20,13 @@ asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
   co_return set_;
 }
 
-asio::awaitable<std::string_view> CoreDoor::execute(Ticket& ticket, std::size_t executing_max) {
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& ticket,
+                                                      std::size_t executing_max) {
   ticket.sink = this;
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.shut) return "the server is stopping";
     if (state.executing >= executing_max) return "too many requests are under way";
-    if (gate_ != nullptr) {
+    if (authenticator_ != nullptr) {
       std::size_t& of_peer = state.executing_of[ticket.credentials->peer];
       if (of_peer >= executing_max / 2) return "too many requests of your address are under way";
       ++of_peer;
@@ -40,13 +41,13 @@ asio::awaitable<std::string_view> CoreDoor::execute(Ticket& ticket, std::size_t 
   co_return refusal;
 }
 
-asio::awaitable<std::optional<bool>> CoreDoor::may_see(const AccountId& account, std::string key,
-                                                       Peer peer) {
-  if (gate_ == nullptr) co_return true;
+asio::awaitable<std::optional<bool>> CoreClient::may_see(const AccountId& account, std::string key,
+                                                         Peer peer) {
+  if (authenticator_ == nullptr) co_return true;
   Event checked(context_);
   std::optional<bool> right;
-  // The gate calls back before it ends, and this waits for it.
-  gate_->check(account, std::move(key), peer, [&](std::optional<bool> result) {
+  // The authenticator calls back before it ends, and this waits for it.
+  authenticator_->check(account, std::move(key), peer, [&](std::optional<bool> result) {
     asio::post(context_, [&right, &checked, result] {
       right = result;
       checked.set();
@@ -56,24 +57,26 @@ asio::awaitable<std::optional<bool>> CoreDoor::may_see(const AccountId& account,
   co_return right;
 }
 
-// Core threads, or the gate's.
-void CoreDoor::completed(std::span<Submission* const> submissions) {
+// Core threads, or the authenticator's.
+void CoreClient::completed(std::span<Submission* const> submissions) {
   state_.with([&](State& state) {
     for (Submission* submission : submissions) {
-      if (gate_ != nullptr) {
+      if (authenticator_ != nullptr) {
         const auto of_peer = state.executing_of.find(submission->credentials->peer);
         if (--of_peer->second == 0) state.executing_of.erase(of_peer);
       }
       // from here on it may be gone
-      asio::post(context_, [ticket = static_cast<Ticket*>(submission)] { ticket->executed.set(); });
+      asio::post(context_,
+                 [ticket = static_cast<PendingRequest*>(submission)] { ticket->executed.set(); });
     }
     state.executing -= submissions.size();
   });
   state_.notify();
 }
 
-asio::awaitable<CoreDoor::Read> CoreDoor::read_order(OrderId order, std::chrono::milliseconds time,
-                                                     std::size_t waiting_max) {
+asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
+                                                         std::chrono::milliseconds time,
+                                                         std::size_t waiting_max) {
   struct Answer {
     explicit Answer(asio::io_context& context) : there(context) {}
     Event there;
@@ -96,7 +99,7 @@ asio::awaitable<CoreDoor::Read> CoreDoor::read_order(OrderId order, std::chrono:
   co_return Read{"", std::move(answer->order)};
 }
 
-void CoreDoor::shut() {
+void CoreClient::shut() {
   state_.with([](State& state) { state.shut = true; });
   state_.when([](const State& state) { return state.executing == 0; }, [](State&) {});
 }

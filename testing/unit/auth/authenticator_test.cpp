@@ -1,4 +1,4 @@
-// Who gets through the gate, and what it costs.
+// Who gets through the authenticator, and what it costs.
 
 #include "unit/auth/support.hpp"
 
@@ -100,7 +100,7 @@ TEST_CASE("a session stays logged in to a bounded number of accounts, the newest
   CHECK(talk.ask(query("2", "")) == in);
 }
 
-TEST_CASE("creating an account again leaves its key") {
+TEST_CASE("creating an account again elements its key") {
   Guard guard;
   Talk talk(guard);
   talk.ask(account("1", "first secret"));
@@ -115,7 +115,7 @@ TEST_CASE("a key counts once its account is committed, and not before") {
   Talk creator(guard), early(guard);
   REQUIRE(creator.receive(account("1", "first secret")));
   creator.submit();
-  Submission& creation = guard.service.next();  // vetted, not committed
+  Submission& creation = guard.service.next();  // verified, not committed
   CHECK(guard.keys.size() == 0);
   CHECK(early.ask(query("1", "first secret")) == unknown);
   guard.service.commit(creation);
@@ -137,7 +137,7 @@ TEST_CASE("nothing of a key is left in what the core is given or the client is t
   REQUIRE(talk.receive(account("1", "unmistakable-secret")));
   talk.submit();
   Submission& creation = guard.service.next();
-  CHECK(talk.session.credentials()->wave.front().key.empty());
+  CHECK(talk.session.credentials()->batch.front().key.empty());
   guard.service.commit(creation);
   talk.submission.wait();
   CHECK(talk.replies().find("unmistakable") == std::string::npos);
@@ -148,11 +148,11 @@ TEST_CASE("nothing of a key is left in what the core is given or the client is t
 }
 
 TEST_CASE(
-    "a gate that stops refuses what needs a hash, truthfully, and lets through what needs none") {
+    "a authenticator that stops refuses what needs a hash, truthfully, and lets through what needs none") {
   Guard guard;
   Talk in_already(guard), late(guard);
   in_already.ask(account("1", "first secret") + query("1", "first secret"));
-  guard.gate->stop();
+  guard.authenticator->stop();
   CHECK(in_already.ask(query("1", "")) == in);
   REQUIRE(late.receive(query("1", "first secret")));
   late.submit();
@@ -161,8 +161,8 @@ TEST_CASE(
       late.replies() ==
       "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
   std::optional<bool> answer = true;
-  guard.gate->check(AccountId("1"), "first secret", {},
-                    [&](std::optional<bool> right) { answer = right; });
+  guard.authenticator->check(AccountId("1"), "first secret", {},
+                             [&](std::optional<bool> right) { answer = right; });
   CHECK(answer == std::nullopt);
   CHECK(guard.service.idle());
 }
@@ -172,7 +172,7 @@ TEST_CASE("a question costs one hash, whoever is asked about") {
   Talk(guard).ask(account("1", "first secret"));
   const auto ask = [&](const char* id, const char* key) {
     Guarded<std::optional<bool>> answer;
-    guard.gate->check(AccountId(id), key, {}, [&](std::optional<bool> right) {
+    guard.authenticator->check(AccountId(id), key, {}, [&](std::optional<bool> right) {
       answer.with([&](auto& now) {
         now = right;
         answer.notify();
@@ -209,7 +209,7 @@ TEST_CASE("peers take turns, and the connections of one come in the order they c
   CHECK(queue.empty());
 }
 
-TEST_CASE("a wave of many wrong keys is vetted one key at a time, in turn with others") {
+TEST_CASE("a request batch of many wrong keys is verified one key at a time, in turn with others") {
   Guard guard;
   Talk(guard).ask(account("1", "first secret"));
   Talk flood(guard), good(guard);
@@ -220,10 +220,10 @@ TEST_CASE("a wave of many wrong keys is vetted one key at a time, in turn with o
   flood.submit();
   REQUIRE(good.receive(query("1", "first secret")));
   good.submit();
-  CHECK(flood.session.credentials()->wave.size() == keys_per_wave_max);
+  CHECK(flood.session.credentials()->batch.size() == keys_per_batch_max);
   CHECK(&guard.service.next() == &good.submission);  // the first that comes through
   CHECK(guard.metrics.logins_accepted == 1);
-  guard.gate->stop();
+  guard.authenticator->stop();
   flood.submission.wait();
 }
 
@@ -232,7 +232,7 @@ TEST_CASE("so many of one peer wait for a hash; one more is refused at once, and
   guard.limits.waiting_per_peer_max = 2;
   Talk(guard).ask(account("1", "first secret"));
   std::binary_semaphore hashing(0), go_on(0);
-  guard.gate->check(AccountId("1"), "first secret", Peer{7}, [&](std::optional<bool>) {
+  guard.authenticator->check(AccountId("1"), "first secret", Peer{7}, [&](std::optional<bool>) {
     hashing.release();
     go_on.acquire();
   });
@@ -248,8 +248,8 @@ TEST_CASE("so many of one peer wait for a hash; one more is refused at once, and
       third.replies() ==
       "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
   std::optional<bool> asked = true;
-  guard.gate->check(AccountId("1"), "first secret", Peer{},
-                    [&](std::optional<bool> right) { asked = right; });
+  guard.authenticator->check(AccountId("1"), "first secret", Peer{},
+                             [&](std::optional<bool> right) { asked = right; });
   CHECK_FALSE(asked);
   go_on.release();
   for (int i = 0; i < 3; ++i) guard.service.commit(guard.service.next());
@@ -268,10 +268,10 @@ TEST_CASE(
     accounts += "<account id=\"1\" balance=\"1\" key=\"long enough\"/>";
   const std::size_t at_rest = talk.session.memory_bytes();
   const std::string document = framed("<create>" + accounts + "</create>");
-  bool wave = false;
+  bool batch = false;
   for (std::size_t at = 0; at < document.size(); at += 1'000)
-    wave = talk.receive(std::string_view(document).substr(at, 1'000));
-  REQUIRE(wave);
+    batch = talk.receive(std::string_view(document).substr(at, 1'000));
+  REQUIRE(batch);
   CHECK(talk.replies() ==
         "<results><error>more than 16384 elements in one request</error></results>\n");
   talk.ask(query("1", "wrong secret"));

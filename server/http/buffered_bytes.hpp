@@ -10,7 +10,7 @@
 
 namespace exchange {
 
-class HeldBytes {
+class BufferedBytes {
  public:
   struct All {
     explicit All(std::size_t max_) : max(max_) {}
@@ -20,9 +20,9 @@ class HeldBytes {
   };
   static constexpr std::size_t small_max = 65'536;  // is not counted: connections are
 
-  HeldBytes(All& all, const PeerAddress& peer) : all_(all), peer_(peer) {}
-  ~HeldBytes() { release(); }
-  HeldBytes(const HeldBytes&) = delete;
+  BufferedBytes(All& all, const PeerAddress& peer) : all_(all), peer_(peer) {}
+  ~BufferedBytes() { release(); }
+  BufferedBytes(const BufferedBytes&) = delete;
 
   // In place of what was taken before; one alone always fits. False, and nothing is held, where all
   // would hold more than `max`, or this peer more than half of it.

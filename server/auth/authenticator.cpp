@@ -1,4 +1,4 @@
-#include "auth/gate.hpp"
+#include "auth/authenticator.hpp"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -46,7 +46,7 @@ void wipe(std::string& key) {
 }
 
 // What stands on a refused login is for nobody's account.
-void disown(Credentials& credentials, const Credential& credential) {
+void reject(Credentials& credentials, const Credential& credential) {
   for (Command& command :
        credentials.commands.subspan(credential.first_command, credential.commands)) {
     if (auto* const place = std::get_if<PlaceOrder>(&command))
@@ -60,13 +60,13 @@ void disown(Credentials& credentials, const Credential& credential) {
 
 }  // namespace
 
-Gate::Gate(const AuthLimits& limits, KeyRing& keys, Service& core, Metrics& metrics)
+Authenticator::Authenticator(const AuthLimits& limits, KeyRing& keys, Service& core,
+                             Metrics& metrics)
     : limits_(limits), keys_(keys), core_(core), metrics_(metrics) {
   if (RAND_bytes(secret_.data(), int(secret_.size())) != 1)
-    throw std::runtime_error("no random bytes for the gate");
-  nobodys_ =
-      hash_key(std::string_view(reinterpret_cast<const char*>(secret_.data()), secret_.size()),
-               limits.scrypt_log2_n);
+    throw std::runtime_error("no random bytes for the authenticator");
+  dummy_ = hash_key(std::string_view(reinterpret_cast<const char*>(secret_.data()), secret_.size()),
+                    limits.scrypt_log2_n);
   for (unsigned i = 0; i < limits.threads; ++i)
     threads_.emplace_back([this] {
       pthread_setname_np(pthread_self(), "keys");
@@ -75,20 +75,20 @@ Gate::Gate(const AuthLimits& limits, KeyRing& keys, Service& core, Metrics& metr
     });
 }
 
-Gate::~Gate() { stop(); }
+Authenticator::~Authenticator() { stop(); }
 
-void Gate::stop() {
+void Authenticator::stop() {
   queue_.with([](Queue& queue) { queue.stopping = true; });
   queue_.notify();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
 
-void Gate::submit(std::span<Submission* const> submissions) {
+void Authenticator::submit(std::span<Submission* const> submissions) {
   std::vector<Submission*> free;
   for (Submission* submission : submissions) {
     Credentials& credentials = *submission->credentials;
-    credentials.vetted = 0;
+    credentials.verified = 0;
     if (!needs_hash(credentials))
       free.push_back(submission);
     else if (!enqueue(credentials.peer, {.submission = submission}))
@@ -97,13 +97,13 @@ void Gate::submit(std::span<Submission* const> submissions) {
   if (!free.empty()) core_.submit(free);
 }
 
-void Gate::check(const AccountId& account, std::string key, const Peer& peer,
-                 OnChecked on_checked) {
+void Authenticator::check(const AccountId& account, std::string key, const Peer& peer,
+                          OnChecked on_checked) {
   Job job{.question = Question{account, std::move(key), peer, on_checked}};
   if (!enqueue(peer, std::move(job))) on_checked({});
 }
 
-bool Gate::enqueue(const Peer& peer, Job job, bool again) {
+bool Authenticator::enqueue(const Peer& peer, Job job, bool again) {
   const bool taken = queue_.with([&](Queue& queue) {
     if (queue.stopping || (!again && queue.jobs.size_of(peer) >= limits_.waiting_per_peer_max))
       return false;
@@ -115,7 +115,7 @@ bool Gate::enqueue(const Peer& peer, Job job, bool again) {
   return taken;
 }
 
-void Gate::run() {
+void Authenticator::run() {
   while (true) {
     bool stopping = false;
     std::optional<Job> job =
@@ -136,7 +136,7 @@ void Gate::run() {
 }
 
 // One hash, and then the next in turn.
-void Gate::work(Job job) {
+void Authenticator::work(Job job) {
   try {
     if (job.question) {
       Question& question = *job.question;
@@ -146,7 +146,7 @@ void Gate::work(Job job) {
       return;
     }
     Credentials& credentials = *job.submission->credentials;
-    vet_next(credentials);
+    verify_next(credentials);
     if (!needs_hash(credentials)) return pass(*job.submission);
     if (enqueue(credentials.peer, {.submission = job.submission}, true)) return;
   } catch (const std::exception& error) {  // no memory
@@ -155,16 +155,16 @@ void Gate::work(Job job) {
   refuse(std::move(job));
 }
 
-void Gate::refuse(Job job) {
+void Authenticator::refuse(Job job) {
   if (job.question)
     job.question->on_checked({});
   else
     refuse(*job.submission);
 }
 
-// Without asking the core: nothing of the wave is executed.
-void Gate::refuse(Submission& submission) {
-  for (Credential& credential : submission.credentials->wave) wipe(credential.key);
+// Without asking the core: nothing of the request batch is executed.
+void Authenticator::refuse(Submission& submission) {
+  for (Credential& credential : submission.credentials->batch) wipe(credential.key);
   submission.outcomes.assign(submission.commands.size(), Rejected{Reason::key_unchecked});
   for (const Stage stage : {Stage::queue, Stage::apply, Stage::commit})
     submission.stamps.end(stage);
@@ -173,9 +173,9 @@ void Gate::refuse(Submission& submission) {
 }
 
 // Goes past what needs none.
-bool Gate::needs_hash(Credentials& credentials) const {
-  for (; credentials.vetted < credentials.wave.size(); ++credentials.vetted) {
-    Credential& credential = credentials.wave[credentials.vetted];
+bool Authenticator::needs_hash(Credentials& credentials) const {
+  for (; credentials.verified < credentials.batch.size(); ++credentials.verified) {
+    Credential& credential = credentials.batch[credentials.verified];
     if (credential.use == Credential::Use::create) return true;
     const auto login = find_login(credentials, credential.account);
     if (login == credentials.logins.end()) return true;
@@ -188,7 +188,7 @@ bool Gate::needs_hash(Credentials& credentials) const {
 }
 
 template <class Work>
-auto Gate::timed(Work work) {
+auto Authenticator::timed(Work work) {
   const std::int64_t begin_ns = monotonic_ns();
   auto result = work();
   Metrics::add(metrics_.key_hashes);
@@ -196,8 +196,8 @@ auto Gate::timed(Work work) {
   return result;
 }
 
-void Gate::vet_next(Credentials& credentials) {
-  Credential& credential = credentials.wave[credentials.vetted];
+void Authenticator::verify_next(Credentials& credentials) {
+  Credential& credential = credentials.batch[credentials.verified];
   if (credential.use == Credential::Use::create) {
     auto& command = std::get<CreateAccount>(credentials.commands[credential.first_command]);
     command.key = timed([&] { return hash_key(credential.key, limits_.scrypt_log2_n); });
@@ -211,22 +211,22 @@ void Gate::vet_next(Credentials& credentials) {
         credentials.logins.erase(credentials.logins.begin());
       credentials.logins.push_back({credential.account, quick_digest(secret_, credential.key)});
     } else {
-      disown(credentials, credential);
+      reject(credentials, credential);
     }
   }
   wipe(credential.key);
-  ++credentials.vetted;
+  ++credentials.verified;
 }
 
-bool Gate::is_key_of(const AccountId& account, std::string_view key) {
+bool Authenticator::is_key_of(const AccountId& account, std::string_view key) {
   const std::optional<KeyHash> hash = keys_.find(account);
-  const bool same = timed([&] { return is_hash_of(key, hash ? *hash : nobodys_); });
+  const bool same = timed([&] { return is_hash_of(key, hash ? *hash : dummy_); });
   const bool right = hash.has_value() & same;
   Metrics::add(right ? metrics_.logins_accepted : metrics_.logins_refused);
   return right;
 }
 
-void Gate::pass(Submission& submission) {
+void Authenticator::pass(Submission& submission) {
   if (submission.credentials->creates()) {
     creating_.with([&](auto& creating) { creating[&submission] = submission.sink; });
     submission.sink = this;
@@ -236,9 +236,9 @@ void Gate::pass(Submission& submission) {
 }
 
 // Core threads, after the commit and before the client hears of it.
-void Gate::completed(std::span<Submission* const> submissions) {
+void Authenticator::completed(std::span<Submission* const> submissions) {
   for (Submission* submission : submissions) {
-    for (const Credential& credential : submission->credentials->wave) {
+    for (const Credential& credential : submission->credentials->batch) {
       if (credential.use != Credential::Use::create) continue;
       if (std::holds_alternative<Created>(submission->outcomes[credential.first_command]))
         keys_.add(credential.account,

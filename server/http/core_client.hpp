@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 
-#include "auth/gate.hpp"
+#include "auth/authenticator.hpp"
 #include "base/guarded.hpp"
 #include "core/core.hpp"
 
@@ -30,25 +30,26 @@ class Event {
 };
 
 // One request on its way through the core. Owner: the coroutine that executes it.
-struct Ticket : Submission {
-  explicit Ticket(boost::asio::io_context& context) : executed(context) {}
+struct PendingRequest : Submission {
+  explicit PendingRequest(boost::asio::io_context& context) : executed(context) {}
   Event executed;
 };
 
-class CoreDoor final : public CompletionSink {
+class CoreClient final : public CompletionSink {
  public:
   // Coroutines run on `context`, on one thread. Both must outlive it.
-  // `gate`: null where accounts have no keys.
-  CoreDoor(boost::asio::io_context& context, Core& core, Gate* gate)
+  // `authenticator`: null where accounts have no keys.
+  CoreClient(boost::asio::io_context& context, Core& core, Authenticator* authenticator)
       : context_(context),
         core_(core),
-        gate_(gate),
-        service_(gate == nullptr ? static_cast<Service&>(core) : *gate) {}
+        authenticator_(authenticator),
+        service_(authenticator == nullptr ? static_cast<Service&>(core) : *authenticator) {}
 
   // Fills in the outcomes once they are committed. Else says in a sentence why nothing was
   // executed: the door is shut, or `executing_max` are under way, or half as many of this peer
   // whose keys are to be checked.
-  boost::asio::awaitable<std::string_view> execute(Ticket& ticket, std::size_t executing_max);
+  boost::asio::awaitable<std::string_view> execute(PendingRequest& ticket,
+                                                   std::size_t executing_max);
 
   // Whether who asks may see what is this account's: always where accounts have no keys. Nothing
   // where the server stops.
@@ -78,7 +79,7 @@ class CoreDoor final : public CompletionSink {
 
   boost::asio::io_context& context_;
   Core& core_;
-  Gate* const gate_;
+  Authenticator* const authenticator_;
   Service& service_;
   Guarded<State> state_;
 };
