@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "auth/key_ring.hpp"
+#include "auth/limits.hpp"
 #include "auth/peer_queue.hpp"
 #include "base/guarded.hpp"
 #include "core/service.hpp"
 #include "metrics/metrics.hpp"
-#include "options.hpp"
 
 namespace exchange {
 

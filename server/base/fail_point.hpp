@@ -1,7 +1,7 @@
 #pragma once
 // Fail points: named places in the path of a batch where a test makes the server crash, hang,
 // dawdle or fail, as EXCHANGE_FAIL_POINT="name=action[@nth],..." asks for. Compiled in always, so
-// that what is tested is what runs; while none is armed each costs one relaxed load. A element:
+// that what is tested is what runs; while none is armed each costs one relaxed load. A leaf:
 // includes nothing of the project. Any thread.
 //   crash     kill -9 of this process, as the nth passes: no destructor runs, no buffer is written
 //   hang      the nth stays here for ever

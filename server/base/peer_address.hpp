@@ -1,6 +1,6 @@
 #pragma once
 // Whom connections are counted for: an IPv4 address, or an IPv6 network of 64 bits, which is what
-// one subscriber gets. A element: transport and dashboard both count by it.
+// one subscriber gets. A leaf: transport and dashboard both count by it.
 
 #include <boost/asio/ip/tcp.hpp>
 #include <cstddef>

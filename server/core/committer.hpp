@@ -8,10 +8,10 @@
 
 #include "core/clock.hpp"
 #include "core/command_counts.hpp"
+#include "core/limits.hpp"
 #include "core/service.hpp"
 #include "engine/exchange.hpp"
 #include "metrics/metrics.hpp"
-#include "options.hpp"
 #include "store/journal_record.hpp"
 #include "store/store.hpp"
 

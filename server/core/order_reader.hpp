@@ -12,9 +12,9 @@
 #include "base/thread.hpp"
 #include "core/clock.hpp"
 #include "core/command_counts.hpp"
+#include "core/limits.hpp"
 #include "core/service.hpp"
 #include "metrics/metrics.hpp"
-#include "options.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

@@ -8,9 +8,9 @@
 #include "base/guarded.hpp"
 #include "base/thread.hpp"
 #include "core/clock.hpp"
+#include "core/limits.hpp"
 #include "engine/exchange.hpp"
 #include "metrics/metrics.hpp"
-#include "options.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

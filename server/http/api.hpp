@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "http/limits.hpp"
 #include "market_data/market_view.hpp"
-#include "options.hpp"
 #include "store/store.hpp"
 
 namespace exchange {

@@ -11,10 +11,10 @@
 #include <set>
 #include <string>
 
+#include "http/limits.hpp"
 #include "market_data/market_view.hpp"
 #include "metrics/metrics.hpp"
 #include "net/stream.hpp"
-#include "options.hpp"
 
 namespace exchange {
 

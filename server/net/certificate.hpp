@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/guarded.hpp"
-#include "options.hpp"
+#include "net/limits.hpp"
 
 namespace exchange {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "options.hpp"
+#include "protocol/limits.hpp"
 
 namespace exchange {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "options.hpp"
+#include "protocol/limits.hpp"
 
 namespace exchange {
 

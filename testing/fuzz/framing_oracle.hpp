@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "options.hpp"
+#include "protocol/limits.hpp"
 
 namespace exchange::fuzz {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "options.hpp"
+#include "net/limits.hpp"
 
 namespace exchange {
 

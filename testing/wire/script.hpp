@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "options.hpp"
+#include "protocol/limits.hpp"
 
 namespace exchange {
 
