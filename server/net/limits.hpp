@@ -1,5 +1,6 @@
 #pragma once
-// The thread policies, TLS files and limits of connections. Set from the command line (options.hpp).
+// The thread policies, TLS files and limits of connections. Set from the command line
+// (options.hpp).
 
 #include <cstddef>
 #include <cstdint>
