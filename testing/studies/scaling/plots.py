@@ -2,6 +2,7 @@
 
 import io
 import re
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -10,8 +11,10 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter  # noqa: E402
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
 from cells import CORES, KINDS, LOADS, POLICIES, STORES  # noqa: E402
 from summary import PROJECTED_CORES, STAGES  # noqa: E402
+from svg import compact  # noqa: E402
 from tables import cores_text, find, has  # noqa: E402
 
 # Stand-ins that the page replaces by its own colours, so that the plots follow light and dark.
@@ -529,7 +532,7 @@ def write(figures, folder):
     for name, (_, _, figure) in figures.items():
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-        texts[name] = buffer.getvalue()
+        texts[name] = compact(buffer.getvalue())
         (folder / f"{name}.svg").write_text(texts[name])
         figure.savefig(folder / f"{name}.png", dpi=160)
         plt.close(figure)
@@ -537,9 +540,7 @@ def write(figures, folder):
 
 
 def for_page(name, svg):
-    """Without prologue; ids of its own; ink and paper as the page says."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
+    """With ids of its own; ink and paper as the page says."""
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'href="#', f'href="#{name}-', svg).replace("url(#", f"url(#{name}-")
     for colour, variable in (

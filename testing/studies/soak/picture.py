@@ -1,17 +1,19 @@
 """The course of a soak as SVG. Needs matplotlib; the colours are those of the scaling plots."""
 
+import io
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scaling"))
-from plots import MUTED, finish, plt, thousands  # noqa: E402
+from plots import MUTED, compact, finish, plt, thousands  # noqa: E402
 
 BLUE, ORANGE, GREEN, RED = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 MIB = 1 << 20
+POINTS_MAX = 600  # of a line; the panels are 520 points wide
 
 
 def draw(result, file):
-    samples, seconds = result["samples"], result["latency"]
+    samples, (span, spans) = result["samples"], highest(result["latency"])
     minutes = [sample["t"] / 60 for sample in samples]
     panels = [
         (
@@ -19,14 +21,9 @@ def draw(result, file):
             [("server", BLUE, minutes, [sample["rss"] / MIB for sample in samples])],
         ),
         (
-            "response time, ms",
+            "response time, ms" + (f" (highest of {span} s)" if span > 1 else ""),
             [
-                (
-                    name,
-                    colour,
-                    [second["t"] / 60 for second in seconds],
-                    [second[name] for second in seconds],
-                )
+                (name, colour, [one["t"] / 60 for one in spans], [one[name] for one in spans])
                 for name, colour in (("p50", GREEN), ("p99", BLUE), ("p99.9", RED))
             ],
         ),
@@ -72,5 +69,20 @@ def draw(result, file):
             minutes[-1] / 2, color=MUTED, linewidth=0.8, linestyle=(0, (2, 3))
         )  # what is judged begins here
     axes[-1].set_xlabel("minutes")
-    finish(figure, 1).savefig(file, format="svg", metadata={"Date": None})
+    text = io.StringIO()
+    finish(figure, 1).savefig(text, format="svg", metadata={"Date": None})
+    file.write_text(compact(text.getvalue()))
     plt.close(figure)
+
+
+def highest(seconds):
+    """(seconds of a span, the highest of each figure in each span): few enough to draw."""
+    span = max(1, -(-len(seconds) // POINTS_MAX))
+    spans = [seconds[i : i + span] for i in range(0, len(seconds), span)]
+    return span, [
+        {
+            name: one[0]["t"] if name == "t" else max(second[name] for second in one)
+            for name in one[0]
+        }
+        for one in spans
+    ]

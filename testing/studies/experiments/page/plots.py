@@ -1,7 +1,9 @@
 """The plots as SVG: median, with the spread as bars and a band. They bring their own paper, so they read well on light and dark pages."""
 
 import io
+import sys
 import textwrap
+from pathlib import Path
 
 import matplotlib
 
@@ -14,6 +16,9 @@ from matplotlib.ticker import (
     NullFormatter,
     NullLocator,
 )  # noqa: E402
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "python"))
+from svg import compact  # noqa: E402
 
 INK, MUTED, GRID, PAPER = "#111213", "#5b5c5d", "#dfe0e1", "#fefdfc"
 # Okabe and Ito's colours, told apart by the colour-blind too; the marks tell them apart without any colour.
@@ -165,4 +170,4 @@ def svg(plot):
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
         plt.close(figure)
-    return buffer.getvalue()
+    return compact(buffer.getvalue())
