@@ -1,9 +1,12 @@
 """Tables, facts and charts from the records of trials; Markdown and SVG, no library."""
 
-import json
 import re
+import sys
+from pathlib import Path
 from statistics import median
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+import figures
 from rows import ORIGINALS, ROWS, USERS
 
 MARKER = re.compile(r"(<!-- begin ([\w-]+) -->\n)(.*?)(<!-- end \2 -->)", re.S)
@@ -337,9 +340,9 @@ def blocks(results):
 
 
 def update(docs, results):
-    page, folder = docs / "locust.md", docs / "locust"
+    page, folder, results = docs / "locust.md", docs / "locust", figures.rounded(results)
     page.write_text(fill(page.read_text(), blocks(results)))
     folder.mkdir(exist_ok=True)
     for name, svg in charts(results["trials"]).items():
         (folder / name).write_text(svg)
-    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (folder / "results.json").write_text(figures.text(results) + "\n")

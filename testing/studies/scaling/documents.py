@@ -1,6 +1,5 @@
 """docs/scaling.md: the tables between their markers, everything else left as it was written by hand."""
 
-import json
 import re
 import shutil
 
@@ -27,23 +26,23 @@ def fill(text, blocks):
     return MARKER.sub(replace, text)
 
 
-def update(docs, out, summary, tables, headline):
+def blocks_of(tables, headline):
     blocks = {
         name: markdown(table) if table.rows else (table.note or "Nothing of it was run.")
         for name, table in tables.items()
     }
-    blocks["headline"] = "\n\n".join(headline)
+    return {**blocks, "headline": "\n\n".join(headline)}
+
+
+def update(docs, out, tables, headline):
     page = docs / "scaling.md"
-    page.write_text(fill(page.read_text(), blocks))
+    text = fill(page.read_text(), blocks_of(tables, headline))
+    page.write_text(text)
     folder = docs / "scaling"
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.svg"):
         old.unlink()
-    for plot in sorted((out / "plots").glob("*.svg")):
-        shutil.copy(plot, folder / plot.name)
-    shutil.copy(out / "report.html", folder / "report.html")
-    # Single trials are in OUT/results.json, and where files lay on the machine is of no interest: here the cells are enough.
-    results = json.loads((out / "results.json").read_text())
-    for name in ("trials", "command", "examples"):
-        del results[name]
-    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    for plot in (out / "plots").glob("*.svg"):
+        if f"(scaling/{plot.name})" in text:
+            shutil.copy(plot, folder / plot.name)
+    shutil.copy(out / "results.json", folder / "results.json")

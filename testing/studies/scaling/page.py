@@ -85,9 +85,6 @@ def method(summary):
         f"<li><code>{name}</code>: {words}</li>" for name, words in POLICY_NAMES.items()
     )
     only = f" Only {escape(' or '.join(settings['only']))}." if settings["only"] else ""
-    flags = sorted(
-        {" ".join(words_without_values(trial["command"])) for trial in summary["examples"]}
-    )
     return f"""<p>A <em>cell</em> is one setting of every factor: thread policy, clients, kind of request, cores of the server, store. A <em>trial</em> starts
 a fresh private server with an empty store (on PostgreSQL: a new database of a private cluster with its default durability), drives it with the load generator, which
 checks every reply, and removes it. Trials are interleaved: trial 1 of all cells, then trial 2, each round in an order shuffled with seed {settings['seed']}, so
@@ -96,20 +93,7 @@ that a slow minute of the machine is spread over the cells.{only}</p>
 <p>The load is a closed loop: each client has one request in flight. Connections persist, except in tables A and B, where each request makes a new one as the original did.
 A sustained trial measures {settings['seconds']:g} s after {settings['warmup']:g} s of warm-up ({IDLE_WARMUP_S:g} s more with idle connections). Figures are the median of the trials, with the lowest and the highest beside it.
 The server is pinned to the first cores, the client away from them where there are cores enough; the placements below say where it was not so.</p>
-<details><summary>How the load generator was called</summary><ul>{''.join(f'<li><code>{escape(one)}</code></li>' for one in flags)}</ul></details>"""
-
-
-def words_without_values(command):
-    """What differs between trials is left out: seeds, and where a private cluster was."""
-    out, skip = [], False
-    for word in command:
-        if skip:
-            out.append("…")
-            skip = False
-            continue
-        out.append("postgresql:…" if word.startswith("postgresql:") else word)
-        skip = word in ("--seed", "--database-pid")
-    return out
+<details><summary>How the load generator was called</summary><ul>{''.join(f'<li><code>{escape(call)}</code></li>' for call in summary['calls'])}</ul></details>"""
 
 
 READING = """<dl>

@@ -1,10 +1,15 @@
 """From trials to figures: medians and spreads of each cell, what limits it, and the fits over cells."""
 
+import sys
+from pathlib import Path
 from statistics import median
 
-from cells import CORES, KINDS, POLICIES, STORES, choose, place, trials_of, why_not
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+from cells import CORES, KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
+from figures import rounded
 from fit import fit_with_interval, projection
 
+FORMAT = "exchange-scaling/2"  # of results.json
 BUSY = 0.85  # of what it could use: from here on it is what limits
 STAGES = ("read", "parse", "queue", "apply", "commit", "deliver", "write")
 PROJECTED_CORES = (4, 8, 16)
@@ -38,7 +43,66 @@ def switches(report):
     return process["voluntary_switches"] / answered
 
 
-def summarise_cell(cell, records, cpus, settings):
+def figures_of(records):
+    """What the trials of one cell measured. Everything else about the cell follows from it: see describe."""
+    if all("refused" in record for record in records):
+        return {"trials": len(records), "refused": records[0]["refused"]}
+    reports = [record["report"] for record in records if record.get("report")]
+    failures = [record["failed"] for record in records if record.get("failed")]
+    figures, errors = {"trials": len(records)}, {}
+    for report in reports:
+        for name, count in report["result"]["errors"].items():
+            if count:
+                errors[name] = errors.get(name, 0) + count
+    answering = [report for report in reports if report["result"]["answered"]]
+    reason = ""
+    if len(answering) < len(reports):
+        errors["no reply in the whole trial"] = len(reports) - len(answering)
+        reason = "clients waited, and no reply came in the measured part"
+    if failures:
+        errors["trial failed"] = len(failures)
+        reason = failures[0]
+    if errors:
+        clean = [report for report in answering if sum(report["result"]["errors"].values()) == 0]
+        reason = reason or next(
+            (
+                r["result"][name]
+                for r in reports
+                for name in ("first_wrong_answer", "first_connect_error")
+                if r["result"].get(name)
+            ),
+            "",
+        )
+        figures.update(
+            {"errors": errors, "reason": reason, "trials_with_errors": len(records) - len(clean)}
+        )
+    if not answering:
+        return figures
+    results = [report["result"] for report in answering]
+    return rounded(
+        {
+            **figures,
+            "rates": [r["requests_per_s"] for r in results],
+            "totals_ms": [r["seconds"] * 1000 for r in results],
+            "p50_ms": spread([r["response_ms"]["p50"] for r in results]),
+            "p99_ms": spread([r["response_ms"]["p99"] for r in results]),
+            "cpu_us": {
+                "server": spread([per_request(r.get("server_process")) for r in answering]),
+                "client": spread([per_request(r.get("client")) for r in answering]),
+                "database": spread([per_request(r.get("database")) for r in answering]),
+            },
+            "stages_us": stages([report.get("server_stages_us") for report in answering]),
+            "switches_per_request": middle([switches(report) for report in answering]),
+            "core_thread_share": middle([record.get("core_thread_share") for record in records]),
+            "machine_busy": middle([record.get("machine_busy") for record in records]),
+            "waits": waits([record.get("waits") for record in records]),
+            "workers": answering[0]["load"].get("workers", 1),
+        }
+    )
+
+
+def describe(cell, figures, cpus, settings):
+    """The summary of one cell; `figures` is None if no trial of it was finished."""
     placement = place(cell, cpus)
     summary = {
         "part": cell.part,
@@ -54,72 +118,28 @@ def summarise_cell(cell, records, cpus, settings):
         "placement": placement.words,
         "shared": placement.shared,
         "trials_wanted": trials_of(cell, settings),
-        "trials": len(records),
+        "trials": 0,
         "status": "ok",
         "reason": "",
         "errors": {},
+        "trials_with_errors": 0,
+        "rates": [],
+        "totals_ms": [],
     }
     reason = why_not(cell, cpus)
     if reason:
         return {**summary, "status": "not run", "reason": reason, "placement": ""}
-    if not records:
+    if figures is None:
         return {**summary, "status": "not run", "reason": "no trial of it was finished"}
-    if all("refused" in record for record in records):
-        return {**summary, "status": "not run", "reason": records[0]["refused"]}
-    reports = [record["report"] for record in records if record.get("report")]
-    failures = [record["failed"] for record in records if record.get("failed")]
-    for report in reports:
-        for name, count in report["result"]["errors"].items():
-            if count:
-                summary["errors"][name] = summary["errors"].get(name, 0) + count
-    silent = [report for report in reports if not report["result"]["answered"]]
-    if silent:
-        summary["errors"]["no reply in the whole trial"] = len(silent)
-        summary["reason"] = "clients waited, and no reply came in the measured part"
-    if failures:
-        summary["errors"]["trial failed"] = len(failures)
-        summary["reason"] = failures[0]
-    clean = [
-        report
-        for report in reports
-        if report["result"]["answered"] and sum(report["result"]["errors"].values()) == 0
-    ]
-    summary["trials_with_errors"] = len(records) - len(clean)
+    summary.update(figures)
+    if "refused" in figures:
+        return {**summary, "status": "not run", "reason": figures["refused"]}
     if summary["errors"]:
         summary["status"] = "errors"
-        summary["reason"] = summary["reason"] or next(
-            (
-                r["result"][name]
-                for r in reports
-                for name in ("first_wrong_answer", "first_connect_error")
-                if r["result"].get(name)
-            ),
-            "",
-        )
-    answering = [report for report in reports if report["result"]["answered"]]
-    if not answering:
+    if not summary["rates"]:
         return {**summary, "status": "failed"}
-    results = [report["result"] for report in answering]
-    summary.update(
-        {
-            "total_ms": spread([r["seconds"] * 1000 for r in results]),
-            "requests_per_s": spread([r["requests_per_s"] for r in results]),
-            "p50_ms": spread([r["response_ms"]["p50"] for r in results]),
-            "p99_ms": spread([r["response_ms"]["p99"] for r in results]),
-            "rejected": sum(sum(r["rejected"].values()) for r in results),
-            "cpu_us": {
-                "server": spread([per_request(r.get("server_process")) for r in answering]),
-                "client": spread([per_request(r.get("client")) for r in answering]),
-                "database": spread([per_request(r.get("database")) for r in answering]),
-            },
-            "stages_us": stages([report.get("server_stages_us") for report in answering]),
-            "switches_per_request": middle([switches(report) for report in answering]),
-            "core_thread_share": middle([record.get("core_thread_share") for record in records]),
-            "machine_busy": middle([record.get("machine_busy") for record in records]),
-            "machine_stolen": middle([record.get("machine_stolen") for record in records]),
-            "waits": waits([record.get("waits") for record in records]),
-            "workers": answering[0]["load"].get("workers", 1),
-        }
+    summary["total_ms"], summary["requests_per_s"] = spread(summary["totals_ms"]), spread(
+        summary["rates"]
     )
     summary["limit"] = limit(cell, placement, summary, cpus) if cell.load == "sustained" else None
     return summary
@@ -139,7 +159,7 @@ def stages(measured):
 
 
 def waits(measured):
-    """Sessions of the exchange in each state, on average over the samples of all trials; the time waited without what is idle."""
+    """Sessions of the exchange in each state, on average over the samples of all trials."""
     measured = [one for one in measured if one and one["samples"]]
     samples = sum(one["samples"] for one in measured)
     if not samples:
@@ -148,17 +168,18 @@ def waits(measured):
     for one in measured:
         for event, count in one["sessions"].items():
             sessions[event] = sessions.get(event, 0) + count
-    active = {event: count for event, count in sessions.items() if event != "idle"}
-    in_all = sum(active.values())
     return {
         "samples": samples,
         "sessions": {event: count / samples for event, count in sorted(sessions.items())},
-        "shares": {
-            event: count / in_all
-            for event, count in sorted(active.items(), key=lambda item: -item[1])
-        }
-        if in_all
-        else {},
+    }
+
+
+def wait_shares(waits):
+    """{event: its share of the time in which sessions were active}, the largest first."""
+    active = {event: count for event, count in waits["sessions"].items() if event != "idle"}
+    in_all = sum(active.values())
+    return {
+        event: count / in_all for event, count in sorted(active.items(), key=lambda item: -item[1])
     }
 
 
@@ -198,7 +219,7 @@ def limit(cell, placement, summary, cpus):
     if summary["waits"]:
         numbers["lock_waits"] = sum(
             share
-            for event, share in summary["waits"]["shares"].items()
+            for event, share in wait_shares(summary["waits"]).items()
             if event.startswith(("Lock:", "LWLock:"))
         )
     busy = summary["machine_busy"]  # over the whole trial, start and end included: a rough figure
@@ -331,36 +352,55 @@ def grouped(cells, names):
     return sorted(groups.items(), key=lambda item: [order.get(value, value) for value in item[0]])
 
 
-def summarise(head, records, settings):
-    """The whole of results.json but the trials."""
-    cpus = tuple(head["cpus"])
-    of_cell = {}
+def results_of(head, records):
+    """What is kept of a run, as results.json: what was measured in each cell, without anything that follows from it."""
+    of_cell, calls = {}, {}
     for record in records:
         of_cell.setdefault(record["cell"], []).append(record)
-    cells = []
-    for cell in choose(settings):
-        own = of_cell.get(cell.key, [])
-        summary = summarise_cell(cell, own, cpus, settings)
-        answered = [
-            r["report"]["result"]
-            for r in own
-            if r.get("report") and r["report"]["result"]["answered"]
-        ]
-        summary["rates"] = [result["requests_per_s"] for result in answered]
-        summary["totals_ms"] = [result["seconds"] * 1000 for result in answered]
-        cells.append(summary)
+        if record.get("command"):
+            words = record["cell"].split()
+            calls.setdefault((words[0], words[1], words[-1]), call_text(record["command"]))
+    return {
+        "format": FORMAT,
+        **{name: value for name, value in head.items() if name not in ("format", "command")},
+        "trials_finished": len(records),
+        "measuring_s": rounded(sum(float(record.get("wall_s", 0)) for record in records)),
+        "stolen": rounded(spread([record.get("machine_stolen") for record in records])),
+        "calls": sorted(set(calls.values())),
+        "cells": {cell: figures_of(own) for cell, own in sorted(of_cell.items())},
+    }
+
+
+def call_text(command):
+    """A command without what differs between trials: seeds, and where a private cluster was."""
+    out, skip = [], False
+    for word in command:
+        if skip:
+            out.append("…")
+            skip = False
+            continue
+        out.append("postgresql:…" if word.startswith("postgresql:") else word)
+        skip = word in ("--seed", "--database-pid")
+    return " ".join(out)
+
+
+def summarise(results):
+    """Everything that tables, plots and the page show."""
+    settings = Settings(**{**results["settings"], "only": tuple(results["settings"]["only"])})
+    cpus = tuple(results["cpus"])
+    cells = [
+        describe(cell, results["cells"].get(cell.key), cpus, settings) for cell in choose(settings)
+    ]
     sweep = [cell for cell in cells if cell["part"] == "sweep"]
     return {
-        "format": "exchange-scaling/1",
-        **{name: value for name, value in head.items() if name != "format"},
-        "trials_finished": len(records),
+        **results,
         "trials_wanted": sum(cell["trials_wanted"] for cell in cells if not why_not_summary(cell)),
         "errors": [
             {
                 "cell": cell["key"],
                 "errors": cell["errors"],
                 "trials": cell["trials"],
-                "trials_with_errors": cell.get("trials_with_errors", 0),
+                "trials_with_errors": cell["trials_with_errors"],
                 "reason": cell["reason"],
             }
             for cell in cells
@@ -371,7 +411,6 @@ def summarise(head, records, settings):
             for cell in cells
             if cell["status"] == "not run"
         ],
-        "stolen": spread([record.get("machine_stolen") for record in records]),
         "cells": cells,
         "fits_over_cores": fits_over_cores(sweep),
         "fits_over_clients": fits_over_clients(sweep),

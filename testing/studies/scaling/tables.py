@@ -5,6 +5,7 @@ from html import escape
 
 from cells import CORES, KINDS, LOADS, POLICIES, POLICY_NAMES, STORES
 from progress import duration
+from summary import wait_shares
 
 NONE = "–"
 
@@ -155,7 +156,7 @@ def errors_text(cell):
     if not cell["errors"]:
         return "none"
     classes = ", ".join(f"{name} {count:,}" for name, count in cell["errors"].items())
-    return f"{classes} (in {cell.get('trials_with_errors', cell['trials'])} of {cell['trials']} trials)"
+    return f"{classes} (in {cell['trials_with_errors']} of {cell['trials']} trials)"
 
 
 def find(summary, **wanted):
@@ -680,7 +681,9 @@ def waits_table(summary):
         if not waits or (cell["part"] == "sweep" and (cell["clients"], cell["idle"]) != (200, 0)):
             continue
         shares = (
-            ", ".join(f"{event} {share:.0%}" for event, share in list(waits["shares"].items())[:4])
+            ", ".join(
+                f"{event} {share:.0%}" for event, share in list(wait_shares(waits).items())[:4]
+            )
             or "never active when looked at"
         )
         active = sum(value for event, value in waits["sessions"].items() if event != "idle")

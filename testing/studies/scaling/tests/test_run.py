@@ -39,7 +39,7 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(self.trials()), 4)
         results = json.loads((self.out / "results.json").read_text())
-        self.assertEqual([cell["trials"] for cell in results["cells"]], [2, 2])
+        self.assertEqual([cell["trials"] for cell in results["cells"].values()], [2, 2])
         self.assertIn("No client saw an error.", (self.out / "tables.md").read_text())
 
     def test_it_goes_on_where_it_was(self):
@@ -80,6 +80,15 @@ class Run(unittest.TestCase):
         done = run_harness("--report-only", self.out, bin="/nowhere")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.out / "results.json").read_bytes(), before)
+
+    def test_results_alone_give_the_same_report(self):
+        self.run_small(FAKE_ERRORS="thread:20:reset")
+        done = run_harness(
+            "--report-only", self.out / "results.json", "--out", self.out / "again", bin="/nowhere"
+        )
+        self.assertEqual(done.returncode, 1, done.stderr)
+        for name in ("results.json", "tables.md"):
+            self.assertEqual((self.out / "again" / name).read_text(), (self.out / name).read_text())
 
     def test_errors_of_clients_end_in_exit_code_1_and_in_the_report(self):
         done = self.run_small(FAKE_ERRORS="thread:20:reset")

@@ -1,11 +1,12 @@
+import json
 import unittest
 
 from support import made_head, made_record
 from cells import Settings, choose
-from documents import fill
+from documents import blocks_of, fill
 from cluster import count_waits, parse_samples
 from progress import Progress
-from summary import summarise
+from summary import results_of, summarise
 from tables import Table, all_tables, find, headline, html, markdown, markdown_page, number, table_a
 
 SETTINGS = Settings(
@@ -23,9 +24,7 @@ def summary_of(change=lambda cell, trial: {}, cpus=(0, 1), wanted=lambda cell: T
         if cell.cores <= len(cpus) and wanted(cell)
         for trial in (1, 2)
     ]
-    summary = summarise(made_head(SETTINGS, cpus), records, SETTINGS)
-    summary["examples"] = []
-    return summary
+    return summarise(results_of(made_head(SETTINGS, cpus), records))
 
 
 class Tables(unittest.TestCase):
@@ -226,6 +225,14 @@ class Documents(unittest.TestCase):
 
         names = {**all_tables(summary_of()), "headline": None}
         fill((HARNESS.parents[2] / "docs/scaling.md").read_text(), {name: "" for name in names})
+
+    def test_the_tables_of_the_document_are_those_of_its_results(self):
+        from support import HARNESS
+
+        docs = HARNESS.parents[1] / "docs"
+        summary = summarise(json.loads((docs / "scaling/results.json").read_text()))
+        page = (docs / "scaling.md").read_text()
+        self.assertEqual(fill(page, blocks_of(all_tables(summary), headline(summary))), page)
 
 
 class Waits(unittest.TestCase):
