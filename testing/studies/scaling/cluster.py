@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 
@@ -198,9 +197,3 @@ def children(pid):
         return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
-
-
-def wait_until_gone(pid, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and Path(f"/proc/{pid}").exists():
-        time.sleep(0.02)

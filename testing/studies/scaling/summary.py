@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import median
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
-from cells import CORES, KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
+from cells import KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
 from figures import rounded
 from fit import fit_with_interval, projection
 
@@ -419,14 +419,3 @@ def summarise(results):
 
 def why_not_summary(cell):
     return cell["status"] == "not run" and cell["reason"] != "no trial of it was finished"
-
-
-def cores_run(summary):
-    return [
-        cores
-        for cores in CORES
-        if any(
-            c["part"] == "sweep" and c["cores"] == cores and c.get("requests_per_s")
-            for c in summary["cells"]
-        )
-    ]

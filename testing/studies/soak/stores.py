@@ -12,7 +12,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scaling"))
 from cluster import Cluster  # noqa: E402
 
 KINDS = ("sqlite", "postgresql", "memory")
-PROJECTION = "SELECT orders, batch FROM projection"
 OPEN = "SELECT count(*) FROM orders WHERE open_e8 > 0"
 
 
