@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from statistics import median
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
 import figures
 from rows import ORIGINALS, ROWS, USERS
 

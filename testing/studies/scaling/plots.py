@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter  # noqa: E402
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
 from cells import CORES, KINDS, LOADS, POLICIES, STORES  # noqa: E402
 from summary import PROJECTED_CORES, STAGES  # noqa: E402
 from svg import compact  # noqa: E402

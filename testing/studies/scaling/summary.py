@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from statistics import median
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
 from cells import KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
 from figures import rounded
 from fit import fit_with_interval, projection

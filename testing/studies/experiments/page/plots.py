@@ -17,7 +17,7 @@ from matplotlib.ticker import (
     NullLocator,
 )  # noqa: E402
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "python"))
+sys.path.append(str(Path(__file__).resolve().parents[3] / "support"))
 from svg import compact  # noqa: E402
 
 INK, MUTED, GRID, PAPER = "#111213", "#5b5c5d", "#dfe0e1", "#fefdfc"

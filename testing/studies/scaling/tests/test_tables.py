@@ -229,7 +229,7 @@ class Documents(unittest.TestCase):
     def test_the_tables_of_the_document_are_those_of_its_results(self):
         from support import HARNESS
 
-        docs = HARNESS.parents[1] / "docs"
+        docs = HARNESS.parents[2] / "docs"
         summary = summarise(json.loads((docs / "scaling/results.json").read_text()))
         page = (docs / "scaling.md").read_text()
         self.assertEqual(fill(page, blocks_of(all_tables(summary), headline(summary))), page)
