@@ -23,17 +23,13 @@ bool is_named(const pugi::xml_node& node, const char* name) {
   return std::strcmp(node.name(), name) == 0;
 }
 
-// Character data directly inside an element whose content is elements.
-bool has_stray_text(const pugi::xml_node& node) {
-  for (auto child = node.first_child(); child; child = child.next_sibling())
-    if ((child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) &&
-        !is_white_space(child))
-      return true;
-  return false;
-}
-
+// An element or text, in an element that is to be empty.
 bool has_content(const pugi::xml_node& node) {
-  return has_child_elements(node) || has_stray_text(node);
+  for (auto child = node.first_child(); child; child = child.next_sibling()) {
+    const bool text = child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata;
+    if (child.type() == pugi::node_element || (text && !is_white_space(child))) return true;
+  }
+  return false;
 }
 
 class Reader {
@@ -54,10 +50,10 @@ class Reader {
   }
 
  private:
+  // Text between the children is ignored: known clients write remarks there.
   // Returns an error that refuses the whole request.
   std::string for_each_child(const pugi::xml_node& parent,
                              void (Reader::*read_child)(const pugi::xml_node&)) {
-    if (has_stray_text(parent)) return std::string("unexpected text in ") + parent.name();
     for (const auto& child : parent.children()) {
       if (child.type() != pugi::node_element) continue;
       (this->*read_child)(child);
@@ -124,8 +120,6 @@ class Reader {
       symbol_error_ = "missing attribute 'sym'";
     else if (!symbol_)
       symbol_error_ = "symbol must be 1 to 32 letters and digits";
-    else if (has_stray_text(node))
-      symbol_error_ = "unexpected text in symbol";
 
     if (!has_child_elements(node)) {
       RequestElement element{.kind = RequestElement::Kind::symbol, .echo = {raw_symbol}};
@@ -165,7 +159,7 @@ class Reader {
     account_error_ = raw_account.data() == nullptr ? "missing attribute 'id' of transactions"
                      : !account_ ? "unknown account: an account id is 1 to 64 digits"
                                  : "";
-    if (!has_child_elements(root) && !has_stray_text(root)) return "transactions has no element";
+    if (!has_content(root)) return "transactions has no element";
     if (credentials_ == nullptr) return for_each_child(root, &Reader::read_transaction);
     const std::size_t first = commands_.size();
     std::string error = for_each_child(root, &Reader::read_transaction);

@@ -35,7 +35,7 @@ Element read(const pugi::xml_node& node) {
   return element;
 }
 
-// In an element with children any text is an error; only whether there is some matters.
+// Text beside elements is ignored; only whether there is some matters.
 void forget_mixed_text(Element& element) {
   if (!element.children.empty() && !element.text.empty()) element.text = "text";
   for (Element& child : element.children) forget_mixed_text(child);

@@ -70,7 +70,10 @@ TEST_CASE("transactions stand on one credential for all their commands, and erro
   CHECK(read(R"(<transactions id="1" key="long enough"><query/></transactions>)").second.empty());
   CHECK(read(R"(<transactions id="x" key="long enough"><query id="1"/></transactions>)")
             .second.empty());
-  CHECK(read(R"(<transactions id="1" key="long enough"><query id="1"/>text</transactions>)")
+  CHECK(read(R"(<transactions id="1" key="long enough">text</transactions>)").second.empty());
+  std::string too_many;
+  for (std::size_t i = 0; i <= ProtocolLimits().elements_max; ++i) too_many += "<query id=\"1\"/>";
+  CHECK(read("<transactions id=\"1\" key=\"long enough\">" + too_many + "</transactions>")
             .second.empty());
 }
 
