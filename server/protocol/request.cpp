@@ -159,7 +159,6 @@ class Reader {
     account_error_ = raw_account.data() == nullptr ? "missing attribute 'id' of transactions"
                      : !account_ ? "unknown account: an account id is 1 to 64 digits"
                                  : "";
-    if (!has_content(root)) return "transactions has no element";
     if (credentials_ == nullptr) return for_each_child(root, &Reader::read_transaction);
     const std::size_t first = commands_.size();
     std::string error = for_each_child(root, &Reader::read_transaction);

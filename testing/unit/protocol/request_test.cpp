@@ -264,9 +264,13 @@ TEST_CASE("transactions without a usable account are an error for each child") {
     CHECK(read("<transactions" + attribute + ">" + children + "</transactions>") ==
           Lines{"order [A] [1] [2]: error: " + sentence, "query [1]: error: " + sentence,
                 "cancel: error: " + sentence, "unknown: error: unknown element 'what'"});
-  CHECK(read("<transactions id='1'/>") == Lines{"refused: transactions has no element"});
-  CHECK(read("<transactions><!-- c --></transactions>") ==
-        Lines{"refused: transactions has no element"});
+}
+
+TEST_CASE("transactions without elements give no results, known account or not") {
+  for (const std::string account : {" id='1'", " id='x'", ""}) {
+    CHECK(read("<transactions" + account + "/>") == Lines{});
+    CHECK(read("<transactions" + account + "><!-- c --> </transactions>") == Lines{});
+  }
 }
 
 TEST_CASE("a request has so many elements at most, else nothing of it is done") {
