@@ -19,7 +19,7 @@ struct Frame {
   std::string_view problem;  // bad: a sentence for the client
 };
 
-// How many bytes of blank space, as may stand between frames, `buffer` begins with.
+// How many bytes of white space and NUL, as may stand between frames, `buffer` begins with.
 std::size_t blank_bytes(std::string_view buffer);
 
 // The first frame in `buffer`.

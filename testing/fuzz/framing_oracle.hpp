@@ -29,7 +29,9 @@ struct Framed {
   bool rest_is_cut_short = false;  // it has a good length line, and too few bytes after it
 };
 
-inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+inline bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\0';
+}
 
 inline Framed read_frames(std::string_view stream, const ProtocolLimits& limits) {
   Framed framed;
