@@ -6,13 +6,14 @@ namespace {
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Units of 10^-decimals in `text`, refused when the magnitude would pass `units_max`.
-Parsed<Int128> parse_units_of(std::string_view text, int decimals, Int128 units_max) {
+Parsed<Int128> parse_units_of(std::string_view text, int decimals, Int128 units_max,
+                              Rounding rounding) {
   if (text.empty()) return {0, NumberError::missing};
   const bool negative = text.front() == '-';
   if (negative) text.remove_prefix(1);
 
   UInt128 units = 0;
-  bool any_digit = false, point = false, overflow = false;
+  bool any_digit = false, point = false, overflow = false, inexact = false;
   int decimals_seen = 0;
   const auto limit = UInt128(units_max);
   for (const char c : text) {
@@ -22,20 +23,28 @@ Parsed<Int128> parse_units_of(std::string_view text, int decimals, Int128 units_
     }
     if (!is_digit(c)) return {0, NumberError::not_a_number};
     any_digit = true;
+    if (point && decimals_seen == decimals) {
+      inexact |= c != '0';
+      continue;
+    }
     if (point) ++decimals_seen;
-    // keep reading: "1e9" is no number, however long
-    if (overflow || decimals_seen > decimals) continue;
+    if (overflow) continue;  // keep reading: "1e9" is no number, however long
     const unsigned digit = unsigned(c - '0');
     overflow = units > (limit - digit) / 10;
     if (!overflow) units = units * 10 + digit;
   }
   if (!any_digit) return {0, NumberError::not_a_number};
-  if (decimals_seen > decimals) return {0, NumberError::too_many_decimals};
+  if (inexact && rounding == Rounding::refuse) return {0, NumberError::too_many_decimals};
   for (int i = decimals_seen; i < decimals && !overflow; ++i) {
     overflow = units > limit / 10;
     if (!overflow) units *= 10;
   }
+  if (inexact && rounding == Rounding::up && !negative) {
+    overflow |= units == limit;
+    ++units;
+  }
   if (overflow) return {0, NumberError::out_of_range};
+  if (inexact && units == 0) return {0, NumberError::too_many_decimals};
   return {negative ? -Int128(units) : Int128(units), NumberError::none};
 }
 
@@ -71,17 +80,21 @@ void append_units(std::string& out, Int128 units, int decimals) {
 }
 
 template <class T>
-Parsed<T> parse_fixed64(std::string_view text) {
-  const auto parsed = parse_units_of(text, 8, fixed64_units_max);
+Parsed<T> parse_fixed64(std::string_view text, Rounding rounding) {
+  const auto parsed = parse_units_of(text, 8, fixed64_units_max, rounding);
   return {T::from_units(std::int64_t(parsed.value)), parsed.error};
 }
 
 }  // namespace
 
-Parsed<Shares> parse_shares(std::string_view text) { return parse_fixed64<Shares>(text); }
-Parsed<Price> parse_price(std::string_view text) { return parse_fixed64<Price>(text); }
+Parsed<Shares> parse_shares(std::string_view text) {
+  return parse_fixed64<Shares>(text, Rounding::refuse);
+}
+Parsed<Price> parse_price(std::string_view text, Rounding rounding) {
+  return parse_fixed64<Price>(text, rounding);
+}
 Parsed<Cash> parse_cash(std::string_view text) {
-  const auto parsed = parse_units_of(text, 16, int128_max);
+  const auto parsed = parse_units_of(text, 16, int128_max, Rounding::refuse);
   return {Cash::from_units(parsed.value), parsed.error};
 }
 
@@ -117,6 +130,9 @@ std::string units_text(Int128 units) {
   return text;
 }
 
-Parsed<Int128> parse_units(std::string_view text) { return parse_units_of(text, 0, int128_max); }
+Parsed<Int128> parse_units(std::string_view text) {
+  if (text.find('.') != std::string_view::npos) return {0, NumberError::not_a_number};
+  return parse_units_of(text, 0, int128_max, Rounding::refuse);
+}
 
 }  // namespace exchange

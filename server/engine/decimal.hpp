@@ -103,10 +103,14 @@ struct Parsed {
   explicit operator bool() const { return error == NumberError::none; }
 };
 
+// What becomes of a number with more decimals than fit. Zeros do not count: "1.000000000" fits.
+// A number above zero that rounds to 0 is refused all the same.
+enum class Rounding { refuse, down, up };
+
 // Plain decimals only: an optional '-', digits with at most one point (which may lead or trail), no
-// exponent, no '+', no white space. Never rounds. (PROTOCOL, "Numbers")
+// exponent, no '+', no white space. (PROTOCOL, "Numbers")
 Parsed<Shares> parse_shares(std::string_view text);
-Parsed<Price> parse_price(std::string_view text);
+Parsed<Price> parse_price(std::string_view text, Rounding rounding = Rounding::refuse);
 Parsed<Cash> parse_cash(std::string_view text);
 std::string_view describe_shares_error(NumberError error);
 std::string_view describe_cash_error(NumberError error);

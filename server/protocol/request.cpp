@@ -198,10 +198,11 @@ class Reader {
     if (!amount)
       return error(element, "amount " + std::string(describe_shares_error(amount.error)));
     if (amount.value == Shares()) return error(element, "amount is zero");
-    const auto limit = parse_price(resolved(element.echo[2]));
+    const bool buy = amount.value > Shares();
+    // In its owner's favour: no execution at a price that the order did not allow.
+    const auto limit = parse_price(resolved(element.echo[2]), buy ? Rounding::down : Rounding::up);
     if (!limit) return error(element, "limit " + std::string(describe_shares_error(limit.error)));
     if (limit.value <= Price()) return error(element, "limit must be above zero");
-    const bool buy = amount.value > Shares();
     command(element, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell,
                                 buy ? amount.value : Shares() - amount.value, limit.value});
   }

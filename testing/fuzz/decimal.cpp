@@ -18,24 +18,39 @@ struct Oracle {
   std::string units;
 };
 
-Oracle read(std::string_view text, std::size_t decimals, std::string_view units_max) {
+// One more, of digits.
+std::string successor(std::string digits) {
+  digits.insert(0, "0");
+  std::size_t at = digits.size() - 1;
+  for (; digits[at] == '9'; --at) digits[at] = '0';
+  ++digits[at];
+  return digits;
+}
+
+Oracle read(std::string_view text, std::size_t decimals, std::string_view units_max,
+            Rounding rounding = Rounding::refuse) {
   if (text.empty()) return {NumberError::missing};
   Oracle oracle;
   oracle.negative = text.starts_with('-');
   if (oracle.negative) text.remove_prefix(1);
   const std::size_t point = text.find('.');
-  const std::string whole(text.substr(0, point)),
-      fraction(point == std::string_view::npos ? "" : text.substr(point + 1));
+  const std::string whole(text.substr(0, point));
+  const std::string fraction(point == std::string_view::npos ? "" : text.substr(point + 1));
   const std::string digits = whole + fraction;
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
     return {NumberError::not_a_number};
-  if (fraction.size() > decimals) return {NumberError::too_many_decimals};
-  oracle.units = digits + std::string(decimals - fraction.size(), '0');
+  const std::string kept = fraction.substr(0, decimals), dropped = fraction.substr(kept.size());
+  const bool inexact = dropped.find_first_not_of('0') != std::string::npos;
+  if (inexact && rounding == Rounding::refuse) return {NumberError::too_many_decimals};
+  oracle.units = whole + kept + std::string(decimals - kept.size(), '0');
+  if (inexact && rounding == Rounding::up && !oracle.negative)
+    oracle.units = successor(oracle.units);
   oracle.units.erase(0, std::min(oracle.units.find_first_not_of('0'), oracle.units.size()));
   const auto larger = [](std::string_view a, std::string_view b) {
     return a.size() != b.size() ? a.size() > b.size() : a > b;
   };
   if (larger(oracle.units, units_max)) return {NumberError::out_of_range};
+  if (oracle.units.empty() && inexact) return {NumberError::too_many_decimals};
   if (oracle.units.empty()) oracle = {NumberError::none, false, "0"};
   return oracle;
 }
@@ -51,10 +66,10 @@ std::string shortest(const Oracle& oracle, std::size_t decimals) {
 }
 
 template <class Number>
-void check(Parsed<Number> (*parse)(std::string_view), std::string_view text, std::size_t decimals,
-           std::string_view units_max) {
-  const Oracle expected = read(text, decimals, units_max);
-  const Parsed<Number> parsed = parse(text);
+void check(const Parsed<Number>& parsed, Parsed<Number> (*parse)(std::string_view),
+           std::string_view text, std::size_t decimals, std::string_view units_max,
+           Rounding rounding = Rounding::refuse) {
+  const Oracle expected = read(text, decimals, units_max, rounding);
   const auto details = [&] { return "text: " + std::string(text); };
   HOLDS(parsed.error == expected.error, details());
   if (!parsed) return;
@@ -73,7 +88,8 @@ Parsed<Cash> parse_cash_units(std::string_view text) {
 }
 
 void check_units(std::string_view text) {
-  const Oracle expected = read(text, 0, "170141183460469231731687303715884105727");
+  const bool point = text.find('.') != std::string_view::npos;
+  const Oracle expected = read(point ? "x" : text, 0, "170141183460469231731687303715884105727");
   const Parsed<Cash> parsed = parse_cash_units(text);
   HOLDS(parsed.error == expected.error, std::string(text));
   if (parsed)
@@ -97,9 +113,13 @@ void check_order_id(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace exchange;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  fuzz::check(parse_shares, text, 8, "9223372036799999999");
-  fuzz::check(parse_price, text, 8, "9223372036799999999");
-  fuzz::check(parse_cash, text, 16, "170141183460469231731687303715884105727");
+  const auto parse_exact_price = [](std::string_view exact) { return parse_price(exact); };
+  fuzz::check<Shares>(parse_shares(text), parse_shares, text, 8, "9223372036799999999");
+  for (const Rounding rounding : {Rounding::refuse, Rounding::down, Rounding::up})
+    fuzz::check<Price>(parse_price(text, rounding), parse_exact_price, text, 8,
+                       "9223372036799999999", rounding);
+  fuzz::check<Cash>(parse_cash(text), parse_cash, text, 16,
+                    "170141183460469231731687303715884105727");
   fuzz::check_units(text);
   fuzz::check_order_id(text);
   return 0;

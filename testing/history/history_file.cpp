@@ -44,10 +44,11 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
       .echo = repeated(node, "sym") + repeated(node, "amount") + repeated(node, "limit")};
   const auto symbol = parse_symbol_name(node.attribute("sym").value());
   const auto amount = parse_shares(node.attribute("amount").value());
-  const auto limit = parse_price(node.attribute("limit").value());
+  const bool buys = amount.value > Shares();
+  const auto limit =
+      parse_price(node.attribute("limit").value(), buys ? Rounding::down : Rounding::up);
   if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price())
     return element;
-  const bool buys = amount.value > Shares();
   element.command = PlaceOrder{*by, *symbol, buys ? Side::buy : Side::sell,
                                buys ? amount.value : Shares() - amount.value, limit.value};
   return element;

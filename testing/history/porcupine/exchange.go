@@ -204,7 +204,8 @@ func (s *state) placeShares(l leaf, told *element) bool {
 
 func (s *state) placeOrder(l leaf, told *element) bool {
 	account, symbol := l.parent.value("id"), l.value("sym")
-	amount, limit := parseShares(l.value("amount")), parseShares(l.value("limit"))
+	amount := parseShares(l.value("amount"))
+	limit := parseLimit(l.value("limit"), amount != nil && amount.Sign() > 0)
 	if told != nil && !told.repeats(l.element, "sym", "amount", "limit") {
 		return false
 	}

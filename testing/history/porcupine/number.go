@@ -17,23 +17,46 @@ const (
 
 var shareLimit = new(big.Int).Mul(big.NewInt(92_233_720_368), big.NewInt(100_000_000))
 
-// parseDecimal gives the number of units of 10^-decimals; nil where it is no number or has more decimals than fit.
-func parseDecimal(text string, decimals int) *big.Int {
+// readDecimal gives the number of units of 10^-decimals, nil where it is no number, and whether decimals behind were cut off.
+func readDecimal(text string, decimals int) (*big.Int, bool) {
 	if !decimal.MatchString(text) {
-		return nil
+		return nil, false
 	}
 	whole, fraction, _ := strings.Cut(text, ".")
-	if len(fraction) > decimals {
-		return nil
+	fraction = strings.TrimRight(fraction, "0")
+	inexact := len(fraction) > decimals
+	if inexact {
+		fraction = fraction[:decimals]
 	}
 	units, ok := new(big.Int).SetString(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10)
 	if !ok {
+		return nil, false
+	}
+	return units, inexact
+}
+
+// parseDecimal gives the number of units of 10^-decimals; nil where it is no number or has more decimals than fit.
+func parseDecimal(text string, decimals int) *big.Int {
+	units, inexact := readDecimal(text, decimals)
+	if inexact {
 		return nil
 	}
 	return units
 }
 
-// parseShares reads shares or a price.
+// parseLimit reads a price, rounded in favour of the order: a buy's down, a sell's up.
+func parseLimit(text string, buy bool) *big.Int {
+	units, inexact := readDecimal(text, shareDecimals)
+	if units != nil && inexact && !buy && !strings.HasPrefix(text, "-") {
+		units.Add(units, big.NewInt(1))
+	}
+	if units == nil || new(big.Int).Abs(units).Cmp(shareLimit) >= 0 {
+		return nil
+	}
+	return units
+}
+
+// parseShares reads a number of shares, or a price of a reply.
 func parseShares(text string) *big.Int {
 	units := parseDecimal(text, shareDecimals)
 	if units == nil || new(big.Int).Abs(units).Cmp(shareLimit) >= 0 {

@@ -21,18 +21,27 @@ struct Expected {
   std::string units;
 };
 // What the grammar of PROTOCOL "Numbers" makes of a text, without arithmetic.
-Expected oracle(const std::string& text, std::size_t decimals, const std::string& units_max) {
+Expected oracle(const std::string& text, std::size_t decimals, const std::string& units_max,
+                Rounding rounding = Rounding::refuse) {
   static const std::regex plain_decimal("(-?)([0-9]*)\\.?([0-9]*)");
   if (text.empty()) return {NumberError::missing, ""};
   std::smatch parts;
   if (!std::regex_match(text, parts, plain_decimal)) return {NumberError::not_a_number, ""};
   const std::string whole = parts[2], fraction = parts[3];
   if (whole.empty() && fraction.empty()) return {NumberError::not_a_number, ""};
-  if (fraction.size() > decimals) return {NumberError::too_many_decimals, ""};
-  std::string units = whole + fraction + std::string(decimals - fraction.size(), '0');
+  const std::string kept = fraction.substr(0, decimals);
+  const bool inexact = fraction.find_first_not_of('0', kept.size()) != std::string::npos;
+  if (inexact && rounding == Rounding::refuse) return {NumberError::too_many_decimals, ""};
+  std::string units = "0" + whole + kept + std::string(decimals - kept.size(), '0');
+  if (inexact && rounding == Rounding::up && parts[1].str().empty()) {
+    const std::size_t last = units.find_last_not_of('9');
+    ++units[last];
+    std::fill(units.begin() + std::ptrdiff_t(last) + 1, units.end(), '0');
+  }
   units.erase(0, units.find_first_not_of('0'));
   if (units.size() > units_max.size() || (units.size() == units_max.size() && units > units_max))
     return {NumberError::out_of_range, ""};
+  if (units.empty() && inexact) return {NumberError::too_many_decimals, ""};
   if (units.empty()) return {NumberError::none, "0"};
   return {NumberError::none, parts[1].str() + units};
 }
@@ -46,7 +55,8 @@ void check_like_oracle(const Parsed<T>& parsed, const Expected& expected) {
 void check_text(const std::string& text) {
   INFO("text '" << text << "'");
   check_like_oracle(parse_shares(text), oracle(text, 8, fixed64_max_units));
-  check_like_oracle(parse_price(text), oracle(text, 8, fixed64_max_units));
+  for (const Rounding rounding : {Rounding::refuse, Rounding::down, Rounding::up})
+    check_like_oracle(parse_price(text, rounding), oracle(text, 8, fixed64_max_units, rounding));
   check_like_oracle(parse_cash(text), oracle(text, 16, cash_max_units));
 }
 
@@ -86,10 +96,41 @@ TEST_CASE("texts that are no plain decimal are refused") {
 
 TEST_CASE("more decimals than fit are refused, not rounded") {
   CHECK(parse_shares("0.000000001").error == NumberError::too_many_decimals);
-  CHECK(parse_shares("1.000000000").error == NumberError::too_many_decimals);
+  CHECK(parse_shares("1.0000000001").error == NumberError::too_many_decimals);
+  CHECK(parse_shares("-1.0000000001").error == NumberError::too_many_decimals);
   CHECK(parse_price("0.123456789").error == NumberError::too_many_decimals);
   CHECK(parse_cash("0.12345678901234567").error == NumberError::too_many_decimals);
   CHECK(parse_shares("0.0000000000000000000000x").error == NumberError::not_a_number);
+}
+
+TEST_CASE("zeros behind the last decimal that fits are ignored") {
+  CHECK(parse_shares("1.000000000000").value == Shares::whole(1));
+  CHECK(parse_shares("-0.000000010").value == Shares::from_units(-1));
+  CHECK(parse_price("127.500000000").value == Price::from_units(12'750'000'000));
+  CHECK(parse_cash("0.00000000000000010").value == Cash::from_units(1));
+  CHECK(parse_shares("92233720367.9999999900000000000000000000000000000000000").value.units() ==
+        9'223'372'036'799'999'999);
+  CHECK(parse_shares("92233720368.000000000").error == NumberError::out_of_range);
+}
+
+TEST_CASE(
+    "a price with more decimals than fit is rounded as asked, and never to 0 nor out of range") {
+  const auto units = [](std::string_view text, Rounding rounding) {
+    return parse_price(text, rounding).value.units();
+  };
+  CHECK(units("127.123456789", Rounding::down) == 12'712'345'678);
+  CHECK(units("127.123456789", Rounding::up) == 12'712'345'679);
+  CHECK(units("127.1234567800000000000000001", Rounding::down) == 12'712'345'678);
+  CHECK(units("127.1234567800000000000000001", Rounding::up) == 12'712'345'679);
+  CHECK(units("127.12345678000", Rounding::up) == 12'712'345'678);
+  CHECK(units("9.999999999", Rounding::up) == 1'000'000'000);
+  CHECK(units("0.000000001", Rounding::up) == 1);
+  CHECK(parse_price("0.000000001", Rounding::down).error == NumberError::too_many_decimals);
+  CHECK(parse_price("-0.000000001", Rounding::up).error == NumberError::too_many_decimals);
+  CHECK(parse_price("0.000000000", Rounding::down).error == NumberError::none);
+  CHECK(units("92233720367.999999999", Rounding::down) == 9'223'372'036'799'999'999);
+  CHECK(parse_price("92233720367.999999999", Rounding::up).error == NumberError::out_of_range);
+  CHECK(parse_price("0.123456789x", Rounding::up).error == NumberError::not_a_number);
 }
 
 TEST_CASE("numbers out of range are refused") {

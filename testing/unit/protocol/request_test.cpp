@@ -225,8 +225,6 @@ TEST_CASE("an order buys above zero and sells below") {
                {"1.2.3", "is not a plain decimal number"},
                {"1,5", "is not a plain decimal number"},
                {"&lt;", "is not a plain decimal number"},
-               {"0.000000001", "has more than the allowed decimals: at most 8 decimals"},
-               {"1.000000000", "has more than the allowed decimals: at most 8 decimals"},
                {"92233720368", "is out of range: must be below 92233720368"},
                {"-92233720368", "is out of range: must be below 92233720368"}};
   for (const auto& [number, sentence] : wrong) {
@@ -235,6 +233,27 @@ TEST_CASE("an order buys above zero and sells below") {
     CHECK(traded("<order sym='A' amount='1' limit='" + number + "'/>") ==
           "order [A] [1] [" + number + "]: error: limit " + sentence);
   }
+}
+
+TEST_CASE("a limit is rounded in favour of its owner, an amount never") {
+  CHECK(traded("<order sym='A' amount='1.000000000000' limit='2.000000000000'/>") ==
+        "order [A] [1.000000000000] [2.000000000000]: 7 buys 1 A @2");
+  CHECK(traded("<order sym='A' amount='1' limit='2.000000019'/>") ==
+        "order [A] [1] [2.000000019]: 7 buys 1 A @2.00000001");
+  CHECK(traded("<order sym='A' amount='-1' limit='2.000000011'/>") ==
+        "order [A] [-1] [2.000000011]: 7 sells 1 A @2.00000002");
+  CHECK(traded("<order sym='A' amount='-1' limit='0.000000001'/>") ==
+        "order [A] [-1] [0.000000001]: 7 sells 1 A @0.00000001");
+  const std::string too_many = "has more than the allowed decimals: at most 8 decimals";
+  CHECK(traded("<order sym='A' amount='1' limit='0.000000001'/>") ==
+        "order [A] [1] [0.000000001]: error: limit " + too_many);
+  CHECK(traded("<order sym='A' amount='0.000000001' limit='1'/>") ==
+        "order [A] [0.000000001] [1]: error: amount " + too_many);
+  CHECK(traded("<order sym='A' amount='-1.000000001' limit='1'/>") ==
+        "order [A] [-1.000000001] [1]: error: amount " + too_many);
+  CHECK(
+      traded("<order sym='A' amount='-1' limit='92233720367.999999999'/>") ==
+      "order [A] [-1] [92233720367.999999999]: error: limit is out of range: must be below 92233720368");
 }
 
 TEST_CASE("queries and cancels name an order by its number") {
