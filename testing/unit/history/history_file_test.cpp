@@ -25,10 +25,10 @@ TEST_CASE("a transcript is read back with every element, by the time of sending"
   loadgen::Transcript one, other;
   const auto order = one.asked(
       3, 8, 500,
-      "<?xml version=\"1.0\"?>\n<transactions id=\"7\"><order sym=\"SPY\" amount=\"-2\" limit=\"1.5\"/><query id=\"9\"/></transactions>\n");
+      "<?xml version=\"1.0\"?>\n<transactions id=\"7\"># two<order sym=\"SPY\" amount=\"-2\" limit=\"1.5\"/>then<query id=\"9\"/></transactions>\n");
   const auto lost = other.asked(
       4, 9, 400,
-      "<create><symbol sym=\"SPY\"><account id=\"7\"> 5 </account></symbol><symbol sym=\"A\"/></create>");
+      "<create># new<symbol sym=\"SPY\"># one<account id=\"7\"> 5 </account></symbol><symbol sym=\"A\"># none</symbol></create>");
   one.answered(
       order, 600,
       "<results><opened sym=\"SPY\" amount=\"-2\" limit=\"1.5\" id=\"10\"/><status id=\"9\"><open shares=\"1\"/></status></results>\n");
