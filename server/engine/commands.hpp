@@ -57,7 +57,6 @@ static_assert(sizeof(Command) == 144);
 enum class Reason : std::uint8_t {
   account_exists,
   unknown_account,
-  unknown_symbol,
   unknown_order,
   nothing_open,
   insufficient_funds,

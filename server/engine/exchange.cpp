@@ -86,18 +86,18 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   ENSURE(command.shares > Shares() && command.limit > Price());
   const AccountNumber account = find_account(command.account, located);
   if (account == no_index) return Rejected{Reason::unknown_account};
-  const SymbolNumber symbol =
+  SymbolNumber symbol =
       located.symbol != no_index ? located.symbol : symbol_names_.find(command.symbol);
-  if (symbol == no_index) return Rejected{Reason::unknown_symbol};
 
   std::uint32_t position = no_index;
   if (command.side == Side::buy) {
     const Cash set_aside = cost(command.shares, command.limit);
     if (accounts_[account].balance < set_aside) return Rejected{Reason::insufficient_funds};
+    if (symbol == no_index) symbol = add_symbol(command.symbol);
     accounts_[account].balance -= set_aside;
     mark_dirty(account);
   } else {
-    position = find_position(account, symbol);
+    if (symbol != no_index) position = find_position(account, symbol);
     if (position == no_index || positions_[position].shares < command.shares)
       return Rejected{Reason::insufficient_shares};
     positions_[position].shares -= command.shares;
@@ -387,7 +387,6 @@ std::string_view describe(Reason reason) {
   switch (reason) {
     case Reason::account_exists: return "account already exists";
     case Reason::unknown_account: return "unknown account";
-    case Reason::unknown_symbol: return "unknown symbol";
     case Reason::unknown_order: return "no such order of this account";
     case Reason::nothing_open: return "order has nothing open";
     case Reason::insufficient_funds: return "insufficient funds";

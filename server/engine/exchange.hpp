@@ -45,7 +45,8 @@ class Exchange {
   // Created. Refused: unknown_account; shares_total_overflow (2^63 units of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
   // Sets aside funds or shares, matches, then rests the remainder (PROTOCOL, market rules 1-6).
-  // Opened. Refused: unknown_account, unknown_symbol, insufficient_funds, insufficient_shares.
+  // A buy of a symbol that does not exist creates it, without shares.
+  // Opened. Refused: unknown_account, insufficient_funds, insufficient_shares.
   Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
   // Gives back what is set aside for the open part. Canceled. Refused: unknown_account,
   // unknown_order (another's order included), nothing_open. NotInMemory where the order may be in

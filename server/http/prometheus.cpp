@@ -17,7 +17,6 @@ constexpr const char* kind_names[] = {"create_account", "create_symbol", "place_
 constexpr const char* result_names[] = {"ok",
                                         "account_exists",
                                         "unknown_account",
-                                        "unknown_symbol",
                                         "unknown_order",
                                         "nothing_open",
                                         "insufficient_funds",

@@ -13,7 +13,7 @@ namespace exchange {
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
-  static constexpr std::size_t command_kinds = 6, command_results = 12;
+  static constexpr std::size_t command_kinds = 6, command_results = 11;
   // By index in Command, and 0 for what was done or told, 1 + Reason for a refusal.
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
   Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};

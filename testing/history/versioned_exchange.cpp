@@ -101,7 +101,6 @@ Outcome VersionedExchange::at(const PlaceShares& command, Version version) const
 Outcome VersionedExchange::at(const PlaceOrder& command, Version version) const {
   const Account* const by = account(command.account, version);
   if (!by) return Rejected{Reason::unknown_account};
-  if (!symbol(command.symbol, version)) return Rejected{Reason::unknown_symbol};
   if (command.side == Side::buy) {
     if (by->free.at(version) < cost(command.shares, command.limit))
       return Rejected{Reason::insufficient_funds};
@@ -151,7 +150,6 @@ Version VersionedExchange::next_change(const Command& command, Version at) const
     consider_symbol(place->symbol);
   } else if (const auto* order = std::get_if<PlaceOrder>(&command)) {
     consider_account(order->account);
-    consider_symbol(order->symbol);
     if (const auto by = accounts_.find(text(order->account)); by != accounts_.end()) {
       consider(by->second.free.next_change(at));
       const auto shares = by->second.free_shares.find(text(order->symbol));
@@ -220,6 +218,7 @@ Outcome VersionedExchange::execute(const PlaceOrder& command, Timestamp now) {
   orders_.push_back({.placed = command, .opened = version_, .open = command.shares});
   const OrderId id = orders_.size();
   Symbol& symbol = symbols_[text(command.symbol)];
+  symbol.created = std::min(symbol.created, version_);
   if (command.side == Side::buy) {
     pay(command.account, Cash() - cost(command.shares, command.limit));
     match(id, symbol.sells, now);

@@ -45,10 +45,10 @@ Outcome NaiveExchange::execute(const PlaceShares& command, Timestamp) {
 
 Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
   if (!knows(command.account)) return Rejected{Reason::unknown_account};
-  if (!knows(command.symbol)) return Rejected{Reason::unknown_symbol};
   if (command.side == Side::buy) {
     if (UInt128(balance(command.account).units()) < money(command.shares, command.limit))
       return Rejected{Reason::insufficient_funds};
+    if (!knows(command.symbol)) symbols_.push_back(command.symbol);
   } else if (position(command.account, command.symbol) < command.shares) {
     return Rejected{Reason::insufficient_shares};
   }

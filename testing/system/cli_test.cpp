@@ -214,7 +214,7 @@ TEST_CASE("the exit status tells a refusal from an error and from a server that 
     CHECK_THAT(ran.err, contains_text(err));
   };
   fails(market.run("create account 1 10"), 1, "exchange-cli: account 1: account already exists\n");
-  fails(market.run("-a 1 buy SPY 1 1"), 1, "exchange-cli: buy 1 SPY @ 1: unknown symbol\n");
+  fails(market.run("-a 1 sell SPY 1 1"), 1, "exchange-cli: sell 1 SPY @ 1: insufficient shares\n");
   fails(market.run("-a 7 cancel 1"), 1, "exchange-cli: order 1: unknown account\n");
   fails(market.run("-a 1 status 99"), 1, "exchange-cli: order 99: no such order of this account\n");
   fails(market.run("buy SPY 1 1"), 2, "--account ID");

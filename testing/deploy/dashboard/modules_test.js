@@ -141,7 +141,7 @@ const tests = {
   "a refusal seen for the first time has a rate"() {
     const history = new History();
     history.add(0, parse("exchange_requests_total 1"));
-    history.add(10, parse('exchange_requests_total 1\nexchange_commands_total{kind="order",result="unknown_symbol"} 20'));
+    history.add(10, parse('exchange_requests_total 1\nexchange_commands_total{kind="order",result="insufficient_funds"} 20'));
     equal(commandRows(history, 10)[0].rate, 2);
   },
   "stages are told of the shortest time that has enough, else since the start"() {

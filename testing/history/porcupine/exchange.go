@@ -32,7 +32,6 @@ type order struct {
 type state struct {
 	accounts  map[string]*big.Int // free cash
 	positions map[[2]string]*big.Int
-	symbols   map[string]bool
 	orders    []*order // by arrival
 	times     []string // empty: not told yet
 	counted   bool     // ids are the numbers of arrival
@@ -40,7 +39,7 @@ type state struct {
 }
 
 func newState() *state {
-	return &state{accounts: map[string]*big.Int{}, positions: map[[2]string]*big.Int{}, symbols: map[string]bool{}}
+	return &state{accounts: map[string]*big.Int{}, positions: map[[2]string]*big.Int{}}
 }
 
 func (s *state) clone() *state {
@@ -50,9 +49,6 @@ func (s *state) clone() *state {
 	}
 	for position, shares := range s.positions {
 		copied.positions[position] = shares
-	}
-	for symbol := range s.symbols {
-		copied.symbols[symbol] = true
 	}
 	copied.orders = append([]*order(nil), s.orders...)
 	copied.times = append([]string(nil), s.times...)
@@ -183,7 +179,6 @@ func (s *state) createSymbol(l leaf, told *element) bool {
 	if !symbolForm.MatchString(symbol) {
 		return is(told, "error")
 	}
-	s.symbols[symbol] = true
 	return is(told, "created")
 }
 
@@ -197,7 +192,6 @@ func (s *state) placeShares(l leaf, told *element) bool {
 	if refused {
 		return is(told, "error")
 	}
-	s.symbols[symbol] = true
 	s.give(account, symbol, shares)
 	return is(told, "created")
 }
@@ -209,7 +203,7 @@ func (s *state) placeOrder(l leaf, told *element) bool {
 	if told != nil && !told.repeats(l.element, "sym", "amount", "limit") {
 		return false
 	}
-	if s.accounts[account] == nil || !s.symbols[symbol] || amount == nil || amount.Sign() == 0 || limit == nil || limit.Sign() <= 0 {
+	if s.accounts[account] == nil || !symbolForm.MatchString(symbol) || amount == nil || amount.Sign() == 0 || limit == nil || limit.Sign() <= 0 {
 		return is(told, "error")
 	}
 	placed := &order{account: account, symbol: symbol, buy: amount.Sign() > 0, limit: limit, open: new(big.Int).Abs(amount)}
@@ -401,9 +395,6 @@ func (s *state) canonical() string {
 		if shares.Sign() > 0 {
 			says("p", position[0], position[1], shares.String())
 		}
-	}
-	for symbol := range s.symbols {
-		says("s", symbol)
 	}
 	sort.Strings(lines)
 	s.key = strings.Join(lines, "\n")

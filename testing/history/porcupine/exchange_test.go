@@ -182,6 +182,8 @@ func TestMoneyAndShares(t *testing.T) {
 		{"1000", "1000.05", true}, {"1000", "1000.05000001", false}, // 1,000,000 and 50 from the sale
 		{"-995", "5000", true}, {"-995.00000001", "5000", false}, {"0", "1", false}, {"1", "0", false}, {"1", "0.000000001", false},
 		{"1", "92233720368", false}, {"+1", "1", false}, {"1e1", "1", false}, {"1", "", false}, {".5", "5.", true},
+		{"1000", "1000.0500000099", true}, {"1.000000000000", "1", true}, {"1.000000001", "1", false}, {"-1", "0.000000001", true},
+		{"-1", "92233720367.999999999", false},
 	} {
 		for _, told := range []bool{true, false} {
 			s := newStory(t)
@@ -248,6 +250,22 @@ func TestARequestWithoutReplyMayHaveBeenExecutedOrNot(t *testing.T) {
 			s.expect(porcupine.Ok)
 		}
 	}
+}
+
+func TestABuyCreatesItsSymbol(t *testing.T) {
+	for amount, want := range map[string]porcupine.CheckResult{"1": porcupine.Ok, "-1": porcupine.Illegal} {
+		s := newStory(t)
+		s.ask(`<transactions id="1"><order sym="NEW" amount="`+amount+`" limit="1"/></transactions>`, `<opened sym="NEW" amount="`+amount+`" limit="1" id="1"/>`)
+		s.expect(want)
+	}
+}
+
+func TestALimitIsRoundedForItsOwner(t *testing.T) {
+	s := newStory(t)
+	s.order(1, 2, "-5", "10.000000001")
+	s.order(2, 1, "5", "10.000000019")
+	s.ask(query(1, 2), status(2, executed("5", "10.00000001", "9")))
+	s.expect(porcupine.Ok)
 }
 
 func TestCreation(t *testing.T) {
@@ -335,7 +353,7 @@ func TestStatesThatARequestCanTellApartAreNotTheSame(t *testing.T) {
 	n := func(units int64) *big.Int { return big.NewInt(units) }
 	base := func() *state {
 		s := newState()
-		s.accounts["1"], s.positions[[2]string{"1", "A"}], s.symbols["A"] = n(5), n(6), true
+		s.accounts["1"], s.positions[[2]string{"1", "A"}] = n(5), n(6)
 		s.times = []string{"", ""}
 		for _, id := range []string{"1", "2"} {
 			s.orders = append(s.orders, &order{account: "1", symbol: "A", buy: true, limit: n(3), open: n(4), id: id, executions: []execution{{n(1), n(2), 0, 1}}})
@@ -349,7 +367,6 @@ func TestStatesThatARequestCanTellApartAreNotTheSame(t *testing.T) {
 		"cash":       func(s *state) { s.accounts["1"] = n(7) },
 		"account":    func(s *state) { s.accounts["2"] = n(5) },
 		"position":   func(s *state) { s.positions[[2]string{"1", "A"}] = n(7) },
-		"symbol":     func(s *state) { s.symbols["B"] = true },
 		"open":       func(s *state) { s.orders[0].open = n(3) },
 		"canceled":   func(s *state) { s.orders[0].open, s.orders[0].canceled = n(0), n(4) },
 		"execution":  func(s *state) { s.orders[0].executions = nil },

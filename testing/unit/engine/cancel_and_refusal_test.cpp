@@ -157,16 +157,36 @@ TEST_CASE("an unknown account is refused, whatever it asks") {
 
 TEST_CASE("shares refused to an unknown account do not create the symbol") {
   Market market = market_of_two();
-  market.apply(PlaceShares{SymbolName("NONE"), AccountId("9"), Shares::whole(1)});
-  CHECK(market.buy("1", 1, 1, "NONE") == rejected(Reason::unknown_symbol));
+  check_refused(market, PlaceShares{SymbolName("NONE"), AccountId("9"), Shares::whole(1)},
+                Reason::unknown_account);
 }
 
-TEST_CASE("an order for a symbol that was never created is refused") {
+TEST_CASE("an order that is refused does not create its symbol") {
   Market market = market_with_a_book();
-  check_refused(market, order("1", "NONE", Side::buy, Shares::whole(1), Price::whole(1)),
-                Reason::unknown_symbol);
+  market.account("3", 5);
+  check_refused(market, order("3", "NONE", Side::buy, Shares::whole(1), Price::whole(6)),
+                Reason::insufficient_funds);
   check_refused(market, order("1", "NONE", Side::sell, Shares::whole(1), Price::whole(1)),
-                Reason::unknown_symbol);
+                Reason::insufficient_shares);
+}
+
+TEST_CASE("a buy of a symbol that was never created creates it, without shares") {
+  Market market = market_of_two();
+  Rows rows;
+  market.engine.take_changes(rows);
+  REQUIRE(market.buy("1", 5, 10, "NEW") == opened(1));
+  market.engine.take_changes(rows);
+  REQUIRE(rows.symbols.size() == 1);
+  CHECK((rows.symbols[0].name == SymbolName("NEW") && rows.symbols[0].shares_total == Shares()));
+  CHECK(rows.positions.empty());
+  CHECK(market.balance("1") == Cash::whole(999'950));
+  CHECK(market.bids("NEW") == std::vector{level(5, 10, 1)});
+  check_refused(market, order("2", "NEW", Side::sell, Shares::whole(1), Price::whole(1)),
+                Reason::insufficient_shares);
+  market.give("2", 2, "NEW");
+  REQUIRE(market.sell("2", 2, 9, "NEW") == opened(2));
+  CHECK(market.position("1", "NEW") == Shares::whole(2));
+  CHECK(market.query("1", 1) == status(1, 3, {executed(2, 10, market.now)}));
 }
 
 TEST_CASE(

@@ -109,16 +109,16 @@ TEST_CASE("errors and outcomes are answered in the order of their elements") {
   wrong.error = "wrong";
   CHECK(
       reply({wrong, account, unknown, wrong, symbol},
-            {Created{}, Rejected{Reason::unknown_symbol}, Created{}}) ==
+            {Created{}, Rejected{Reason::insufficient_shares}, Created{}}) ==
       results(
-          R"(<error id="1">wrong</error><created id="1"/><error>unknown symbol</error><error id="1">wrong</error><created sym="S"/>)"));
+          R"(<error id="1">wrong</error><created id="1"/><error>insufficient shares</error><error id="1">wrong</error><created sym="S"/>)"));
   CHECK(reply({}, {}) == results(""));
 }
 
 TEST_CASE("only the outcomes of the request at hand are used") {
   std::string out;
   const std::vector<RequestElement> elements{account};
-  const std::vector<Outcome> outcomes{Created{}, Rejected{Reason::unknown_symbol}};
+  const std::vector<Outcome> outcomes{Created{}, Rejected{Reason::insufficient_shares}};
   CHECK(append_results(out, {.error = "", .elements = 1}, elements, outcomes, false) == 1);
   CHECK(append_results(out, {.error = "no", .elements = 0}, {}, outcomes, false) == 0);
   CHECK(out == results(R"(<created id="1"/>)") + error_reply("no"));
