@@ -156,3 +156,49 @@ TEST_CASE_METHOD(
   log.close();
   CHECK(start() == "batch 9");
 }
+
+// Written before a buy could create its symbol. Account 1 asked to buy NEW before it was there, and
+// was refused: a journal holds only what changed something, so nothing of it is replayed under the
+// newer rule.
+TEST_CASE_METHOD(
+    Place, "a journal of a server that refused buys of unknown symbols replays to the same state") {
+  const char* const batches[] = {
+      // accounts 1 and 2
+      "0101020001318080a0cfc8e0c8e38a01000001320000000013b57faa47622eb199eee6a0",
+      // symbol NEW
+      "01020101034e45570000df1311a975ecff1770dcf159",
+      // 10 for 2; 1 buys 3 @10
+      "01030202034e455701328094ebdc03030131034e45570080c6868f018094ebdc030100868b1db54ef9c090f34c316d",
+      // 2 sells 2 @9
+      "010401030132034e4557018084af5f80d293ad03020143cf7ad28fcf5c70a1694a8c",
+  };
+  const auto bytes_of = [](std::string_view hex) {
+    std::string bytes;
+    for (std::size_t i = 0; i < hex.size(); i += 2)
+      bytes += char(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+    return bytes;
+  };
+  {
+    SqliteStore store(db());
+    store.open();
+    for (BatchNumber batch = 1; batch <= 4; ++batch)
+      store.append(batch, bytes_of(batches[batch - 1]));
+  }
+  CHECK(start() == "batch 4");
+  {
+    SqliteStore store(db());
+    store.open();
+    Recovered recovered = recover(store);
+    const SymbolName symbol("NEW"), newer("NEWER");
+    CHECK(recovered.exchange.position(AccountId("1"), symbol) == Shares::whole(2));
+    CHECK(recovered.exchange.balance(AccountId("2")) == Cash::whole(20));
+    // From here on a buy creates its symbol, in the journal too.
+    const PlaceOrder buy{AccountId("1"), newer, Side::buy, Shares::whole(1), Price::whole(1)};
+    JournalWriter writer;
+    writer.begin(Timestamp{5});
+    REQUIRE(recovered.exchange.apply(buy, Timestamp{5}) == Outcome(Opened{3}));
+    writer.add(buy);
+    store.append(5, writer.finish(recovered.exchange.totals()));
+  }
+  CHECK(start() == "batch 5");
+}
