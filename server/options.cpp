@@ -57,6 +57,9 @@ Options parse_options(int argc, char** argv) {
          "--close-after-reply", options.protocol.close_after_reply,
          "close a connection once all its requests are answered, for clients that read to the end of the stream")
       ->envname("EXCHANGE_CLOSE_AFTER_REPLY");
+  app.add_flag("--open-queries", options.protocol.open_queries,
+               "any account may query any order; only its own account may cancel it")
+      ->envname("EXCHANGE_OPEN_QUERIES");
   app.add_flag(
          "--auth", options.auth.required,
          "accounts have keys: given at creation, asked for with transactions (docs/security.md)")

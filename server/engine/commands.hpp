@@ -47,6 +47,7 @@ struct CancelOrder {
 struct QueryOrder {
   AccountId account;
   OrderId order;
+  bool of_any_account = false;  // else only of its own
   bool operator==(const QueryOrder&) const = default;
 };
 using Command =

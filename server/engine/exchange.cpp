@@ -197,7 +197,7 @@ void Exchange::record_execution(Order& order, std::uint32_t execution) {
 }
 
 Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Located& located) {
-  const auto found = find_order(command.account, command.order, located);
+  const auto found = find_order(command.account, command.order, located, false);
   if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
   const std::uint32_t index = std::get<std::uint32_t>(found);
   Order& order = orders_[index];
@@ -222,19 +222,21 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
 }
 
 Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
-  const auto found = find_order(command.account, command.order, {});
+  const auto found = find_order(command.account, command.order, {}, command.of_any_account);
   if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
   return status(std::get<std::uint32_t>(found));
 }
 
 std::variant<std::uint32_t, Outcome> Exchange::find_order(const AccountId& account_id, OrderId id,
-                                                          const Located& located) const {
+                                                          const Located& located,
+                                                          bool of_any_account) const {
   const AccountNumber account = find_account(account_id, located);
   if (account == no_index) return Outcome(Rejected{Reason::unknown_account});
   if (id == 0 || id > totals_.orders) return Outcome(Rejected{Reason::unknown_order});
   const std::uint32_t index = located.order != no_index ? located.order : order_index_.find(id);
   if (index == no_index) return Outcome(NotInMemory{account, id});
-  if (orders_[index].account != account) return Outcome(Rejected{Reason::unknown_order});
+  if (orders_[index].account != account && !of_any_account)
+    return Outcome(Rejected{Reason::unknown_order});
   return index;
 }
 

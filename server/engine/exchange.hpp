@@ -52,8 +52,8 @@ class Exchange {
   // unknown_order (another's order included), nothing_open. NotInMemory where the order may be in
   // the tables.
   Outcome apply(const CancelOrder& command, Timestamp now) { return cancel(command, now, {}); }
-  // Status. Refused: unknown_account, unknown_order (another's included). NotInMemory as above.
-  // Changes nothing.
+  // Status. Refused: unknown_account, unknown_order (another's included, unless of_any_account).
+  // NotInMemory as above. Changes nothing.
   Outcome apply(const QueryOrder& command, Timestamp now);
   Outcome apply(const Command& command, Timestamp now) { return apply(command, now, Located{}); }
 
@@ -167,7 +167,8 @@ class Exchange {
   }
   // The order's index, or the refusal that query and cancel share.
   std::variant<std::uint32_t, Outcome> find_order(const AccountId& account, OrderId order,
-                                                  const Located& located) const;
+                                                  const Located& located,
+                                                  bool of_any_account) const;
 
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
   Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);

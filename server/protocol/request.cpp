@@ -176,9 +176,9 @@ class Reader {
     if (is_named(node, "order"))
       read_order(node);
     else if (is_named(node, "query"))
-      read_query_or_cancel<QueryOrder>(node, RequestElement::Kind::query);
+      read_query_or_cancel(node, RequestElement::Kind::query);
     else if (is_named(node, "cancel"))
-      read_query_or_cancel<CancelOrder>(node, RequestElement::Kind::cancel);
+      read_query_or_cancel(node, RequestElement::Kind::cancel);
     else
       error({.kind = RequestElement::Kind::unknown}, unknown_element(node.name()));
   }
@@ -207,7 +207,6 @@ class Reader {
                                 buy ? amount.value : Shares() - amount.value, limit.value});
   }
 
-  template <class ById>
   void read_query_or_cancel(const pugi::xml_node& node, RequestElement::Kind kind) {
     RequestElement element{.kind = kind, .echo = {raw_attribute(node, "id")}};
     if (!account_error_.empty()) return error(element, account_error_);
@@ -216,7 +215,10 @@ class Reader {
       return error(element, std::string("unexpected content in ") + node.name());
     const auto order = parse_order_id(resolved(element.echo[0]));
     if (!order) return error(element, "transaction id must be a whole number from 1");
-    command(element, ById{*account_, *order});
+    if (kind == RequestElement::Kind::query)
+      command(element, QueryOrder{*account_, *order, limits_.open_queries});
+    else
+      command(element, CancelOrder{*account_, *order});
   }
 
   const ProtocolLimits& limits_;

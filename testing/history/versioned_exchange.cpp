@@ -51,10 +51,12 @@ const VersionedExchange::Symbol* VersionedExchange::symbol(const SymbolName& nam
 }
 
 const VersionedExchange::Order* VersionedExchange::order(const AccountId& account, OrderId id,
-                                                         Version version) const {
+                                                         Version version,
+                                                         bool of_any_account) const {
   if (id == 0 || id > orders_.size()) return nullptr;
   const Order& order = orders_[id - 1];
-  return order.opened > version || !(order.placed.account == account) ? nullptr : &order;
+  return order.opened > version || !(of_any_account || order.placed.account == account) ? nullptr
+                                                                                        : &order;
 }
 
 Shares VersionedExchange::open(const Order& order, Version version) {
@@ -122,7 +124,7 @@ Outcome VersionedExchange::at(const CancelOrder& command, Version version) const
 
 Outcome VersionedExchange::at(const QueryOrder& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
-  const Order* const named = order(command.account, command.order, version);
+  const Order* const named = order(command.account, command.order, version, command.of_any_account);
   if (!named) return Rejected{Reason::unknown_order};
   return status(command.order, *named, version);
 }

@@ -97,8 +97,9 @@ class VersionedExchange {
   void give(const AccountId& account, const SymbolName& symbol, Shares shares);
   const Account* account(const AccountId& id, Version version) const;
   const Symbol* symbol(const SymbolName& name, Version version) const;
-  // The order, where this account placed it; else null.
-  const Order* order(const AccountId& account, OrderId id, Version version) const;
+  // The order, where this account placed it, or any; else null.
+  const Order* order(const AccountId& account, OrderId id, Version version,
+                     bool of_any_account = false) const;
   static Shares open(const Order& order, Version version);
   static Status status(OrderId id, const Order& order, Version version);
 

@@ -90,6 +90,8 @@ Outcome NaiveExchange::execute(const CancelOrder& command, Timestamp now) {
 Outcome NaiveExchange::execute(const QueryOrder& command, Timestamp) {
   if (!knows(command.account)) return Rejected{Reason::unknown_account};
   const Order* order = find(command.account, command.order);
+  if (command.of_any_account && command.order >= 1 && command.order <= orders_.size())
+    order = &orders_[command.order - 1];
   if (order == nullptr) return Rejected{Reason::unknown_order};
   return status(*order);
 }

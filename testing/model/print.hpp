@@ -54,7 +54,8 @@ inline std::string print(const Command& command) {
       return print(c.account) + " cancels " + std::to_string(c.order);
     }
     std::string operator()(const QueryOrder& c) {
-      return print(c.account) + " queries " + std::to_string(c.order);
+      return print(c.account) + " queries " + std::to_string(c.order) +
+             (c.of_any_account ? " of any account" : "");
     }
   } printer;
   return std::visit(printer, command);

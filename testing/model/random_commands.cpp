@@ -23,7 +23,7 @@ Command RandomCommands::next(OrderId orders) {
     return PlaceOrder{account, symbol, below(2) == 0 ? Side::buy : Side::sell,
                       Shares::from_units(fixed64_units(5)), Price::from_units(fixed64_units(7))};
   if (choice < 88) return CancelOrder{account, order(orders)};
-  return QueryOrder{account, order(orders)};
+  return QueryOrder{account, order(orders), open_queries_ && below(2) == 0};
 }
 
 Timestamp RandomCommands::next_time() {

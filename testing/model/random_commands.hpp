@@ -11,8 +11,10 @@ namespace exchange {
 
 class RandomCommands {
  public:
-  // `extreme` draws numbers from all magnitudes up to the ends of their ranges.
-  RandomCommands(std::uint64_t seed, bool extreme) : random_(seed), extreme_(extreme) {}
+  // `extreme` draws numbers from all magnitudes up to the ends of their ranges; `open_queries`:
+  // every other query is of any account's order.
+  RandomCommands(std::uint64_t seed, bool extreme, bool open_queries = false)
+      : random_(seed), extreme_(extreme), open_queries_(open_queries) {}
 
   // `orders`: order ids given so far.
   Command next(OrderId orders);
@@ -31,7 +33,7 @@ class RandomCommands {
   OrderId order(OrderId orders);
 
   std::mt19937_64 random_;
-  bool extreme_;
+  bool extreme_, open_queries_;
   Timestamp now_{1'000'000'000'000};
 };
 

@@ -357,6 +357,29 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
   }
 }
 
+TEST_CASE("with open queries any account sees an order that has left the memory") {
+  for (const Policy policy : policies) {
+    INFO(name_of(policy));
+    TcpServer server(policy, [](Options& options) { options.protocol.open_queries = true; });
+    TcpClient client(server.port());
+    REQUIRE(client.send(
+        account(1) + account(2) +
+        framed(
+            "<transactions id=\"1\"><order sym=\"S\" amount=\"1\" limit=\"2\"/><cancel id=\"1\"/></transactions>")));
+    for (int i = 0; i < 3; ++i) REQUIRE(client.reply().find("<error") == std::string::npos);
+    REQUIRE(wait_for([&] {
+      REQUIRE(client.send(query(2, "1")));
+      REQUIRE(
+          client.reply() ==
+          "<results><status id=\"1\"><canceled shares=\"1\" time=\"1700000000\"/></status></results>\n");
+      return server.metrics().orders_read.load() > 0;
+    }));
+    REQUIRE(client.send(framed("<transactions id=\"2\"><cancel id=\"1\"/></transactions>")));
+    CHECK(client.reply() ==
+          "<results><error id=\"1\">no such order of this account</error></results>\n");
+  }
+}
+
 TEST_CASE(
     "who does not finish a request, or does not take a reply, is ended in time; who is merely silent is not") {
   for (const Policy policy : policies) {

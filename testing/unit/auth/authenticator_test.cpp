@@ -60,6 +60,30 @@ TEST_CASE(
   CHECK(guard.service.exchange().balance(AccountId("1")) == Cash::whole(1000));
 }
 
+TEST_CASE("open queries are open to accounts that have logged in, and to no other") {
+  Guard guard;
+  Talk talk(guard);
+  talk.limits.open_queries = true;
+  const std::string opened =
+      "<results><opened sym=\"S\" amount=\"1\" limit=\"2\" id=\"1\"/></results>\n";
+  CHECK(talk.ask(account("1", "first secret")) == created_1);
+  CHECK(talk.ask(account("2", "second secret")) == "<results><created id=\"2\"/></results>\n");
+  CHECK(
+      talk.ask(framed(
+          R"(<transactions id="1" key="first secret"><order sym="S" amount="1" limit="2"/></transactions>)")) ==
+      opened);
+  const auto ask = [](const std::string& key) {
+    return framed("<transactions id=\"2\" key=\"" + key +
+                  "\"><query id=\"1\"/><cancel id=\"1\"/></transactions>");
+  };
+  CHECK(
+      talk.ask(ask("first secret")) ==
+      "<results><error id=\"1\">unknown account</error><error id=\"1\">unknown account</error></results>\n");
+  CHECK(
+      talk.ask(ask("second secret")) ==
+      "<results><status id=\"1\"><open shares=\"1\"/></status><error id=\"1\">no such order of this account</error></results>\n");
+}
+
 TEST_CASE("a session stays logged in to the accounts it has logged in to, and to no other") {
   Guard guard;
   Talk talk(guard);

@@ -155,6 +155,15 @@ TEST_CASE("an unknown account is refused, whatever it asks") {
   check_refused(market, CancelOrder{nobody, 1}, Reason::unknown_account);
 }
 
+TEST_CASE("a query may be of any account's order where it says so, a cancel never") {
+  Market market = market_with_a_book();
+  const auto own = market.query("1", 1);
+  CHECK(market.apply(QueryOrder{AccountId("2"), 1, true}) == own);
+  CHECK(market.apply(QueryOrder{AccountId("1"), 1, true}) == own);
+  check_refused(market, QueryOrder{AccountId("9"), 1, true}, Reason::unknown_account);
+  check_refused(market, QueryOrder{AccountId("2"), 99, true}, Reason::unknown_order);
+}
+
 TEST_CASE("shares refused to an unknown account do not create the symbol") {
   Market market = market_of_two();
   check_refused(market, PlaceShares{SymbolName("NONE"), AccountId("9"), Shares::whole(1)},

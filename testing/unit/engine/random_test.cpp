@@ -64,7 +64,7 @@ constexpr int rounds = 200, commands_per_round = 400;
 TEST_CASE("random commands have the outcomes of the naive exchange") {
   std::map<std::string, int> outcomes;  // how often each kind came up
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
     Exchange engine;
     NaiveExchange model;
     for (int i = 0; i < commands_per_round; ++i) {
@@ -98,7 +98,7 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
 TEST_CASE(
     "engine and tables together remember what the naive exchange does, while closed orders are released") {
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
     Exchange engine;
     NaiveExchange model;
     Tables tables;
@@ -134,7 +134,7 @@ TEST_CASE(
 
 TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stopped") {
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
     Exchange first, rebuilt;  // the first one never stops, the other one every now and then
     NaiveExchange model;
     Tables tables;
@@ -170,7 +170,7 @@ TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stoppe
 
 TEST_CASE("replaying only the commands that changed state gives the same state and digest") {
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
     Exchange engine, replayed;
     for (int i = 0; i < commands_per_round; ++i) {
       const Command command = commands.next(engine.totals().orders);
@@ -195,7 +195,7 @@ TEST_CASE("replaying only the commands that changed state gives the same state a
 
 TEST_CASE("commands located and prefetched ahead of being applied have the same outcomes") {
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2);
+    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
     Exchange plain, ahead;
     for (int batches = 0; batches < commands_per_round / 20; ++batches) {
       // The later commands of a batch name accounts and orders that its earlier ones create and

@@ -24,7 +24,7 @@ TEST_CASE(
   for (const bool extreme : {false, true}) {
     NaiveExchange naive;
     VersionedExchange model;
-    RandomCommands random(test_seed(), extreme);
+    RandomCommands random(test_seed(), extreme, true);
     struct Answered {
       Command command;
       Version version;

@@ -273,6 +273,13 @@ TEST_CASE("queries and cancels name an order by its number") {
   }
 }
 
+TEST_CASE("queries are of any account's order where the server is run so, cancels never") {
+  ProtocolLimits limits;
+  limits.open_queries = true;
+  CHECK(read("<transactions id='7'><query id='1'/><cancel id='1'/></transactions>", limits) ==
+        Lines{"query [1]: 7 queries 1 of any account", "cancel [1]: 7 cancels 1"});
+}
+
 TEST_CASE("transactions without a usable account are an error for each child") {
   const std::string children =
       "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel/><what/>";
