@@ -107,7 +107,8 @@ asio::awaitable<void> serve_requests(Connection& connection, ConnectionRegistry&
       watched = false;
     } else if (!session.finished()) {
       if (session.has_partial_request())
-        registry.expect_request(connection.socket(), session.memory_bytes());
+        registry.expect_request(connection.socket(), session.memory_bytes(),
+                                session.document_is_complete());
       watched |= session.has_partial_request();
       const std::span<char> space = session.read_space();
       const auto [error, bytes] = co_await connection.stream.async_read_some(

@@ -308,13 +308,16 @@ void ConnectionRegistry::expect_end(tcp::socket& socket) {
   });
 }
 
-void ConnectionRegistry::expect(tcp::socket& socket, std::size_t buffered_bytes, bool taking) {
+void ConnectionRegistry::expect(tcp::socket& socket, std::size_t buffered_bytes, bool taking,
+                                std::uint32_t patience_ms) {
   const Time now = Clock::now();
   connections_.with([&](Connections& connections) {
     Entry& entry = connections.entries.at(socket.native_handle());
     entry.taking = taking;
     if (entry.ending) return;
-    entry.deadline = std::min(entry.deadline, now + std::chrono::milliseconds(limits_.stall_ms));
+    entry.stall_deadline =
+        std::min(entry.stall_deadline, now + std::chrono::milliseconds(limits_.stall_ms));
+    entry.deadline = std::min(entry.stall_deadline, now + std::chrono::milliseconds(patience_ms));
     connections.request_bytes -= entry.request_bytes;
     entry.peer->request_bytes -= entry.request_bytes;
     entry.request_bytes = 0;
@@ -330,6 +333,7 @@ void ConnectionRegistry::keep(tcp::socket& socket) {
     Entry& entry = connections.entries.at(socket.native_handle());
     release(connections, entry);
     entry.taking = false;
+    entry.stall_deadline = Time::max();
     if (!entry.ending) entry.deadline = Time::max();
   });
 }

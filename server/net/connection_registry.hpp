@@ -73,12 +73,16 @@ class ConnectionRegistry {
   void expect_end(tcp::socket& socket);
   // The client must now send the rest of a request, or take a reply: ends the connection unless
   // keep() comes within stall_ms. Calling it again does not give more time. Meanwhile we hold so
-  // many bytes for it; where all hold too many, the worst are ended.
-  void expect_request(tcp::socket& socket, std::size_t buffered_bytes) {
-    expect(socket, buffered_bytes, false);
+  // many bytes for it; where all hold too many, the worst are ended. `document_complete`
+  // (Session::document_is_complete): the rest is due within complete_document_ms, unless it is
+  // called again.
+  void expect_request(tcp::socket& socket, std::size_t buffered_bytes,
+                      bool document_complete = false) {
+    expect(socket, buffered_bytes, false,
+           document_complete ? limits_.complete_document_ms : limits_.stall_ms);
   }
   void expect_taking(tcp::socket& socket, std::size_t buffered_bytes) {
-    expect(socket, buffered_bytes, true);
+    expect(socket, buffered_bytes, true, limits_.stall_ms);
   }
   void keep(tcp::socket& socket);
 
@@ -103,6 +107,7 @@ class ConnectionRegistry {
     std::size_t at = 0;  // in peer->entries
     Activity* activity = nullptr;
     Time deadline = Time::max();
+    Time stall_deadline = Time::max();  // that of expect_...(); `deadline` may be earlier
     Time held_since{};
     std::size_t buffered_bytes = 0, request_bytes = 0;
     bool taking = false;  // we are writing to it
@@ -147,7 +152,8 @@ class ConnectionRegistry {
   Refusal enter(Connections& connections, tcp::socket& socket, Activity& activity);
   void refuse(tcp::socket& socket, Refusal refusal);
   bool admit_requests(tcp::socket& socket, std::size_t bytes);
-  void expect(tcp::socket& socket, std::size_t buffered_bytes, bool taking);
+  void expect(tcp::socket& socket, std::size_t buffered_bytes, bool taking,
+              std::uint32_t patience_ms);
   bool evict(Connections& connections, std::size_t others);
   void find_candidates(Connections& connections, std::size_t others);
   Entry* take_candidate(Connections& connections, std::size_t others);

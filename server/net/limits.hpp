@@ -35,6 +35,8 @@ struct TransportLimits {
   std::uint32_t sweep_ms = 250;
   std::uint32_t drain_ms = 1'500;   // at stop: time for clients to take their replies
   std::uint32_t stall_ms = 60'000;  // time to finish sending a request, or to take a reply
+  // the same, if the request is a complete document although its length promises more bytes
+  std::uint32_t complete_document_ms = 2'000;
   // after a refusal: time to discard what the client still sends
   std::uint32_t linger_ms = 1'000;
   std::uint32_t accept_retry_ms = 10;  // pause in accepting when descriptors run out

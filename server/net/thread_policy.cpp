@@ -200,7 +200,8 @@ class ThreadPolicy final : public Transport {
         watched = false;
       } else if (!session.finished()) {
         if (session.has_partial_request())
-          connections_.expect_request(socket, session.memory_bytes());
+          connections_.expect_request(socket, session.memory_bytes(),
+                                      session.document_is_complete());
         watched |= session.has_partial_request();
         const std::span<char> space = session.read_space();
         const std::size_t bytes = client.read_some(asio::buffer(space.data(), space.size()), error);

@@ -5,9 +5,7 @@
 namespace exchange {
 
 std::size_t blank_bytes(std::string_view buffer) {
-  // known clients send the byte behind their text
-  constexpr std::string_view blank(" \t\r\n\0", 5);
-  return std::min(buffer.find_first_not_of(blank), buffer.size());
+  return std::min(buffer.find_first_not_of(frame_blanks), buffer.size());
 }
 
 Frame find_frame(std::string_view buffer, const ProtocolLimits& limits) {

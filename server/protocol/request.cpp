@@ -236,13 +236,21 @@ class Reader {
 
 }  // namespace
 
+void append_length_hint(std::string& error, std::size_t bytes) {
+  if (bytes != 0)
+    error += "; a second length line follows after " + std::to_string(bytes) +
+             " bytes: is the length right?";
+}
+
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
                      XmlDocument& document, std::vector<RequestElement>& elements,
                      std::vector<Command>& commands, Credentials* credentials) {
   const std::size_t elements_before = elements.size(), commands_before = commands.size();
   const std::size_t credentials_before = credentials == nullptr ? 0 : credentials->batch.size();
   Request request{.error = document.parse(text, size, limits)};
-  if (request.error.empty())
+  if (!request.error.empty())
+    append_length_hint(request.error, document.bytes_before_length_line());
+  else
     request.error = Reader(limits, elements, commands, credentials).read(document.root());
   if (!request.error.empty()) {  // refused as a whole: nothing of it is executed
     elements.resize(elements_before, RequestElement{RequestElement::Kind::unknown});

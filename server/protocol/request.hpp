@@ -27,6 +27,10 @@ struct Request {
   std::uint32_t elements = 0;  // else: so many elements were added
 };
 
+// Appends where in a malformed document another length line stands; nothing where `bytes`, those
+// before it, is 0.
+void append_length_hint(std::string& error, std::size_t bytes);
+
 // Reads a document, adding its elements to `elements` and their commands, in the same order, to
 // `commands`. Where accounts have keys (ProtocolLimits::keys) `credentials` gets who says what;
 // else it may be null and nothing is asked of it. `text` is changed, and text[size] must be there

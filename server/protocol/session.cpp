@@ -17,6 +17,7 @@ XmlDocument& thread_document() {
   return document;
 }
 
+constexpr std::size_t large_bytes = 16'384;
 // A document takes up to sixteen times its size while it is read: so few at once, however many
 // threads there are. A thread may have one client, who may be silent for long: it keeps nothing.
 std::counting_semaphore<> large_documents{8};
@@ -27,6 +28,36 @@ struct LargeDocument {
     large_documents.release();
   }
 };
+
+std::string_view without_blank_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(frame_blanks) + 1);
+}
+
+// Whether a document may end here: then it is worth parsing.
+bool may_be_complete(std::string_view text) {
+  constexpr std::size_t empty_root_bytes_max = 4'096;
+  if (text.ends_with("</create>") || text.ends_with("</transactions>")) return true;
+  if (!text.ends_with("/>") || text.size() > empty_root_bytes_max) return false;
+  // the root, without children
+  const std::string_view before = without_blank_end(text.substr(0, text.rfind('<')));
+  return before.empty() || before.ends_with("?>") || before.ends_with("-->");
+}
+
+struct PartialParse {
+  bool complete;                   // a well-formed document
+  std::size_t before_length_line;  // XmlDocument::bytes_before_length_line()
+};
+
+// Leaves the text as it is.
+PartialParse parse_partial(std::string_view text, const ProtocolLimits& limits) {
+  std::optional<LargeDocument> large;
+  if (text.size() > large_bytes) large.emplace();
+  std::string copy(text);
+  copy += '\0';  // the byte behind it
+  XmlDocument& document = thread_document();
+  if (document.parse(copy.data(), text.size(), limits).empty()) return {true, 0};
+  return {false, document.bytes_before_length_line()};
+}
 
 }  // namespace
 
@@ -76,11 +107,14 @@ bool Session::take_requests() {
       continue;
     }
     if (frame.state == Frame::State::bad) {
-      close_after_error(frame.problem);
+      close_after_error(malformed_before_
+                            ? std::string(frame.problem) +
+                                  "; the request before was malformed: was its length right?"
+                            : frame.problem);
     } else {
       bytes_wanted_ = frame.bytes_wanted > frame.skip ? frame.bytes_wanted - frame.skip : 0;
-      if (stream_ended_ && begin_ != end_)
-        close_after_error("bad framing: the stream ended inside a request");
+      header_ = frame.header;
+      if (stream_ended_ && begin_ != end_) close_after_error(short_frame_problem());
       if (stream_ended_ && requests_.empty()) finished_ = true;
     }
     break;
@@ -97,12 +131,13 @@ std::size_t Session::errors() const {
 }
 
 void Session::read_frame(const Frame& frame) {
-  constexpr std::size_t large_bytes = 16'384;
   bytes_wanted_ = 0;
+  partial_ = {};
   std::optional<LargeDocument> large;
   if (frame.bytes > large_bytes) large.emplace();
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_,
                                    thread_document(), elements_, commands_, credentials_.get()));
+  malformed_before_ = requests_.back().error.starts_with("malformed XML");
   begin_ += frame.header + frame.bytes;
 }
 
@@ -120,6 +155,37 @@ std::size_t Session::memory_bytes() const {
          elements_.capacity() * sizeof(RequestElement) +
          commands_.capacity() * (sizeof(Command) + sizeof(Outcome)) +
          (credentials_ ? credentials_->batch.capacity() * (sizeof(Credential) + key_bytes_max) : 0);
+}
+
+std::string_view Session::partial_document() const {
+  if (bytes_wanted_ == 0) return {};
+  return {buffer_.data() + begin_ + header_, end_ - begin_ - header_};
+}
+
+bool Session::document_is_complete() {
+  const std::string_view all = partial_document();
+  const std::size_t text = partial_.seen + without_blank_end(all.substr(partial_.seen)).size();
+  const bool more = text > partial_.seen;
+  partial_.seen = all.size();
+  if (!more) return partial_.complete;
+  partial_.complete = false;
+  if (text < 2 * partial_.failed || !may_be_complete(all.substr(0, text))) return false;
+  partial_.complete = parse_partial(all.substr(0, text), limits_).complete;
+  if (!partial_.complete) partial_.failed = text;
+  return partial_.complete;
+}
+
+std::string Session::short_frame_problem() const {
+  if (bytes_wanted_ == 0) return "bad framing: the stream ended inside a request";
+  const std::string_view came = partial_document();
+  const std::string counts = std::to_string(bytes_wanted_ - header_) + " bytes announced, " +
+                             std::to_string(came.size()) + " came";
+  const PartialParse parse = parse_partial(without_blank_end(came), limits_);
+  if (parse.complete)
+    return "bad framing: " + counts + ", and the document is complete: is the length right?";
+  std::string problem = "bad framing: the stream ended inside a request: " + counts;
+  append_length_hint(problem, parse.before_length_line);
+  return problem;
 }
 
 void Session::close_after_error(std::string_view problem) {

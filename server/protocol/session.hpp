@@ -63,10 +63,17 @@ class Session {
   bool refused() const { return refused_; }
   // A request has begun and is not complete.
   bool has_partial_request() const { return begin_ != end_; }
+  // What has come of it is a complete document, although its length promises more: where nothing
+  // more comes, the length is wrong. Costs little, however small the pieces are in which a large
+  // request comes.
+  bool document_is_complete();
 
  private:
   void read_frame(const Frame& frame);
   void close_after_error(std::string_view problem);
+  std::string short_frame_problem() const;
+  // What has come of the document that is under way; empty where its length is not known yet.
+  std::string_view partial_document() const;
   void shrink();
 
   const ProtocolLimits& limits_;
@@ -75,6 +82,15 @@ class Session {
   std::vector<char> buffer_;         // and one byte more, which parsing needs behind a frame
   std::size_t begin_ = 0, end_ = 0;  // bytes received and not consumed yet
   std::size_t bytes_wanted_ = 0;     // of the frame that is under way, when its length is known
+  std::size_t header_ = 0;           // of these, its length line
+  // What document_is_complete() has seen of it. What was no document is parsed again only once it
+  // is twice as long.
+  struct Partial {
+    std::size_t seen = 0;    // bytes
+    std::size_t failed = 0;  // bytes that were parsed and were no document
+    bool complete = false;
+  } partial_;
+  bool malformed_before_ = false;  // the request before was no well-formed document
   bool read_was_full_ = false, read_was_small_ = false;  // the buffer follows the client's bursts
   bool stream_ended_ = false;
   bool finished_ = false;

@@ -260,9 +260,25 @@ const char* document_problem(const pugi::xml_document& document, const ProtocolL
   return root_seen ? nullptr : "no root element";
 }
 
+// Digits behind the root element, alone in their line, with the white space before them; else null.
+const char* second_length_line(const pugi::xml_document& document) {
+  for (auto node = document.first_child(); node; node = node.next_sibling()) {
+    const auto next = node.next_sibling();
+    if (node.type() != pugi::node_element || next.type() != pugi::node_pcdata) continue;
+    const std::string_view text = next.value();
+    const std::size_t digits = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", digits), text.size());
+    if (digits < end && text.substr(end).find_first_not_of("\r\n") == std::string_view::npos)
+      return next.value();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimits& limits) {
+  bytes_before_length_line_ = 0;
+  const char* const begin = text;
   const auto malformed = [](const char* problem) {
     return std::string("malformed XML: ") + problem;
   };
@@ -300,6 +316,9 @@ std::string XmlDocument::parse(char* text, std::size_t size, const ProtocolLimit
   const auto result =
       document_.load_buffer_inplace(text, std::size_t(end - text) + 1, flags, pugi::encoding_utf8);
   const char* problem = result ? document_problem(document_, limits) : result.description();
+  if (problem != nullptr)
+    if (const char* line = second_length_line(document_))
+      bytes_before_length_line_ = std::size_t(line - begin);
   *end = behind;
   return problem != nullptr ? malformed(problem) : std::string();
 }

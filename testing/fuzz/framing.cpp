@@ -140,6 +140,7 @@ class Conversation {
       check_replies(session_.output());
       session_.output().clear();
     }
+    check_partial();
     std::size_t complete = 0;
     while (complete < expected_.size() && framed_.documents[complete].end <= sent_) ++complete;
     HOLDS(answered_ == complete,
@@ -151,6 +152,20 @@ class Conversation {
                                           stream_.begin() + std::ptrdiff_t(sent_), is_blank);
     HOLDS(session_.finished() == all_answered,
           "closes after replies: " + std::to_string(session_.finished()));
+  }
+
+  // What is called complete is the beginning of a frame, and a document.
+  void check_partial() {
+    if (session_.finished() || !session_.has_partial_request() || !session_.document_is_complete())
+      return;
+    const Framed begun = read_frames(stream_.substr(0, sent_), limits_);
+    HOLDS(begun.rest_is_cut_short, "complete, but not cut short");
+    std::string text(begun.rest.substr(begun.rest.find('\n') + 1));
+    while (!text.empty() && is_blank(text.back())) text.pop_back();
+    const std::size_t size = text.size();
+    text += 'x';  // the byte behind it
+    XmlDocument document;
+    HOLDS(document.parse(text.data(), size, limits_).empty(), text);
   }
 
   // The next replies that are expected, and at the end perhaps one about bad framing.

@@ -130,8 +130,7 @@ class Judge {
       received.remove_prefix(reply.size());
       if (request.commands.empty() && reply.starts_with("<results><error>")) continue;
       if (connection.cut && received.empty() &&
-          reply ==
-              "<results><error>bad framing: the stream ended inside a request</error></results>\n")
+          reply.starts_with("<results><error>bad framing: the stream ended inside a request"))
         continue;
       if (told.size() < request.commands.size())
         violated("acknowledged, but not committed: " + std::string(reply));

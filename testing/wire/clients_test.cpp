@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "support/self_signed.hpp"
 #include "support/tcp.hpp"
 #include "support/wait_for.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr Policy policies[] = {Policy::thread, Policy::pool, Policy::loop};
 constexpr const char* cut_short =
-    "<results><error>bad framing: the stream ended inside a request</error></results>\n";
+    "<results><error>bad framing: the stream ended inside a request: 100 bytes announced, 8 came</error></results>\n";
 
 std::string account(int id) {
   return framed("<create><account id=\"" + std::to_string(id) +
@@ -411,6 +412,48 @@ TEST_CASE(
     REQUIRE(slow.send(account(4)));
     CHECK(slow.reply() == account_reply(4));
   }
+}
+
+TEST_CASE(
+    "a length that is too large for its document is told soon, and not only when a request must be finished") {
+  const SelfSigned certificate;
+  for (const Policy policy : policies)
+    for (const bool secure : {false, true}) {
+      INFO(name_of(policy) << (secure ? ", TLS" : ""));
+      TcpServer server(policy, [&](Options& options) {
+        // stall_ms is a minute, and a client here waits ten seconds
+        options.transport.complete_document_ms = 100;
+        if (secure) options.tls = certificate.files();
+      });
+      TcpClient client(server.port(), 0, nullptr, secure), half(server.port(), 0, nullptr, secure);
+      REQUIRE(half.send("100\n<create>"));
+      REQUIRE(client.send("50\n<create><account id=\"1\" balance=\"1\"/></create>"));
+      CHECK(
+          client.rest() ==
+          "<results><error>bad framing: 50 bytes announced, 46 came, and the document is complete: is the length right?</error></results>\n");
+      // nothing was executed, and others have their time
+      REQUIRE(
+          half.send("<account id=\"1\" balance=\"100\"/>" + std::string(52, ' ') + "</create>"));
+      CHECK(half.reply() == "<results><created id=\"1\"/></results>\n");
+      CHECK(server.metrics().bad_frames.load() == 1);
+    }
+}
+
+TEST_CASE("white space that comes in time finishes a request whose document was complete before") {
+  std::vector<std::unique_ptr<TcpServer>> servers;
+  std::vector<std::unique_ptr<TcpClient>> clients;
+  for (const Policy policy : policies) {
+    servers.push_back(std::make_unique<TcpServer>(
+        policy, [](Options& options) { options.transport.complete_document_ms = 1'500; }));
+    clients.push_back(std::make_unique<TcpClient>(servers.back()->port()));
+    REQUIRE(clients.back()->send("50\n<create><account id=\"1\" balance=\"1\"/></create>"));
+  }
+  for (int i = 0; i < 4; ++i) {  // together longer than a complete document may wait
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    for (const auto& client : clients) REQUIRE(client->send("\n"));
+  }
+  for (const auto& client : clients)
+    CHECK(client->reply() == "<results><created id=\"1\"/></results>\n");
 }
 
 TEST_CASE("a reply larger than any buffer passes whole to a client that reads late") {

@@ -358,6 +358,29 @@ TEST_CASE(
   CHECK_FALSE(waits->ended());
 }
 
+TEST_CASE(
+    "a request that is complete but for its length has less time; with every byte that comes, and back its old time with more of a document") {
+  Door door([](Options& options) {
+    options.transport.complete_document_ms = 150;
+    options.transport.stall_ms = 1'000;
+  });
+  Guest *const complete = door.enter(one), *const goes_on = door.enter(one),
+               *const blanks = door.enter(one);
+  for (Guest* guest : {complete, goes_on, blanks})
+    door.registry.expect_request(guest->socket, 1, true);
+  door.registry.expect_request(goes_on->socket, 1, false);
+  REQUIRE(wait_for([&] {
+    door.registry.expect_request(blanks->socket, 1, true);
+    return complete->ended();
+  }));
+  CHECK_FALSE(goes_on->ended());
+  CHECK_FALSE(blanks->ended());
+  CHECK(wait_for([&] {
+    door.registry.expect_request(blanks->socket, 1, true);  // but not for ever
+    return blanks->ended() && goes_on->ended();
+  }));
+}
+
 TEST_CASE("who is ended, or lingers, is cut off when it still does not leave") {
   Door door([](Options& options) {
     options.transport.linger_ms = 50;

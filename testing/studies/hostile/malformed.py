@@ -22,6 +22,7 @@ def malformed(problem):
 
 
 NO_DIGITS = bad("a request begins with its length in digits")
+AFTER_MALFORMED = "a request begins with its length in digits; the request before was malformed: was its length right?"
 NO_NEWLINE = bad("the length must be followed by a newline")
 TOO_LONG = bad("request longer than the limit")
 LINE_TOO_LONG = bad("length line too long")
@@ -88,7 +89,7 @@ ENTRIES = [
     (
         "a length one too short",
         b"8\n<create/>",
-        malformed("Error parsing start element tag") + NO_DIGITS,
+        malformed("Error parsing start element tag") + bad(AFTER_MALFORMED),
         True,
     ),
     # Entity bombs and their like.

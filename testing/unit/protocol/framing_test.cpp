@@ -135,10 +135,32 @@ TEST_CASE("the same bytes give the same replies however they are sliced") {
       // The stream ends inside a frame.
       {good + "3", created + error_reply("bad framing: the stream ended inside a request")},
       {good + "3\r", created + error_reply("bad framing: the stream ended inside a request")},
-      {good + "3\n", created + error_reply("bad framing: the stream ended inside a request")},
+      {good + "3\n",
+       created + error_reply(
+                     "bad framing: the stream ended inside a request: 3 bytes announced, 0 came")},
       {good + framed(again).substr(0, 20),
-       created + error_reply("bad framing: the stream ended inside a request")},
-      {"5\n<a/>", error_reply("bad framing: the stream ended inside a request")},
+       created +
+           error_reply(
+               "bad framing: the stream ended inside a request: 34 bytes announced, 17 came")},
+      // The length is wrong: too large, at the end and before another request; too small.
+      {"5\n<a/>",
+       error_reply(
+           "bad framing: 5 bytes announced, 4 came, and the document is complete: is the length right?")},
+      {"9\n<a/> \r\n",
+       error_reply(
+           "bad framing: 9 bytes announced, 7 came, and the document is complete: is the length right?")},
+      {"9\n<a/>7\n<b/>7\n<",
+       error_reply(
+           "malformed XML: Error parsing start element tag; a second length line follows after 4 bytes: is the length right?") +
+           error_reply(bad_digits + "; the request before was malformed: was its length right?") +
+           " [closed]"},
+      {"99\n<a/>\n4\n<b/>",
+       error_reply("bad framing: the stream ended inside a request: 99 bytes announced, 11 came; "
+                   "a second length line follows after 4 bytes: is the length right?")},
+      {"3\n<a/>\n",
+       error_reply("malformed XML: Error parsing start element tag") +
+           error_reply(bad_digits + "; the request before was malformed: was its length right?") +
+           " [closed]"},
   };
   std::mt19937_64 random(test_seed());
   for (const auto& c : cases) {
@@ -155,7 +177,10 @@ TEST_CASE("a frame cut short executes nothing") {
   LocalClient client(service, limits);
   client.send(std::to_string(create.size() + 1) + "\n" + create);
   client.end();
-  CHECK(client.replies() == error_reply("bad framing: the stream ended inside a request"));
+  CHECK(
+      client.replies() ==
+      error_reply(
+          "bad framing: 47 bytes announced, 46 came, and the document is complete: is the length right?"));
   CHECK(service.exchange().accounts() == 0);
 }
 

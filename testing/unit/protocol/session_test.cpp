@@ -1,5 +1,7 @@
 #include "protocol/session.hpp"
 
+#include <ctime>
+
 #include "unit/protocol/random_requests.hpp"
 #include "unit/protocol/support.hpp"
 
@@ -195,5 +197,80 @@ TEST_CASE("random slicing of a long random conversation changes no byte of its r
     for (int i = 0; i < 10; ++i)
       REQUIRE(serve_requests(conversation, random_slices(random)) == whole);
     REQUIRE(serve_requests(conversation, {1}) == whole);
+  }
+}
+
+namespace {
+
+// Whether the session thinks so after these bytes, however they come.
+bool is_complete(std::string_view bytes) {
+  const ProtocolLimits limits;
+  Session at_once(limits), bytewise(limits);
+  const auto receive = [](Session& session, std::string_view piece) {
+    std::copy(piece.begin(), piece.end(), session.read_space().begin());
+    session.received(piece.size());
+    REQUIRE_FALSE(session.take_requests());
+  };
+  receive(at_once, bytes);
+  const bool complete = at_once.document_is_complete();
+  CHECK(at_once.document_is_complete() == complete);
+  for (const char& byte : bytes) {
+    receive(bytewise, {&byte, 1});
+    bytewise.document_is_complete();
+  }
+  CHECK(bytewise.document_is_complete() == complete);
+  return complete;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a session sees that a request is a complete document although its length promises more") {
+  for (const char* const document : {"<create/>", "<create></create>", "<transactions id='1'/>",
+                                     "<?xml version='1.0'?>\n<create/>", "<!-- c --><create/>",
+                                     "<create><account id='1' balance='1'/></create>",
+                                     "<transactions id='1'><query id='1'/></transactions>"}) {
+    INFO(document);
+    CHECK(is_complete("999\n" + std::string(document)));
+    CHECK(is_complete("999\n" + std::string(document) + " \r\n"));
+    CHECK(is_complete(std::string("999\n") + document + '\0'));
+    CHECK(is_complete("\n 00999\r\n" + std::string(document)));
+    CHECK_FALSE(is_complete("999\n" + std::string(document) + "<"));
+    CHECK_FALSE(is_complete("999\n" + std::string(document) + document));
+  }
+  for (const char* const bytes :
+       {"", " ", "9", "999\n", "999\n\n", "999\n<create>",
+        "999\n<create><account id='1' balance='1'/>", "999\n<create", "999\n/>", "999\n>",
+        "999\n</create>", "999\n<create></transactions>", "999\n<create><create></create>",
+        "999\n<a><create/>"}) {
+    INFO(bytes);
+    CHECK_FALSE(is_complete(bytes));
+  }
+}
+
+TEST_CASE(
+    "looking whether a request is complete costs little, whatever comes and in whatever pieces") {
+  const ProtocolLimits limits;
+  for (const std::string piece :
+       {"<create></create>", "</create>", "<a/>", " ", "</transactions> "}) {
+    Session session(limits);
+    const auto receive = [&](std::string_view bytes) {
+      while (!bytes.empty()) {
+        const std::span<char> space = session.read_space();
+        const std::size_t taken = std::min(bytes.size(), space.size());
+        std::copy_n(bytes.begin(), taken, space.begin());
+        session.received(taken);
+        bytes.remove_prefix(taken);
+      }
+      REQUIRE_FALSE(session.take_requests());
+    };
+    receive("1000000\n<create><x>");
+    const std::clock_t begin = std::clock();
+    for (std::size_t sent = 0; sent < 900'000; sent += piece.size()) {
+      receive(piece);
+      REQUIRE_FALSE(session.document_is_complete());
+    }
+    // it takes a fraction; looking at all of it each time takes minutes
+    CHECK(double(std::clock() - begin) / CLOCKS_PER_SEC < 20);
   }
 }
