@@ -100,7 +100,7 @@ std::string Workload::account_id(std::uint32_t account) const {
 
 // Together a billion of each symbol, some of which resting sells tie up for good: at 100,000 orders
 // per second of one symbol they last for a quarter of an hour, and some ninety runs on one store
-// stay below what the exchange can hold in all (PROTOCOL, "Numbers": 92 billion shares of a
+// stay below what the exchange can hold in all (docs/protocol.md, C15: 92 billion shares of a
 // symbol).
 std::int64_t Workload::shares_per_account() const {
   return std::max(1'000u, 1'000'000'000u / accounts_);

@@ -1,7 +1,8 @@
 #pragma once
 // The exchange's numbers: Shares and Price in units of 1e-8, Cash in units of 1e-16, all exact
-// integers. PROTOCOL "Numbers" sets the ranges. They are distinct types, so that a price cannot be
-// added to a balance; the only bridge is cost(shares, price), which is exact because 8 + 8 = 16.
+// integers, in the ranges of docs/protocol.md, N3 and N4. They are distinct types, so that a price
+// cannot be added to a balance; the only bridge is cost(shares, price), which is exact because 8 +
+// 8 = 16.
 
 #include <compare>
 #include <cstdint>
@@ -108,7 +109,7 @@ struct Parsed {
 enum class Rounding { refuse, down, up };
 
 // Plain decimals only: an optional '-', digits with at most one point (which may lead or trail), no
-// exponent, no '+', no white space. (PROTOCOL, "Numbers")
+// exponent, no '+', no white space. (docs/protocol.md, N1 to N8)
 Parsed<Shares> parse_shares(std::string_view text);
 Parsed<Price> parse_price(std::string_view text, Rounding rounding = Rounding::refuse);
 Parsed<Cash> parse_cash(std::string_view text);

@@ -157,7 +157,7 @@ void Exchange::match(std::uint32_t taker_index, Timestamp now) {
 }
 
 // One execution at the maker's limit changes both orders, the seller's balance, the buyer's
-// position and the refund together (market rules 4 and 5).
+// position and the refund together (docs/protocol.md, M6 to M9).
 void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now) {
   Order& buy = taker.side == Side::buy ? taker : maker;
   Order& sell = taker.side == Side::buy ? maker : taker;

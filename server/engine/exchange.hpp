@@ -44,7 +44,7 @@ class Exchange {
   Outcome apply(const CreateSymbol& command, Timestamp now);
   // Created. Refused: unknown_account; shares_total_overflow (2^63 units of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
-  // Sets aside funds or shares, matches, then rests the remainder (PROTOCOL, market rules 1-6).
+  // Sets aside funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
   // A buy of a symbol that does not exist creates it, without shares.
   // Opened. Refused: unknown_account, insufficient_funds, insufficient_shares.
   Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }

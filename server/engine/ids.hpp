@@ -1,6 +1,6 @@
 #pragma once
 // Names and numbers of things. Text ids are held inline (no allocation) and compared as written:
-// "7" and "007" are two accounts (PROTOCOL, "Numbers").
+// "7" and "007" are two accounts (docs/protocol.md, C4).
 
 #include <cstdint>
 #include <cstring>

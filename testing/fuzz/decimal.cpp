@@ -11,7 +11,8 @@
 namespace exchange::fuzz {
 namespace {
 
-// A number as PROTOCOL's grammar has it, in digits without leading zeros, scaled by 10^decimals.
+// A number as docs/protocol.md, N1 to N8 have it, in digits without leading zeros, scaled by
+// 10^decimals.
 struct Oracle {
   NumberError error = NumberError::none;
   bool negative = false;

@@ -1,6 +1,6 @@
 #pragma once
-// PROTOCOL's framing in its plainest form, over a whole stream: what the incremental code is
-// compared with.
+// The framing of docs/protocol.md, F1 to F12 in its plainest form, over a whole stream: what the
+// incremental code is compared with.
 
 #include <string_view>
 #include <vector>

@@ -103,7 +103,7 @@ Echo echo_of(const Element& element, std::initializer_list<const char*> names) {
   return echo;
 }
 
-// PROTOCOL's tables: for each element of the reply, the attributes that it repeats.
+// The tables of docs/protocol.md: for each element of the reply, the attributes that it repeats.
 std::vector<Echo> what_is_repeated(const Element& root) {
   std::vector<Echo> asked;
   for (const Element& child : root.children) {

@@ -1,7 +1,7 @@
 """Random clients who share a few poor accounts, and write a history of what they did (docs/load-generator.md, "Histories").
 
 The load generator's accounts are rich and its orders its own; here money and shares run out, accounts exist already, orders are other people's,
-requests mix several commands, and numbers have decimals: what PROTOCOL.md says of refusals happens often.
+requests mix several commands, and numbers have decimals: what docs/protocol.md says of refusals happens often.
 """
 
 import json

@@ -1,8 +1,8 @@
 #pragma once
-// PROTOCOL's rules once more, as a model that forgets nothing: after any number of commands it can
-// still say what a command would have been answered after fewer. Written from the rules; shares
-// value types with the engine, and no logic. Indexed, so that a million commands are no matter;
-// unit tests compare it with NaiveExchange, which scans. Thread: one at a time.
+// The rules of docs/protocol.md once more, as a model that forgets nothing: after any number of
+// commands it can still say what a command would have been answered after fewer. Written from the
+// rules; shares value types with the engine, and no logic. Indexed, so that a million commands are
+// no matter; unit tests compare it with NaiveExchange, which scans. Thread: one at a time.
 
 #include <deque>
 #include <map>

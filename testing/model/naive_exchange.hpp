@@ -1,8 +1,9 @@
 #pragma once
-// NaiveExchange is what the engine is checked against: PROTOCOL's market rules in their plainest
-// form. It keeps only what happened (deposits, placed shares, orders with their executions and
-// cancels) and works out every balance, position and book from that, by scanning, whenever it is
-// asked. Called by random tests and simulations. Shares value types with the engine, and no logic.
+// NaiveExchange is what the engine is checked against: the market rules (docs/protocol.md, M1 to
+// M11) in their plainest form. It keeps only what happened (deposits, placed shares, orders with
+// their executions and cancels) and works out every balance, position and book from that, by
+// scanning, whenever it is asked. Called by random tests and simulations. Shares value types with
+// the engine, and no logic.
 
 #include <vector>
 

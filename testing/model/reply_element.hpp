@@ -1,6 +1,6 @@
 #pragma once
-// PROTOCOL's reply element for an outcome, written apart from the server's own code, for judges of
-// what clients were told.
+// The reply element of docs/protocol.md for an outcome, written apart from the server's own code,
+// for judges of what clients were told.
 
 #include <string>
 

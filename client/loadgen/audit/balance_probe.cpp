@@ -5,7 +5,7 @@
 namespace exchange::loadgen {
 namespace {
 
-// PROTOCOL, "Numbers": the most that one order can say of shares, and of a price.
+// docs/protocol.md, N3: the most that one order can say of shares, and of a price.
 constexpr std::int64_t units_max = 92'233'720'368 * 100'000'000 - 1;
 constexpr std::size_t probes_per_request = 1'000;
 

@@ -26,7 +26,7 @@ struct OrderState {
 };
 
 // Overwrites `state`, whose memory is used again. Returns what is wrong with the element's content:
-// empty where it is as PROTOCOL says.
+// empty where it is as docs/protocol.md, T9 and T10 say.
 std::string_view parse_order_state(const ReplyElement& element, OrderState& state);
 
 // Of executions one after another, from 0: the same only for the same executions in the same order.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The exchange as PROTOCOL.md describes it, and nothing else: what may a request be answered, and what is so afterwards?
+// The exchange as docs/protocol.md describes it, and nothing else: what may a request be answered, and what is so afterwards?
 // A state is never changed: step returns a new one. When something was executed or canceled the model cannot know: the first
 // reply that tells the time says so, and later ones must agree.
 

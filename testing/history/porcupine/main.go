@@ -1,5 +1,5 @@
 // Judges a small history of the exchange for linearizability with Porcupine: is there any order of the requests that real time
-// allows, in which each reply is what PROTOCOL.md says? Knows no journal and no server code. The history must begin with an empty
+// allows, in which each reply is what docs/protocol.md says? Knows no journal and no server code. The history must begin with an empty
 // exchange, and be small: some hundreds of requests of a few clients.
 //
 // Exit code: 0 ok, 1 illegal (and a page that shows it), 2 usage, unreadable, or undecided in time. Where there was only time to find out

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PROTOCOL, "Numbers": exact decimals, here in units of 1e-8 (shares, prices) or 1e-16 (balances).
+// docs/protocol.md, N1 to N8: exact decimals, here in units of 1e-8 (shares, prices) or 1e-16 (balances).
 
 var decimal = regexp.MustCompile(`^-?([0-9]+\.?[0-9]*|\.[0-9]+)$`)
 

@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 def frame(document):
-    """A request as PROTOCOL has it: the length in bytes, a newline, the XML."""
+    """A request as docs/protocol.md, F1 has it: the length in bytes, a newline, the XML."""
     body = document.encode()
     return b"%d\n%s" % (len(body), body)
 

@@ -20,7 +20,7 @@ struct Expected {
   NumberError error;
   std::string units;
 };
-// What the grammar of PROTOCOL "Numbers" makes of a text, without arithmetic.
+// What the grammar of docs/protocol.md, N1 to N8 makes of a text, without arithmetic.
 Expected oracle(const std::string& text, std::size_t decimals, const std::string& units_max,
                 Rounding rounding = Rounding::refuse) {
   static const std::regex plain_decimal("(-?)([0-9]*)\\.?([0-9]*)");

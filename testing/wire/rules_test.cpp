@@ -1,0 +1,119 @@
+// docs/protocol.md against the tests: every rule names a script or a test case that exists, every
+// script is named by a rule, and sources refer to rules that exist.
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "wire/script.hpp"
+
+namespace fs = std::filesystem;
+using namespace exchange;
+
+namespace {
+
+const fs::path root = PROJECT_ROOT;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path);
+  REQUIRE(in);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+struct Rule {
+  std::string id, origin;
+  std::vector<std::string> scripts, cases;
+};
+
+// "- **F1** Text. (ours: script, "test case")", over one or more lines.
+std::vector<Rule> read_rules(const std::string& page) {
+  std::vector<Rule> rules;
+  static const std::regex item(R"re(\n- \*\*([A-Z][0-9]+)\*\* ((?:[^\n]|\n  )*))re"),
+      proof(R"re(\((course|ours): (.*)\)$)re"), name(R"re("([^"]*)"|([a-z_]+))re");
+  for (std::sregex_iterator at(page.begin(), page.end(), item), end; at != end; ++at) {
+    Rule rule{.id = (*at)[1]};
+    const std::string text = std::regex_replace((*at)[2].str(), std::regex("\n  "), " ");
+    std::smatch tests;
+    if (std::regex_search(text, tests, proof)) {
+      rule.origin = tests[1];
+      const std::string names = tests[2];
+      for (std::sregex_iterator one(names.begin(), names.end(), name); one != end; ++one)
+        ((*one)[1].matched ? rule.cases : rule.scripts)
+            .push_back((*one)[1].matched ? (*one)[1] : (*one)[2]);
+    }
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+std::vector<fs::path> sources(std::initializer_list<const char*> folders) {
+  static const std::set<std::string> kinds{".cpp", ".hpp", ".go", ".py"};
+  std::vector<fs::path> paths;
+  for (const char* folder : folders)
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder))
+      if (kinds.contains(entry.path().extension().string())) paths.push_back(entry.path());
+  return paths;
+}
+
+}  // namespace
+
+TEST_CASE("every rule of the protocol names its tests, and every script is named by a rule") {
+  const std::vector<Rule> rules = read_rules(text_of(root / "docs" / "protocol.md"));
+  CHECK(rules.size() > 100);
+  std::set<std::string> scripts, named, ids;
+  for (const std::string& path : script_paths(WIRE_SCRIPTS))
+    scripts.insert(fs::path(path).stem().string());
+  std::string tests;
+  for (const fs::path& path : sources({"testing"})) tests += text_of(path);
+  for (const Rule& rule : rules) {
+    INFO("rule " << rule.id);
+    CHECK(ids.insert(rule.id).second);
+    CHECK_FALSE((rule.scripts.empty() && rule.cases.empty()));
+    for (const std::string& script : rule.scripts) {
+      INFO("script " << script);
+      CHECK(scripts.contains(script));
+      named.insert(script);
+    }
+    for (const std::string& test : rule.cases) {
+      INFO("test case " << test);
+      CHECK((tests.find("TEST_CASE(\"" + test + "\")") != std::string::npos ||
+             tests.find(", \"" + test + "\")") != std::string::npos));
+    }
+  }
+  for (const std::string& script : scripts) {
+    INFO("no rule names the script " << script);
+    CHECK(named.contains(script));
+  }
+}
+
+TEST_CASE("sources refer to rules of the protocol that exist") {
+  std::set<std::string> ids;
+  for (const Rule& rule : read_rules(text_of(root / "docs" / "protocol.md"))) ids.insert(rule.id);
+  const std::string page = "docs/protocol.md";
+  static const std::regex reference(", ((?:[A-Z][0-9]+(?:, | and | to )?)+)"), id("[A-Z][0-9]+");
+  std::size_t references = 0;
+  for (const fs::path& path : sources({"server", "client", "testing"})) {
+    const std::string text = text_of(path);
+    for (std::size_t at = text.find(page); at != std::string::npos; at = text.find(page, at + 1)) {
+      std::smatch found;
+      const std::string behind = text.substr(at + page.size(), 60);
+      if (!std::regex_search(behind, found, reference, std::regex_constants::match_continuous))
+        continue;
+      const std::string list = found[1];
+      const std::sregex_iterator end;
+      for (std::sregex_iterator one(list.begin(), list.end(), id); one != end;
+           ++one, ++references) {
+        INFO(path << ": rule " << one->str());
+        CHECK(ids.contains(one->str()));
+      }
+    }
+  }
+  CHECK(references > 15);
+}
