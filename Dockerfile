@@ -3,7 +3,7 @@
 #   docker build -t exchange .
 #   docker run -p 127.0.0.1:12345:12345 -p 127.0.0.1:8080:8080 -v exchange:/data exchange
 #
-# docs/docker.md tells more. Needs no BuildKit.
+# See docs/docker.md. BuildKit is not needed.
 
 ARG BUILD_IMAGE=debian:bookworm-slim
 ARG RUNTIME_IMAGE=debian:bookworm-slim
@@ -15,7 +15,7 @@ RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-ins
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-# Everything but the tests.
+# Everything except the tests.
 RUN cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DEXCHANGE_TESTS=OFF \
     && cmake --build build \
     && strip build/bin/*
@@ -24,7 +24,7 @@ FROM ${RUNTIME_IMAGE}
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       libedit2 libfmt9 libpqxx-6.4 libpugixml1v5 libspdlog1.10 libsqlite3-0 libssl3 libstdc++6 \
     && rm -rf /var/lib/apt/lists/* \
-    # Fixed numbers, so that a volume made by one image can be read by the next.
+    # Fixed numbers, so that a volume of one image can be read by the next.
     && groupadd --gid 10001 exchange \
     && useradd --uid 10001 --gid exchange --home-dir /data --no-create-home --shell /usr/sbin/nologin exchange \
     && install -d -o exchange -g exchange -m 0700 /data
@@ -33,14 +33,14 @@ USER 10001:10001
 WORKDIR /data
 VOLUME /data
 
-# All addresses, on purpose: the container's own network is its fence, and what is published decides who gets in.
+# All addresses, on purpose: the container's network isolates it, and the published ports decide which clients reach it.
 ENV EXCHANGE_BIND=0.0.0.0 \
     EXCHANGE_PORT=12345 \
     EXCHANGE_HTTP_PORT=8080 \
     EXCHANGE_STORE=sqlite:/data/exchange.db
 EXPOSE 12345 8080
 STOPSIGNAL SIGTERM
-# Healthy is who can serve: the store answers and the journal moves. Bash speaks TCP, so no HTTP client need be installed.
+# Healthy: the store answers and the journal makes progress. Bash speaks TCP, so no HTTP client is installed.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s --retries=3 CMD ["bash", "-c", \
   "exec 3<>/dev/tcp/127.0.0.1/$EXCHANGE_HTTP_PORT && printf 'GET /readyz HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [ \"$status\" = 200 ]"]
 ENTRYPOINT ["server"]

@@ -29,6 +29,6 @@ if [ -n "$docs" ]; then "$here/install-dependencies.sh" --report; fi
 (cd "$here" && cmake --preset release -DEXCHANGE_TESTS=ON && cmake --build build --target experiments) >&2
 status=0
 "$here/build/bin/experiments" "$@" --json "$json" || status=$?
-# A check that does not hold (1) belongs on the page; a mistake on the command line (2) leaves nothing to write.
+# A check that does not hold (1) belongs on the page; an invalid command line (2) leaves nothing to write.
 if [ -n "$docs" ] && [ "$status" -le 1 ]; then "$here/testing/studies/experiments/document" "$json" --docs "$docs" $partial; fi
 exit "$status"

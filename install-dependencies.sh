@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what building needs (and, with --test, testing; with --report, the scaling report), as Debian or Ubuntu
-# packages, where it is missing. run.sh, test.sh and scaling.sh call it; it does nothing where everything is there.
+# Installs the Debian or Ubuntu packages that are missing for building (with --test: for testing; with --report: for the
+# scaling report). run.sh, test.sh and scaling.sh call it; it does nothing if all are installed.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
           nlohmann-json3-dev libjs-chart.js libedit-dev libssl-dev netcat-openbsd sqlite3)
-optional=()  # where the distribution has them; tests that need them say that they are skipped
+optional=()  # if the distribution has them; otherwise the tests that need them are skipped with a message
 if [ "${1-}" = --test ]; then
   packages+=(catch2 postgresql python3 python3-yaml libbenchmark-dev libtbb-dev libcrypt-dev libxml2-dev openssl)
   optional+=(clang-format-14 black chromium golang-go liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
@@ -16,7 +16,7 @@ installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok instal
 
 missing=()
 for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
-boosts=(libboost1.83-dev libboost1.81-dev)  # Debian 12's libboost-dev is 1.74, too old for us
+boosts=(libboost1.83-dev libboost1.81-dev)  # Debian 12's libboost-dev is 1.74, too old
 boost_there=no
 for boost in "${boosts[@]}"; do if installed "$boost"; then boost_there=yes; fi; done
 add_optional() {
@@ -39,7 +39,7 @@ if [ "$boost_there" = no ]; then
 fi
 add_optional
 echo "installing: ${missing[*]}" >&2
-# The tests start PostgreSQL clusters of their own; the package need not start one.
+# The tests start PostgreSQL clusters of their own; the package does not have to start one.
 if [[ " ${missing[*]} " == *" postgresql "* ]] && [ ! -e /etc/postgresql-common/createcluster.conf ]; then
   as_root mkdir -p /etc/postgresql-common
   echo 'create_main_cluster = false' | as_root tee /etc/postgresql-common/createcluster.conf >/dev/null

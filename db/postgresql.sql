@@ -1,6 +1,6 @@
--- Journal and tables of the exchange. The journal is the truth, committed before any reply; the tables
--- are its projection, a fraction of a second behind. The same tables as db/sqlite.sql. For people there are
--- the views of db/postgresql_views.sql.
+-- Journal and tables of the exchange. The journal is the source of truth, committed before any reply. The
+-- tables are its projection, a fraction of a second behind. db/sqlite.sql has the same tables. Users read the
+-- views of db/postgresql_views.sql.
 -- *_e8 columns count 1e-8 of a share or of the currency, *_e16 1e-16, *_us microseconds since the Unix
 -- epoch.
 CREATE TABLE IF NOT EXISTS journal (
@@ -19,11 +19,11 @@ INSERT INTO fence VALUES (1, 0, 1) ON CONFLICT DO NOTHING;
 CREATE TABLE IF NOT EXISTS accounts (
   number bigint PRIMARY KEY,           -- in order of creation, from 0
   id text NOT NULL UNIQUE,
-  balance_e16 numeric(39) NOT NULL     -- free; what open buys set aside is not in it
+  balance_e16 numeric(39) NOT NULL     -- free, without the cash that open buys reserve
 );
 CREATE TABLE IF NOT EXISTS account_keys (
   account bigint PRIMARY KEY,
-  key_hash text NOT NULL               -- scrypt:log2 N:r:p:salt:hash; of accounts that were created with a key
+  key_hash text NOT NULL               -- scrypt:log2 N:r:p:salt:hash; only accounts created with a key
 );
 CREATE TABLE IF NOT EXISTS symbols (
   number bigint PRIMARY KEY,
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS symbols (
 CREATE TABLE IF NOT EXISTS positions (
   account bigint NOT NULL,
   symbol bigint NOT NULL,
-  shares_e8 bigint NOT NULL,           -- free; what open sells set aside is not in it
+  shares_e8 bigint NOT NULL,           -- free, without the shares that open sells reserve
   PRIMARY KEY (account, symbol)
 );
 CREATE TABLE IF NOT EXISTS orders (
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS orders (
   open_e8 bigint NOT NULL,
   canceled_e8 bigint NOT NULL,
   opened_at_us bigint NOT NULL,
-  canceled_at_us bigint NOT NULL       -- 0 where not canceled
+  canceled_at_us bigint NOT NULL       -- 0 if not canceled
 );
 CREATE INDEX IF NOT EXISTS open_orders ON orders (id) WHERE open_e8 > 0;
 CREATE TABLE IF NOT EXISTS executions (
@@ -62,8 +62,8 @@ CREATE INDEX IF NOT EXISTS executions_of_buy ON executions (buy_order);
 CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);
 CREATE TABLE IF NOT EXISTS projection (
   one int PRIMARY KEY CHECK (one = 1),
-  batch bigint NOT NULL,               -- the journal batch up to which the tables are true
-  orders bigint NOT NULL,              -- ids given so far
+  batch bigint NOT NULL,               -- the journal batch up to which the tables are complete
+  orders bigint NOT NULL,              -- ids assigned so far
   executions bigint NOT NULL,
   cash_created_e16 numeric(39) NOT NULL,
   last_time_us bigint NOT NULL,

@@ -1,5 +1,5 @@
--- What people ask the tables (docs/sql.md), in exact decimals. The server brings the views up when this text has
--- changed; REPLACE keeps grants, and views that others have built on these. The same views as db/sqlite_views.sql.
+-- Views for users (docs/sql.md), with exact decimals. The server replaces the views when this text has changed; REPLACE
+-- keeps grants, and views built on these. db/sqlite_views.sql has the same views.
 DROP VIEW IF EXISTS open_book;
 
 -- Open orders by price, best first.
@@ -10,7 +10,7 @@ CREATE OR REPLACE VIEW book AS
   WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8
   ORDER BY symbols.name, is_buy DESC, CASE WHEN is_buy THEN -limit_e8 ELSE limit_e8 END;
 
--- Executions, newest first. LEFT, so that a join whose columns nobody asks for is left out of the plan.
+-- Executions, newest first. LEFT JOIN lets the planner leave out a join whose columns are not selected.
 CREATE OR REPLACE VIEW tape AS
   SELECT executions.id, timestamptz 'epoch' + time_us * interval '1 microsecond' AS time, symbols.name AS symbol,
          trim_scale(price_e8 * 1e-8) AS price, trim_scale(executions.shares_e8 * 1e-8) AS shares,
@@ -24,9 +24,9 @@ CREATE OR REPLACE VIEW tape AS
        LEFT JOIN accounts AS seller ON seller.number = sell.account
   ORDER BY executions.id DESC;
 
--- One row an account. balance and the shares of positions are free; reserved is what open orders set aside.
+-- One row per account. balance and the shares of positions are free; reserved is what open orders reserve.
 -- positions: {symbol: {"shares": decimal, "reserved": decimal}}, decimals as strings, as in the HTTP interface.
--- Whoever sells has a row in positions. A person who asks for one account reads its positions alone, but all open orders.
+-- A seller always has a row in positions. A query for one account reads only its positions, but all open orders.
 CREATE OR REPLACE VIEW account_summary AS
   WITH open_by_symbol AS (
     SELECT account, symbol, count(*) AS orders, sum(open_e8::numeric * limit_e8) FILTER (WHERE is_buy) AS cash_e16,

@@ -1,16 +1,15 @@
--- The tables that people query: a projection of the journal, which lives in a file of its own beside
--- this one (exchange.db.journal). The same tables as db/postgresql.sql. For people there are the views of
--- db/sqlite_views.sql.
+-- The tables: a projection of the journal, which has a file of its own beside this one
+-- (exchange.db.journal). db/postgresql.sql has the same tables. Users read the views of db/sqlite_views.sql.
 -- *_e8 columns count 1e-8 of a share or of the currency, *_e16 1e-16 (as text: beyond 64 bits), *_us
 -- microseconds since the Unix epoch.
 CREATE TABLE IF NOT EXISTS accounts (
   number INTEGER PRIMARY KEY,          -- in order of creation, from 0
   id TEXT NOT NULL UNIQUE,
-  balance_e16 TEXT NOT NULL            -- free; what open buys set aside is not in it
+  balance_e16 TEXT NOT NULL            -- free, without the cash that open buys reserve
 );
 CREATE TABLE IF NOT EXISTS account_keys (
   account INTEGER PRIMARY KEY REFERENCES accounts,
-  key_hash TEXT NOT NULL               -- scrypt:log2 N:r:p:salt:hash; of accounts that were created with a key
+  key_hash TEXT NOT NULL               -- scrypt:log2 N:r:p:salt:hash; only accounts created with a key
 );
 CREATE TABLE IF NOT EXISTS symbols (
   number INTEGER PRIMARY KEY,
@@ -20,7 +19,7 @@ CREATE TABLE IF NOT EXISTS symbols (
 CREATE TABLE IF NOT EXISTS positions (
   account INTEGER NOT NULL REFERENCES accounts,
   symbol INTEGER NOT NULL REFERENCES symbols,
-  shares_e8 INTEGER NOT NULL,          -- free; what open sells set aside is not in it
+  shares_e8 INTEGER NOT NULL,          -- free, without the shares that open sells reserve
   PRIMARY KEY (account, symbol)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS orders (
@@ -33,7 +32,7 @@ CREATE TABLE IF NOT EXISTS orders (
   open_e8 INTEGER NOT NULL,
   canceled_e8 INTEGER NOT NULL,
   opened_at_us INTEGER NOT NULL,
-  canceled_at_us INTEGER NOT NULL      -- 0 where not canceled
+  canceled_at_us INTEGER NOT NULL      -- 0 if not canceled
 );
 CREATE INDEX IF NOT EXISTS open_orders ON orders (id) WHERE open_e8 > 0;
 CREATE TABLE IF NOT EXISTS executions (
@@ -49,8 +48,8 @@ CREATE INDEX IF NOT EXISTS executions_of_buy ON executions (buy_order);
 CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);
 CREATE TABLE IF NOT EXISTS projection (
   one INTEGER PRIMARY KEY CHECK (one = 1),
-  batch INTEGER NOT NULL,              -- the journal batch up to which the tables are true
-  orders INTEGER NOT NULL,             -- ids given so far
+  batch INTEGER NOT NULL,              -- the journal batch up to which the tables are complete
+  orders INTEGER NOT NULL,             -- ids assigned so far
   executions INTEGER NOT NULL,
   cash_created_e16 TEXT NOT NULL,
   last_time_us INTEGER NOT NULL,

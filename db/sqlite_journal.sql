@@ -1,4 +1,4 @@
--- The journal: one row per batch, committed before any reply of that batch. The truth.
+-- The journal: one row per batch, committed before any reply of that batch. The source of truth.
 CREATE TABLE IF NOT EXISTS journal (
   batch INTEGER PRIMARY KEY,           -- from 1, without gaps; old projected rows are pruned
   epoch INTEGER NOT NULL,

@@ -1,8 +1,8 @@
--- What people ask the tables (docs/sql.md). Decimals are texts, made by integer arithmetic alone: exact, but cast them
--- before you sort or add. Made anew at each start. The same views as db/postgresql_views.sql.
+-- Views for users (docs/sql.md). Decimals are texts, computed with integers: exact, but cast them before you sort or add.
+-- Created again at each start. db/postgresql_views.sql has the same views.
 DROP VIEW IF EXISTS open_book;
 
--- Open orders by price, best first. Many cheap buys may add up to more than 64 bits of 1e-8: whole shares and the rest apart.
+-- Open orders by price, best first. A sum may exceed 64 bits of 1e-8, so whole shares and the rest are added separately.
 DROP VIEW IF EXISTS book;
 CREATE VIEW book AS
   SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side,
@@ -14,7 +14,7 @@ CREATE VIEW book AS
   WHERE open_e8 > 0 GROUP BY orders.symbol, is_buy, limit_e8
   ORDER BY symbols.name, is_buy DESC, CASE WHEN is_buy THEN -limit_e8 ELSE limit_e8 END;
 
--- Executions, newest first; time in UTC. LEFT, so that executions are walked by id, whatever the planner thinks of the rest.
+-- Executions, newest first; time in UTC. LEFT JOIN makes the planner read executions in the order of their ids.
 DROP VIEW IF EXISTS tape;
 CREATE VIEW tape AS
   SELECT executions.id, strftime('%Y-%m-%d %H:%M:%S', time_us / 1000000, 'unixepoch') || printf('.%06dZ', time_us % 1000000) AS time,
@@ -31,9 +31,9 @@ CREATE VIEW tape AS
        LEFT JOIN accounts AS seller ON seller.number = sell.account
   ORDER BY executions.id DESC;
 
--- One row an account. balance and the shares of positions are free; reserved is what open orders set aside.
+-- One row per account. balance and the shares of positions are free; reserved is what open orders reserve.
 -- positions: {symbol: {"shares": decimal, "reserved": decimal}}, decimals as strings, as in the HTTP interface.
--- Whoever sells has a row in positions. Cash in 1e-16 takes up to 39 digits: it is computed in five limbs of 8 digits, the lowest first.
+-- A seller always has a row in positions. Cash in 1e-16 has up to 39 digits: it is computed in five limbs of 8 digits, lowest first.
 DROP VIEW IF EXISTS account_summary;
 CREATE VIEW account_summary AS
   WITH factors AS (
@@ -45,7 +45,7 @@ CREATE VIEW account_summary AS
     FROM factors
   ), balances AS (
     SELECT number AS account, substr('0000000000000000000000000000000000000000' || balance_e16, -40) AS digits FROM accounts
-  ), parts AS (  -- of the cash of an account: its balance, and what each open buy sets aside
+  ), parts AS (  -- the cash of an account: its balance, and what each open buy reserves
     SELECT account, 1 AS free, CAST(substr(digits, 33, 8) AS INTEGER) AS l0, CAST(substr(digits, 25, 8) AS INTEGER) AS l1,
            CAST(substr(digits, 17, 8) AS INTEGER) AS l2, CAST(substr(digits, 9, 8) AS INTEGER) AS l3, CAST(substr(digits, 1, 8) AS INTEGER) AS l4
     FROM balances

@@ -10,7 +10,11 @@ namespace {
 
 constexpr std::uint8_t version = 1;
 constexpr std::uint8_t create_account_with_key = 6;  // where Command has no index
-static_assert(std::variant_size_v<Command> <= create_account_with_key);
+static_assert(
+    std::variant_size_v<Command> <= create_account_with_key,
+    "The index of a Command is its kind in the journal, and kind 6 is taken. Give the new "
+    "command a kind from 7 in JournalWriter::add and read_command, then adapt this check "
+    "(CONTRIBUTING.md, \"A command\")");
 
 std::uint32_t checksum(std::string_view bytes) {
   boost::crc_32_type crc;

@@ -101,20 +101,20 @@ def opening(run, missing):
     lines = [
         "# Concurrency experiments",
         "",
-        "The write-ups that this project starts from asked nine questions about threads, locks and files. This page asks them again, in C++, measures, and says",
-        'what follows for the exchange. Columns "there" hold their figures; they come from other machines, so compare the ratios.',
+        "For teachers and students. The write-ups that this project starts from asked nine questions about threads, locks and files. This page repeats them in C++,",
+        'with measurements and their consequences for the exchange. Columns "there" hold the figures of the write-ups, from other machines: compare the ratios.',
         "",
         f"Measured on {machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, {run['started']}, commit {run['commit']}, seed {run['seed']},",
-        f"{run['repetitions']} repetitions of each measurement, their order drawn at random. Figures are medians, with the least and the greatest in brackets; in plots",
-        "a bar or band reaches from one to the other. Racy variants run as child processes.",
+        f"{run['repetitions']} repetitions of each measurement, in random order. Figures are medians, with the lowest and the highest in brackets; in plots",
+        "a bar or band shows that range. Racy variants run as child processes.",
         "",
-        "`./experiments.sh --docs docs` measures everything and writes this page anew; `./experiments.sh locks` prints one experiment, `--list` names them.",
+        "`./experiments.sh --docs docs` measures everything and rewrites this page; `./experiments.sh locks` prints one experiment, `--list` names them.",
         "[experiments/results.json](experiments/results.json) holds every figure of this page.",
         "",
     ]
     if run["quick"]:
         lines += [
-            "**These figures come from a run with `--quick`: the sizes are for checking, not for measuring.**",
+            "**These figures come from a run with `--quick`: the sizes test the programs and measure nothing.**",
             "",
         ]
     if missing:
@@ -124,7 +124,7 @@ def opening(run, missing):
         lines += [f"**{len(failed)} of {len(checks)} checks did not hold:** see {names}."]
     else:
         lines += [
-            f"{len(checks)} checks were made on the way (no lost update where something guards, mutual exclusion, totals, data read back), and all hold."
+            f"{len(checks)} checks were made during the run (no lost update in guarded variants, mutual exclusion, totals, data read back), and all hold."
         ]
     return lines
 

@@ -1,0 +1,139 @@
+"""What the documents name exists: linked files and headings, paths, programs, test cases, variables, metrics."""
+
+import fnmatch
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = "server|client|testing|tools|docs|db|ops"
+# Made by a command that the page names, or an example.
+NOT_IN_TREE = re.compile(r"/NAME|/what_it_was|\.\.\.|…")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+PATH = re.compile(rf"(?<![\w./-])(?:{FOLDERS})/[\w.*/-]*[\w*/]")
+PROGRAM = re.compile(r"\bbuild[\w-]*/bin/([\w-]+)")
+TEST_CASE = re.compile(r'\b(\w+_tests) "([^"]+)"')
+VARIABLE = re.compile(r"\bEXCHANGE_[A-Z_]+[A-Z]")
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+# Of programs that are not ours.
+FOREIGN_FLAGS = set(
+    "--cacert --data-binary --data-checksums --enable --entrypoint --list-tests --name --workflow".split()
+)
+METRIC = re.compile(r"\bexchange_\w+_total\b")
+
+
+def tracked(*patterns):
+    if (ROOT / ".git").exists():
+        command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return sorted(path for path in map(ROOT.joinpath, listed.stdout.split()) if path.exists())
+    # an archive of the tree, without git
+    paths = {str(path.relative_to(ROOT)): path for path in ROOT.rglob("*") if path.is_file()}
+    return sorted(
+        path
+        for name, path in paths.items()
+        if not name.startswith("build") and any(fnmatch.fnmatch(name, each) for each in patterns)
+    )
+
+
+def text_of(*patterns):
+    return "\n".join(path.read_text(errors="replace") for path in tracked(*patterns))
+
+
+def anchors(page):
+    """The ids that GitHub gives to headings, and those written by hand."""
+    text = page.read_text()
+    found = set(re.findall(r'<a id="([^"]+)"', text))
+    for heading in re.findall(
+        r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M
+    ):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        found.add(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
+    return found
+
+
+class Documents(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        # Not planted-bugs.md, which a tool writes from names that have a check of their own, nor
+        # the changelog, which names what is gone.
+        cls.pages = {
+            page: page.read_text()
+            for page in tracked("*.md")
+            if not page.name.startswith(("planted-bugs", "CHANGELOG"))
+        }
+
+    def check(self, find, exists):
+        """Each thing that `find` gets out of a page must exist; all that do not are named."""
+        missing = sorted(
+            f"{page.relative_to(ROOT)}: {thing}"
+            for page, text in self.pages.items()
+            for thing in set(find(text))
+            if not exists(page, thing)
+        )
+        self.assertEqual([], missing)
+
+    def test_links_lead_to_files_and_headings(self):
+        def exists(page, link):
+            if "://" in link or link.startswith("mailto:"):
+                return True
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if "text" in page.parts[-2:-1]:  # prose of docs/experiments.md, which checks its links
+                return True
+            if not target.exists():
+                return False
+            return not anchor or target.suffix != ".md" or anchor in anchors(target)
+
+        self.check(LINK.findall, exists)
+
+    def test_paths_exist(self):
+        def exists(page, path):
+            return NOT_IN_TREE.search(path) or any(ROOT.glob(path.rstrip("/")))
+
+        # without addresses and links, which have their own test
+        self.check(lambda text: PATH.findall(re.sub(r"\]\([^)]*\)|https?://\S+", "", text)), exists)
+
+    def test_programs_are_built(self):
+        lists = text_of("*CMakeLists.txt")
+        built = set(re.findall(r"(?:add_executable|add_test_binary)\(\s*([\w-]+)", lists))
+        built |= {f"replay_{path.stem}" for path in (ROOT / "testing/fuzz").glob("*.cpp")}
+        self.check(PROGRAM.findall, lambda page, name: name in built)
+
+    def test_test_cases_exist(self):
+        macro = r'TEST_CASE(?:_METHOD)?\((?:\s*\w+,)?\s*((?:"(?:[^"\\]|\\.)*"\s*)+)'
+        cases = re.findall(macro, text_of("*.cpp"))
+        names = [re.sub(r'"\s*"', "", case.strip())[1:-1] for case in cases]
+
+        def exists(page, wanted):
+            return all(fnmatch.filter(names, pattern) for pattern in wanted[1].split(","))
+
+        self.check(TEST_CASE.findall, exists)
+
+    def test_variables_are_read(self):
+        sources = text_of("*.cpp", "*.hpp", "*.py", "*.sh", "*.yml", "*.txt", "*Dockerfile", "*run")
+        self.check(VARIABLE.findall, lambda page, name: name in sources)
+
+    def test_flags_exist(self):
+        sources = text_of("*.cpp", "*.py", "*.sh", "*.yml", "*CMakeLists.txt")
+        programs = [path for path in tracked("testing/*") if "." not in path.name]
+        scripts = [path.read_bytes() for path in programs]
+        sources += b"".join(each for each in scripts if each.startswith(b"#!")).decode()
+        self.check(FLAG.findall, lambda page, flag: flag in FOREIGN_FLAGS or flag in sources)
+
+    def test_metrics_exist(self):
+        source = (ROOT / "server/http/prometheus.cpp").read_text()
+        given = set(re.findall(r'"(?:exchange_)?([a-z_]+)"', source))
+        self.check(METRIC.findall, lambda page, name: name.removeprefix("exchange_") in given)
+
+    def test_the_index_has_every_page(self):
+        index = (ROOT / "docs/README.md").read_text()
+        pages = {page.name for page in self.pages if page.parent == ROOT / "docs"} - {"README.md"}
+        self.assertEqual(set(), {name for name in pages if f"({name})" not in index})
+
+
+if __name__ == "__main__":
+    unittest.main()
