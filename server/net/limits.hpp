@@ -1,5 +1,6 @@
 #pragma once
-// The thread policies, TLS files and limits of connections. Set from the command line (options.hpp).
+// The thread policies, TLS files and limits of connections. Set from the command line
+// (options.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -39,10 +40,5 @@ struct TransportLimits {
   std::uint32_t accept_retry_ms = 10;  // pause in accepting when descriptors run out
   int listen_backlog = 4'096;          // capped by net.core.somaxconn
 };
-
-// Three quarters, so that nobody can take all.
-inline std::size_t per_peer(std::size_t wanted, std::size_t all) {
-  return wanted != 0 ? wanted : all - all / 4;
-}
 
 }  // namespace exchange
