@@ -12,46 +12,46 @@ std::string_view between(const char* begin, const char* end) {
   return {begin, std::size_t(end - begin)};
 }
 
-bool repeats_symbol(const ReplyElement& element, const Workload& workload,
+bool repeats_symbol(const ReplyElement& reply, const Workload& workload,
                     const RequestElement& element) {
   TextBuffer text;
-  return element.attribute("sym") ==
+  return reply.attribute("sym") ==
          between(text,
                  write_number(write_text(text, workload.options().symbol_prefix), element.symbol));
 }
 
-bool repeats_order(const ReplyElement& element, const Workload& workload,
+bool repeats_order(const ReplyElement& reply, const Workload& workload,
                    const RequestElement& element) {
   TextBuffer text;
-  return repeats_symbol(element, workload, element) &&
-         element.attribute("amount") == between(text, write_number(text, element.amount)) &&
-         element.attribute("limit") == between(text, write_cents(text, element.limit_cents));
+  return repeats_symbol(reply, workload, element) &&
+         reply.attribute("amount") == between(text, write_number(text, element.amount)) &&
+         reply.attribute("limit") == between(text, write_cents(text, element.limit_cents));
 }
 
-bool repeats_new_account(const ReplyElement& element, const Workload& workload, unsigned client,
+bool repeats_new_account(const ReplyElement& reply, const Workload& workload, unsigned client,
                          const RequestElement& element) {
   TextBuffer text;
-  return element.attribute("id") ==
+  return reply.attribute("id") ==
          between(text, write_new_account(text, workload, client, element.id));
 }
 
-bool repeats_id(const ReplyElement& element, std::uint64_t id) {
+bool repeats_id(const ReplyElement& reply, std::uint64_t id) {
   TextBuffer text;
-  return element.attribute("id") == between(text, std::to_chars(text, text + sizeof text, id).ptr);
+  return reply.attribute("id") == between(text, std::to_chars(text, text + sizeof text, id).ptr);
 }
 
 // Whether the attributes come back as they were sent.
-bool repeats(const ReplyElement& element, const Workload& workload, unsigned client,
+bool repeats(const ReplyElement& reply, const Workload& workload, unsigned client,
              const RequestElement& element) {
   switch (element.kind) {
     case RequestElement::Kind::account:
-      return repeats_new_account(element, workload, client, element);
+      return repeats_new_account(reply, workload, client, element);
     case RequestElement::Kind::placement:
-      return repeats_new_account(element, workload, client, element) &&
-             repeats_symbol(element, workload, element);
-    case RequestElement::Kind::order: return repeats_order(element, workload, element);
+      return repeats_new_account(reply, workload, client, element) &&
+             repeats_symbol(reply, workload, element);
+    case RequestElement::Kind::order: return repeats_order(reply, workload, element);
     case RequestElement::Kind::query:
-    case RequestElement::Kind::cancel: return repeats_id(element, element.id);
+    case RequestElement::Kind::cancel: return repeats_id(reply, element.id);
   }
   return false;
 }
@@ -67,8 +67,8 @@ std::string_view name_wanted(RequestElement::Kind kind) {
   return "";
 }
 
-std::uint64_t order_id(const ReplyElement& element) {
-  const std::string_view text = element.attribute("id");
+std::uint64_t order_id(const ReplyElement& reply) {
+  const std::string_view text = reply.attribute("id");
   std::uint64_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   return error == std::errc() && end == text.data() + text.size() ? id : 0;
@@ -77,17 +77,17 @@ std::uint64_t order_id(const ReplyElement& element) {
 // The problem of an answer to this element; empty where it is right.
 std::string_view problem_of(ElementAnswer& answer, const Workload& workload, unsigned client,
                             const RequestElement& element) {
-  const ReplyElement& element = answer.element;
-  if (element.name == "error") {
-    if (element.attributes.empty()) return "an error for all of the request, or for the connection";
+  const ReplyElement& reply = answer.reply;
+  if (reply.name == "error") {
+    if (reply.attributes.empty()) return "an error for all of the request, or for the connection";
     answer.rejected = true;
-  } else if (element.name != name_wanted(element.kind)) {
+  } else if (reply.name != name_wanted(element.kind)) {
     return "a reply element of another kind";
   } else if (element.kind == RequestElement::Kind::order &&
-             (answer.opened = order_id(element)) == 0) {
+             (answer.opened = order_id(reply)) == 0) {
     return "an order opened without a transaction id";
   }
-  return repeats(element, workload, client, element)
+  return repeats(reply, workload, client, element)
              ? std::string_view()
              : "the reply does not repeat the request's attributes";
 }
@@ -100,13 +100,13 @@ void check_reply(const Workload& workload, unsigned client, const Request& reque
   answer.malformed = false;
   answer.elements.clear();
   ReplyElements elements(document);
-  for (ReplyElement element; elements.next(element);) {
+  for (ReplyElement reply; elements.next(reply);) {
     if (answer.elements.size() == request.elements.size()) {
       answer.problem = "more reply elements than elements asked";
       return;
     }
     const RequestElement& element = request.elements[answer.elements.size()];
-    answer.problem = problem_of(answer.elements.emplace_back(ElementAnswer{.element = element}),
+    answer.problem = problem_of(answer.elements.emplace_back(ElementAnswer{.reply = reply}),
                                 workload, client, element);
     if (!answer.problem.empty()) return;
   }

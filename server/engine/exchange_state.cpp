@@ -13,7 +13,7 @@ namespace exchange {
 namespace {
 
 template <class Entity>
-void mark_dirty(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty) {
+void mark(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty) {
   if (entity.dirty) return;
   entity.dirty = true;
   dirty.push_back(index);
@@ -22,17 +22,15 @@ void mark_dirty(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>&
 }  // namespace
 
 void Exchange::mark_dirty(AccountNumber account) {
-  mark_dirty(accounts_[account], account, dirty_accounts_);
+  mark(accounts_[account], account, dirty_accounts_);
 }
 void Exchange::mark_position_dirty(std::uint32_t index) {
-  mark_dirty(positions_[index], index, dirty_positions_);
+  mark(positions_[index], index, dirty_positions_);
 }
 void Exchange::mark_symbol_dirty(SymbolNumber symbol) {
-  mark_dirty(symbols_[symbol], symbol, dirty_symbols_);
+  mark(symbols_[symbol], symbol, dirty_symbols_);
 }
-void Exchange::mark_order_dirty(std::uint32_t index) {
-  mark_dirty(orders_[index], index, dirty_orders_);
-}
+void Exchange::mark_order_dirty(std::uint32_t index) { mark(orders_[index], index, dirty_orders_); }
 
 void Exchange::update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
   totals_.last_time = now;

@@ -152,7 +152,7 @@ asio::awaitable<void> MarketChannel::serve(HttpStream stream,
     problem = std::current_exception();
   }
   for (const SymbolNumber symbol : subscriber->symbols)
-    subscribers_[symbol].erase(subscriber.get());
+    subscribers_of_[symbol].erase(subscriber.get());
   subscribers_.erase(subscriber);
   subscriber->end();  // a write to somebody who does not read would keep the connection for ever
   if (problem) std::rethrow_exception(problem);
@@ -197,7 +197,7 @@ void MarketChannel::handle(Subscriber& subscriber, const std::string& message) {
 
 void MarketChannel::unsubscribe(Subscriber& subscriber, SymbolNumber number) {
   subscriber.symbols.erase(number);
-  subscribers_[number].erase(&subscriber);
+  subscribers_of_[number].erase(&subscriber);
   send(subscriber, unsubscribed_message(view_.symbols()[number].name.view()));
 }
 
@@ -208,7 +208,7 @@ void MarketChannel::subscribe(Subscriber& subscriber, SymbolNumber number) {
                 error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
                               " subscriptions a connection"));
   subscriber.symbols.insert(number);
-  subscribers_[number].insert(&subscriber);
+  subscribers_of_[number].insert(&subscriber);
   send(subscriber, snapshot(view_.symbols()[number]));
 }
 
@@ -219,8 +219,8 @@ std::string MarketChannel::snapshot(const MarketView::Symbol& symbol) const {
 
 void MarketChannel::publish(const std::vector<MarketView::Change>& changes) {
   for (const MarketView::Change& change : changes) {
-    const auto found = subscribers_.find(change.symbol);
-    if (found == subscribers_.end() || found->second.empty()) continue;
+    const auto found = subscribers_of_.find(change.symbol);
+    if (found == subscribers_of_.end() || found->second.empty()) continue;
     const std::size_t entries =
         change.levels[0].size() + change.levels[1].size() + change.trades.size();
     const MarketView::Symbol& symbol = view_.symbols()[change.symbol];

@@ -54,7 +54,7 @@ class MarketChannel {
   bool closed_ = false;
   std::uint64_t turn_ = 0;
   std::set<SubscriberPointer> subscribers_;
-  std::map<SymbolNumber, std::set<Subscriber*>> subscribers_;
+  std::map<SymbolNumber, std::set<Subscriber*>> subscribers_of_;
 };
 
 }  // namespace exchange

@@ -37,7 +37,7 @@ struct Metrics {
   // connections, by us
   Counter ended_idle{0}, ended_stalled{0}, evicted{0}, ended_for_memory{0};
   Counter requests_refused{0};  // requests refused unexecuted, for want of memory
-  Counter errors{0};            // documents and elements refused before the engine
+  Counter client_errors{0};     // documents and elements refused before the engine
   // keys
   Counter logins_accepted{0}, logins_refused{0};
   Counter key_hashes{0}, key_hash_us{0};

@@ -19,21 +19,21 @@ bool is_key(std::string_view key) {
   return key.size() >= key_bytes_min && key.size() <= key_bytes_max;
 }
 
-bool is_named(const pugi::xml_node& element, const char* name) {
-  return std::strcmp(element.name(), name) == 0;
+bool is_named(const pugi::xml_node& node, const char* name) {
+  return std::strcmp(node.name(), name) == 0;
 }
 
 // Character data directly inside an element whose content is elements.
-bool has_stray_text(const pugi::xml_node& element) {
-  for (auto child = element.first_child(); child; child = child.next_sibling())
+bool has_stray_text(const pugi::xml_node& node) {
+  for (auto child = node.first_child(); child; child = child.next_sibling())
     if ((child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) &&
         !is_white_space(child))
       return true;
   return false;
 }
 
-bool has_content(const pugi::xml_node& element) {
-  return has_child_elements(element) || has_stray_text(element);
+bool has_content(const pugi::xml_node& node) {
+  return has_child_elements(node) || has_stray_text(node);
 }
 
 class Reader {
@@ -79,22 +79,22 @@ class Reader {
 
   // --- <create> ---
 
-  void read_creation(const pugi::xml_node& element) {
-    if (is_named(element, "account"))
-      read_account(element);
-    else if (is_named(element, "symbol"))
-      read_symbol(element);
+  void read_creation(const pugi::xml_node& node) {
+    if (is_named(node, "account"))
+      read_account(node);
+    else if (is_named(node, "symbol"))
+      read_symbol(node);
     else
-      error({.kind = RequestElement::Kind::unknown}, unknown_element(element.name()));
+      error({.kind = RequestElement::Kind::unknown}, unknown_element(node.name()));
   }
 
-  void read_account(const pugi::xml_node& element) {
+  void read_account(const pugi::xml_node& node) {
     RequestElement element{.kind = RequestElement::Kind::account,
-                           .echo = {raw_attribute(element, "id")}};
-    const std::string_view balance_text = raw_attribute(element, "balance");
+                           .echo = {raw_attribute(node, "id")}};
+    const std::string_view balance_text = raw_attribute(node, "balance");
     if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'id'");
     if (balance_text.data() == nullptr) return error(element, "missing attribute 'balance'");
-    if (has_content(element)) return error(element, "unexpected content in account");
+    if (has_content(node)) return error(element, "unexpected content in account");
     const auto id = parse_account_id(resolved(element.echo[0]));
     if (!id) return error(element, "account id must be 1 to 64 digits");
     const auto balance = parse_cash(resolved(balance_text));
@@ -102,7 +102,7 @@ class Reader {
       return error(element, "balance " + std::string(describe_cash_error(balance.error)));
     if (balance.value < Cash()) return error(element, "balance is negative");
     if (credentials_ != nullptr) {
-      const std::string_view raw_key = raw_attribute(element, "key");
+      const std::string_view raw_key = raw_attribute(node, "key");
       if (raw_key.data() == nullptr)
         return error(element, "missing attribute 'key': this exchange wants one for each account");
       std::string key(resolved(raw_key));
@@ -116,23 +116,23 @@ class Reader {
     command(element, CreateAccount{*id, balance.value});
   }
 
-  void read_symbol(const pugi::xml_node& element) {
-    const std::string_view raw_symbol = raw_attribute(element, "sym");
+  void read_symbol(const pugi::xml_node& node) {
+    const std::string_view raw_symbol = raw_attribute(node, "sym");
     symbol_error_.clear();
     symbol_ = parse_symbol_name(resolved(raw_symbol));
     if (raw_symbol.data() == nullptr)
       symbol_error_ = "missing attribute 'sym'";
     else if (!symbol_)
       symbol_error_ = "symbol must be 1 to 32 letters and digits";
-    else if (has_stray_text(element))
+    else if (has_stray_text(node))
       symbol_error_ = "unexpected text in symbol";
 
-    if (!has_child_elements(element)) {
+    if (!has_child_elements(node)) {
       RequestElement element{.kind = RequestElement::Kind::symbol, .echo = {raw_symbol}};
       if (!symbol_error_.empty()) return error(element, symbol_error_);
       return command(element, CreateSymbol{*symbol_});
     }
-    for (const auto& child : element.children()) {
+    for (const auto& child : node.children()) {
       if (child.type() != pugi::node_element) continue;
       if (is_named(child, "account"))
         read_placement(child, raw_symbol);
@@ -142,15 +142,15 @@ class Reader {
     }
   }
 
-  void read_placement(const pugi::xml_node& element, std::string_view raw_symbol) {
+  void read_placement(const pugi::xml_node& node, std::string_view raw_symbol) {
     RequestElement element{.kind = RequestElement::Kind::placement,
-                           .echo = {raw_symbol, raw_attribute(element, "id")}};
+                           .echo = {raw_symbol, raw_attribute(node, "id")}};
     if (!symbol_error_.empty()) return error(element, symbol_error_);
     if (element.echo[1].data() == nullptr) return error(element, "missing attribute 'id'");
     const auto account = parse_account_id(resolved(element.echo[1]));
     if (!account) return error(element, "account id must be 1 to 64 digits");
-    if (has_child_elements(element)) return error(element, "unexpected element in account");
-    const auto shares = parse_shares(element_text(element));
+    if (has_child_elements(node)) return error(element, "unexpected element in account");
+    const auto shares = parse_shares(element_text(node));
     if (!shares)
       return error(element, "number of shares " + std::string(describe_shares_error(shares.error)));
     if (shares.value <= Shares()) return error(element, "number of shares must be above zero");
@@ -179,26 +179,26 @@ class Reader {
     return error;
   }
 
-  void read_transaction(const pugi::xml_node& element) {
-    if (is_named(element, "order"))
-      read_order(element);
-    else if (is_named(element, "query"))
-      read_query_or_cancel<QueryOrder>(element, RequestElement::Kind::query);
-    else if (is_named(element, "cancel"))
-      read_query_or_cancel<CancelOrder>(element, RequestElement::Kind::cancel);
+  void read_transaction(const pugi::xml_node& node) {
+    if (is_named(node, "order"))
+      read_order(node);
+    else if (is_named(node, "query"))
+      read_query_or_cancel<QueryOrder>(node, RequestElement::Kind::query);
+    else if (is_named(node, "cancel"))
+      read_query_or_cancel<CancelOrder>(node, RequestElement::Kind::cancel);
     else
-      error({.kind = RequestElement::Kind::unknown}, unknown_element(element.name()));
+      error({.kind = RequestElement::Kind::unknown}, unknown_element(node.name()));
   }
 
-  void read_order(const pugi::xml_node& element) {
+  void read_order(const pugi::xml_node& node) {
     RequestElement element{.kind = RequestElement::Kind::order,
-                           .echo = {raw_attribute(element, "sym"), raw_attribute(element, "amount"),
-                                    raw_attribute(element, "limit")}};
+                           .echo = {raw_attribute(node, "sym"), raw_attribute(node, "amount"),
+                                    raw_attribute(node, "limit")}};
     if (!account_error_.empty()) return error(element, account_error_);
     if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'sym'");
     if (element.echo[1].data() == nullptr) return error(element, "missing attribute 'amount'");
     if (element.echo[2].data() == nullptr) return error(element, "missing attribute 'limit'");
-    if (has_content(element)) return error(element, "unexpected content in order");
+    if (has_content(node)) return error(element, "unexpected content in order");
     const auto symbol = parse_symbol_name(resolved(element.echo[0]));
     if (!symbol) return error(element, "symbol must be 1 to 32 letters and digits");
     const auto amount = parse_shares(resolved(element.echo[1]));
@@ -214,12 +214,12 @@ class Reader {
   }
 
   template <class ById>
-  void read_query_or_cancel(const pugi::xml_node& element, RequestElement::Kind kind) {
-    RequestElement element{.kind = kind, .echo = {raw_attribute(element, "id")}};
+  void read_query_or_cancel(const pugi::xml_node& node, RequestElement::Kind kind) {
+    RequestElement element{.kind = kind, .echo = {raw_attribute(node, "id")}};
     if (!account_error_.empty()) return error(element, account_error_);
     if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'id'");
-    if (has_content(element))
-      return error(element, std::string("unexpected content in ") + element.name());
+    if (has_content(node))
+      return error(element, std::string("unexpected content in ") + node.name());
     const auto order = parse_order_id(resolved(element.echo[0]));
     if (!order) return error(element, "transaction id must be a whole number from 1");
     command(element, ById{*account_, *order});

@@ -9,25 +9,25 @@ namespace exchange::history {
 namespace {
 
 // The attribute as a reply repeats it; nothing where it is absent.
-std::string repeated(const pugi::xml_node& element, const char* name) {
-  const pugi::xml_attribute attribute = element.attribute(name);
+std::string repeated(const pugi::xml_node& node, const char* name) {
+  const pugi::xml_attribute attribute = node.attribute(name);
   return attribute ? " " + std::string(name) + "=\"" + attribute.value() + "\"" : "";
 }
 
-RequestElement account(const pugi::xml_node& element) {
-  RequestElement element{.name = "account", .echo = repeated(element, "id")};
-  const auto id = parse_account_id(element.attribute("id").value());
-  const auto balance = parse_cash(element.attribute("balance").value());
+RequestElement account(const pugi::xml_node& node) {
+  RequestElement element{.name = "account", .echo = repeated(node, "id")};
+  const auto id = parse_account_id(node.attribute("id").value());
+  const auto balance = parse_cash(node.attribute("balance").value());
   if (id && balance && balance.value >= Cash()) element.command = CreateAccount{*id, balance.value};
   return element;
 }
 
-RequestElement placement(const pugi::xml_node& element, const pugi::xml_node& symbol) {
+RequestElement placement(const pugi::xml_node& node, const pugi::xml_node& symbol) {
   RequestElement element{.name = "placement",
-                         .echo = repeated(symbol, "sym") + repeated(element, "id")};
+                         .echo = repeated(symbol, "sym") + repeated(node, "id")};
   const auto name = parse_symbol_name(symbol.attribute("sym").value());
-  const auto id = parse_account_id(element.attribute("id").value());
-  std::string_view text = element.child_value();
+  const auto id = parse_account_id(node.attribute("id").value());
+  std::string_view text = node.child_value();
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
     text.remove_prefix(1);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
@@ -38,13 +38,13 @@ RequestElement placement(const pugi::xml_node& element, const pugi::xml_node& sy
   return element;
 }
 
-RequestElement order(const pugi::xml_node& element, const std::optional<AccountId>& by) {
+RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>& by) {
   RequestElement element{
       .name = "order",
-      .echo = repeated(element, "sym") + repeated(element, "amount") + repeated(element, "limit")};
-  const auto symbol = parse_symbol_name(element.attribute("sym").value());
-  const auto amount = parse_shares(element.attribute("amount").value());
-  const auto limit = parse_price(element.attribute("limit").value());
+      .echo = repeated(node, "sym") + repeated(node, "amount") + repeated(node, "limit")};
+  const auto symbol = parse_symbol_name(node.attribute("sym").value());
+  const auto amount = parse_shares(node.attribute("amount").value());
+  const auto limit = parse_price(node.attribute("limit").value());
   if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price())
     return element;
   const bool buys = amount.value > Shares();
@@ -54,28 +54,28 @@ RequestElement order(const pugi::xml_node& element, const std::optional<AccountI
 }
 
 template <class ById>
-RequestElement by_id(const pugi::xml_node& element, const std::optional<AccountId>& by) {
-  RequestElement element{.name = element.name(), .echo = repeated(element, "id")};
-  const auto id = parse_order_id(element.attribute("id").value());
+RequestElement by_id(const pugi::xml_node& node, const std::optional<AccountId>& by) {
+  RequestElement element{.name = node.name(), .echo = repeated(node, "id")};
+  const auto id = parse_order_id(node.attribute("id").value());
   if (by && id) element.command = ById{*by, *id};
   return element;
 }
 
 void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elements) {
-  for (const pugi::xml_node& element : root.children()) {
-    const std::string_view name = element.name();
-    if (name == "symbol" && !element.first_child()) {
+  for (const pugi::xml_node& node : root.children()) {
+    const std::string_view name = node.name();
+    if (name == "symbol" && !node.first_child()) {
       RequestElement& element =
-          elements.emplace_back(RequestElement{.name = "symbol", .echo = repeated(element, "sym")});
-      if (const auto symbol = parse_symbol_name(element.attribute("sym").value()))
+          elements.emplace_back(RequestElement{.name = "symbol", .echo = repeated(node, "sym")});
+      if (const auto symbol = parse_symbol_name(node.attribute("sym").value()))
         element.command = CreateSymbol{*symbol};
     } else if (name == "symbol") {
-      for (const pugi::xml_node& child : element.children())
+      for (const pugi::xml_node& child : node.children())
         elements.push_back(std::string_view(child.name()) == "account"
-                               ? placement(child, element)
+                               ? placement(child, node)
                                : RequestElement{.name = child.name()});
     } else {
-      elements.push_back(name == "account" ? account(element)
+      elements.push_back(name == "account" ? account(node)
                                            : RequestElement{.name = std::string(name)});
     }
   }
@@ -83,11 +83,11 @@ void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elemen
 
 void read_transactions(const pugi::xml_node& root, Request& request) {
   const auto by = parse_account_id(root.attribute("id").value());
-  for (const pugi::xml_node& element : root.children()) {
-    const std::string_view name = element.name();
-    request.elements.push_back(name == "order"    ? order(element, by)
-                               : name == "query"  ? by_id<QueryOrder>(element, by)
-                               : name == "cancel" ? by_id<CancelOrder>(element, by)
+  for (const pugi::xml_node& node : root.children()) {
+    const std::string_view name = node.name();
+    request.elements.push_back(name == "order"    ? order(node, by)
+                               : name == "query"  ? by_id<QueryOrder>(node, by)
+                               : name == "cancel" ? by_id<CancelOrder>(node, by)
                                                   : RequestElement{.name = std::string(name)});
   }
   if (request.elements.empty()) request.refusal = "transactions without an element";

@@ -6,7 +6,7 @@
 using namespace exchange;
 
 TEST_CASE("a choice stands until a request batch has come and ended") {
-  for (int batch = 0; request batch < 200; ++batch) {
+  for (int i = 0; i < 200; ++i) {
     StageStamps stamps;
     stamps.begin();  // nothing there yet
     const bool chosen = stamps.sampled();
@@ -20,8 +20,8 @@ TEST_CASE(
     "one question in sixty-two chooses a request batch to be sampled, and its stages lie between what was noted") {
   StageHistograms histograms;
   int sampled = 0;
-  constexpr int request batches = 3'100;
-  for (int i = 0; i < request batches; ++i) {
+  constexpr int batches = 3'100;
+  for (int i = 0; i < batches; ++i) {
     StageStamps stamps;
     stamps.begin();
     const std::int64_t parsed = monotonic_ns() + 1'000'000'000;
@@ -34,8 +34,8 @@ TEST_CASE(
     histograms.record(stamps);
     sampled += stamps.sampled();
   }
-  CHECK(sampled >= request batches / 62);  // and one more every ten milliseconds
-  CHECK(sampled < request batches / 4);
+  CHECK(sampled >= batches / 62);  // and one more every ten milliseconds
+  CHECK(sampled < batches / 4);
   CHECK(histograms.nanoseconds(Stage::parse).count() == std::uint64_t(sampled));
   CHECK(histograms.nanoseconds(Stage::parse).quantile(0.5) >= 1'000'000'000);
   CHECK(histograms.nanoseconds(Stage::queue).max() == 10);

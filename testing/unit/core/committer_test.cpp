@@ -107,18 +107,18 @@ TEST_CASE_METHOD(
 
   const std::vector<Command> query = {QueryOrder{account, 1}};
   {
-    Submission request batches[3];
+    Submission submissions[3];
     std::vector<Submission*> all;
-    for (Submission& request batch : request batches) {
-      batch.commands = query;
-      all.push_back(&batch);
+    for (Submission& one : submissions) {
+      one.commands = query;
+      all.push_back(&one);
     }
     CHECK(committer.commit(all) == 2);
-    CHECK(execution_count(request batches[1].outcomes.at(0)) == 3);
-    CHECK(request batches[2].outcomes.empty());
+    CHECK(execution_count(submissions[1].outcomes.at(0)) == 3);
+    CHECK(submissions[2].outcomes.empty());
     CHECK(committer.executions_held()->load() == 6);
-    request batches[0].forget_outcomes();
-    CHECK(request batches[0].outcomes.empty());
+    submissions[0].forget_outcomes();
+    CHECK(submissions[0].outcomes.empty());
     CHECK(committer.executions_held()->load() == 3);
     CHECK(committer.commit(std::span(all).subspan(2)) == 1);
     CHECK(committer.executions_held()->load() == 6);

@@ -26,8 +26,8 @@ class FaultyStore : public MemoryStore {
     }
   }
   bool resolve_in_doubt(BatchNumber batch) override {
-    ++settles;
-    if (next(resolve_faults) != Fault::none) throw StoreUnavailable("settle failed");
+    ++resolves;
+    if (next(resolve_faults) != Fault::none) throw StoreUnavailable("resolve failed");
     return MemoryStore::resolve_in_doubt(batch);
   }
   void project(const Rows& rows, BatchNumber batch) override {
@@ -50,7 +50,7 @@ class FaultyStore : public MemoryStore {
 
   Guarded<std::deque<Fault>> append_faults, resolve_faults, project_faults, read_faults;
   Guarded<bool> hold_projection, hold_reads;
-  std::atomic<int> appends{0}, settles{0}, projections{0};
+  std::atomic<int> appends{0}, resolves{0}, projections{0};
 
  private:
   static Fault next(Guarded<std::deque<Fault>>& faults) {

@@ -67,16 +67,16 @@ inline exchange::loadgen::Json sample_report() {
       {"server_stages_us", nullptr},
       {"series", Json::array()}};
   for (int second = 1; second <= 10; ++second) {
-    const double batch = second % 2 ? 0.99 : 1.01;
+    const double wobble = second % 2 ? 0.99 : 1.01;
     report["series"].push_back({{"second", second},
                                 {"warmup", false},
                                 {"planned_per_s", nullptr},
-                                {"requests_per_s", 10'000 / request batch},
-                                {"response_p50_ms", 1.1 * request batch},
-                                {"response_p99_ms", 3.5 * request batch},
-                                {"response_max_ms", 7 * request batch},
-                                {"service_p50_ms", 1.1 * request batch},
-                                {"service_p99_ms", 3.5 * request batch},
+                                {"requests_per_s", 10'000 / wobble},
+                                {"response_p50_ms", 1.1 * wobble},
+                                {"response_p99_ms", 3.5 * wobble},
+                                {"response_max_ms", 7 * wobble},
+                                {"service_p50_ms", 1.1 * wobble},
+                                {"service_p99_ms", 3.5 * wobble},
                                 {"errors", 0},
                                 {"rejected", 0},
                                 {"in_flight", 200},
