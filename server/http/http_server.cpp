@@ -17,7 +17,6 @@
 #include <optional>
 #include <thread>
 
-#include "auth/peer.hpp"
 #include "base/address_quota.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
@@ -61,11 +60,11 @@ class HttpServer::State {
         certificate_(certificate),
         view_(std::move(view)),
         feed_(feed),
-        door_(context_, core, authenticator),
+        door_(context_, core, authenticator, options.http.connections_max / 2),
         routes_(options, std::move(info), view_, door_, metrics, context_),
         channel_(view_, options.http, metrics) {
     ENSURE(!options.auth.required || authenticator != nullptr);
-    listen(options.bind, std::uint16_t(options.http_port));
+    listen(options.net.bind, std::uint16_t(options.http_port));
     feed_.follow([this] { asio::post(context_, [this] { apply(); }); });
     asio::co_spawn(context_, accept(), asio::detached);
     thread_ = std::thread([this] { run(); });
@@ -174,7 +173,7 @@ class HttpServer::State {
       if (!response) {
         stream.next_layer().expires_never();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
-        response = co_await answer(parser.release(), peer_of(peer));
+        response = co_await answer(parser.release(), peer);
         if (!held.reserve(response->body().size())) {
           response = too_much(header);
           // it is executed: what happened must not be denied
@@ -259,7 +258,7 @@ class HttpServer::State {
     co_await http::async_write(stream, go_on, use_tuple);
   }
 
-  asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer) {
+  asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer) {
     if (HttpRoutes::is_websocket(request)) {
       HttpResponse response =
           HttpRoutes::error(request, http::status::upgrade_required, "this path speaks WebSocket");
