@@ -34,14 +34,10 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& ticket) {
   });
   if (!refusal.empty()) co_return refusal;
   Submission* const submission = &ticket;
-  if (authenticator_ != nullptr) {
-    co_await check_keys(ticket.keys);
-    if (ticket.keys.refused) {
-      ticket.refuse(Reason::key_unchecked);
-      completed({&submission, 1});
-    } else {
-      core_.submit({&submission, 1});
-    }
+  if (authenticator_ != nullptr) co_await check_keys(ticket.keys);
+  if (ticket.keys.refused) {
+    ticket.refuse(Reason::key_unchecked);
+    completed({&submission, 1});
   } else {
     core_.submit({&submission, 1});
   }

@@ -46,8 +46,7 @@ void AdmissionControl::set_closing(ConnectionRecord& connection) {
 }
 
 void AdmissionControl::remove(ConnectionRecord& connection) {
-  std::erase_if(candidates_,
-                [&](const Candidate& one) { return one.connection == &connection; });
+  std::erase_if(candidates_, [&](const Candidate& one) { return one.connection == &connection; });
   AddressGroup& group = *connection.group;
   if (connection.closing) {
     --group.closing;

@@ -72,7 +72,7 @@ class AdmissionControl {
   // what descriptors allow, as far as is known
   std::size_t possible_max_ = std::numeric_limits<std::size_t>::max();
 
-  std::vector<Candidate> candidates_;           // idle longest last
+  std::vector<Candidate> candidates_;            // idle longest last
   const AddressGroup* candidates_of_ = nullptr;  // null: of all addresses
   // A search was in vain for a new connection of an address with so many: not repeated at once.
   std::uint64_t none_until_ms_ = 0;

@@ -26,22 +26,22 @@ std::string error_reply(const std::string& sentence, const ProtocolLimits& proto
 }
 
 std::size_t budget_bytes(const NetLimits& limits, const ProtocolLimits& protocol) {
-  const std::size_t both = limits.buffered_bytes_max != 0 ? limits.buffered_bytes_max
-                                                          : default_buffered_bytes_max();
+  const std::size_t both =
+      limits.buffered_bytes_max != 0 ? limits.buffered_bytes_max : default_buffered_bytes_max();
   return std::max(both / 2, 2 * protocol.frame_bytes_max);  // one request always fits
 }
 
 }  // namespace
 
-ConnectionTable::State::State(const NetLimits& limits, std::size_t budget_bytes)
+ConnectionTable::State::State(const NetLimits& limits, std::size_t bytes_max)
     : admission(limits),
-      // Half of it is for all; the rest for those that use little of it.
-      request_memory({.bytes_max = budget_bytes,
-                      .uncontested_bytes_max = budget_bytes / 2,
-                      .bytes_per_address_max = budget_bytes / 8}),
-      buffer_memory({.bytes_max = budget_bytes,
-                     .uncontested_bytes_max = budget_bytes,
-                     .bytes_per_address_max = budget_bytes}) {}
+      // Half of it is for all; the rest for addresses that use little of it.
+      request_memory({.bytes_max = bytes_max,
+                      .uncontested_bytes_max = bytes_max / 2,
+                      .bytes_per_address_max = bytes_max / 8}),
+      buffer_memory({.bytes_max = bytes_max,
+                     .uncontested_bytes_max = bytes_max,
+                     .bytes_per_address_max = bytes_max}) {}
 
 ConnectionTable::ConnectionTable(const NetLimits& limits, const ProtocolLimits& protocol,
                                  Metrics& metrics, bool tls)
@@ -95,7 +95,7 @@ ConnectionRecord* ConnectionTable::enter(State& state, tcp::socket& socket,
   if (refused != AdmissionControl::Refusal::none) {
     const bool of_address = refused == AdmissionControl::Refusal::address;
     Metrics::add(of_address ? metrics_.connections_refused_peer : metrics_.connections_refused);
-    refusal = of_address                           ? &address_reply_
+    refusal = of_address                            ? &address_reply_
               : state.admission.lacks_descriptors() ? &exhausted_reply_
                                                     : &full_reply_;
     return nullptr;
@@ -166,8 +166,8 @@ void ConnectionTable::shed_load(State& state, Time now) {
   std::vector<ConnectionRecord*> holders;
   for (auto& [serial, connection] : state.connections) {
     if (connection.buffer_memory.bytes() == 0) continue;
-    held.push_back({connection.place.address(), connection.buffer_memory.bytes(),
-                    connection.buffered_since});
+    held.push_back(
+        {connection.place.address(), connection.buffer_memory.bytes(), connection.buffered_since});
     holders.push_back(&connection);
   }
   for (const std::size_t i : choose_to_shed(held, state.buffer_memory.excess(), now)) {
@@ -194,8 +194,7 @@ void ConnectionTable::Lease::idle() {
   if (std::exchange(is_executing_, false)) record_->activity.answered(table_->now_ms());
 }
 
-void ConnectionTable::Lease::receiving(std::size_t buffered_bytes,
-                                       std::chrono::milliseconds time) {
+void ConnectionTable::Lease::receiving(std::size_t buffered_bytes, std::chrono::milliseconds time) {
   is_limited_ = true;
   table_->expect(*record_, buffered_bytes, time, false);
 }
@@ -357,9 +356,10 @@ void ConnectionTable::log_ended(Time now, Time& logged) {
     spdlog::warn("evicted {} idle connections to admit new ones (--connections-max is {})",
                  ended.evicted, limits_.connections_max);
   if (ended.for_memory > 0)
-    spdlog::warn("ended {} connections whose requests and replies held too much memory "
-                 "(--buffered-bytes-max)",
-                 ended.for_memory);
+    spdlog::warn(
+        "ended {} connections whose requests and replies held too much memory "
+        "(--buffered-bytes-max)",
+        ended.for_memory);
   if (ended.evicted + ended.for_memory > 0) logged = now;
 }
 

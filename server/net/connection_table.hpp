@@ -94,7 +94,7 @@ class ConnectionTable {
     std::uint64_t evicted = 0, for_memory = 0;
   };
   struct State {
-    State(const NetLimits& limits, std::size_t budget_bytes);
+    State(const NetLimits& limits, std::size_t bytes_max);
     AdmissionControl admission;
     // Half of the bytes each, so that neither displaces the other.
     MemoryBudget request_memory, buffer_memory;

@@ -26,7 +26,8 @@ Deadlines::Late Deadlines::check(const ConnectionRecord& connection, Time now) c
     if (connection.deadline > now) return Late::no;
     return connection.closing ? Late::closing : Late::stalled;
   }
-  const bool idle = limits_.idle_ms != 0 && connection.activity.idle_ms(now_ms()) >= limits_.idle_ms;
+  const bool idle =
+      limits_.idle_ms != 0 && connection.activity.idle_ms(now_ms()) >= limits_.idle_ms;
   return idle ? Late::idle : Late::no;
 }
 

@@ -62,7 +62,8 @@ TEST_CASE("an address at its limit is refused for that, though there is room") {
   CHECK(port.evicted == nullptr);
 }
 
-TEST_CASE("the connection idle longest of the address with most is evicted, but none that executes") {
+TEST_CASE(
+    "the connection idle longest of the address with most is evicted, but none that executes") {
   Port port({.connections_max = 4});
   ConnectionRecord* const executes = port.enter(one);
   executes->activity.begin_executing();

@@ -67,12 +67,13 @@ struct Port {
   // Admitted, or null and the reply to the refused client.
   Guest* enter(const char* from, std::string* reply = nullptr) {
     auto guest = std::make_unique<Guest>(acceptor, from);
-    guest->lease = table.admit(guest->socket);
-    if (!guest->lease) {
+    std::optional<ConnectionLease> lease = table.admit(guest->socket);
+    if (!lease) {
       guest->socket.close();
       if (reply) *reply = guest->received();
       return nullptr;
     }
+    guest->lease.emplace(std::move(*lease));
     guests.push_back(std::move(guest));
     return guests.back().get();
   }

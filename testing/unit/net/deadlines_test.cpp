@@ -27,7 +27,8 @@ struct Times {
 
 }  // namespace
 
-TEST_CASE("a connection is late at its deadline, and further bytes give no more time than stall_ms") {
+TEST_CASE(
+    "a connection is late at its deadline, and further bytes give no more time than stall_ms") {
   Times times({.idle_ms = 0, .stall_ms = 100});
   times.deadlines.expect(times.connection, times.start, 100ms);
   times.deadlines.expect(times.connection, times.start + 90ms, 100ms);
