@@ -124,7 +124,7 @@ class ThreadPolicy final : public Transport {
         });
       }).detach();
       client.release();
-    } catch (const std::system_error& error) {
+    } catch (const std::exception& error) {
       spdlog::error("no thread for a client: {}", error.what());
       client.reset();  // first: there is room for the others only
       clients_.with([](int& clients) { --clients; });
