@@ -15,16 +15,12 @@ namespace exchange {
 
 struct Options {
   static constexpr std::uint32_t http_off = 65'536;  // no HTTP
-  std::uint16_t port = 12345;                        // 0 picks a free one
-  std::string bind = "127.0.0.1";
-  Policy policy = Policy::loop;
-  unsigned threads = 0;  // 0: as many as CPUs this process may use
   std::string store = "sqlite:exchange.db";
   std::uint32_t http_port = 8080;  // 0 picks a free one
   std::string log_level = "info";
   ProtocolLimits protocol;
   CoreLimits core;
-  TransportLimits transport;
+  NetOptions net;
   HttpLimits http;
   AuthLimits auth;
   TlsFiles tls;

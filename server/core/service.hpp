@@ -14,7 +14,6 @@
 
 namespace exchange {
 
-struct Credentials;
 struct Submission;
 
 // Implemented by a thread policy and by the HTTP port.
@@ -61,10 +60,13 @@ struct Submission {
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
   StageStamps stamps;
-  // where accounts have keys: what the authenticator checks before the core sees the commands
-  Credentials* credentials = nullptr;
   ExecutionsHeld executions_held;  // by the outcomes
 
+  // Completes it without the core: every command is rejected.
+  void refuse(Reason reason) {
+    outcomes.assign(commands.size(), Rejected{reason});
+    for (const Stage stage : {Stage::queue, Stage::apply, Stage::commit}) stamps.end(stage);
+  }
   // Call it once the reply is written, so that an idle connection keeps no outcomes in memory.
   void forget_outcomes() {
     constexpr std::size_t kept_max = 256;

@@ -6,10 +6,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <map>
 #include <optional>
 
 #include "auth/authenticator.hpp"
+#include "base/address_quota.hpp"
 #include "base/guarded.hpp"
 #include "core/core.hpp"
 
@@ -31,30 +31,34 @@ class Event {
 
 // One request on its way through the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
-  explicit PendingRequest(boost::asio::io_context& context) : executed(context) {}
+  PendingRequest(boost::asio::io_context& context, const PeerAddress& address)
+      : keys(address), executed(context) {}
+  KeyCheck keys;
+  AddressQuota::Share share;  // of the requests under way
   Event executed;
 };
 
 class CoreClient final : public CompletionSink {
  public:
   // Coroutines run on `context`, on one thread. Both must outlive it.
-  // `authenticator`: null where accounts have no keys.
-  CoreClient(boost::asio::io_context& context, Core& core, Authenticator* authenticator)
+  // `authenticator`: null if accounts have no keys. `executing_max`: requests under way at once; of
+  // one address half as many if their keys are to be checked, for which they may wait for long.
+  CoreClient(boost::asio::io_context& context, Core& core, Authenticator* authenticator,
+             std::size_t executing_max)
       : context_(context),
         core_(core),
         authenticator_(authenticator),
-        service_(authenticator == nullptr ? static_cast<Service&>(core) : *authenticator) {}
+        executing_(executing_max,
+                   authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
 
-  // Fills in the outcomes once they are committed. Else says in a sentence why nothing was
-  // executed: the door is shut, or `executing_max` are under way, or half as many of this peer
-  // whose keys are to be checked.
-  boost::asio::awaitable<std::string_view> execute(PendingRequest& ticket,
-                                                   std::size_t executing_max);
+  // Fills in the outcomes once they are committed. Else returns the reason why nothing was
+  // executed, as a sentence: the server stops, or too many are under way.
+  boost::asio::awaitable<std::string_view> execute(PendingRequest& ticket);
 
   // Whether who asks may see what is this account's: always where accounts have no keys. Nothing
   // where the server stops.
   boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key,
-                                                      Peer peer);
+                                                      const PeerAddress& address);
 
   struct Read {
     std::string_view problem;  // a sentence; empty where the tables were read
@@ -72,15 +76,14 @@ class CoreClient final : public CompletionSink {
   struct State {
     bool shut = false;
     std::size_t executing = 0;
-    // where accounts have keys, and one may wait for long
-    std::map<Peer, std::size_t> executing_of;
   };
+  boost::asio::awaitable<void> check_keys(KeyCheck& keys);
   void completed(std::span<Submission* const> submissions) override;
 
   boost::asio::io_context& context_;
   Core& core_;
   Authenticator* const authenticator_;
-  Service& service_;
+  AddressQuota executing_;
   Guarded<State> state_;
 };
 

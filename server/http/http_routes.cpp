@@ -162,7 +162,7 @@ std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
                                        : options_.http.body_bytes_max;
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, Peer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddress peer) {
   const std::string_view path = path_of(request);
   if (path == "/api/xml") co_return co_await execute(std::move(request), peer);
   if (path.starts_with("/api/accounts/")) co_return co_await account(request, peer);
@@ -199,7 +199,8 @@ HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
 // Where accounts have keys, theirs is wanted. Takes one hash whatever comes, so that the time tells
 // nothing either.
 asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& header,
-                                                         const AccountId& account, Peer peer) {
+                                                         const AccountId& account,
+                                                         PeerAddress peer) {
   if (!options_.auth.required) co_return true;
   const auto value = header[http::field::authorization];
   auto given = read_basic_credentials({value.data(), value.size()});
@@ -207,7 +208,7 @@ asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& heade
   co_return co_await door_.may_see(account, std::move(key), peer);
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, Peer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, PeerAddress peer) {
   const auto id = parse_account_id(last_segment(header, "/api/accounts/"));
   if (!id) co_return error(header, http::status::bad_request, "an account id is 1 to 64 digits");
   const std::optional<bool> allowed = co_await may_see(header, *id, peer);
@@ -219,7 +220,7 @@ asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, Peer
   co_return json(header, account_json(view_, *id, *found, options_.http.account_orders_max));
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, Peer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, PeerAddress peer) {
   const auto id = parse_order_id(last_segment(header, "/api/orders/"));
   if (!id)
     co_return error(header, http::status::bad_request, "an order id is a whole number from 1");
@@ -259,7 +260,7 @@ asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
                                  : unready(read.problem);
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, Peer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, PeerAddress peer) {
   StageStamps stamps;
   stamps.begin();
   std::string& body = request.body();
@@ -274,23 +275,21 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, Peer peer
   XmlDocument document;
   std::vector<RequestElement> elements;
   std::vector<Command> commands;
-  Credentials credentials{.peer = peer};
+  std::vector<Credential> credentials;
   const Request parsed = read_request(body.data(), bytes, options_.protocol, document, elements,
                                       commands, options_.protocol.keys ? &credentials : nullptr);
-  credentials.commands = commands;
   Metrics::add(metrics_.client_errors,
                (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
 
-  PendingRequest ticket(context_);
+  PendingRequest ticket(context_, peer);
   ticket.commands = commands;
-  ticket.credentials = &credentials;
+  ticket.keys.begin_batch(credentials, commands);
   ticket.stamps = stamps;
   ticket.stamps.end(Stage::parse);
   if (!commands.empty()) {
     // Connections that wait for a store would keep those out who ask how it is.
     std::string_view refusal = "the store is away";
-    if (metrics_.store_available)
-      refusal = co_await door_.execute(ticket, options_.http.connections_max / 2);
+    if (metrics_.store_available) refusal = co_await door_.execute(ticket);
     if (!refusal.empty()) co_return error(request, http::status::service_unavailable, refusal);
     ticket.stamps.end(Stage::deliver);
   }

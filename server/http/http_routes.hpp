@@ -33,7 +33,7 @@ class HttpRoutes {
   std::optional<HttpResponse> refuse(const HttpHeader& header) const;
   std::size_t body_bytes_max(const HttpHeader& header) const;
   // Of a request that refuse() let pass, from `peer`; not for the WebSocket.
-  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer);
+  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer);
 
   static bool is_websocket(const HttpHeader& header);
   static bool is_market_data(const HttpHeader& header);
@@ -44,12 +44,12 @@ class HttpRoutes {
 
  private:
   HttpResponse market_data(const HttpHeader& header) const;
-  boost::asio::awaitable<HttpResponse> account(const HttpHeader& header, Peer peer);
-  boost::asio::awaitable<HttpResponse> order(const HttpHeader& header, Peer peer);
+  boost::asio::awaitable<HttpResponse> account(const HttpHeader& header, PeerAddress peer);
+  boost::asio::awaitable<HttpResponse> order(const HttpHeader& header, PeerAddress peer);
   boost::asio::awaitable<HttpResponse> readiness(const HttpHeader& header);
-  boost::asio::awaitable<HttpResponse> execute(HttpRequest request, Peer peer);
+  boost::asio::awaitable<HttpResponse> execute(HttpRequest request, PeerAddress peer);
   boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
-                                                      const AccountId& account, Peer peer);
+                                                      const AccountId& account, PeerAddress peer);
 
   const Options& options_;
   const ServerInfo info_;

@@ -61,7 +61,7 @@ class Stream {
 };
 
 // The other side sends no more. Under TLS it should have said so; where it only closed, what came
-// before is as good: each request tells its own length.
+// before is as good: each request carries its own length.
 inline bool is_end_of_stream(const boost::system::error_code& error) {
   return error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
 }
