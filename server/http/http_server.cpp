@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
@@ -23,7 +24,7 @@
 #include "http/buffered_bytes.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
-#include "net/stream.hpp"
+#include "net/any_stream.hpp"
 
 namespace exchange {
 
@@ -158,11 +159,11 @@ class HttpServer::State {
     // at once; what a body holds beyond it goes on into the request
     constexpr std::size_t read_bytes_max = 65'536;
     const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
-    HttpStream stream(beast::tcp_stream(std::move(socket)), context.get());
+    AnyStream stream(std::move(socket), context.get());
     if (stream.is_secure() && !co_await tls_handshake(stream)) co_return;
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
-      stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
+      stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(limits_.header_bytes_max));
       parser.body_limit(boost::none);   // until the header says which path it is
@@ -180,7 +181,7 @@ class HttpServer::State {
       const bool is_head = parser.get().method() == http::verb::head;
       keep_alive = !response && parser.keep_alive();
       if (!response) {
-        stream.next_layer().expires_never();  // the core may have to wait for its store
+        stream.expires_never();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
         response = co_await answer(parser.release(), peer_of(peer));
         if (!held.take(response->body().size())) {
@@ -188,7 +189,7 @@ class HttpServer::State {
           // it is executed: what happened must not be denied
           if (header.method() == http::verb::post) break;
         }
-        stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
+        stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       }
       response->keep_alive(keep_alive);
       response->content_length(response->body().size());
@@ -199,24 +200,23 @@ class HttpServer::State {
     co_await linger(stream);
   }
 
-  asio::awaitable<bool> tls_handshake(HttpStream& stream) {
-    stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
-    const auto [error] =
-        co_await stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
+  asio::awaitable<bool> tls_handshake(AnyStream& stream) {
+    stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
+    const auto [error] = co_await stream.async_handshake(AnyStream::Side::server, use_tuple);
     if (error) Metrics::add(metrics_.tls_failures);
     co_return !error;
   }
 
   // Closing with unread bytes would reset the connection and take our last response with it.
-  static asio::awaitable<void> linger(HttpStream& stream) {
+  static asio::awaitable<void> linger(AnyStream& stream) {
     boost::system::error_code error;
-    stream.next_layer().expires_after(std::chrono::seconds(1));
-    if (stream.is_secure()) co_await stream.secure().async_shutdown(use_tuple);
-    stream.next_layer().socket().shutdown(tcp::socket::shutdown_send, error);
-    stream.next_layer().expires_after(std::chrono::seconds(1));
+    stream.expires_after(std::chrono::seconds(1));
+    if (stream.is_secure()) co_await stream.async_shutdown(use_tuple);
+    stream.socket().shutdown(tcp::socket::shutdown_send, error);
+    stream.expires_after(std::chrono::seconds(1));
     for (char discarded[4096]; !error;) {
       const auto [read_error, bytes] =
-          co_await stream.next_layer().async_read_some(asio::buffer(discarded), use_tuple);
+          co_await stream.socket().async_read_some(asio::buffer(discarded), use_tuple);
       error = read_error;
     }
   }
@@ -225,7 +225,7 @@ class HttpServer::State {
     bool ended = false;
     std::optional<HttpResponse> refusal;
   };
-  asio::awaitable<Reading> read(HttpStream& stream, beast::flat_buffer& buffer,
+  asio::awaitable<Reading> read(AnyStream& stream, beast::flat_buffer& buffer,
                                 http::request_parser<http::string_body>& parser,
                                 BufferedBytes& held) {
     const auto& header = parser.get().base();
@@ -240,7 +240,7 @@ class HttpServer::State {
       } else {
         parser.body_limit(body_bytes_max);
         if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue"))
-          co_await invite(stream, header);
+          co_await invite(stream);
         while (!error && !parser.is_done()) {  // what has come is counted, not what was claimed
           const auto [body_error, body_bytes] =
               co_await http::async_read_some(stream, buffer, parser, use_tuple);
@@ -262,9 +262,9 @@ class HttpServer::State {
                              "too much is being read and sent now; nothing was executed");
   }
 
-  static asio::awaitable<void> invite(HttpStream& stream, const HttpHeader& header) {
-    http::response<http::empty_body> go_on{http::status::continue_, header.version()};
-    co_await http::async_write(stream, go_on, use_tuple);
+  static asio::awaitable<void> invite(AnyStream& stream) {
+    constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+    co_await asio::async_write(stream, asio::buffer(go_on), use_tuple);
   }
 
   asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer) {

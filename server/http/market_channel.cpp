@@ -34,12 +34,12 @@ using Message = std::shared_ptr<const std::string>;  // one text for all who get
 // write.
 class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber> {
  public:
-  Subscriber(HttpStream stream, const HttpLimits& limits, Metrics& metrics,
+  Subscriber(AnyStream stream, const HttpLimits& limits, Metrics& metrics,
              const std::uint64_t& turn)
       : socket_(std::move(stream)), limits_(limits), metrics_(metrics), turn_(turn) {
-    beast::get_lowest_layer(socket_).expires_never();
+    socket_.next_layer().expires_never();
     boost::system::error_code ignored;
-    beast::get_lowest_layer(socket_).socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.next_layer().socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     socket_.auto_fragment(false);
     // pings the idle, ends the silent
     auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
@@ -93,10 +93,9 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     failed_ = true;
     boost::system::error_code ignored;  // what it has not taken the kernel need not keep either
     if (!backlog_.empty())
-      beast::get_lowest_layer(socket_).socket().set_option(asio::socket_base::linger(true, 0),
-                                                           ignored);
+      socket_.next_layer().socket().set_option(asio::socket_base::linger(true, 0), ignored);
     backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
-    beast::get_lowest_layer(socket_).close();
+    socket_.next_layer().close();
   }
 
   std::set<SymbolNumber> symbols;
@@ -129,7 +128,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     writing_ = false;
   }
 
-  websocket::stream<HttpStream> socket_;
+  websocket::stream<AnyStream, false> socket_;  // without compression
   const HttpLimits& limits_;
   Metrics& metrics_;
   std::deque<Message> backlog_;  // the first is being written
@@ -141,7 +140,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   std::optional<websocket::close_reason> close_;
 };
 
-asio::awaitable<void> MarketChannel::serve(HttpStream stream,
+asio::awaitable<void> MarketChannel::serve(AnyStream stream,
                                            http::request<http::string_body> handshake) {
   const auto subscriber = std::make_shared<Subscriber>(std::move(stream), limits_, metrics_, turn_);
   subscribers_.insert(subscriber);

@@ -3,7 +3,6 @@
 // yet. Owner and thread: the HTTP thread.
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <map>
@@ -14,11 +13,9 @@
 #include "http/limits.hpp"
 #include "market_data/market_view.hpp"
 #include "metrics/metrics.hpp"
-#include "net/stream.hpp"
+#include "net/any_stream.hpp"
 
 namespace exchange {
-
-using HttpStream = Stream<boost::beast::tcp_stream>;
 
 class MarketChannel {
  public:
@@ -29,7 +26,7 @@ class MarketChannel {
   bool has_room() const { return subscribers_.size() < limits_.connections_max / 2; }
   // Answers the handshake and serves the subscriber to its end.
   boost::asio::awaitable<void> serve(
-      HttpStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
+      AnyStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
   // What is sent from here to the next call cuts nobody off who had taken nearly all of what was
   // sent before.
   void begin_turn() { ++turn_; }
