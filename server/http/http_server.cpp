@@ -17,14 +17,13 @@
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 
 #include "auth/peer.hpp"
-#include "base/peer_address.hpp"
-#include "http/buffered_bytes.hpp"
+#include "base/address_quota.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
 #include "net/any_stream.hpp"
+#include "net/memory_budget.hpp"
 
 namespace exchange {
 
@@ -134,28 +133,21 @@ class HttpServer::State {
   }
 
   void welcome(tcp::socket socket) try {
-    const PeerAddress peer = peer_address(socket);
-    std::size_t& of_peer = connections_of_[peer];
-    const bool room = connections_ < limits_.connections_max &&
-                      of_peer < per_peer(limits_.connections_per_address, limits_.connections_max);
-    if (!room) {
+    AddressQuota::Share share = connections_.take(peer_address(socket));
+    if (!share) {
       Metrics::add(metrics_.http_refused_peer);
-      if (of_peer == 0) connections_of_.erase(peer);
       return;  // closes it
     }
-    asio::co_spawn(context_, serve(std::move(socket), peer),
-                   [this, peer](const std::exception_ptr& problem) {
-                     --connections_;
-                     if (--connections_of_[peer] == 0) connections_of_.erase(peer);
+    asio::co_spawn(context_, serve(std::move(socket), std::move(share)),
+                   [](const std::exception_ptr& problem) {
                      if (problem) std::rethrow_exception(problem);
                    });
-    ++of_peer;
-    ++connections_;
   } catch (const std::exception& error) {  // no memory for one more
     spdlog::error("HTTP: {}", error.what());
   }
 
-  asio::awaitable<void> serve(tcp::socket socket, PeerAddress peer) {
+  asio::awaitable<void> serve(tcp::socket socket, AddressQuota::Share connection) {
+    const PeerAddress& peer = connection.address();
     // at once; what a body holds beyond it goes on into the request
     constexpr std::size_t read_bytes_max = 65'536;
     const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
@@ -166,8 +158,8 @@ class HttpServer::State {
       stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(limits_.header_bytes_max));
-      parser.body_limit(boost::none);   // until the header says which path it is
-      BufferedBytes held(held_, peer);  // the body, then the response
+      parser.body_limit(boost::none);           // until the header says which path it is
+      MemoryBudget::Share held(memory_, peer);  // the body, then the response
       auto [ended, response] = co_await read(stream, buffer, parser, held);
       if (ended) break;
       Metrics::add(metrics_.http_requests);
@@ -184,7 +176,7 @@ class HttpServer::State {
         stream.expires_never();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
         response = co_await answer(parser.release(), peer_of(peer));
-        if (!held.take(response->body().size())) {
+        if (!held.reserve(response->body().size())) {
           response = too_much(header);
           // it is executed: what happened must not be denied
           if (header.method() == http::verb::post) break;
@@ -227,7 +219,7 @@ class HttpServer::State {
   };
   asio::awaitable<Reading> read(AnyStream& stream, beast::flat_buffer& buffer,
                                 http::request_parser<http::string_body>& parser,
-                                BufferedBytes& held) {
+                                MemoryBudget::Share& held) {
     const auto& header = parser.get().base();
     auto [error, header_bytes] =
         co_await http::async_read_header(stream, buffer, parser, use_tuple);
@@ -245,7 +237,7 @@ class HttpServer::State {
           const auto [body_error, body_bytes] =
               co_await http::async_read_some(stream, buffer, parser, use_tuple);
           error = body_error;
-          if (!held.take(parser.get().body().size() * body_cost))
+          if (!held.reserve(parser.get().body().size() * body_cost))
             co_return Reading{false, too_much(header)};
         }
         if (!error) co_return Reading{};
@@ -289,9 +281,13 @@ class HttpServer::State {
   Certificate* const certificate_;
   MarketView view_;
   MarketFeed& feed_;
-  std::size_t connections_ = 0;
-  std::unordered_map<PeerAddress, std::size_t> connections_of_;
-  BufferedBytes::All held_{limits_.buffered_bytes_max};
+  AddressQuota connections_{
+      limits_.connections_max,
+      per_address_max(limits_.connections_per_address, limits_.connections_max)};
+  MemoryBudget memory_{{.bytes_max = limits_.buffered_bytes_max,
+                        .uncontested_bytes_max = 0,
+                        .bytes_per_address_max = limits_.buffered_bytes_max / 2,
+                        .small_bytes_max = 65'536}};  // connections are limited already
   asio::io_context context_{1};  // its end ends the coroutines, which give back what they hold
   tcp::acceptor acceptor_{context_};
   CoreClient door_;

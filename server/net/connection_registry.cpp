@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "base/address_quota.hpp"
+#include "net/memory_budget.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 
@@ -33,21 +34,11 @@ std::size_t half_of_limit(const Options& options) {
 
 }  // namespace
 
-std::size_t default_buffered_bytes_max() {
-  std::size_t bytes = std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGESIZE));
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    std::ifstream in(path);
-    if (std::size_t limit; in >> limit) bytes = std::min(bytes, limit);
-  }
-  return std::min<std::size_t>(bytes / 4, std::size_t(1) << 30);
-}
-
 ConnectionRegistry::ConnectionRegistry(const Options& options, Metrics& metrics, bool secure)
     : limits_(options.transport),
       secure_(secure),
       length_before_reply_(options.protocol.length_before_reply),
-      per_peer_max_(per_peer(limits_.connections_per_address, limits_.connections_max)),
+      per_peer_max_(per_address_max(limits_.connections_per_address, limits_.connections_max)),
       buffered_bytes_max_(half_of_limit(options)),
       request_bytes_max_(buffered_bytes_max_),
       metrics_(metrics) {

@@ -173,7 +173,4 @@ class ConnectionRegistry {
   std::thread sweeper_;
 };
 
-// A quarter of the memory that this process may use (control groups count), 1 GiB at most.
-std::size_t default_buffered_bytes_max();
-
 }  // namespace exchange

@@ -41,9 +41,4 @@ struct TransportLimits {
   int listen_backlog = 4'096;          // capped by net.core.somaxconn
 };
 
-// Three quarters, so that nobody can take all.
-inline std::size_t per_peer(std::size_t wanted, std::size_t all) {
-  return wanted != 0 ? wanted : all - all / 4;
-}
-
 }  // namespace exchange
