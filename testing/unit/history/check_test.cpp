@@ -372,7 +372,7 @@ TEST_CASE(
       const int account = 1 + int(below(2));
       const std::string id = std::to_string(1 + below(8));
       std::string elements;
-      for (std::uint64_t elements = 1 + below(2); elements > 0; --elements) {
+      for (std::uint64_t left = 1 + below(2); left > 0; --left) {
         const auto choice = below(10);
         elements += choice == 0  ? "<cancel id=\"" + id + "\"/>"
                     : choice < 6 ? "<query id=\"" + id + "\"/>"
