@@ -31,6 +31,8 @@ class Core final : public Service {
   bool look_up(OrderId order, OrderReader::OnFound found, std::size_t waiting_max) {
     return order_reader_.look_up(order, std::move(found), waiting_max);
   }
+  // What decisions read of this core's state. Outlives it.
+  std::shared_ptr<const Health> health() const { return health_; }
 
  private:
   struct Inbox {
@@ -55,6 +57,7 @@ class Core final : public Service {
   Clock& clock_;
   const OnFatal on_fatal_;
   Committer committer_;
+  const std::shared_ptr<Health> health_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: each has one submission at most
   std::deque<Submission*> large_;  // taken, and waiting behind small ones
   Rows rows_;                      // lent to the projector and back

@@ -8,6 +8,7 @@
 #include "base/guarded.hpp"
 #include "base/thread.hpp"
 #include "core/clock.hpp"
+#include "core/health.hpp"
 #include "core/limits.hpp"
 #include "engine/exchange.hpp"
 #include "metrics/metrics.hpp"
@@ -22,7 +23,7 @@ using OnProjected = std::function<void(const Rows& rows, BatchNumber batch)>;
 class Projector {
  public:
   // `on_idle` is called when a hand-over is done; `on_fatal` when the store is lost for good.
-  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, Health& health,
             OnProjected on_projected, std::function<void()> on_idle, OnFatal on_fatal);
   // Finishes the hand-over under way, then stops. While the store is away that takes until it is
   // back.
@@ -53,6 +54,7 @@ class Projector {
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;
+  Health& health_;
   const OnProjected on_projected_;
   const std::function<void()> on_idle_;
   const OnFatal on_fatal_;

@@ -20,24 +20,24 @@ asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
   co_return set_;
 }
 
-asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& ticket,
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
                                                       std::size_t executing_max) {
-  ticket.sink = this;
+  pending.sink = this;
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
-    if (state.shut) return "the server is stopping";
+    if (state.closed) return "the server is stopping";
     if (state.executing >= executing_max) return "too many requests are under way";
     if (authenticator_ != nullptr) {
-      std::size_t& of_peer = state.executing_of[ticket.credentials->peer];
+      std::size_t& of_peer = state.executing_of[pending.credentials->peer];
       if (of_peer >= executing_max / 2) return "too many requests of your address are under way";
       ++of_peer;
     }
-    ++state.executing;  // and so the door stays open until it is executed
+    ++state.executing;  // close() waits for it
     return "";
   });
   if (!refusal.empty()) co_return refusal;
-  Submission* const submission = &ticket;
+  Submission* const submission = &pending;
   service_.submit({&submission, 1});
-  co_await ticket.executed.wait_until(Event::Clock::time_point::max());
+  co_await pending.executed.wait_until(Event::Clock::time_point::max());
   co_return refusal;
 }
 
@@ -67,7 +67,7 @@ void CoreClient::completed(std::span<Submission* const> submissions) {
       }
       // from here on it may be gone
       asio::post(context_,
-                 [ticket = static_cast<PendingRequest*>(submission)] { ticket->executed.set(); });
+                 [pending = static_cast<PendingRequest*>(submission)] { pending->executed.set(); });
     }
     state.executing -= submissions.size();
   });
@@ -82,7 +82,8 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
     Event there;
     std::optional<StoredOrder> order;
   };
-  const auto answer = std::make_shared<Answer>(context_);  // may come when nobody waits any more
+  // shared: the answer may come after the time is over
+  const auto answer = std::make_shared<Answer>(context_);
   const auto on_found = [this, answer](std::optional<StoredOrder> found) {
     asio::post(context_, [answer, found = std::move(found)]() mutable {
       answer->order = std::move(found);
@@ -90,7 +91,7 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
     });
   };
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
-    if (state.shut) return "the server is stopping";
+    if (state.closed) return "the server is stopping";
     return core_.look_up(order, on_found, waiting_max) ? "" : "too many orders are being read";
   });
   if (!refusal.empty()) co_return Read{refusal, {}};
@@ -99,8 +100,8 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
   co_return Read{"", std::move(answer->order)};
 }
 
-void CoreClient::shut() {
-  state_.with([](State& state) { state.shut = true; });
+void CoreClient::close() {
+  state_.with([](State& state) { state.closed = true; });
   state_.when([](const State& state) { return state.executing == 0; }, [](State&) {});
 }
 

@@ -1,12 +1,13 @@
 #pragma once
-// The HTTP thread's way to the core: executes requests and reads orders, until it is shut, before
-// the core ends.
+// CoreClient is the HTTP thread's way to the core: executes requests and reads orders, until
+// close(), before the core ends. Owner: HttpServer. Thread: that of the context, but where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "auth/authenticator.hpp"
@@ -15,13 +16,13 @@
 
 namespace exchange {
 
-// A coroutine of `context` waits; set() is called on the context's thread.
+// A coroutine of `context` waits for it. set() is called on the context's thread.
 class Event {
  public:
   using Clock = std::chrono::steady_clock;
   explicit Event(boost::asio::io_context& context) : timer_(context) {}
   void set();
-  // Whether it was set by then.
+  // Whether it was set before `deadline`.
   boost::asio::awaitable<bool> wait_until(Clock::time_point deadline);
 
  private:
@@ -29,7 +30,7 @@ class Event {
   bool set_ = false;
 };
 
-// One request on its way through the core. Owner: the coroutine that executes it.
+// One request in the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
   explicit PendingRequest(boost::asio::io_context& context) : executed(context) {}
   Event executed;
@@ -38,41 +39,47 @@ struct PendingRequest : Submission {
 class CoreClient final : public CompletionSink {
  public:
   // Coroutines run on `context`, on one thread. Both must outlive it.
-  // `authenticator`: null where accounts have no keys.
+  // `authenticator` null: accounts have no keys.
   CoreClient(boost::asio::io_context& context, Core& core, Authenticator* authenticator)
       : context_(context),
         core_(core),
         authenticator_(authenticator),
-        service_(authenticator == nullptr ? static_cast<Service&>(core) : *authenticator) {}
+        service_(authenticator == nullptr ? static_cast<Service&>(core) : *authenticator),
+        health_(core.health()) {}
 
-  // Fills in the outcomes once they are committed. Else says in a sentence why nothing was
-  // executed: the door is shut, or `executing_max` are under way, or half as many of this peer
-  // whose keys are to be checked.
-  boost::asio::awaitable<std::string_view> execute(PendingRequest& ticket,
+  // Fills in the outcomes once they are committed. If nothing was executed, returns the reason as a
+  // sentence: the server stops, or `executing_max` requests are under way, or, with keys, half as
+  // many of this peer.
+  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending,
                                                    std::size_t executing_max);
 
-  // Whether who asks may see what is this account's: always where accounts have no keys. Nothing
-  // where the server stops.
+  bool has_keys() const { return authenticator_ != nullptr; }
+  // Whether `key` is the account's; always if accounts have no keys. Nothing if it was not checked,
+  // since the server stops or has too much to check.
   boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key,
                                                       Peer peer);
 
   struct Read {
-    std::string_view problem;  // a sentence; empty where the tables were read
+    std::string_view problem;  // a sentence; empty if the tables were read
     std::optional<StoredOrder> order;
   };
-  // An order as the tables have it.
+  // An order as it is in the tables. A problem after `time`, or at once if `waiting_max` orders
+  // wait to be read.
   boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time,
                                           std::size_t waiting_max);
 
-  // Lets nothing more in, and waits until what was let in is executed. Any thread but that of the
+  // The state of the core, also when it has ended. Any thread.
+  const Health& health() const { return *health_; }
+
+  // Accepts nothing more, and waits until what was accepted is executed. Any thread but that of the
   // context.
-  void shut();
+  void close();
 
  private:
   struct State {
-    bool shut = false;
+    bool closed = false;
     std::size_t executing = 0;
-    // where accounts have keys, and one may wait for long
+    // with keys, whose check may take long
     std::map<Peer, std::size_t> executing_of;
   };
   void completed(std::span<Submission* const> submissions) override;
@@ -81,6 +88,7 @@ class CoreClient final : public CompletionSink {
   Core& core_;
   Authenticator* const authenticator_;
   Service& service_;
+  const std::shared_ptr<const Health> health_;
   Guarded<State> state_;
 };
 
