@@ -185,10 +185,9 @@ void add_connections(Text& text, const Metrics& metrics, const std::string& poli
 
 void add_security(Text& text, const Metrics& metrics, std::int64_t certificate_expiry_s) {
   text.counter("tls_failures_total", "TLS handshakes that failed.", metrics.tls_failures);
-  if (certificate_expiry_s != 0)
-    text.gauge("certificate_expiry_seconds",
-               "When the TLS certificate expires, in seconds since the Unix epoch.",
-               std::uint64_t(certificate_expiry_s));
+  text.gauge("certificate_expiry_seconds",
+             "When the TLS certificate expires, in seconds since the Unix epoch; 0: no TLS.",
+             std::uint64_t(certificate_expiry_s));
   text.counters("logins_total", "Keys checked for a login, by result.", "result",
                 {{"accepted", metrics.logins_accepted}, {"refused", metrics.logins_refused}});
   text.counter("key_hashes_total", "Hashes computed of keys.", metrics.key_hashes);

@@ -1,4 +1,4 @@
-"""ops/: the dashboard and the alerts ask for what a running server has; Prometheus agrees where it is installed."""
+"""ops/: the metrics of the dashboard and of the alerts exist on a running server; checked by Prometheus too, if it is installed."""
 
 import json
 import os
@@ -88,7 +88,12 @@ class AgainstAServer(unittest.TestCase):
         self.assertEqual(lacking(dashboard_expressions(load_dashboard()), self.page), [])
 
     def test_each_metric_of_the_alerts_exists_with_its_labels(self):
-        self.assertEqual(lacking(alert_expressions(ALERTS.read_text()), self.page), [])
+        of_server = [
+            (name, expression)
+            for name, expression in alert_expressions(ALERTS.read_text())
+            if "node_" not in expression  # of the node exporter
+        ]
+        self.assertEqual(lacking(of_server, self.page), [])
 
     def test_each_documented_metric_is_on_the_page(self):
         text = (ROOT / "docs/http-api.md").read_text().split("## Metrics")[1]
@@ -191,7 +196,6 @@ class Prometheus(unittest.TestCase):
                 ("scrape_interval: 5s", "scrape_interval: 1s"),
                 ("evaluation_interval: 15s", "evaluation_interval: 1s"),
                 ("127.0.0.1:8080", f"127.0.0.1:{server.http_port}"),
-                ("exchange:8080", "127.0.0.1:1"),
             ):
                 self.assertEqual(configuration.count(was), 1)
                 configuration = configuration.replace(was, now)
