@@ -204,10 +204,12 @@ class Inspector {
   void inspect_declaration(int number, const std::string& type) {
     const auto found = types_.find(type);
     if (found == types_.end()) return;
-    const auto may_include = [&](const fs::path& file) { return is_allowed(layer_, file); };
-    if (std::none_of(found->second.begin(), found->second.end(), may_include))
-      violation(number,
-                layer_ + " may not declare " + type + " of " + layer_of(*found->second.begin()));
+    std::set<std::string> owners;
+    for (const fs::path& file : found->second) {
+      if (is_allowed(layer_, file)) return;
+      owners.insert(layer_of(file));
+    }
+    violation(number, layer_ + " may not declare " + type + " of " + *owners.rbegin());
   }
 
   // The file of the project that an include finds, relative to the project; empty where there is
