@@ -63,13 +63,13 @@ void raise_descriptor_limit(Options& options) {
       options.http_port ? std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8)
                         : 0;
   // files, databases, listeners, event queues; and HTTP
-  const rlim_t own = 64 + options.http.connections_max + options.transport.ending_max;
+  const rlim_t own = 64 + options.http.connections_max + options.net.limits.closing_max;
   const std::size_t possible =
       limit.rlim_cur > 2 * own ? std::size_t(limit.rlim_cur - own) : std::size_t(own);
-  if (possible < options.transport.connections_max) {
+  if (possible < options.net.limits.connections_max) {
     spdlog::warn("the descriptor limit allows {} connections, not {}", possible,
-                 options.transport.connections_max);
-    options.transport.connections_max = possible;
+                 options.net.limits.connections_max);
+    options.net.limits.connections_max = possible;
   }
 }
 
@@ -116,12 +116,12 @@ void reload(Certificate& certificate) try {
 }
 
 ServerInfo server_info(const Options& options) {
-  return {
-      .policy = policy_name(options.policy),
-      .threads = options.policy == Policy::thread ? "per-client" : std::to_string(options.threads),
-      .store = options.store.substr(0, options.store.find(':')),
-      .version = EXCHANGE_VERSION,
-      .started_s = ::time(nullptr)};
+  return {.policy = policy_name(options.net.policy),
+          .threads = options.net.policy == Policy::thread ? "per-client"
+                                                          : std::to_string(options.net.threads),
+          .store = options.store.substr(0, options.store.find(':')),
+          .version = EXCHANGE_VERSION,
+          .started_s = ::time(nullptr)};
 }
 
 int run(Options options) {
@@ -133,7 +133,7 @@ int run(Options options) {
   std::signal(SIGPIPE, SIG_IGN);
   raise_descriptor_limit(options);
   arm_fail_points_of_environment();
-  if (options.threads == 0) options.threads = usable_cpus();
+  if (options.net.threads == 0) options.net.threads = usable_cpus();
 
   const auto certificate =
       options.tls.enabled() ? std::make_unique<Certificate>(options.tls) : nullptr;
@@ -178,18 +178,22 @@ int run(Options options) {
     spdlog::info("stopped");
   });
   if (options.auth.required)
-    authenticator = std::make_unique<Authenticator>(options.auth, keys, *core, metrics);
-  Service& service = authenticator ? static_cast<Service&>(*authenticator) : *core;
+    authenticator = std::make_unique<Authenticator>(options.auth, keys, metrics);
   if (options.http_port)
     http = std::make_unique<HttpServer>(
-        HttpOptions{options.bind, *options.http_port, options.http, options.protocol},
+        HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
         server_info(options), std::move(view), feed, *core, metrics, authenticator.get(),
         certificate.get());
-  transport = make_transport(options, service, metrics, certificate.get());
+  transport = make_transport({.options = options.net,
+                              .protocol = options.protocol,
+                              .service = *core,
+                              .metrics = metrics,
+                              .authenticator = authenticator.get(),
+                              .certificate = certificate.get()});
   const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
   fail_point("start.before_ready");
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()),
-              policy_name(options.policy), server_info(options).threads.c_str(),
+              policy_name(options.net.policy), server_info(options).threads.c_str(),
               store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);
 

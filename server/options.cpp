@@ -5,15 +5,6 @@
 
 namespace exchange {
 
-const char* policy_name(Policy policy) {
-  switch (policy) {
-    case Policy::thread: return "thread";
-    case Policy::pool: return "pool";
-    case Policy::loop: return "loop";
-  }
-  return "";
-}
-
 Options parse_options(int argc, char** argv) {
   Options options;
   CLI::App app(
@@ -25,10 +16,10 @@ Options parse_options(int argc, char** argv) {
     return app.add_option(name, value, text)->envname(environment);
   };
 
-  add("--port", options.port, "TCP port for clients; 0 picks a free one", "EXCHANGE_PORT")
+  add("--port", options.net.port, "TCP port for clients; 0 picks a free one", "EXCHANGE_PORT")
       ->check(CLI::Range(0, 65535));
-  add("--bind", options.bind, "IP address to listen on; 0.0.0.0 for all", "EXCHANGE_BIND");
-  add("--policy", options.policy,
+  add("--bind", options.net.bind, "IP address to listen on; 0.0.0.0 for all", "EXCHANGE_BIND");
+  add("--policy", options.net.policy,
       "where sessions run: thread (one per client), pool (fixed number over one queue), loop (event loops)",
       "EXCHANGE_POLICY")
       ->transform(CLI::CheckedTransformer(std::map<std::string, Policy>{{"thread", Policy::thread},
@@ -36,7 +27,7 @@ Options parse_options(int argc, char** argv) {
                                                                         {"loop", Policy::loop}})
                       .description("{thread,pool,loop}"))
       ->default_str("loop");
-  add("--threads", options.threads,
+  add("--threads", options.net.threads,
       "threads of pool and loop; 0: as many as CPUs this process may use", "EXCHANGE_THREADS")
       ->check(CLI::Range(0, 4096));
   add("--store", options.store,
@@ -70,24 +61,24 @@ Options parse_options(int argc, char** argv) {
   add("--frame-bytes-max", options.protocol.frame_bytes_max, "bytes of XML in one request at most",
       "EXCHANGE_FRAME_BYTES_MAX")
       ->check(CLI::Range(64, 1 << 30));
-  add("--connections-max", options.transport.connections_max,
+  add("--connections-max", options.net.limits.connections_max,
       "open connections at most (and below the descriptor limit)", "EXCHANGE_CONNECTIONS_MAX")
       ->check(CLI::Range(1, 1'000'000));
-  add("--connections-per-address", options.transport.connections_per_address,
+  add("--connections-per-address", options.net.limits.connections_per_address,
       "open connections of one address (IPv6: of one /64) at most; 0: three quarters of all",
       "EXCHANGE_CONNECTIONS_PER_PEER")
       ->check(CLI::Range(0, 1'000'000));
-  std::uint64_t idle_timeout_s = options.transport.idle_ms / 1'000;
+  std::uint64_t idle_timeout_s = options.net.limits.idle_ms / 1'000;
   add("--idle-timeout-s", idle_timeout_s,
       "seconds after which a connection without a complete request is ended; 0: never",
       "EXCHANGE_IDLE_TIMEOUT_S")
       ->check(CLI::Range(0, 31'536'000));
-  std::uint32_t stall_timeout_s = options.transport.stall_ms / 1'000;
+  std::uint32_t stall_timeout_s = options.net.limits.stall_ms / 1'000;
   add("--stall-timeout-s", stall_timeout_s,
       "seconds that a client has to finish a request it began, or to take a reply",
       "EXCHANGE_STALL_TIMEOUT_S")
       ->check(CLI::Range(1, 86'400));
-  add("--buffered-bytes-max", options.transport.buffered_bytes_max,
+  add("--buffered-bytes-max", options.net.limits.buffered_bytes_max,
       "bytes of unfinished requests and untaken replies of all clients at most, then the worst are ended; 0: a quarter of the memory, at most 1 GiB",
       "EXCHANGE_HELD_BYTES_MAX")
       ->check(CLI::Range(std::uint64_t(0), std::uint64_t(1) << 40));
@@ -114,8 +105,8 @@ Options parse_options(int argc, char** argv) {
   }
   options.http_port.reset();
   if (http_port != "off") options.http_port = std::uint16_t(std::stoul(http_port));
-  options.transport.idle_ms = idle_timeout_s * 1'000;
-  options.transport.stall_ms = stall_timeout_s * 1'000;
+  options.net.limits.idle_ms = idle_timeout_s * 1'000;
+  options.net.limits.stall_ms = stall_timeout_s * 1'000;
   options.protocol.keys = options.auth.required;
   options.protocol.length_before_reply = framing == "length";
   return options;

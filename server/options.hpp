@@ -15,16 +15,12 @@
 namespace exchange {
 
 struct Options {
-  std::uint16_t port = 12345;  // 0 picks a free one
-  std::string bind = "127.0.0.1";
-  Policy policy = Policy::loop;
-  unsigned threads = 0;  // 0: as many as CPUs this process may use
   std::string store = "sqlite:exchange.db";
   std::optional<std::uint16_t> http_port = 8080;  // 0 picks a free one; nothing: no HTTP
   std::string log_level = "info";
   ProtocolLimits protocol;
   CoreLimits core;
-  TransportLimits transport;
+  NetOptions net;
   HttpLimits http;
   AuthLimits auth;
   TlsFiles tls;

@@ -10,20 +10,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "auth/scrypt.hpp"
-#include "protocol/credentials.hpp"
+#include "metrics/stages.hpp"
 
 namespace exchange {
 namespace {
 
-const AccountId no_account("");  // no account is called so, and the engine says that it is unknown
+const AccountId no_account("");  // no account has this id: the engine answers that it is unknown
 
 using Digest = std::array<std::uint8_t, 32>;
 
-// So that a session that sends its key again and again pays for one hash. Of no use to who reads it
-// without the secret.
+// So that a connection that sends its key again and again pays for one hash. Of no use without the
+// secret.
 Digest quick_digest(const Digest& secret, std::string_view key) {
   Digest digest{};
   unsigned size = 0;
@@ -35,20 +37,14 @@ Digest quick_digest(const Digest& secret, std::string_view key) {
   return digest;
 }
 
-auto find_login(Credentials& credentials, const AccountId& account) {
-  return std::find_if(credentials.logins.begin(), credentials.logins.end(),
-                      [&](const Credentials::Login& login) { return login.account == account; });
-}
-
 void wipe(std::string& key) {
   OPENSSL_cleanse(key.data(), key.size());
   key.clear();
 }
 
-// What stands on a refused login is for nobody's account.
-void reject(Credentials& credentials, const Credential& credential) {
-  for (Command& command :
-       credentials.commands.subspan(credential.first_command, credential.commands)) {
+// The commands that depend on a refused login are for no account.
+void reject(std::span<Command> commands, const Credential& credential) {
+  for (Command& command : commands.subspan(credential.first_command, credential.commands)) {
     if (auto* const place = std::get_if<PlaceOrder>(&command))
       place->account = no_account;
     else if (auto* const cancel = std::get_if<CancelOrder>(&command))
@@ -58,11 +54,26 @@ void reject(Credentials& credentials, const Credential& credential) {
   }
 }
 
+// The check may be gone, or in use again, before the call returns.
+void finish(KeyCheck& check) {
+  const auto on_done = std::move(check.on_done);
+  on_done();
+}
+
+// Nothing of the batch is executed.
+void refuse(KeyCheck& check) {
+  for (Credential& credential : check.credentials) wipe(credential.key);
+  check.refused = true;
+  finish(check);
+}
+
 }  // namespace
 
-Authenticator::Authenticator(const AuthLimits& limits, KeyRing& keys, Service& core,
-                             Metrics& metrics)
-    : limits_(limits), keys_(keys), core_(core), metrics_(metrics) {
+Authenticator::Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& metrics)
+    : limits_(limits),
+      keys_(keys),
+      metrics_(metrics),
+      waiting_(AddressQuota::unlimited, limits.checks_per_address_max) {
   if (RAND_bytes(secret_.data(), int(secret_.size())) != 1)
     throw std::runtime_error("no random bytes for the authenticator");
   dummy_ = hash_key(std::string_view(reinterpret_cast<const char*>(secret_.data()), secret_.size()),
@@ -84,35 +95,39 @@ void Authenticator::stop() {
   threads_.clear();
 }
 
-void Authenticator::submit(std::span<Submission* const> submissions) {
-  std::vector<Submission*> free;
-  for (Submission* submission : submissions) {
-    Credentials& credentials = *submission->credentials;
-    credentials.verified = 0;
-    if (!needs_hash(credentials))
-      free.push_back(submission);
-    else if (!enqueue(credentials.peer, {.submission = submission}))
-      refuse(*submission);
+// Goes past the keys that need no hash.
+bool Authenticator::is_checked(KeyCheck& check) const {
+  for (; check.checked < check.credentials.size(); ++check.checked) {
+    Credential& credential = check.credentials[check.checked];
+    if (credential.use == Credential::Use::create) return false;
+    const auto login = std::find_if(check.logins.begin(), check.logins.end(), [&](const auto& one) {
+      return one.account == credential.account;
+    });
+    if (login == check.logins.end()) return false;
+    if (credential.key.empty()) continue;
+    const Digest digest = quick_digest(secret_, credential.key);
+    if (CRYPTO_memcmp(digest.data(), login->digest.data(), digest.size()) != 0) return false;
+    wipe(credential.key);
   }
-  if (!free.empty()) core_.submit(free);
+  return true;
 }
 
-void Authenticator::check(const AccountId& account, std::string key, const Peer& peer,
-                          OnChecked on_checked) {
-  Job job{.question = Question{account, std::move(key), peer, on_checked}};
-  if (!enqueue(peer, std::move(job))) on_checked({});
+void Authenticator::check(KeyCheck& check) {
+  Job job{&check, waiting_.take(check.address)};
+  if (!job.share || !enqueue(job)) refuse(check);
 }
 
-bool Authenticator::enqueue(const Peer& peer, Job job, bool again) {
-  const bool taken = queue_.with([&](Queue& queue) {
-    if (queue.stopping || (!again && queue.jobs.size_of(peer) >= limits_.waiting_per_peer_max))
-      return false;
-    queue.jobs.push(peer, std::move(job));
+// False, and the job is left as it is, if the authenticator stops.
+bool Authenticator::enqueue(Job& job) {
+  const bool accepted = queue_.with([&](Queue& queue) {
+    if (queue.stopping) return false;
+    const PeerAddress address = job.check->address;
+    queue.jobs.push(address, std::move(job));
     Metrics::set(metrics_.key_queue_depth, queue.jobs.size());
     return true;
   });
-  if (taken) queue_.notify();
-  return taken;
+  if (accepted) queue_.notify();
+  return accepted;
 }
 
 void Authenticator::run() {
@@ -123,68 +138,32 @@ void Authenticator::run() {
                     [&](Queue& queue) -> std::optional<Job> {
                       stopping = queue.stopping;
                       if (queue.jobs.empty()) return {};
-                      Job next = queue.jobs.pop();
+                      std::optional<Job> next = queue.jobs.pop();
                       Metrics::set(metrics_.key_queue_depth, queue.jobs.size());
                       return next;
                     });
     if (!job) return;
     if (stopping)
-      refuse(std::move(*job));
+      refuse(*job->check);
     else
       work(std::move(*job));
   }
 }
 
-// One hash, and then the next in turn.
+// One hash, and then the next job in turn.
 void Authenticator::work(Job job) {
+  KeyCheck& check = *job.check;
   try {
-    if (job.question) {
-      Question& question = *job.question;
-      const bool right = is_key_of(question.account, question.key);
-      wipe(question.key);
-      question.on_checked(right);
-      return;
+    check_next(check);
+    if (is_checked(check)) {
+      job.share = {};
+      return finish(check);
     }
-    Credentials& credentials = *job.submission->credentials;
-    verify_next(credentials);
-    if (!needs_hash(credentials)) return pass(*job.submission);
-    if (enqueue(credentials.peer, {.submission = job.submission}, true)) return;
+    if (enqueue(job)) return;
   } catch (const std::exception& error) {  // no memory
     spdlog::error("a key could not be hashed: {}", error.what());
   }
-  refuse(std::move(job));
-}
-
-void Authenticator::refuse(Job job) {
-  if (job.question)
-    job.question->on_checked({});
-  else
-    refuse(*job.submission);
-}
-
-// Without asking the core: nothing of the request batch is executed.
-void Authenticator::refuse(Submission& submission) {
-  for (Credential& credential : submission.credentials->batch) wipe(credential.key);
-  submission.outcomes.assign(submission.commands.size(), Rejected{Reason::key_unchecked});
-  for (const Stage stage : {Stage::queue, Stage::apply, Stage::commit})
-    submission.stamps.end(stage);
-  Submission* const one = &submission;
-  submission.sink->completed({&one, 1});
-}
-
-// Goes past what needs none.
-bool Authenticator::needs_hash(Credentials& credentials) const {
-  for (; credentials.verified < credentials.batch.size(); ++credentials.verified) {
-    Credential& credential = credentials.batch[credentials.verified];
-    if (credential.use == Credential::Use::create) return true;
-    const auto login = find_login(credentials, credential.account);
-    if (login == credentials.logins.end()) return true;
-    if (credential.key.empty()) continue;
-    const Digest digest = quick_digest(secret_, credential.key);
-    if (CRYPTO_memcmp(digest.data(), login->digest.data(), digest.size()) != 0) return true;
-    wipe(credential.key);
-  }
-  return false;
+  refuse(check);
 }
 
 template <class Work>
@@ -196,26 +175,25 @@ auto Authenticator::timed(Work work) {
   return result;
 }
 
-void Authenticator::verify_next(Credentials& credentials) {
-  Credential& credential = credentials.batch[credentials.verified];
+void Authenticator::check_next(KeyCheck& check) {
+  Credential& credential = check.credentials[check.checked];
   if (credential.use == Credential::Use::create) {
-    auto& command = std::get<CreateAccount>(credentials.commands[credential.first_command]);
+    auto& command = std::get<CreateAccount>(check.commands[credential.first_command]);
     command.key = timed([&] { return hash_key(credential.key, limits_.scrypt_log2_n); });
   } else {
     const bool right = is_key_of(credential.account, credential.key);
-    std::erase_if(credentials.logins, [&](const Credentials::Login& login) {
-      return login.account == credential.account;
-    });
+    std::erase_if(check.logins,
+                  [&](const auto& login) { return login.account == credential.account; });
     if (right) {
-      if (credentials.logins.size() >= limits_.session_logins_max)
-        credentials.logins.erase(credentials.logins.begin());
-      credentials.logins.push_back({credential.account, quick_digest(secret_, credential.key)});
+      if (check.logins.size() >= limits_.session_logins_max)
+        check.logins.erase(check.logins.begin());
+      check.logins.push_back({credential.account, quick_digest(secret_, credential.key)});
     } else {
-      reject(credentials, credential);
+      reject(check.commands, credential);
     }
   }
   wipe(credential.key);
-  ++credentials.verified;
+  ++check.checked;
 }
 
 bool Authenticator::is_key_of(const AccountId& account, std::string_view key) {
@@ -226,28 +204,12 @@ bool Authenticator::is_key_of(const AccountId& account, std::string_view key) {
   return right;
 }
 
-void Authenticator::pass(Submission& submission) {
-  if (submission.credentials->creates()) {
-    creating_.with([&](auto& creating) { creating[&submission] = submission.sink; });
-    submission.sink = this;
-  }
-  Submission* const one = &submission;
-  core_.submit({&one, 1});
-}
-
-// Core threads, after the commit and before the client hears of it.
-void Authenticator::completed(std::span<Submission* const> submissions) {
-  for (Submission* submission : submissions) {
-    for (const Credential& credential : submission->credentials->batch) {
-      if (credential.use != Credential::Use::create) continue;
-      if (std::holds_alternative<Created>(submission->outcomes[credential.first_command]))
-        keys_.add(credential.account,
-                  std::get<CreateAccount>(submission->commands[credential.first_command]).key);
-    }
-    submission->sink =
-        creating_.with([&](auto& creating) { return creating.extract(submission).mapped(); });
-    submission->sink->completed({&submission, 1});
-  }
+void Authenticator::add_created(const KeyCheck& check, std::span<const Outcome> outcomes) {
+  for (const Credential& credential : check.credentials)
+    if (credential.use == Credential::Use::create &&
+        std::holds_alternative<Created>(outcomes[credential.first_command]))
+      keys_.add(credential.account,
+                std::get<CreateAccount>(check.commands[credential.first_command]).key);
 }
 
 }  // namespace exchange

@@ -1,87 +1,75 @@
 #pragma once
-// Authenticator stands in front of the core where accounts have keys (--auth): request batches go
-// through once their keys are hashed or checked. The core sees commands only: a creation carries
-// its hash, and what came without the right key is for an account that cannot exist, so that the
-// refusal is the engine's own, after the same commit. Every refused login costs one hash on the
-// same threads, whether the key is wrong or missing, the account unknown or without a key. Hashing
-// runs on a few threads at low priority, one key at a time from each request batch, peers in turn.
-// Owner: main. It outlives the core and all who submit.
+// Authenticator checks the keys of request batches before they are submitted (--auth). The core
+// sees commands only: a creation carries the hash of its key, and what came without the right key
+// is for an account that cannot exist, so that the refusal is the engine's own, after the same
+// commit. Every refused login costs one hash on the same threads, whether the key is wrong or
+// missing, the account unknown or without a key. Hashing runs on a few threads at low priority, one
+// key at a time of each request batch, addresses in turn.
+// Called by conversations and by HTTP. Owner: main; it outlives its callers.
 
-#include <functional>
-#include <map>
-#include <optional>
-#include <string>
+#include <array>
+#include <span>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "auth/fair_queue.hpp"
+#include "auth/key_check.hpp"
 #include "auth/key_ring.hpp"
 #include "auth/limits.hpp"
-#include "auth/peer_queue.hpp"
+#include "base/address_quota.hpp"
 #include "base/guarded.hpp"
-#include "core/service.hpp"
 #include "metrics/metrics.hpp"
 
 namespace exchange {
 
-class Authenticator final : public Service, private CompletionSink {
+class Authenticator {
  public:
-  Authenticator(const AuthLimits& limits, KeyRing& keys, Service& core, Metrics& metrics);
+  Authenticator(const AuthLimits& limits, KeyRing& keys, Metrics& metrics);
   ~Authenticator();
 
-  // Any thread. A submission that needs no hash goes to the core at once.
-  void submit(std::span<Submission* const> submissions) override;
+  // True: every key of the batch is checked, or is that of a login that the connection has. False:
+  // some need a hash. Any thread.
+  bool is_checked(KeyCheck& check) const;
+  // Checks the rest of the keys and calls check.on_done, from a thread of its own or at once.
+  // check.refused then: the authenticator stops, the address has too many checks waiting, or there
+  // is no memory. Any thread.
+  void check(KeyCheck& check);
+  // The batch is committed with these outcomes: the accounts that it created can be logged in to.
+  // Call it before the client gets the reply, never before the commit. Any thread.
+  void add_created(const KeyCheck& check, std::span<const Outcome> outcomes);
 
-  // Whether this is the key of the account; nothing where the authenticator stops. Calls back from
-  // a thread of its own, or at once. Any thread.
-  using OnChecked = std::function<void(std::optional<bool>)>;
-  void check(const AccountId& account, std::string key, const Peer& peer, OnChecked on_checked);
-
-  // Refuses what waits, and from now on all that would need a hash. What needs none still goes
-  // through.
+  // Refuses all checks that wait, and from now on every check().
   void stop();
 
  private:
-  struct Question {
-    AccountId account;
-    std::string key;
-    Peer peer;
-    OnChecked on_checked;
-  };
-  struct Job {  // one of them
-    Submission* submission = nullptr;
-    std::optional<Question> question;
+  // A check that waits for a hash, and counts for its address until it is done.
+  struct Job {
+    KeyCheck* check;
+    AddressQuota::Share share;
   };
   struct Queue {
-    PeerQueue<Job> jobs;
+    FairQueue<Job> jobs;
     bool stopping = false;
   };
 
+  bool enqueue(Job& job);
   void run();
   void work(Job job);
-  // False where the authenticator stops, or, unless it has waited before, where its peer has enough
-  // that waits.
-  bool enqueue(const Peer& peer, Job job, bool again = false);
-  void refuse(Job job);
-  void refuse(Submission& submission);
-  bool needs_hash(Credentials& credentials) const;
-  void verify_next(Credentials& credentials);
+  void check_next(KeyCheck& check);
   bool is_key_of(const AccountId& account, std::string_view key);
   template <class Work>
   auto timed(Work work);
-  void pass(Submission& submission);
-  void completed(std::span<Submission* const> submissions) override;
 
   const AuthLimits& limits_;
   KeyRing& keys_;
-  Service& core_;
   Metrics& metrics_;
-  // what is hashed against for want of a key
+  // hashed against if an account has no key
   KeyHash dummy_;
-  // of the digests that sessions remember
+  // of the digests that connections remember
   std::array<std::uint8_t, 32> secret_;
-  Guarded<Queue> queue_;  // waiting_per_peer_max of each peer
-  // whose creations are at the core, and who waits for them
-  Guarded<std::map<Submission*, CompletionSink*>> creating_;
+  AddressQuota waiting_;
+  Guarded<Queue> queue_;  // limited by waiting_
   std::vector<std::thread> threads_;
 };
 

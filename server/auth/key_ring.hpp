@@ -1,6 +1,6 @@
 #pragma once
 // KeyRing knows the hash of each account's key, for logging in. Filled at recovery, and when
-// creations are committed: never before, or somebody could log in to what a crash takes back.
+// creations are committed: never before, or a client could log in to what a crash takes back.
 // Owner: main. Any thread.
 
 #include <map>
@@ -31,7 +31,7 @@ class KeyRing {
   }
 
  private:
-  // a tree: nobody can choose ids that collide
+  // a tree: clients cannot choose ids that collide
   using Keys = std::map<std::string, KeyHash, std::less<>>;
   Guarded<Keys> keys_;
 };

@@ -24,6 +24,8 @@ class AddressQuota {
   class Share {
    public:
     Share() = default;
+    Share(AddressQuota* quota, const PeerAddress& address, Refusal refusal)
+        : quota_(quota), address_(address), refusal_(refusal) {}
     Share(Share&& other) noexcept { *this = std::move(other); }
     Share& operator=(Share&& other) noexcept {
       std::swap(quota_, other.quota_);
@@ -41,8 +43,7 @@ class AddressQuota {
     const PeerAddress& address() const { return address_; }
 
    private:
-    friend class AddressQuota;
-    AddressQuota* quota_ = nullptr;
+    AddressQuota* quota_ = nullptr;  // null: nothing to give back
     PeerAddress address_;
     Refusal refusal_ = Refusal::none;
   };
@@ -52,23 +53,18 @@ class AddressQuota {
 
   // One more for `address`, or an empty share that names the limit reached.
   Share take(const PeerAddress& address) {
-    Share share;
-    share.address_ = address;
-    share.refusal_ = used_.with([&](Used& used) {
+    const Refusal refusal = used_.with([&](Used& used) {
       std::size_t& of_address = used.by_address[address];
-      const Refusal refusal = of_address >= per_address_max_ ? Refusal::address
-                              : used.total >= total_max_     ? Refusal::total
-                                                             : Refusal::none;
-      if (refusal == Refusal::none) {
+      if (of_address < per_address_max_ && used.total < total_max_) {
         ++of_address;
         ++used.total;
-      } else if (of_address == 0) {
-        used.by_address.erase(address);
+        return Refusal::none;
       }
-      return refusal;
+      const bool has_most = of_address >= per_address_max_;
+      if (of_address == 0) used.by_address.erase(address);
+      return has_most ? Refusal::address : Refusal::total;
     });
-    if (share.refusal_ == Refusal::none) share.quota_ = this;
-    return share;
+    return {refusal == Refusal::none ? this : nullptr, address, refusal};
   }
 
   std::size_t total() {

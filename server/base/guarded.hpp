@@ -3,12 +3,16 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 namespace exchange {
 
 template <class T>
 class Guarded {
  public:
+  template <class... Arguments>
+  explicit Guarded(Arguments&&... arguments) : data_(std::forward<Arguments>(arguments)...) {}
+
   // with([](T& data) { ... }) under the lock; returns what the function returns.
   template <class Function>
   decltype(auto) with(Function function) {
@@ -34,7 +38,7 @@ class Guarded {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  T data_{};
+  T data_;
 };
 
 }  // namespace exchange

@@ -1,8 +1,9 @@
 #pragma once
-// Whom connections are counted for: an IPv4 address, or an IPv6 network of 64 bits, which is what
-// one subscriber gets. A leaf: transport and dashboard both count by it.
+// PeerAddress is what limits and turns count by: an IPv4 address, or an IPv6 network of 64 bits,
+// which is what one subscriber of a provider gets.
 
 #include <boost/asio/ip/tcp.hpp>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,7 +13,7 @@ namespace exchange {
 struct PeerAddress {
   std::uint64_t network = 0;  // IPv6: the upper half
   std::uint64_t host = 0;     // IPv4: the address, and a bit above it
-  bool operator==(const PeerAddress&) const = default;
+  auto operator<=>(const PeerAddress&) const = default;
 };
 
 inline PeerAddress peer_address(const boost::asio::ip::address& address) {
@@ -27,7 +28,7 @@ inline PeerAddress peer_address(const boost::asio::ip::address& address) {
   return peer;
 }
 
-// Of one that has left already: nobody's address.
+// Of a client that has left already: the empty address.
 inline PeerAddress peer_address(const boost::asio::ip::tcp::socket& socket) {
   boost::system::error_code error;
   const auto endpoint = socket.remote_endpoint(error);

@@ -13,7 +13,6 @@
 
 namespace exchange {
 
-struct Credentials;
 struct Submission;
 
 // Called once per batch with all its completed submissions of this sink, from the core's threads.
@@ -57,10 +56,13 @@ struct Submission {
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
   StageStamps stamps;
-  // where accounts have keys: what the authenticator checks before the core sees the commands
-  Credentials* credentials = nullptr;
   ExecutionsHeld executions_held;  // by the outcomes
 
+  // Completes it without the core: every command is rejected.
+  void refuse(Reason reason) {
+    outcomes.assign(commands.size(), Rejected{reason});
+    for (const Stage stage : {Stage::queue, Stage::apply, Stage::commit}) stamps.end(stage);
+  }
   // Once the reply is written: a silent connection keeps no outcomes, and no memory of many.
   void forget_outcomes() {
     constexpr std::size_t kept_max = 256;

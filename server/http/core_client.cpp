@@ -20,54 +20,64 @@ asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
   co_return set_;
 }
 
-asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending,
-                                                      std::size_t executing_max) {
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
   pending.sink = this;
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.closed) return "the server is stopping";
-    if (state.executing >= executing_max) return "too many requests are under way";
-    if (authenticator_ != nullptr) {
-      std::size_t& of_peer = state.executing_of[pending.credentials->peer];
-      if (of_peer >= executing_max / 2) return "too many requests of your address are under way";
-      ++of_peer;
-    }
+    pending.share = executing_.take(pending.keys.address);
+    if (!pending.share)
+      return pending.share.refusal() == AddressQuota::Refusal::address
+                 ? "too many requests of your address are under way"
+                 : "too many requests are under way";
     ++state.executing;  // close() waits for it
     return "";
   });
   if (!refusal.empty()) co_return refusal;
   Submission* const submission = &pending;
-  service_.submit({&submission, 1});
+  if (authenticator_ != nullptr) {
+    co_await check_keys(pending.keys);
+    if (pending.keys.refused) {
+      pending.refuse(Reason::key_unchecked);
+      completed({&submission, 1});
+    } else {
+      core_.submit({&submission, 1});
+    }
+  } else {
+    core_.submit({&submission, 1});
+  }
   co_await pending.executed.wait_until(Event::Clock::time_point::max());
+  if (authenticator_ != nullptr) authenticator_->add_created(pending.keys, pending.outcomes);
   co_return refusal;
 }
 
-asio::awaitable<std::optional<bool>> CoreClient::may_see(const AccountId& account, std::string key,
-                                                         Peer peer) {
-  if (authenticator_ == nullptr) co_return true;
+// The authenticator calls back before it ends, and this waits for it.
+asio::awaitable<void> CoreClient::check_keys(KeyCheck& keys) {
+  if (authenticator_->is_checked(keys)) co_return;
   Event checked(context_);
-  std::optional<bool> right;
-  // The authenticator calls back before it ends, and this waits for it.
-  authenticator_->check(account, std::move(key), peer, [&](std::optional<bool> result) {
-    asio::post(context_, [&right, &checked, result] {
-      right = result;
-      checked.set();
-    });
-  });
+  keys.on_done = [&] { asio::post(context_, [&checked] { checked.set(); }); };
+  authenticator_->check(keys);
   co_await checked.wait_until(Event::Clock::time_point::max());
-  co_return right;
 }
 
-// Core threads, or the authenticator's.
+asio::awaitable<std::optional<bool>> CoreClient::may_see(const AccountId& account, std::string key,
+                                                         const PeerAddress& address) {
+  if (authenticator_ == nullptr) co_return true;
+  Credential login{Credential::Use::login, account, std::move(key)};
+  KeyCheck keys(address);
+  keys.begin_batch({&login, 1}, {});
+  co_await check_keys(keys);
+  if (keys.refused) co_return std::nullopt;
+  co_return keys.is_logged_in(account);
+}
+
+// Core threads.
 void CoreClient::completed(std::span<Submission* const> submissions) {
   state_.with([&](State& state) {
     for (Submission* submission : submissions) {
-      if (authenticator_ != nullptr) {
-        const auto of_peer = state.executing_of.find(submission->credentials->peer);
-        if (--of_peer->second == 0) state.executing_of.erase(of_peer);
-      }
+      auto* const pending = static_cast<PendingRequest*>(submission);
+      pending->share = {};
       // from here on it may be gone
-      asio::post(context_,
-                 [pending = static_cast<PendingRequest*>(submission)] { pending->executed.set(); });
+      asio::post(context_, [pending] { pending->executed.set(); });
     }
     state.executing -= submissions.size();
   });

@@ -6,11 +6,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 
 #include "auth/authenticator.hpp"
+#include "base/address_quota.hpp"
 #include "base/guarded.hpp"
 #include "core/core.hpp"
 
@@ -32,32 +32,36 @@ class Event {
 
 // One request in the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
-  explicit PendingRequest(boost::asio::io_context& context) : executed(context) {}
+  PendingRequest(boost::asio::io_context& context, const PeerAddress& address)
+      : keys(address), executed(context) {}
+  KeyCheck keys;
+  AddressQuota::Share share;  // of the requests under way
   Event executed;
 };
 
 class CoreClient final : public CompletionSink {
  public:
   // Coroutines run on `context`, on one thread. Both must outlive it.
-  // `authenticator` null: accounts have no keys.
-  CoreClient(boost::asio::io_context& context, Core& core, Authenticator* authenticator)
+  // `authenticator` null: accounts have no keys. `executing_max`: requests under way at once; with
+  // keys, whose check may take long, half as many of one address.
+  CoreClient(boost::asio::io_context& context, Core& core, Authenticator* authenticator,
+             std::size_t executing_max)
       : context_(context),
         core_(core),
         authenticator_(authenticator),
-        service_(authenticator == nullptr ? static_cast<Service&>(core) : *authenticator),
-        health_(core.health()) {}
+        health_(core.health()),
+        executing_(executing_max,
+                   authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
 
   // Fills in the outcomes once they are committed. If nothing was executed, returns the reason as a
-  // sentence: the server stops, or `executing_max` requests are under way, or, with keys, half as
-  // many of this peer.
-  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending,
-                                                   std::size_t executing_max);
+  // sentence: the server stops, or too many requests are under way.
+  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending);
 
   bool has_keys() const { return authenticator_ != nullptr; }
   // Whether `key` is the account's; always if accounts have no keys. Nothing if it was not checked,
   // since the server stops or has too much to check.
   boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key,
-                                                      Peer peer);
+                                                      const PeerAddress& address);
 
   struct Read {
     std::string_view problem;  // a sentence; empty if the tables were read
@@ -79,16 +83,15 @@ class CoreClient final : public CompletionSink {
   struct State {
     bool closed = false;
     std::size_t executing = 0;
-    // with keys, whose check may take long
-    std::map<Peer, std::size_t> executing_of;
   };
+  boost::asio::awaitable<void> check_keys(KeyCheck& keys);
   void completed(std::span<Submission* const> submissions) override;
 
   boost::asio::io_context& context_;
   Core& core_;
   Authenticator* const authenticator_;
-  Service& service_;
   const std::shared_ptr<const Health> health_;
+  AddressQuota executing_;
   Guarded<State> state_;
 };
 

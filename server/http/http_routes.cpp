@@ -161,7 +161,7 @@ std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
   return path_of(header) == "/api/xml" ? protocol_.frame_bytes_max : limits_.body_bytes_max;
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, Peer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddress peer) {
   const std::string_view path = path_of(request);
   if (path == "/api/xml") co_return co_await execute(std::move(request), peer);
   if (path.starts_with("/api/accounts/")) co_return co_await account(request, peer);
@@ -203,7 +203,8 @@ HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
 // If accounts have keys, the request must carry that of `account`. Always takes one hash, so that
 // the time of a refusal reveals nothing.
 asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& header,
-                                                         const AccountId& account, Peer peer) {
+                                                         const AccountId& account,
+                                                         PeerAddress peer) {
   if (!core_.has_keys()) co_return true;
   const auto value = header[http::field::authorization];
   auto given = read_basic_credentials({value.data(), value.size()});
@@ -211,7 +212,7 @@ asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& heade
   co_return co_await core_.may_see(account, std::move(key), peer);
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, Peer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, PeerAddress peer) {
   const auto id = parse_account_id(last_segment(header, "/api/accounts/"));
   if (!id) co_return error(header, http::status::bad_request, "an account id is 1 to 64 digits");
   const std::optional<bool> allowed = co_await may_see(header, *id, peer);
@@ -223,7 +224,7 @@ asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, Peer
   co_return json(header, account_json(view_, *id, *found, limits_.account_orders_max));
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, Peer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, PeerAddress peer) {
   const auto id = parse_order_id(last_segment(header, "/api/orders/"));
   if (!id)
     co_return error(header, http::status::bad_request, "an order id is a whole number from 1");
@@ -261,7 +262,7 @@ asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
                                  : unready(read.problem);
 }
 
-asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, Peer peer) {
+asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, PeerAddress peer) {
   StageStamps stamps;
   stamps.begin();
   std::string& body = request.body();
@@ -276,23 +277,21 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, Peer peer
   XmlDocument document;
   std::vector<RequestElement> elements;
   std::vector<Command> commands;
-  Credentials credentials{.peer = peer};
+  std::vector<Credential> credentials;
   const Request parsed = read_request(body.data(), bytes, protocol_, document, elements, commands,
                                       protocol_.keys ? &credentials : nullptr);
-  credentials.commands = commands;
   Metrics::add(metrics_.client_errors,
                (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
 
-  PendingRequest pending(context_);
+  PendingRequest pending(context_, peer);
   pending.commands = commands;
-  pending.credentials = &credentials;
+  pending.keys.begin_batch(credentials, commands);
   pending.stamps = stamps;
   pending.stamps.end(Stage::parse);
   if (!commands.empty()) {
     // Requests that wait for the store would take the connections that ask for its state.
     std::string_view refusal = "the store is unavailable";
-    if (core_.health().store_available())
-      refusal = co_await core_.execute(pending, limits_.connections_max / 2);
+    if (core_.health().store_available()) refusal = co_await core_.execute(pending);
     if (!refusal.empty()) co_return error(request, http::status::service_unavailable, refusal);
     pending.stamps.end(Stage::deliver);
   }

@@ -37,7 +37,7 @@ class HttpRoutes {
   std::optional<HttpResponse> refuse(const HttpHeader& header) const;
   std::size_t body_bytes_max(const HttpHeader& header) const;
   // The response to a request that refuse() accepted, from `peer`; not for the WebSocket.
-  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer);
+  boost::asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer);
 
   static bool is_websocket(const HttpHeader& header);
   static bool is_market_data(const HttpHeader& header);
@@ -49,12 +49,12 @@ class HttpRoutes {
  private:
   HttpResponse market_data(const HttpHeader& header) const;
   HttpResponse metrics(const HttpHeader& header) const;
-  boost::asio::awaitable<HttpResponse> account(const HttpHeader& header, Peer peer);
-  boost::asio::awaitable<HttpResponse> order(const HttpHeader& header, Peer peer);
+  boost::asio::awaitable<HttpResponse> account(const HttpHeader& header, PeerAddress peer);
+  boost::asio::awaitable<HttpResponse> order(const HttpHeader& header, PeerAddress peer);
   boost::asio::awaitable<HttpResponse> readiness(const HttpHeader& header);
-  boost::asio::awaitable<HttpResponse> execute(HttpRequest request, Peer peer);
+  boost::asio::awaitable<HttpResponse> execute(HttpRequest request, PeerAddress peer);
   boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
-                                                      const AccountId& account, Peer peer);
+                                                      const AccountId& account, PeerAddress peer);
 
   const HttpLimits& limits_;
   const ProtocolLimits& protocol_;

@@ -18,7 +18,6 @@
 #include <optional>
 #include <thread>
 
-#include "auth/peer.hpp"
 #include "base/address_quota.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
@@ -72,7 +71,7 @@ class HttpServer::State {
         certificate_(certificate),
         view_(std::move(view)),
         feed_(feed),
-        core_client_(context_, core, authenticator),
+        core_client_(context_, core, authenticator, options.limits.connections_max / 2),
         routes_(options, std::move(info), view_, core_client_, metrics, certificate, context_),
         channel_(view_, options.limits, metrics) {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
@@ -185,7 +184,7 @@ class HttpServer::State {
       if (!response) {
         stream.expires_never();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
-        response = co_await answer(parser.release(), peer_of(peer));
+        response = co_await answer(parser.release(), peer);
         if (!held.reserve(response->body().size())) {
           response = too_much(header);
           // it was executed: an error would deny that
@@ -269,7 +268,7 @@ class HttpServer::State {
     co_await asio::async_write(stream, asio::buffer(proceed), use_tuple);
   }
 
-  asio::awaitable<HttpResponse> answer(HttpRequest request, Peer peer) {
+  asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer) {
     if (HttpRoutes::is_websocket(request)) {
       HttpResponse response =
           HttpRoutes::error(request, http::status::upgrade_required, "this path is for WebSocket");

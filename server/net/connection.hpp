@@ -1,5 +1,6 @@
 #pragma once
-// One client under an event queue: the coroutine that pool and loop share.
+// One client under an event queue: the coroutine that pool and loop share. It drives a Conversation
+// over an asynchronous stream.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -8,9 +9,10 @@
 
 #include "core/service.hpp"
 #include "net/certificate.hpp"
-#include "net/listener.hpp"
+#include "net/connection_table.hpp"
+#include "net/conversation.hpp"
 #include "net/stream.hpp"
-#include "protocol/session.hpp"
+#include "net/transport.hpp"
 
 namespace exchange {
 
@@ -29,8 +31,12 @@ class Host : public CompletionSink {
 // Has one operation under way at any time, so that it needs no strand also where many threads run
 // it.
 struct Connection : Submission {
-  Connection(Stream<tcp::socket> stream_, const ProtocolLimits& limits, Host& host_)
-      : stream(std::move(stream_)), session(limits), host(host_) {
+  Connection(Stream<tcp::socket> stream_, ConnectionLease lease, Host& host_,
+             const TransportParts& parts)
+      : stream(std::move(stream_)),
+        conversation(std::move(lease), *this, parts.protocol, parts.metrics, parts.authenticator,
+                     stream.is_secure()),
+        host(host_) {
     sink = &host;
   }
 
@@ -43,8 +49,7 @@ struct Connection : Submission {
   tcp::socket& socket() { return stream.next_layer(); }
 
   Stream<tcp::socket> stream;
-  Activity activity;
-  Session session;
+  Conversation conversation;  // ends before the socket is closed
   Host& host;
   std::unique_ptr<Waiter> waiter;
 };
@@ -55,7 +60,6 @@ inline void resume(Connection& connection) { std::exchange(connection.waiter, nu
 // Accepts clients until the acceptor is closed, and serves each to its end on the acceptor's
 // context.
 boost::asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host,
-                                            ConnectionRegistry& registry, const Options& options,
-                                            Metrics& metrics, Certificate* certificate);
+                                            ConnectionTable& table, const TransportParts& parts);
 
 }  // namespace exchange

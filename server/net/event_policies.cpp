@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "net/connection.hpp"
+#include "net/listener.hpp"
 
 namespace exchange {
 namespace {
@@ -27,18 +28,20 @@ std::thread start_thread_of(unsigned count, std::function<void()> work) try {
                           "cannot start " + std::to_string(count) + " threads (--threads)");
 }
 
-// --- pool
-// -----------------------------------------------------------------------------------------
+unsigned thread_count(const NetOptions& options) {
+  return options.threads > 0 ? options.threads : usable_cpus();
+}
+
+// --- pool ---
 
 class PoolPolicy final : public Transport, public Host {
  public:
-  PoolPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
-      : service_(service),
-        connections_(options, metrics, certificate != nullptr),
-        acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive,
-                         options.transport.listen_backlog)),
+  explicit PoolPolicy(const TransportParts& parts)
+      : parts_(parts),
+        table_(parts.options.limits, parts.protocol, parts.metrics, parts.certificate != nullptr),
+        acceptor_(listen(context_, parts.options, parts.options.port, Sharing::exclusive)),
         port_(acceptor_.local_endpoint().port()) {
-    const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
+    const unsigned count = thread_count(parts.options);
     try {
       for (unsigned i = 0; i < count; ++i)
         threads_.push_back(start_thread_of(count, [this] {
@@ -50,8 +53,7 @@ class PoolPolicy final : public Transport, public Host {
       for (std::thread& thread : threads_) thread.join();
       throw;
     }
-    asio::co_spawn(accept_strand_,
-                   accept_clients(acceptor_, *this, connections_, options, metrics, certificate),
+    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, table_, parts_),
                    asio::detached);
   }
   ~PoolPolicy() override { stop(); }
@@ -62,9 +64,9 @@ class PoolPolicy final : public Transport, public Host {
   void stop() override {
     if (stopped_) return;
     stopped_ = true;
-    connections_.begin_stop();
+    table_.begin_stop();
     asio::post(accept_strand_, [this] { acceptor_.close(); });
-    connections_.wait_until_empty();
+    table_.wait_until_empty();
     work_.reset();
     for (std::thread& thread : threads_) thread.join();
   }
@@ -72,15 +74,15 @@ class PoolPolicy final : public Transport, public Host {
  private:
   void submit(Connection& connection) override {
     Submission* const one = &connection;
-    service_.submit({&one, 1});
+    parts_.service.submit({&one, 1});
   }
   void completed(std::span<Submission* const> submissions) override {
     for (Submission* submission : submissions)
       asio::post(context_, [submission] { resume(*static_cast<Connection*>(submission)); });
   }
 
-  Service& service_;
-  ConnectionRegistry connections_;
+  const TransportParts parts_;
+  ConnectionTable table_;
   asio::io_context context_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   asio::strand<asio::io_context::executor_type> accept_strand_{context_.get_executor()};
@@ -90,19 +92,17 @@ class PoolPolicy final : public Transport, public Host {
   std::vector<std::thread> threads_;
 };
 
-// --- loop
-// -----------------------------------------------------------------------------------------
+// --- loop ---
 
 // One event loop and its thread. What becomes ready in one turn is submitted together at its end,
 // and a batch's completions arrive together: one lock and one wake-up each way for many requests.
 class EventLoop final : public Host {
  public:
-  EventLoop(const Options& options, std::uint16_t port, Service& service,
-            ConnectionRegistry& connections)
-      : service_(service),
-        connections_(connections),
-        acceptor_(listen(context_, options.bind, port, Sharing::one_of_many,
-                         options.transport.listen_backlog)),
+  // `parts` must outlive it.
+  EventLoop(const TransportParts& parts, std::uint16_t port, ConnectionTable& table)
+      : parts_(parts),
+        table_(table),
+        acceptor_(listen(context_, parts.options, port, Sharing::one_of_many)),
         port_(acceptor_.local_endpoint().port()) {}
   void start(unsigned count) {
     thread_ = start_thread_of(count, [this] {
@@ -110,10 +110,8 @@ class EventLoop final : public Host {
       context_.run();
     });
   }
-  void accept(const Options& options, Metrics& metrics, Certificate* certificate) {
-    asio::co_spawn(context_,
-                   accept_clients(acceptor_, *this, connections_, options, metrics, certificate),
-                   asio::detached);
+  void accept() {
+    asio::co_spawn(context_, accept_clients(acceptor_, *this, table_, parts_), asio::detached);
   }
   std::uint16_t port() const { return port_; }
   void close_acceptor() {
@@ -132,7 +130,7 @@ class EventLoop final : public Host {
       asio::post(context_, [this] {
         flushed_.clear();
         flushed_.swap(ready_);
-        service_.submit(flushed_);
+        parts_.service.submit(flushed_);
       });
   }
 
@@ -151,8 +149,8 @@ class EventLoop final : public Host {
     resumed_.clear();
   }
 
-  Service& service_;
-  ConnectionRegistry& connections_;
+  const TransportParts& parts_;
+  ConnectionTable& table_;
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   tcp::acceptor acceptor_;
@@ -164,17 +162,18 @@ class EventLoop final : public Host {
 
 class LoopPolicy final : public Transport {
  public:
-  LoopPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
-      : connections_(options, metrics, certificate != nullptr) {
-    const unsigned count = options.threads > 0 ? options.threads : usable_cpus();
-    std::uint16_t port = options.port;
+  explicit LoopPolicy(const TransportParts& parts)
+      : parts_(parts),
+        table_(parts.options.limits, parts.protocol, parts.metrics, parts.certificate != nullptr) {
+    const unsigned count = thread_count(parts.options);
+    std::uint16_t port = parts.options.port;
     // With SO_REUSEPORT a second server of the same user would silently share the port: ask first.
     if (port != 0) {
       asio::io_context context;
-      listen(context, options.bind, port, Sharing::exclusive, options.transport.listen_backlog);
+      listen(context, parts.options, port, Sharing::exclusive);
     }
     for (unsigned i = 0; i < count; ++i) {
-      loops_.push_back(std::make_unique<EventLoop>(options, port, service, connections_));
+      loops_.push_back(std::make_unique<EventLoop>(parts_, port, table_));
       port = loops_.front()->port();
     }
     try {
@@ -183,7 +182,7 @@ class LoopPolicy final : public Transport {
       for (const auto& loop : loops_) loop->join();
       throw;
     }
-    for (const auto& loop : loops_) loop->accept(options, metrics, certificate);
+    for (const auto& loop : loops_) loop->accept();
   }
   ~LoopPolicy() override { stop(); }
 
@@ -193,28 +192,27 @@ class LoopPolicy final : public Transport {
   void stop() override {
     if (stopped_) return;
     stopped_ = true;
-    connections_.begin_stop();
+    table_.begin_stop();
     for (const auto& loop : loops_) loop->close_acceptor();
-    connections_.wait_until_empty();
+    table_.wait_until_empty();
     for (const auto& loop : loops_) loop->join();
   }
 
  private:
-  ConnectionRegistry connections_;
+  const TransportParts parts_;
+  ConnectionTable table_;
   std::vector<std::unique_ptr<EventLoop>> loops_;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service,
-                                            Metrics& metrics, Certificate* certificate) {
-  return std::make_unique<PoolPolicy>(options, service, metrics, certificate);
+std::unique_ptr<Transport> make_pool_policy(const TransportParts& parts) {
+  return std::make_unique<PoolPolicy>(parts);
 }
 
-std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service,
-                                            Metrics& metrics, Certificate* certificate) {
-  return std::make_unique<LoopPolicy>(options, service, metrics, certificate);
+std::unique_ptr<Transport> make_loop_policy(const TransportParts& parts) {
+  return std::make_unique<LoopPolicy>(parts);
 }
 
 }  // namespace exchange

@@ -8,9 +8,7 @@
 
 namespace exchange {
 
-std::unique_ptr<Transport> make_pool_policy(const Options& options, Service& service,
-                                            Metrics& metrics, Certificate* certificate);
-std::unique_ptr<Transport> make_loop_policy(const Options& options, Service& service,
-                                            Metrics& metrics, Certificate* certificate);
+std::unique_ptr<Transport> make_pool_policy(const TransportParts& parts);
+std::unique_ptr<Transport> make_loop_policy(const TransportParts& parts);
 
 }  // namespace exchange

@@ -1,6 +1,5 @@
 #pragma once
-// The thread policies, TLS files and limits of connections. Set from the command line
-// (options.hpp).
+// Settings and limits of the XML port. The command line fills them (options.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +7,8 @@
 
 namespace exchange {
 
+// Where sessions run: a thread for each client, a fixed number of threads over one event queue, or
+// one event loop per thread.
 enum class Policy { thread, pool, loop };
 
 const char* policy_name(Policy policy);
@@ -17,28 +18,36 @@ struct TlsFiles {
   bool enabled() const { return !certificate.empty(); }
 };
 
-struct TransportLimits {
-  // open connections; for one more the one idle longest is ended, or it is told so and closed
+struct NetLimits {
+  // open connections; for one more the one idle longest is evicted, or the new one is refused
   std::size_t connections_max = 16'384;
   // of one address (IPv6: of one /64); 0: three quarters of connections_max
   std::size_t connections_per_address = 0;
-  // unfinished requests, large request batches and untaken replies, of all; 0: a quarter of the
-  // memory, 1 GiB at most
+  // parts of requests, large request batches and replies not taken yet, of all clients; 0: a
+  // quarter of the memory, 1 GiB at most
   std::size_t buffered_bytes_max = 0;
   // without a complete request, then the connection is ended; 0: never
   std::uint64_t idle_ms = 600'000;
-  // idle so long a connection may be ended for a newcomer although no peer has more than his
-  std::uint32_t room_idle_ms = 1'000;
-  // ended to make room and not closed yet; more newcomers are refused meanwhile
-  std::size_t ending_max = 64;
-  // between two looks at deadlines; idle times are exact to this, but where thousands end at once
+  // a connection idle for so long may be evicted even if no address has more than the new one's
+  std::uint32_t evictable_idle_ms = 1'000;
+  // connections that are ended and not closed yet; new ones are refused beyond
+  std::size_t closing_max = 64;
+  // between two searches for late connections; idle times are exact to this
   std::uint32_t sweep_ms = 250;
   std::uint32_t drain_ms = 1'500;   // at stop: time for clients to take their replies
-  std::uint32_t stall_ms = 60'000;  // time to finish sending a request, or to take a reply
-  // after a refusal: time to discard what the client still sends
+  std::uint32_t stall_ms = 60'000;  // time to finish a TLS handshake or a request, to take a reply
+  // after the server ends a connection: time to discard what the client still sends
   std::uint32_t linger_ms = 1'000;
   std::uint32_t accept_retry_ms = 10;  // pause in accepting when descriptors run out
   int listen_backlog = 4'096;          // capped by net.core.somaxconn
+};
+
+struct NetOptions {
+  std::uint16_t port = 12345;  // 0 picks a free one
+  std::string bind = "127.0.0.1";
+  Policy policy = Policy::loop;
+  unsigned threads = 0;  // of pool and loop; 0: as many as CPUs this process may use
+  NetLimits limits;
 };
 
 }  // namespace exchange

@@ -1,21 +1,33 @@
 #pragma once
 // What the policies share about sockets.
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <string>
+#include <span>
+#include <string_view>
 
-#include "net/connection_registry.hpp"
+#include "net/limits.hpp"
 
 namespace exchange {
 
+using boost::asio::ip::tcp;
+
 enum class Sharing { exclusive, one_of_many };  // one_of_many: SO_REUSEPORT
 
-// Binds and listens; sockets accepted send without delay, and notice a peer that is gone without a
-// word. Throws std::system_error that names the address.
-tcp::acceptor listen(boost::asio::io_context& context, const std::string& address,
-                     std::uint16_t port, Sharing sharing, int backlog);
+// Binds and listens on options.bind and `port`; accepted sockets send without delay, and notice a
+// client that has gone without closing. Throws std::system_error that names the address.
+tcp::acceptor listen(boost::asio::io_context& context, const NetOptions& options,
+                     std::uint16_t port, Sharing sharing);
 
-// Whether accepting failed for want of descriptors or memory and is worth another try in a while.
-bool is_shortage(const boost::system::error_code& error);
+// Accepting failed for lack of descriptors or memory and is worth another try in a while.
+bool is_fd_exhaustion(const boost::system::error_code& error);
+
+// Sends as much as goes without waiting, on a socket that blocks too. Returns the bytes sent, 0 if
+// none go now.
+std::size_t send_now(tcp::socket& socket, std::string_view bytes, boost::system::error_code& error);
+
+inline boost::asio::mutable_buffer as_buffer(std::span<char> space) {
+  return {space.data(), space.size()};
+}
 
 }  // namespace exchange

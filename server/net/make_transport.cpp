@@ -3,12 +3,20 @@
 
 namespace exchange {
 
-std::unique_ptr<Transport> make_transport(const Options& options, Service& service,
-                                          Metrics& metrics, Certificate* certificate) {
-  switch (options.policy) {
-    case Policy::thread: return make_thread_policy(options, service, metrics, certificate);
-    case Policy::pool: return make_pool_policy(options, service, metrics, certificate);
-    case Policy::loop: return make_loop_policy(options, service, metrics, certificate);
+const char* policy_name(Policy policy) {
+  switch (policy) {
+    case Policy::thread: return "thread";
+    case Policy::pool: return "pool";
+    case Policy::loop: return "loop";
+  }
+  return "";
+}
+
+std::unique_ptr<Transport> make_transport(const TransportParts& parts) {
+  switch (parts.options.policy) {
+    case Policy::thread: return make_thread_policy(parts);
+    case Policy::pool: return make_pool_policy(parts);
+    case Policy::loop: return make_loop_policy(parts);
   }
   return nullptr;
 }

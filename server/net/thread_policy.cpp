@@ -10,32 +10,35 @@
 #include <semaphore>
 #include <thread>
 
-#include "auth/peer.hpp"
-#include "base/fail_point.hpp"
 #include "net/certificate.hpp"
+#include "net/connection_table.hpp"
+#include "net/conversation.hpp"
 #include "net/listener.hpp"
 #include "net/stream.hpp"
-#include "protocol/session.hpp"
 
 namespace exchange {
 namespace {
 
 namespace asio = boost::asio;
 
-struct BlockingSubmission : Submission {
+// One client of one thread, which waits in `done` for what other threads do.
+struct Client : Submission {
+  Client(Stream<tcp::socket> stream_, ConnectionLease lease, CompletionSink& sink_,
+         const TransportParts& parts)
+      : stream(std::move(stream_)),
+        conversation(std::move(lease), *this, parts.protocol, parts.metrics, parts.authenticator,
+                     stream.is_secure()) {
+    sink = &sink_;
+  }
+  Stream<tcp::socket> stream;
+  Conversation conversation;  // ends before the socket is closed
   std::binary_semaphore done{0};
-};
-
-struct Client : Stream<tcp::socket> {
-  using Stream::Stream;
-  Activity activity;
 };
 
 class ReleaseSink final : public CompletionSink {
  public:
   void completed(std::span<Submission* const> submissions) override {
-    for (Submission* submission : submissions)
-      static_cast<BlockingSubmission*>(submission)->done.release();
+    for (Submission* submission : submissions) static_cast<Client*>(submission)->done.release();
   }
 };
 
@@ -53,14 +56,10 @@ void use_small_stacks() {
 
 class ThreadPolicy final : public Transport {
  public:
-  ThreadPolicy(const Options& options, Service& service, Metrics& metrics, Certificate* certificate)
-      : options_(options),
-        service_(service),
-        metrics_(metrics),
-        certificate_(certificate),
-        connections_(options, metrics, certificate != nullptr),
-        acceptor_(listen(context_, options.bind, options.port, Sharing::exclusive,
-                         options.transport.listen_backlog)) {
+  explicit ThreadPolicy(const TransportParts& parts)
+      : parts_(parts),
+        table_(parts.options.limits, parts.protocol, parts.metrics, parts.certificate != nullptr),
+        acceptor_(listen(context_, parts.options, parts.options.port, Sharing::exclusive)) {
     use_small_stacks();
     accept_thread_ = std::thread([this] {
       pthread_setname_np(pthread_self(), "accept");
@@ -74,11 +73,11 @@ class ThreadPolicy final : public Transport {
 
   void stop() override {
     if (!accept_thread_.joinable()) return;
-    connections_.begin_stop();
+    table_.begin_stop();
     ::shutdown(acceptor_.native_handle(), SHUT_RDWR);  // wakes accept()
     accept_thread_.join();
-    connections_.begin_stop();  // what was accepted in between
-    connections_.wait_until_empty();
+    table_.begin_stop();  // what was accepted in between
+    table_.wait_until_empty();
     clients_.when([](const int& clients) { return clients == 0; }, [](int&) {});
     boost::system::error_code ignored;
     acceptor_.close(ignored);
@@ -89,147 +88,95 @@ class ThreadPolicy final : public Transport {
     while (true) {
       boost::system::error_code error;
       tcp::socket socket = acceptor_.accept(error);
-      if (connections_.stopping()) return;
-      if (error) {
-        Metrics::add(metrics_.accept_failures);
-        if (!is_shortage(error)) continue;
-        connections_.handle_fd_exhaustion();
-        std::this_thread::sleep_for(std::chrono::milliseconds(options_.transport.accept_retry_ms));
+      if (table_.stopping()) return;
+      if (!error) {
+        start_client(std::move(socket));
         continue;
       }
-      welcome(std::move(socket));
+      Metrics::add(parts_.metrics.accept_failures);
+      if (!is_fd_exhaustion(error)) continue;
+      table_.handle_fd_exhaustion();
+      std::this_thread::sleep_for(std::chrono::milliseconds(parts_.options.limits.accept_retry_ms));
     }
   }
 
-  void welcome(tcp::socket socket) try {
-    const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
-    const auto client = std::make_shared<Client>(std::move(socket), context.get());
-    if (connections_.add(client->next_layer(), client->activity)) start_client(client);
+  void start_client(tcp::socket socket) try {
+    const auto context = parts_.certificate == nullptr ? nullptr : parts_.certificate->context();
+    Stream<tcp::socket> stream(std::move(socket), context.get());
+    std::optional<ConnectionLease> lease = table_.admit(stream.next_layer());
+    if (!lease) return;
+    auto client = std::make_unique<Client>(std::move(stream), std::move(*lease), sink_, parts_);
+    start_thread(client);
   } catch (const std::exception& error) {  // no memory for one more
     spdlog::error("a connection could not be served: {}", error.what());
   }
 
-  void start_client(std::shared_ptr<Client> shared) {
+  // The thread takes the client over; if there is none, the client is closed.
+  void start_thread(std::unique_ptr<Client>& client) {
     clients_.with([](int& clients) { ++clients; });
     try {
-      std::thread([this, shared]() mutable {
+      std::thread([this, one = client.get()] {
         pthread_setname_np(pthread_self(), "client");
-        serve_in(*shared);
-        forget(std::move(shared));
+        serve(std::unique_ptr<Client>(one));
+        clients_.with([this](int& clients) {
+          --clients;
+          clients_.notify();  // under the lock: stop() may end right after
+        });
       }).detach();
+      client.release();
     } catch (const std::system_error& error) {
       spdlog::error("no thread for a client: {}", error.what());
-      forget(std::move(shared));  // first: there is room for the others only
-      connections_.handle_fd_exhaustion();
+      client.reset();  // first: there is room for the others only
+      clients_.with([](int& clients) { --clients; });
+      table_.handle_fd_exhaustion();
     }
   }
 
-  void forget(std::shared_ptr<Client> client) {
-    connections_.remove(client->next_layer());
-    client.reset();  // before stop() may return, and our context go
-    clients_.with([this](int& clients) {
-      --clients;
-      clients_.notify();  // under the lock: stop() may end right after
-    });
-  }
-
-  void serve_in(Client& client) try {
-    if (!client.is_secure()) return serve(client);
-    boost::system::error_code error;
-    connections_.expect_request(client.next_layer(), 0);
-    client.secure().handshake(asio::ssl::stream_base::server, error);
-    connections_.keep(client.next_layer());
-    if (!error) return serve(client);
-    Metrics::add(metrics_.tls_failures);
+  void serve(std::unique_ptr<Client> client) try {
+    run(*client);
   } catch (const std::exception& error) {
     spdlog::error("a connection failed: {}", error.what());
   }
 
-  // The blocking loop.
-  void serve(Client& client) {
-    tcp::socket& socket = client.next_layer();
-    Session session(options_.protocol);
-    BlockingSubmission submission;
-    submission.sink = &sink_;
-    submission.credentials = session.credentials();
-    if (submission.credentials != nullptr)
-      submission.credentials->peer = peer_of(peer_address(socket));
-    boost::system::error_code error;
-    bool watched = false;  // has a deadline
-    StageStamps& stamps = submission.stamps;
-    while (!session.finished()) {
-      stamps.begin();
-      if (session.take_requests()) {
-        stamps.end(Stage::parse);
-        Metrics::add(metrics_.requests, session.requests());
-        if (const std::size_t errors = session.errors(); errors > 0)
-          Metrics::add(metrics_.client_errors, errors);
-        watched = connections_.begin_requests(socket, client.activity, session, watched);
-        const bool executed = !session.commands().empty();
-        if (executed) {
-          submission.commands = session.commands();
-          Submission* const one = &submission;
-          service_.submit({&one, 1});
-          submission.done.acquire();
-        }
-        stamps.end(Stage::deliver);
-        session.reply(submission.outcomes);
-        submission.forget_outcomes();
-        connections_.end_requests(socket, client.activity, watched);
-        watched = false;
-        fail_point("reply.before_send");
-        // Replies nearly always fit the socket's buffer; only one that does not has to wait for its
-        // reader.
-        const std::string& output = session.output();
-        const ssize_t sent = client.is_secure()
-                                 ? 0
-                                 : ::send(socket.native_handle(), output.data(), output.size(),
-                                          MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent != ssize_t(output.size())) {
-          connections_.expect_taking(socket, session.memory_bytes());
-          watched = true;
-          asio::write(client, asio::buffer(output) + std::size_t(std::max<ssize_t>(sent, 0)),
-                      error);
-          if (error) return;
-        }
-        fail_point("reply.after_send");
-        stamps.end(Stage::write);
-        if (executed) metrics_.stage_times.record(stamps);
-        session.output().clear();
-        if (watched) connections_.keep(socket);
-        watched = false;
-      } else if (!session.finished()) {
-        if (session.has_partial_request())
-          connections_.expect_request(socket, session.memory_bytes());
-        watched |= session.has_partial_request();
-        const std::span<char> space = session.read_space();
-        const std::size_t bytes = client.read_some(asio::buffer(space.data(), space.size()), error);
-        if (is_end_of_stream(error))
-          session.end_of_stream();
-        else if (error)
-          return;
-        else
-          session.received(bytes);
+  // The driver of the conversation: does its steps and waits for them.
+  void run(Client& client) {
+    using Step = Conversation::Step;
+    Conversation& conversation = client.conversation;
+    Stream<tcp::socket>& stream = client.stream;
+    tcp::socket& socket = stream.next_layer();
+    Submission* const submission = &client;
+    for (Step step = conversation.start(); step != Step::close;) {
+      boost::system::error_code error;
+      std::size_t bytes = 0;
+      switch (step) {
+        case Step::handshake:
+          stream.secure().handshake(asio::ssl::stream_base::server, error);
+          break;
+        case Step::receive: bytes = stream.read_some(as_buffer(conversation.space()), error); break;
+        case Step::check_keys:
+          conversation.check_keys([&client] { client.done.release(); });
+          client.done.acquire();
+          break;
+        case Step::execute:
+          parts_.service.submit({&submission, 1});
+          client.done.acquire();
+          break;
+        case Step::send_now: bytes = send_now(socket, conversation.output(), error); break;
+        case Step::send:
+          bytes = asio::write(stream, asio::buffer(conversation.output()), error);
+          break;
+        case Step::shut_down_tls: stream.secure().shutdown(error); break;
+        case Step::end_output: socket.shutdown(tcp::socket::shutdown_send, error); break;
+        case Step::discard: bytes = socket.read_some(as_buffer(conversation.space()), error); break;
+        case Step::close: break;
       }
+      step = conversation.next(error, bytes);
     }
-    if (session.refused()) Metrics::add(metrics_.bad_frames);
-    if (client.is_secure()) {
-      connections_.expect_end(socket);
-      boost::system::error_code ignored;
-      client.secure().shutdown(ignored);
-    }
-    if (!session.closed_by_server()) return;
-    connections_.linger(socket);
-    char discarded[4096];
-    while (!error) socket.read_some(asio::buffer(discarded), error);
   }
 
-  const Options& options_;
-  Service& service_;
-  Metrics& metrics_;
-  Certificate* const certificate_;
+  const TransportParts parts_;
   ReleaseSink sink_;
-  ConnectionRegistry connections_;
+  ConnectionTable table_;
   Guarded<int> clients_;  // threads that may still touch this object
   asio::io_context context_;
   tcp::acceptor acceptor_;
@@ -238,9 +185,8 @@ class ThreadPolicy final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service,
-                                              Metrics& metrics, Certificate* certificate) {
-  return std::make_unique<ThreadPolicy>(options, service, metrics, certificate);
+std::unique_ptr<Transport> make_thread_policy(const TransportParts& parts) {
+  return std::make_unique<ThreadPolicy>(parts);
 }
 
 }  // namespace exchange

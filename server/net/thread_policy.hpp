@@ -7,7 +7,6 @@
 
 namespace exchange {
 
-std::unique_ptr<Transport> make_thread_policy(const Options& options, Service& service,
-                                              Metrics& metrics, Certificate* certificate);
+std::unique_ptr<Transport> make_thread_policy(const TransportParts& parts);
 
 }  // namespace exchange

@@ -1,17 +1,31 @@
 #pragma once
-// A transport accepts clients and runs their sessions under one thread policy. A policy is where
-// sessions run, not how they are written: all share Session; pool and loop share one coroutine.
+// A transport accepts clients and serves them under one thread policy. A policy is where
+// conversations run, not how they go: all share Conversation; pool and loop share one coroutine.
 
 #include <cstdint>
 #include <memory>
 
 #include "core/service.hpp"
 #include "metrics/metrics.hpp"
-#include "options.hpp"
+#include "net/limits.hpp"
+#include "protocol/limits.hpp"
 
 namespace exchange {
 
+class Authenticator;
 class Certificate;
+
+// What a transport is made of and works with. All of it outlives the transport, but the service: at
+// the end stop() the transport, then destroy the service, then the transport. Until it is gone, the
+// service may still be inside one of the transport's sinks.
+struct TransportParts {
+  const NetOptions& options;
+  const ProtocolLimits& protocol;
+  Service& service;
+  Metrics& metrics;
+  Authenticator* authenticator = nullptr;  // null: accounts have no keys
+  Certificate* certificate = nullptr;      // null: clients do not speak TLS
+};
 
 class Transport {
  public:
@@ -25,12 +39,8 @@ class Transport {
   virtual void stop() = 0;
 };
 
-// Listens and serves at once. Throws std::system_error where the address cannot be had.
-// All but `service` must outlive it. At the end: stop() the transport, then destroy the service,
-// then the transport: until it is gone, the service may still be inside one of the transport's
-// sinks. `certificate`: clients speak TLS; null: they do not.
-std::unique_ptr<Transport> make_transport(const Options& options, Service& service,
-                                          Metrics& metrics, Certificate* certificate = nullptr);
+// Listens and serves at once. Throws std::system_error if it cannot listen on the address.
+std::unique_ptr<Transport> make_transport(const TransportParts& parts);
 
 // CPUs that this process may use (taskset, cpusets).
 unsigned usable_cpus();

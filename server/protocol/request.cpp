@@ -40,7 +40,7 @@ class Reader {
  public:
   // `credentials` null: accounts have no keys.
   Reader(const ProtocolLimits& limits, std::vector<RequestElement>& elements,
-         std::vector<Command>& commands, Credentials* credentials)
+         std::vector<Command>& commands, std::vector<Credential>* credentials)
       : limits_(limits),
         elements_(elements),
         commands_(commands),
@@ -110,7 +110,7 @@ class Reader {
       if (++keys_ > keys_per_batch_max)
         return error(element, "more than " + std::to_string(keys_per_batch_max) +
                                   " accounts with keys in one request");
-      credentials_->batch.push_back(
+      credentials_->push_back(
           {Credential::Use::create, *id, std::move(key), std::uint32_t(commands_.size()), 1});
     }
     command(element, CreateAccount{*id, balance.value});
@@ -172,9 +172,8 @@ class Reader {
     if (commands_.size() > first) {  // else there is nothing to let through
       std::string key(resolved(raw_attribute(root, "key")));
       if (!is_key(key)) key.clear();
-      credentials_->batch.push_back({Credential::Use::login, *account_, std::move(key),
-                                     std::uint32_t(first),
-                                     std::uint32_t(commands_.size() - first)});
+      credentials_->push_back({Credential::Use::login, *account_, std::move(key),
+                               std::uint32_t(first), std::uint32_t(commands_.size() - first)});
     }
     return error;
   }
@@ -228,7 +227,7 @@ class Reader {
   const ProtocolLimits& limits_;
   std::vector<RequestElement>& elements_;
   std::vector<Command>& commands_;
-  Credentials* const credentials_;
+  std::vector<Credential>* const credentials_;
   const std::size_t elements_before_;
   std::size_t keys_ = 0;  // of accounts to be created
   std::string scratch_;
@@ -242,16 +241,16 @@ class Reader {
 
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
                      XmlDocument& document, std::vector<RequestElement>& elements,
-                     std::vector<Command>& commands, Credentials* credentials) {
+                     std::vector<Command>& commands, std::vector<Credential>* credentials) {
   const std::size_t elements_before = elements.size(), commands_before = commands.size();
-  const std::size_t credentials_before = credentials == nullptr ? 0 : credentials->batch.size();
+  const std::size_t credentials_before = credentials == nullptr ? 0 : credentials->size();
   Request request{.error = document.parse(text, size, limits)};
   if (request.error.empty())
     request.error = Reader(limits, elements, commands, credentials).read(document.root());
   if (!request.error.empty()) {  // refused as a whole: nothing of it is executed
     elements.resize(elements_before, RequestElement{RequestElement::Kind::unknown});
     commands.erase(commands.begin() + std::ptrdiff_t(commands_before), commands.end());
-    if (credentials != nullptr) credentials->batch.resize(credentials_before, Credential{});
+    if (credentials != nullptr) credentials->resize(credentials_before, Credential{});
   }
   request.elements = std::uint32_t(elements.size() - elements_before);
   return request;

@@ -28,11 +28,12 @@ struct Request {
 };
 
 // Reads a document, adding its elements to `elements` and their commands, in the same order, to
-// `commands`. Where accounts have keys (ProtocolLimits::keys) `credentials` gets who says what;
+// `commands`. Where accounts have keys (ProtocolLimits::keys) `credentials` gets them;
 // else it may be null and nothing is asked of it. `text` is changed, and text[size] must be there
 // (XmlDocument::parse); views into it end up in `elements`.
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
                      XmlDocument& document, std::vector<RequestElement>& elements,
-                     std::vector<Command>& commands, Credentials* credentials = nullptr);
+                     std::vector<Command>& commands,
+                     std::vector<Credential>* credentials = nullptr);
 
 }  // namespace exchange

@@ -70,8 +70,8 @@ bool Session::take_requests() {
     if (frame.state == Frame::State::complete) {
       read_frame(frame);
       // Who logs in to an account in the next request finds it: a key counts once it is committed.
-      if (credentials_ &&
-          (credentials_->creates() || credentials_->batch.size() >= keys_per_batch_max))
+      if (!credentials_.empty() && (credentials_.back().use == Credential::Use::create ||
+                                    credentials_.size() >= keys_per_batch_max))
         break;
       continue;
     }
@@ -85,7 +85,6 @@ bool Session::take_requests() {
     }
     break;
   }
-  if (credentials_) credentials_->commands = commands_;
   return !requests_.empty();
 }
 
@@ -102,7 +101,8 @@ void Session::read_frame(const Frame& frame) {
   std::optional<LargeDocument> large;
   if (frame.bytes > large_bytes) large.emplace();
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_,
-                                   thread_document(), elements_, commands_, credentials_.get()));
+                                   thread_document(), elements_, commands_,
+                                   limits_.keys ? &credentials_ : nullptr));
   begin_ += frame.header + frame.bytes;
 }
 
@@ -119,7 +119,7 @@ std::size_t Session::memory_bytes() const {
   return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) +
          elements_.capacity() * sizeof(RequestElement) +
          commands_.capacity() * (sizeof(Command) + sizeof(Outcome)) +
-         (credentials_ ? credentials_->batch.capacity() * (sizeof(Credential) + key_bytes_max) : 0);
+         credentials_.capacity() * (sizeof(Credential) + key_bytes_max);
 }
 
 void Session::close_after_error(std::string_view problem) {
@@ -140,7 +140,7 @@ void Session::reply(std::span<const Outcome> outcomes) {
   requests_.clear();
   elements_.clear();
   commands_.clear();
-  if (credentials_) credentials_->batch.clear();
+  credentials_.clear();
   begin_ += blank_bytes({buffer_.data() + begin_, end_ - begin_});
   if (refused_ || (limits_.close_after_reply && begin_ == end_)) finished_ = true;
   shrink();
@@ -154,8 +154,7 @@ void Session::shrink() {
     commands_.shrink_to_fit();
     requests_.shrink_to_fit();
   }
-  if (credentials_ && credentials_->batch.capacity() > elements_kept_max)
-    credentials_->batch.shrink_to_fit();
+  if (credentials_.capacity() > elements_kept_max) credentials_.shrink_to_fit();
   if (begin_ == end_ && (space() > limits_.read_buffer_bytes_max ||
                          (read_was_small_ && space() > limits_.read_buffer_bytes_min))) {
     std::vector<char>().swap(buffer_);  // `= {}` would keep the memory, of strings too

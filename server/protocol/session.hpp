@@ -11,7 +11,6 @@
 // Owner: the connection. Thread: one at a time. What is wrong in the bytes becomes an <error> in
 // the output; nothing is thrown but std::bad_alloc.
 
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,8 +23,7 @@ namespace exchange {
 class Session {
  public:
   // `limits` must outlive it.
-  explicit Session(const ProtocolLimits& limits)
-      : limits_(limits), credentials_(limits.keys ? std::make_unique<Credentials>() : nullptr) {}
+  explicit Session(const ProtocolLimits& limits) : limits_(limits) {}
   explicit Session(ProtocolLimits&&) = delete;
 
   // Where the next bytes go; never empty. Good until received().
@@ -47,8 +45,8 @@ class Session {
   std::size_t memory_bytes() const;
   // The request batch's commands, for the engine. reply() wants one outcome for each.
   std::vector<Command>& commands() { return commands_; }
-  // Whose word the commands are; null where accounts have no keys.
-  Credentials* credentials() { return credentials_.get(); }
+  // The keys that came with them; none if accounts have no keys.
+  std::vector<Credential>& credentials() { return credentials_; }
   // Ends the request batch: writes the replies of all its requests to output().
   void reply(std::span<const Outcome> outcomes);
 
@@ -84,7 +82,7 @@ class Session {
   std::vector<Request> requests_;
   std::vector<RequestElement> elements_;  // views into buffer_
   std::vector<Command> commands_;
-  std::unique_ptr<Credentials> credentials_;
+  std::vector<Credential> credentials_;
   std::string output_;
 };
 

@@ -30,9 +30,9 @@ constexpr timeval patience = {10, 0};
 
 Options TcpServer::make_options(Policy policy, const std::function<void(Options&)>& adjust) {
   Options options;
-  options.port = 0;
-  options.policy = policy;
-  options.threads = policy == Policy::pool ? 3 : 2;
+  options.net.port = 0;
+  options.net.policy = policy;
+  options.net.threads = policy == Policy::pool ? 3 : 2;
   if (adjust) adjust(options);
   options.protocol.keys = options.auth.required;
   return options;
@@ -47,12 +47,15 @@ TcpServer::TcpServer(Policy policy, const std::function<void(Options&)>& adjust)
     : options_(make_options(policy, adjust)),
       core_(std::make_unique<Core>(open(store_), store_, clock_, options_.core, metrics_, fatal)),
       authenticator_(options_.auth.required
-                         ? std::make_unique<Authenticator>(options_.auth, keys_, *core_, metrics_)
+                         ? std::make_unique<Authenticator>(options_.auth, keys_, metrics_)
                          : nullptr),
       certificate_(options_.tls.enabled() ? std::make_unique<Certificate>(options_.tls) : nullptr),
-      transport_(make_transport(options_,
-                                authenticator_ ? static_cast<Service&>(*authenticator_) : *core_,
-                                metrics_, certificate_.get())) {}
+      transport_(make_transport({.options = options_.net,
+                                 .protocol = options_.protocol,
+                                 .service = *core_,
+                                 .metrics = metrics_,
+                                 .authenticator = authenticator_.get(),
+                                 .certificate = certificate_.get()})) {}
 
 // In the order of main.cpp: a core thread may still be leaving a transport's completed().
 TcpServer::~TcpServer() {

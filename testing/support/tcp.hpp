@@ -11,6 +11,7 @@
 #include "core/core.hpp"
 #include "net/certificate.hpp"
 #include "net/transport.hpp"
+#include "options.hpp"
 #include "support/local.hpp"
 
 namespace exchange {

@@ -82,7 +82,7 @@ std::string large_reply() {
 }
 
 std::function<void(Options&)> drain(std::uint32_t drain_ms) {
-  return [=](Options& options) { options.transport.drain_ms = drain_ms; };
+  return [=](Options& options) { options.net.limits.drain_ms = drain_ms; };
 }
 
 }  // namespace
@@ -125,7 +125,8 @@ TEST_CASE("300 clients at once each hold their conversation") {
   }
 }
 
-TEST_CASE("clients that connect and leave without a word, or amid a request, harm nobody") {
+TEST_CASE(
+    "clients that connect and leave without a request, or in the middle of one, harm no others") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy);
@@ -272,13 +273,14 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("one connection too many is told so, and there is room again when another elements") {
+TEST_CASE(
+    "one connection too many is refused with the reason, and there is room again when another leaves") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [](Options& options) {
-      options.transport.connections_max = 3;
-      options.transport.connections_per_address = 4;
-      options.transport.room_idle_ms = 1'000'000;
+      options.net.limits.connections_max = 3;
+      options.net.limits.connections_per_address = 4;
+      options.net.limits.evictable_idle_ms = 1'000'000;
     });
     TcpClient one(server.port()), two(server.port());
     {
@@ -287,7 +289,8 @@ TEST_CASE("one connection too many is told so, and there is room again when anot
       REQUIRE(three.reply() == account_reply(3));
       REQUIRE(wait_for([&] { return server.metrics().connections.load() == 3; }));
       CHECK(TcpClient(server.port()).rest() ==
-            "<results><error>the server takes no more connections now</error></results>\n");
+            "<results><error>the server takes no more connections now (limit 3, "
+            "--connections-max)</error></results>\n");
     }
     REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));
     TcpClient four(server.port());
@@ -358,10 +361,10 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
 }
 
 TEST_CASE(
-    "who does not finish a request, or does not take a reply, is ended in time; who is merely silent is not") {
+    "a client that does not finish a request, or does not take a reply, is ended in time; one that is only silent is not") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 100; });
+    TcpServer server(policy, [](Options& options) { options.net.limits.stall_ms = 100; });
     TcpClient silent(server.port()), stalled(server.port()), deaf(server.port(), 4'096),
         slow(server.port());
     REQUIRE(slow.send(account(1)));
@@ -405,10 +408,10 @@ TEST_CASE("a reply larger than any buffer passes whole to a client that reads la
   }
 }
 
-TEST_CASE("who does not take a reply is ended in time, though its request came at once") {
+TEST_CASE("a client that does not take a reply is ended in time, though its request came at once") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 300; });
+    TcpServer server(policy, [](Options& options) { options.net.limits.stall_ms = 300; });
     make_large_order(server.port());
     TcpClient deaf(server.port(), 4'096);
     REQUIRE(deaf.send(large_query()));
@@ -417,10 +420,10 @@ TEST_CASE("who does not take a reply is ended in time, though its request came a
   }
 }
 
-TEST_CASE("who took a large reply in time is not ended for it later") {
+TEST_CASE("a client that took a large reply in time is not ended for it later") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 500; });
+    TcpServer server(policy, [](Options& options) { options.net.limits.stall_ms = 500; });
     make_large_order(server.port());
     TcpClient silent(server.port());
     REQUIRE(silent.send(large_query()));
@@ -433,10 +436,10 @@ TEST_CASE("who took a large reply in time is not ended for it later") {
   }
 }
 
-TEST_CASE("who sends a request byte by byte is ended all the same") {
+TEST_CASE("a client that sends a request byte by byte is ended all the same") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.transport.stall_ms = 500; });
+    TcpServer server(policy, [](Options& options) { options.net.limits.stall_ms = 500; });
     TcpClient drips(server.port());
     REQUIRE(drips.send("100000\n"));
     REQUIRE(wait_for([&] { return server.metrics().connections.load() == 1; }));
@@ -447,7 +450,7 @@ TEST_CASE("who sends a request byte by byte is ended all the same") {
   }
 }
 
-TEST_CASE("who asks little does not wait for all who ask much") {
+TEST_CASE("a small request does not wait for all large ones") {
   TcpServer server(Policy::loop, [](Options& options) { options.core.batch_commands_max = 4; });
   TcpClient first(server.port()), small(server.port());
   REQUIRE(first.send(account(1)));
@@ -478,7 +481,7 @@ TEST_CASE(
     INFO(name_of(policy));
     TcpServer server(policy, [](Options& options) {
       options.protocol.frame_bytes_max = 65'536;
-      options.transport.buffered_bytes_max = 1;  // four frames then
+      options.net.limits.buffered_bytes_max = 1;  // four frames then
     });
     TcpClient one(server.port()), two(server.port()), small(server.port());
     REQUIRE(one.send(account(1)));

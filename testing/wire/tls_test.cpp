@@ -17,7 +17,7 @@ const std::string created = "<results><created id=\"1\"/></results>\n";
 
 }  // namespace
 
-TEST_CASE("plain text to a TLS port is closed without a word, and the next client is served") {
+TEST_CASE("plain text to a TLS port is closed without a reply, and the next client is served") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
@@ -41,7 +41,7 @@ TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
     INFO(name_of(policy));
     TcpServer server(policy, [&](Options& options) {
       options.tls = certificate.files();
-      options.transport.stall_ms = 100;
+      options.net.limits.stall_ms = 100;
     });
     TcpClient silent(server.port()), amid(server.port());
     REQUIRE(amid.send("\x16\x03\x01\x02"));  // the beginning of a TLS record
@@ -53,7 +53,7 @@ TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
 }
 
 TEST_CASE(
-    "under TLS, what was sent is answered whether the client says that it ends or only closes its side") {
+    "under TLS, what was sent is answered whether the client sends close_notify or only closes its side") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
@@ -79,7 +79,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("under TLS, who is closed for bad framing is told why, and that it is the end") {
+TEST_CASE("under TLS, a client that is closed for bad framing gets the reason and close_notify") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
@@ -108,7 +108,7 @@ TEST_CASE("under TLS, a reply larger than any buffer arrives whole") {
   }
 }
 
-TEST_CASE("a stopping server waits for no handshake, and tells the others that it ends") {
+TEST_CASE("a stopping server waits for no handshake, and sends the others close_notify") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));

@@ -1,4 +1,6 @@
-// Who gets through the authenticator, and what it costs.
+// Which keys the authenticator accepts, and what it costs.
+
+#include <semaphore>
 
 #include "unit/auth/support.hpp"
 
@@ -95,12 +97,12 @@ TEST_CASE("a session stays logged in to a bounded number of accounts, the newest
     talk.ask(account(std::to_string(i), "the same secret"));
     CHECK(talk.ask(query(std::to_string(i), "the same secret")) == in);
   }
-  CHECK(talk.session.credentials()->logins.size() == guard.limits.session_logins_max);
+  CHECK(talk.keys.logins.size() == guard.limits.session_logins_max);
   CHECK(talk.ask(query("1", "")) == unknown);
   CHECK(talk.ask(query("2", "")) == in);
 }
 
-TEST_CASE("creating an account again elements its key") {
+TEST_CASE("creating an account again leaves its key") {
   Guard guard;
   Talk talk(guard);
   talk.ask(account("1", "first secret"));
@@ -120,6 +122,7 @@ TEST_CASE("a key counts once its account is committed, and not before") {
   CHECK(early.ask(query("1", "first secret")) == unknown);
   guard.service.commit(creation);
   creator.submission.wait();
+  CHECK(creator.replies() == created_1);
   CHECK(guard.keys.size() == 1);
   CHECK(early.ask(query("1", "first secret")) == in);
 }
@@ -131,13 +134,13 @@ TEST_CASE("a pipeline may create an account and trade with it") {
         created_1 + in + in);
 }
 
-TEST_CASE("nothing of a key is left in what the core is given or the client is told") {
+TEST_CASE("nothing of a key is left in what the core or the client gets") {
   Guard guard;
   Talk talk(guard);
   REQUIRE(talk.receive(account("1", "unmistakable-secret")));
   talk.submit();
   Submission& creation = guard.service.next();
-  CHECK(talk.session.credentials()->batch.front().key.empty());
+  CHECK(talk.session.credentials().front().key.empty());
   guard.service.commit(creation);
   talk.submission.wait();
   CHECK(talk.replies().find("unmistakable") == std::string::npos);
@@ -148,7 +151,7 @@ TEST_CASE("nothing of a key is left in what the core is given or the client is t
 }
 
 TEST_CASE(
-    "a authenticator that stops refuses what needs a hash, truthfully, and lets through what needs none") {
+    "an authenticator that stops refuses what needs a hash, truthfully, and lets through what needs none") {
   Guard guard;
   Talk in_already(guard), late(guard);
   in_already.ask(account("1", "first secret") + query("1", "first secret"));
@@ -160,26 +163,23 @@ TEST_CASE(
   CHECK(
       late.replies() ==
       "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
-  std::optional<bool> answer = true;
-  guard.authenticator->check(AccountId("1"), "first secret", {},
-                             [&](std::optional<bool> right) { answer = right; });
-  CHECK(answer == std::nullopt);
   CHECK(guard.service.idle());
 }
 
-TEST_CASE("a question costs one hash, whoever is asked about") {
+TEST_CASE("a login without commands costs one hash, whatever the account") {
   Guard guard;
   Talk(guard).ask(account("1", "first secret"));
   const auto ask = [&](const char* id, const char* key) {
-    Guarded<std::optional<bool>> answer;
-    guard.authenticator->check(AccountId(id), key, {}, [&](std::optional<bool> right) {
-      answer.with([&](auto& now) {
-        now = right;
-        answer.notify();
-      });
-    });
-    return answer.when([](const auto& now) { return now.has_value(); },
-                       [](const auto& now) { return *now; });
+    Credential login{Credential::Use::login, AccountId(id), key};
+    KeyCheck check{PeerAddress()};
+    check.begin_batch({&login, 1}, {});
+    std::binary_semaphore done(0);
+    check.on_done = [&] { done.release(); };
+    CHECK_FALSE(guard.authenticator->is_checked(check));
+    guard.authenticator->check(check);
+    done.acquire();
+    CHECK_FALSE(check.refused);
+    return check.is_logged_in(AccountId(id));
   };
   const std::uint64_t before = guard.hashes();
   CHECK(ask("1", "first secret"));
@@ -190,9 +190,9 @@ TEST_CASE("a question costs one hash, whoever is asked about") {
   CHECK(guard.hashes() == before + 5);
 }
 
-TEST_CASE("peers take turns, and the connections of one come in the order they came") {
-  PeerQueue<int> queue;
-  const Peer crowd{1}, lone{2};
+TEST_CASE("addresses take turns, and the jobs of one come in the order they came") {
+  FairQueue<int> queue;
+  const PeerAddress crowd{0, 1}, lone{0, 2};
   for (int i = 0; i < 100; ++i) queue.push(crowd, i);
   queue.push(lone, 1'000);
   CHECK(queue.size() == 101);
@@ -212,33 +212,35 @@ TEST_CASE("peers take turns, and the connections of one come in the order they c
 TEST_CASE("a request batch of many wrong keys is verified one key at a time, in turn with others") {
   Guard guard;
   Talk(guard).ask(account("1", "first secret"));
-  Talk flood(guard), good(guard);
-  good.session.credentials()->peer = Peer{9};
+  Talk flood(guard), good(guard, PeerAddress{0, 9});
   std::string documents;
   for (int i = 0; i < 3'000; ++i) documents += query("1", "wrong secret");
   REQUIRE(flood.receive(documents.substr(0, 60'000)));
   flood.submit();
   REQUIRE(good.receive(query("1", "first secret")));
   good.submit();
-  CHECK(flood.session.credentials()->batch.size() == keys_per_batch_max);
+  CHECK(flood.session.credentials().size() == keys_per_batch_max);
   CHECK(&guard.service.next() == &good.submission);  // the first that comes through
   CHECK(guard.metrics.logins_accepted == 1);
   guard.authenticator->stop();
   flood.submission.wait();
 }
 
-TEST_CASE("so many of one peer wait for a hash; one more is refused at once, and others are not") {
-  Guard guard;
-  guard.limits.waiting_per_peer_max = 2;
+TEST_CASE(
+    "so many checks of one address wait for a hash; one more is refused at once, and others are not") {
+  Guard guard(2);
   Talk(guard).ask(account("1", "first secret"));
   std::binary_semaphore hashing(0), go_on(0);
-  guard.authenticator->check(AccountId("1"), "first secret", Peer{7}, [&](std::optional<bool>) {
+  Credential login{Credential::Use::login, AccountId("1"), "first secret"};
+  KeyCheck busy(PeerAddress{0, 7});
+  busy.begin_batch({&login, 1}, {});
+  busy.on_done = [&] {
     hashing.release();
     go_on.acquire();
-  });
+  };
+  guard.authenticator->check(busy);
   hashing.acquire();
-  Talk first(guard), second(guard), third(guard), other(guard);
-  other.session.credentials()->peer = Peer{9};
+  Talk first(guard), second(guard), third(guard), other(guard, PeerAddress{0, 9});
   for (Talk* talk : {&first, &second, &third, &other}) {
     REQUIRE(talk->receive(query("1", "first secret")));
     talk->submit();
@@ -247,10 +249,6 @@ TEST_CASE("so many of one peer wait for a hash; one more is refused at once, and
   CHECK(
       third.replies() ==
       "<results><error id=\"9\">the key could not be checked now; nothing was executed</error></results>\n");
-  std::optional<bool> asked = true;
-  guard.authenticator->check(AccountId("1"), "first secret", Peer{},
-                             [&](std::optional<bool> right) { asked = right; });
-  CHECK_FALSE(asked);
   go_on.release();
   for (int i = 0; i < 3; ++i) guard.service.commit(guard.service.next());
   for (Talk* talk : {&first, &second, &other}) {

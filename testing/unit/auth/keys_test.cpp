@@ -15,7 +15,7 @@ std::pair<std::string, std::vector<Credential>> read(std::string document, bool 
   XmlDocument parsed;
   std::vector<RequestElement> elements;
   std::vector<Command> commands;
-  Credentials credentials;
+  std::vector<Credential> credentials;
   const Request request = read_request(document.data(), size, ProtocolLimits{.keys = keys}, parsed,
                                        elements, commands, keys ? &credentials : nullptr);
   std::string errors = request.error;
@@ -24,7 +24,7 @@ std::pair<std::string, std::vector<Credential>> read(std::string document, bool 
     // that is the authenticator's to do
     if (const auto* create = std::get_if<CreateAccount>(&command))
       CHECK_FALSE(create->key.has_key());
-  return {errors, credentials.batch};
+  return {errors, credentials};
 }
 
 std::string creation(const std::string& key) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of keys share: a authenticator before a core on a memory store, and clients
-// without sockets.
+// What the tests of keys share: an authenticator, a core on a memory store, and connections without
+// sockets.
 
 #include <deque>
 #include <string>
@@ -9,13 +9,13 @@
 #include "auth/scrypt.hpp"
 #include "catch.hpp"
 #include "core/core.hpp"
+#include "protocol/session.hpp"
 #include "support/local.hpp"
 
 namespace exchange::testing {
 
 inline constexpr std::uint8_t cheap = 4;  // log2 N: of tests that count hashes, not their price
 
-// Whoever submits waits for it.
 struct Waiting : Submission, CompletionSink {
   Waiting() { sink = this; }
   void completed(std::span<Submission* const>) override {
@@ -32,7 +32,7 @@ struct Waiting : Submission, CompletionSink {
   Guarded<bool> done;
 };
 
-// Keeps what it gets until told to execute it: a core whose commit takes its time.
+// A core whose commit takes its time: keeps what it gets until commit().
 class SlowService final : public Service {
  public:
   explicit SlowService(MemoryStore& store)
@@ -71,8 +71,12 @@ class SlowService final : public Service {
 };
 
 struct Guard {
-  Guard() : authenticator(std::make_unique<Authenticator>(limits, keys, service, metrics)) {}
-  AuthLimits limits{.required = true, .scrypt_log2_n = cheap};
+  explicit Guard(std::size_t checks_per_address_max = AuthLimits().checks_per_address_max)
+      : limits{.required = true,
+               .checks_per_address_max = checks_per_address_max,
+               .scrypt_log2_n = cheap},
+        authenticator(std::make_unique<Authenticator>(limits, keys, metrics)) {}
+  const AuthLimits limits;
   Metrics metrics;
   MemoryStore store;
   KeyRing keys;
@@ -81,10 +85,10 @@ struct Guard {
   std::uint64_t hashes() const { return metrics.key_hashes; }
 };
 
-// One connection.
+// One connection: what a conversation does with its session, the authenticator and the core.
 class Talk {
  public:
-  explicit Talk(Guard& guard) : guard_(guard) { submission.credentials = session.credentials(); }
+  explicit Talk(Guard& guard, PeerAddress address = {}) : keys(address), guard_(guard) {}
 
   // Takes in what a client sends; true where there is a batch.
   bool receive(std::string_view bytes) {
@@ -97,12 +101,18 @@ class Talk {
     }
     return session.take_requests();
   }
+  // Has the keys of the batch checked, and submits it unless they are refused.
   void submit() {
     submission.commands = session.commands();
-    Submission* const one = &submission;
-    guard_.authenticator->submit({&one, 1});
+    keys.begin_batch(session.credentials(), session.commands());
+    keys.on_done = [this] { checked(); };
+    if (guard_.authenticator->is_checked(keys))
+      checked();
+    else
+      guard_.authenticator->check(keys);
   }
   std::string replies() {
+    if (!submission.outcomes.empty()) guard_.authenticator->add_created(keys, submission.outcomes);
     session.reply(submission.outcomes);
     return std::exchange(session.output(), {});
   }
@@ -123,9 +133,17 @@ class Talk {
 
   ProtocolLimits limits{.keys = true};
   Session session{limits};
+  KeyCheck keys;
   Waiting submission;
 
  private:
+  // Thread of the authenticator, or the caller's.
+  void checked() {
+    Submission* const one = &submission;
+    if (!keys.refused) return guard_.service.submit({&one, 1});
+    submission.refuse(Reason::key_unchecked);
+    submission.completed({&one, 1});
+  }
   Guard& guard_;
 };
 

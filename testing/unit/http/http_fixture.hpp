@@ -49,9 +49,9 @@ class HttpFixture {
         std::move(recovered), store, system_clock(), options.core, metrics,
         [](const std::string& why) { FAIL(why); },
         [this](const Rows& rows, BatchNumber batch) { feed->push(rows, batch); });
-    server.emplace(HttpOptions{options.bind, *options.http_port, options.http, options.protocol},
-                   ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view), *feed, *core,
-                   metrics);
+    server.emplace(
+        HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
+        ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view), *feed, *core, metrics);
   }
   void stop() {
     if (server) server->stop();

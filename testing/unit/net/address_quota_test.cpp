@@ -48,3 +48,14 @@ TEST_CASE("three quarters are the limit of one address where none is configured"
   CHECK(per_address_max(0, 1) == 1);
   CHECK(per_address_max(5, 8) == 5);
 }
+
+TEST_CASE("limits count by IPv4 address, and by IPv6 network of 64 bits") {
+  const auto address = [](const char* text) {
+    return peer_address(boost::asio::ip::make_address(text));
+  };
+  CHECK(address("127.0.0.1") == address("::ffff:127.0.0.1"));
+  CHECK_FALSE(address("127.0.0.1") == address("127.0.0.2"));
+  CHECK(address("2001:db8:1:2::1") == address("2001:db8:1:2:ffff::9"));
+  CHECK_FALSE(address("2001:db8:1:2::1") == address("2001:db8:1:3::1"));
+  CHECK_FALSE(address("::1") == address("127.0.0.1"));
+}

@@ -348,13 +348,13 @@ TEST_CASE("with keys each account is made with its own, and each request gives i
       XmlDocument parsed;
       std::vector<exchange::RequestElement> elements;
       std::vector<Command> commands;
-      Credentials credentials;
+      std::vector<Credential> credentials;
       REQUIRE(read_request(document.data(), size, limits, parsed, elements, commands, &credentials)
                   .error == "");
       for (const exchange::RequestElement& element : elements) REQUIRE(element.error == "");
-      REQUIRE(!credentials.batch.empty());
-      REQUIRE(credentials.batch.size() <= 100);
-      for (const Credential& credential : credentials.batch)
+      REQUIRE(!credentials.empty());
+      REQUIRE(credentials.size() <= 100);
+      for (const Credential& credential : credentials)
         REQUIRE(credential.key == "loadgen-" + std::string(credential.account.view()));
     }
   }

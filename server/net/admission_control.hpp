@@ -1,0 +1,82 @@
+#pragma once
+// AdmissionControl decides which connections a port has: at most connections_max, of one address
+// connections_per_address, and no more than file descriptors allow. If all places are taken, the
+// connection idle longest of the address with most connections is evicted for a new one; an address
+// never loses a connection to one that has more. A connection that is closing has no place, only a
+// descriptor, and there are at most closing_max of them. Decides only: ConnectionTable ends
+// connections.
+// Owner: ConnectionTable. Thread: one at a time (under its lock).
+
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "net/connection_record.hpp"
+#include "net/descriptor_reserve.hpp"
+#include "net/limits.hpp"
+
+namespace exchange {
+
+// The connections of one address.
+struct AddressGroup {
+  std::vector<ConnectionRecord*> connections;
+  std::size_t closing = 0;
+  std::size_t open() const { return connections.size() - closing; }
+};
+
+class AdmissionControl {
+ public:
+  using Refusal = AddressQuota::Refusal;
+
+  explicit AdmissionControl(const NetLimits& limits);
+
+  struct Decision {
+    AddressQuota::Share place;            // empty: refused
+    Refusal refusal = Refusal::none;      // by which limit
+    ConnectionRecord* evicted = nullptr;  // to be ended for the new one; it counts until then
+  };
+  // Whether one more connection of this address is admitted.
+  Decision decide(const PeerAddress& address, std::uint64_t now_ms);
+  void add(ConnectionRecord& connection);
+  void set_closing(ConnectionRecord& connection);
+  void remove(ConnectionRecord& connection);
+
+  // Accepting failed for lack of descriptors. From now on what is open counts as all that can be,
+  // and the reserve is released for the next connection. Returns the connection to be evicted if
+  // there was no reserve: accepting would fail for ever.
+  ConnectionRecord* handle_fd_exhaustion(std::uint64_t now_ms);
+  // From time to time: takes back the reserve, and with it the places that descriptors allow.
+  void recover_descriptors();
+  // Fewer connections than connections_max are possible.
+  bool lacks_descriptors() const { return possible_max_ < limits_.connections_max; }
+  std::size_t per_address_max() const { return quota_.per_address_max(); }
+
+ private:
+  // A connection that may be evicted. Found by looking at all, so kept for the next new ones.
+  struct Candidate {
+    ConnectionRecord* connection;
+    std::uint64_t answered_ms;
+  };
+
+  ConnectionRecord* choose_evicted(std::size_t newcomer_count, std::uint64_t now_ms);
+  void find_candidates(std::size_t newcomer_count, std::uint64_t now_ms);
+  ConnectionRecord* take_candidate(std::size_t newcomer_count);
+  std::size_t open() const { return size_ - closing_; }
+
+  const NetLimits& limits_;
+  AddressQuota quota_;
+  DescriptorReserve reserve_;
+  std::unordered_map<PeerAddress, AddressGroup> groups_;  // none is empty
+  std::size_t size_ = 0, closing_ = 0;
+  // what descriptors allow, as far as is known
+  std::size_t possible_max_ = std::numeric_limits<std::size_t>::max();
+
+  std::vector<Candidate> candidates_;           // idle longest last
+  const AddressGroup* candidates_of_ = nullptr;  // null: of all addresses
+  // A search was in vain for a new connection of an address with so many: not repeated at once.
+  std::uint64_t none_until_ms_ = 0;
+  std::size_t none_for_ = 0;
+};
+
+}  // namespace exchange

@@ -1,0 +1,415 @@
+// Which connection is ended, and when: the table alone, with real sockets from several loopback
+// addresses.
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "catch.hpp"
+#include "net/connection_table.hpp"
+#include "net/listener.hpp"
+#include "options.hpp"
+#include "support/wait_for.hpp"
+
+using namespace exchange;
+
+namespace {
+
+// A connection as its server sees it, and the client's end.
+struct Guest {
+  Guest(tcp::acceptor& acceptor, const char* from)
+      : client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), socket(acceptor.get_executor()) {
+    sockaddr_in own{.sin_family = AF_INET},
+        server{.sin_family = AF_INET, .sin_port = htons(acceptor.local_endpoint().port())};
+    server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ::inet_pton(AF_INET, from, &own.sin_addr);
+    REQUIRE(::bind(client, reinterpret_cast<sockaddr*>(&own), sizeof own) == 0);
+    REQUIRE(::connect(client, reinterpret_cast<sockaddr*>(&server), sizeof server) == 0);
+    acceptor.accept(socket);
+  }
+  ~Guest() { ::close(client); }
+  // The server's side sees the end of the stream.
+  bool ended() {
+    char byte;
+    return ::recv(socket.native_handle(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+  }
+  std::string received() {
+    timeval patience{10, 0};
+    ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    std::string text;
+    char bytes[256];
+    for (ssize_t count; (count = ::recv(client, bytes, sizeof bytes, 0)) > 0;)
+      text.append(bytes, std::size_t(count));
+    return text;
+  }
+  int client;
+  tcp::socket socket;
+  std::optional<ConnectionLease> lease;  // ends before the socket
+};
+
+struct Port {
+  explicit Port(const std::function<void(Options&)>& adjust)
+      : table(adjusted(options, adjust).net.limits, options.protocol, metrics) {}
+  static const Options& adjusted(Options& options, const std::function<void(Options&)>& adjust) {
+    options.net.limits.sweep_ms = 1;
+    options.net.limits.evictable_idle_ms = 1'000'000;
+    adjust(options);
+    return options;
+  }
+  // Admitted, or null and the reply to the refused client.
+  Guest* enter(const char* from, std::string* reply = nullptr) {
+    auto guest = std::make_unique<Guest>(acceptor, from);
+    guest->lease = table.admit(guest->socket);
+    if (!guest->lease) {
+      guest->socket.close();
+      if (reply) *reply = guest->received();
+      return nullptr;
+    }
+    guests.push_back(std::move(guest));
+    return guests.back().get();
+  }
+  void leave(Guest* guest) {
+    for (auto& one : guests)
+      if (one.get() == guest) one.reset();
+  }
+  // So that connections answered before and after differ.
+  void let_time_pass() {
+    const std::uint64_t now = table.now_ms();
+    REQUIRE(wait_for([&] { return table.now_ms() > now; }));
+  }
+  // A request is answered.
+  static void serve(Guest* guest) {
+    guest->lease->executing(0);
+    guest->lease->idle();
+  }
+  void serve_later(Guest* guest) {
+    let_time_pass();
+    serve(guest);
+  }
+  // The store takes its time.
+  static void execute(Guest* guest) { guest->lease->executing(0); }
+
+  Options options;
+  Metrics metrics;
+  boost::asio::io_context context;
+  tcp::acceptor acceptor = listen(context, NetOptions{}, 0, Sharing::exclusive);
+  ConnectionTable table;
+  std::vector<std::unique_ptr<Guest>> guests;
+};
+
+std::string too_many(int limit) {
+  return "<results><error>too many connections from your address (limit " + std::to_string(limit) +
+         ", --connections-per-address)</error></results>\n";
+}
+std::string full(int limit) {
+  return "<results><error>the server takes no more connections now (limit " +
+         std::to_string(limit) + ", --connections-max)</error></results>\n";
+}
+constexpr const char* exhausted =
+    "<results><error>the server takes no more connections now (out of file descriptors)</error></results>\n";
+
+constexpr const char *one = "127.0.0.1", *two = "127.0.0.2", *three = "127.0.0.3";
+
+}  // namespace
+
+TEST_CASE("one address gets so many connections; their places are free again when they leave") {
+  Port port([](Options& options) { options.net.limits.connections_per_address = 2; });
+  REQUIRE(port.enter(one));
+  Guest* second = port.enter(one);
+  REQUIRE(second);
+  std::string reply;
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(port.enter(one, &reply) == nullptr);
+    CHECK(reply == too_many(2));
+    REQUIRE(port.enter(two));
+    port.leave(port.guests.back().get());
+    port.leave(second);
+    second = port.enter(one);
+    REQUIRE(second);
+  }
+  CHECK(port.metrics.connections_refused_peer.load() == 20);
+  CHECK(port.metrics.connections_refused.load() == 0);
+  CHECK(port.metrics.connections.load() == 2);
+}
+
+TEST_CASE("a refusal is framed as replies are") {
+  Port port([](Options& options) {
+    options.net.limits.connections_per_address = 1;
+    options.protocol.length_before_reply = true;
+  });
+  REQUIRE(port.enter(one));
+  std::string reply;
+  REQUIRE(port.enter(one, &reply) == nullptr);
+  const std::string expected = too_many(1);
+  CHECK(reply == std::to_string(expected.size()) + "\n" + expected);
+}
+
+TEST_CASE("three quarters of the connections are one address's at most") {
+  Port port([](Options& options) { options.net.limits.connections_max = 8; });
+  for (int i = 0; i < 6; ++i) REQUIRE(port.enter(one));
+  CHECK(port.enter(one) == nullptr);
+  CHECK(port.enter(two));
+}
+
+TEST_CASE("a new connection gets the place of the one idle longest, of the address with most") {
+  Port port([](Options& options) { options.net.limits.connections_max = 5; });
+  Guest* const oldest_of_all = port.enter(one);
+  Guest* const first = port.enter(two);
+  Guest* const idle_longest = port.enter(two);
+  Guest* const busy = port.enter(two);
+  port.execute(busy);
+  port.serve_later(port.enter(one));
+  port.serve_later(first);
+  REQUIRE(port.enter(three));
+  CHECK(idle_longest->ended());
+  for (Guest* guest : {oldest_of_all, first, busy}) CHECK_FALSE(guest->ended());
+  CHECK(port.metrics.evicted.load() == 1);
+  // All have as many now, and none has been idle for long.
+  port.leave(idle_longest);
+  std::string reply;
+  REQUIRE(port.enter(three, &reply) == nullptr);
+  CHECK(reply == full(5));
+  CHECK(port.metrics.connections_refused.load() == 1);
+}
+
+TEST_CASE(
+    "a connection that was ended and has left counts no more, neither as open nor as closing") {
+  Port port([](Options& options) { options.net.limits.connections_max = 4; });
+  Guest* const first = port.enter(two);
+  Guest* const second = port.enter(two);
+  REQUIRE(port.enter(two));
+  REQUIRE(port.enter(one));
+  REQUIRE(port.enter(three));
+  REQUIRE(first->ended());
+  port.leave(first);
+  REQUIRE(port.enter("127.0.0.4"));
+  CHECK(second->ended());  // of the two that the address still had
+}
+
+TEST_CASE("an address with most connections already gets no place but of those idle for long") {
+  Port port([](Options& options) {
+    options.net.limits.connections_max = 4;
+    options.net.limits.evictable_idle_ms = 300;
+  });
+  Guest* const silent = port.enter(two);
+  Guest* const works = port.enter(two);
+  REQUIRE(port.enter(one));
+  REQUIRE(port.enter(one));
+  port.execute(works);
+  REQUIRE(port.enter(one) == nullptr);
+  const std::uint64_t now = port.table.now_ms();
+  REQUIRE(wait_for([&] { return port.table.now_ms() > now + 300; }));
+  for (const auto& guest : port.guests)
+    if (guest.get() != silent && guest.get() != works) Port::serve(guest.get());
+  REQUIRE(port.enter(one));
+  CHECK(silent->ended());
+  CHECK_FALSE(works->ended());
+}
+
+TEST_CASE(
+    "a new connection of an address with many takes no place of those with fewer, however long they have been idle") {
+  Port port([](Options& options) {
+    options.net.limits.connections_max = 5;
+    options.net.limits.evictable_idle_ms = 0;
+  });
+  Guest* const good = port.enter(three);
+  for (const char* address : {one, one, two, two}) REQUIRE(port.enter(address));
+  for (const auto& guest : port.guests)
+    if (guest.get() != good) port.serve_later(guest.get());  // recent, while the good one is silent
+  REQUIRE(port.enter(one));
+  REQUIRE(port.enter(two));
+  CHECK_FALSE(good->ended());
+  CHECK(port.metrics.evicted.load() == 2);
+}
+
+TEST_CASE("a storm that is refused leaves the room to addresses with fewer connections") {
+  Port port([](Options& options) {
+    options.net.limits.connections_max = 4;
+    options.net.limits.sweep_ms = 1'000'000;
+  });
+  for (int i = 0; i < 3; ++i) REQUIRE(port.enter(two));
+  REQUIRE(port.enter(one));
+  CHECK(port.enter(two) == nullptr);
+  CHECK(port.enter(three));  // in the same moment
+}
+
+TEST_CASE("connections that were ended and do not leave keep no more than closing_max places") {
+  Port port([](Options& options) {
+    options.net.limits.connections_max = 8;
+    options.net.limits.closing_max = 2;
+  });
+  for (int i = 0; i < 6; ++i) REQUIRE(port.enter(two));
+  for (int i = 0; i < 2; ++i) REQUIRE(port.enter(one));
+  for (int i = 0; i < 2; ++i) REQUIRE(port.enter(one));  // in place of two that linger on
+  CHECK(port.enter(one) == nullptr);
+  for (const auto& guest : port.guests)
+    if (guest && guest->ended()) {
+      port.leave(guest.get());
+      break;
+    }
+  CHECK(port.enter(three));
+}
+
+TEST_CASE(
+    "when descriptors run out, there is no room beyond what is open: a new connection gets a place of the address with most") {
+  Port port([](Options& options) { options.net.limits.sweep_ms = 1'000'000; });
+  for (int i = 0; i < 20; ++i) REQUIRE(port.enter(two));
+  Guest* const good = port.enter(one);
+  port.execute(port.guests.front().get());
+  const auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto before = descriptors();
+  port.table.handle_fd_exhaustion();
+  CHECK(descriptors() < before);  // there is one for the new connection
+  REQUIRE(port.enter(one));
+  CHECK(port.guests[1]->ended());
+  CHECK(port.metrics.evicted.load() == 1);
+  CHECK_FALSE(good->ended());
+  CHECK_FALSE(port.guests.front()->ended());
+  std::string reply;
+  CHECK(port.enter(two, &reply) == nullptr);
+  CHECK(reply == exhausted);
+}
+
+TEST_CASE(
+    "when descriptors run out and no reserve is left, a connection of the address with most is evicted, or accepting would fail for ever") {
+  Port port([](Options& options) { options.net.limits.sweep_ms = 1'000'000; });
+  for (int i = 0; i < 3; ++i) REQUIRE(port.enter(two));
+  Guest* const good = port.enter(one);
+  port.table.handle_fd_exhaustion();
+  CHECK(port.metrics.evicted.load() == 0);
+  port.table.handle_fd_exhaustion();  // what was kept is used up
+  CHECK(port.metrics.evicted.load() == 1);
+  CHECK(port.guests.front()->ended());
+  port.table.handle_fd_exhaustion();
+  CHECK(port.guests[1]->ended());
+  CHECK_FALSE(good->ended());
+}
+
+TEST_CASE("descriptors that come back are used again") {
+  Port port([](Options&) {});
+  for (int i = 0; i < 4; ++i) REQUIRE(port.enter(one));
+  port.table.handle_fd_exhaustion();
+  Guest* fifth = nullptr;
+  CHECK(wait_for([&] { return fifth != nullptr || (fifth = port.enter(one)) != nullptr; }));
+}
+
+TEST_CASE(
+    "a connection without a request for the idle time is ended; one that is answered, or waits for the store, is not") {
+  Port port([](Options& options) { options.net.limits.idle_ms = 500; });
+  Guest* const silent = port.enter(one);
+  Guest* const works = port.enter(one);
+  Guest* const waits = port.enter(one);
+  port.execute(waits);
+  REQUIRE(wait_for([&] {
+    Port::serve(works);
+    return silent->ended();
+  }));
+  CHECK_FALSE(works->ended());
+  CHECK_FALSE(waits->ended());
+  CHECK(port.metrics.ended_idle.load() == 1);
+  waits->lease->idle();  // from here it counts again
+  CHECK(wait_for([&] { return waits->ended(); }));
+}
+
+TEST_CASE(
+    "many connections late at once are ended a few at a time, but not those that are answered meanwhile") {
+  constexpr std::uint64_t many = 150;
+  bool some_stayed = false;
+  // a busy machine may let them all go before we look
+  for (int attempt = 0; attempt < 10 && !some_stayed; ++attempt) {
+    Port port([](Options& options) {
+      options.net.limits.idle_ms = 200;
+      options.net.limits.sweep_ms = 100;
+    });
+    port.let_time_pass();
+    for (std::uint64_t i = 0; i < many; ++i) REQUIRE(port.enter(one));
+    REQUIRE(wait_for([&] { return port.metrics.ended_idle.load() > 0; }));
+    for (const auto& guest : port.guests) Port::serve(guest.get());
+    // enough for all, and less than makes idle again
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    some_stayed = port.metrics.ended_idle.load() < many;
+    CHECK(wait_for([&] { return port.metrics.ended_idle.load() == many; }));
+  }
+  CHECK(some_stayed);
+}
+
+TEST_CASE("without an idle timeout no connection is ended for silence") {
+  Port port([](Options& options) { options.net.limits.idle_ms = 0; });
+  Guest* const silent = port.enter(one);
+  for (int i = 0; i < 20; ++i) port.let_time_pass();
+  CHECK_FALSE(silent->ended());
+}
+
+TEST_CASE(
+    "a request or a reply that is due ends the connection at its deadline, unless it comes, and not while the store is waited for") {
+  Port port([](Options& options) { options.net.limits.stall_ms = 100; });
+  Guest *const stalled = port.enter(one), *const deaf = port.enter(one),
+               *const in_time = port.enter(one), *const waits = port.enter(one);
+  stalled->lease->receiving(1);
+  deaf->lease->sending(1);
+  in_time->lease->receiving(1);
+  in_time->lease->idle();
+  waits->lease->receiving(1);
+  port.execute(waits);
+  REQUIRE(wait_for([&] { return port.metrics.ended_stalled.load() == 2; }));
+  CHECK(stalled->ended());
+  CHECK(deaf->ended());
+  CHECK(deaf->received() == "");  // both ways, at once
+  for (int i = 0; i < 10; ++i) port.let_time_pass();
+  CHECK_FALSE(in_time->ended());
+  CHECK_FALSE(waits->ended());
+}
+
+TEST_CASE("a connection that is ended, or lingers, is cut off if it still does not leave") {
+  Port port([](Options& options) {
+    options.net.limits.linger_ms = 50;
+    options.net.limits.stall_ms = 10;
+  });
+  Guest *const lingers = port.enter(one), *const stalled = port.enter(one);
+  ::shutdown(lingers->socket.native_handle(), SHUT_WR);
+  lingers->lease->closing();
+  CHECK(lingers->received() == "");  // we send no more
+  stalled->lease->receiving(1);
+  CHECK(stalled->received() == "");
+  CHECK(wait_for([&] { return lingers->ended() && stalled->ended(); }));
+}
+
+TEST_CASE(
+    "if all hold too much, the connection that holds most and longest is ended, and its bytes are free") {
+  Port port([](Options& options) {
+    options.protocol.frame_bytes_max = 100;
+    options.net.limits.buffered_bytes_max = 2'000;  // half of it for this
+  });
+  Guest *const good = port.enter(one), *const hog = port.enter(two), *const small = port.enter(two),
+               *const large = port.enter(three);
+  good->lease->receiving(100);
+  good->lease->idle();
+  CHECK(port.table.buffered_bytes() == 0);
+  hog->lease->sending(500);
+  small->lease->receiving(100);
+  small->lease->receiving(150);  // in place of the 100
+  CHECK(port.table.buffered_bytes() == 650);
+  for (int i = 0; i < 5; ++i) port.let_time_pass();
+  good->lease->receiving(200);
+  CHECK(port.table.buffered_bytes() == 850);
+  CHECK(port.metrics.ended_for_memory.load() == 0);
+  large->lease->receiving(300);
+  CHECK(hog->ended());
+  for (Guest* guest : {good, small, large}) CHECK_FALSE(guest->ended());
+  CHECK(port.table.buffered_bytes() == 650);
+  CHECK(port.metrics.ended_for_memory.load() == 1);
+  port.leave(large);
+  CHECK(port.table.buffered_bytes() == 350);
+  small->lease->closing();
+  CHECK(port.table.buffered_bytes() == 200);
+}
