@@ -203,7 +203,7 @@ int run(Options options) {
   spdlog::info("stopping on signal {}", signal);
   std::thread([] {
     std::this_thread::sleep_for(stop_time_max);
-    die("could not stop in time (is the store away?); what was acknowledged is in the journal");
+    die("could not stop in time (is the store unavailable?); what was acknowledged is in the journal");
   }).detach();
   return 0;
 }

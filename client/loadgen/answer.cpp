@@ -77,7 +77,7 @@ std::uint64_t order_id(const ReplyElement& reply) {
 // The problem of an answer to this element; empty where it is right.
 std::string_view problem_of(ElementAnswer& answer, const Workload& workload, unsigned client,
                             const RequestElement& element) {
-  const ReplyElement& reply = answer.reply;
+  const ReplyElement& reply = answer.element;
   if (reply.name == "error") {
     if (reply.attributes.empty()) return "an error for all of the request, or for the connection";
     answer.rejected = true;
@@ -106,7 +106,7 @@ void check_reply(const Workload& workload, unsigned client, const Request& reque
       return;
     }
     const RequestElement& element = request.elements[answer.elements.size()];
-    answer.problem = problem_of(answer.elements.emplace_back(ElementAnswer{.reply = reply}),
+    answer.problem = problem_of(answer.elements.emplace_back(ElementAnswer{.element = reply}),
                                 workload, client, element);
     if (!answer.problem.empty()) return;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Time as the core sees it. An argument, never a global, so that simulation can turn it by hand.
+// Time for the core. Passed as an argument, so that the simulation supplies virtual time.
 
 #include "engine/ids.hpp"
 
@@ -8,7 +8,7 @@ namespace exchange {
 class Clock {
  public:
   virtual Timestamp now() = 0;
-  // Never set: for durations.
+  // Never set back; for durations.
   virtual std::int64_t monotonic_ns() = 0;
   virtual void pause(std::uint32_t milliseconds) = 0;
 
@@ -16,7 +16,7 @@ class Clock {
   ~Clock() = default;
 };
 
-// The real one.
+// The clock of the operating system. Any thread.
 Clock& system_clock();
 
 }  // namespace exchange

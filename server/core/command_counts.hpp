@@ -1,5 +1,6 @@
 #pragma once
-// Commands by kind and result, gathered by one thread before they go to the metrics.
+// Counts commands by kind and result for one batch, before they are added to the metrics.
+// Thread: the owner's.
 
 #include "engine/commands.hpp"
 #include "metrics/metrics.hpp"

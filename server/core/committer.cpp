@@ -7,8 +7,8 @@
 namespace exchange {
 namespace {
 
-// How many commands ahead of apply the exchange looks; measured with
-// testing/studies/benchmarks/engine_benchmark.
+// The exchange prefetches the memory of commands this far ahead of apply(). Values measured with
+// engine_benchmark.
 constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 
 }  // namespace
@@ -16,7 +16,7 @@ constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 std::size_t Committer::commit(std::span<Submission* const> submissions) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
   health_->begin_batch(begin_ns);
-  // The clock may have been set back; the exchange's time never goes back.
+  // The system clock may be set back; the time of the exchange never decreases.
   const Timestamp now = std::max(clock_.now(), exchange_.totals().last_time);
   writer_.begin(now);
   submissions = submissions.first(apply(submissions, now));
@@ -84,8 +84,7 @@ void Committer::commit_until_certain(std::string_view payload) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
   for (bool in_doubt = false;;) {
     try {
-      // A failed append may have been committed all the same: ask by its number, never just try
-      // again.
+      // A failed append may have been committed. Look it up by its batch number before a retry.
       if (in_doubt && store_.resolve_in_doubt(batch)) break;
       if (payload.empty())
         store_.confirm_epoch();
@@ -95,12 +94,13 @@ void Committer::commit_until_certain(std::string_view payload) {
     } catch (const StoreUnavailable& error) {
       Metrics::add(metrics_.store_failures);
       if (health_->set_store_available(false))
-        spdlog::error("store away, holding every reply until it is back: {}", error.what());
+        spdlog::error("the store is unavailable; replies wait until it is available again: {}",
+                      error.what());
       in_doubt = true;
       clock_.pause(limits_.store_retry_ms);
     }
   }
-  if (health_->set_store_available(true)) spdlog::warn("store is back");
+  if (health_->set_store_available(true)) spdlog::warn("the store is available again");
   if (payload.empty()) return;
   last_batch_ = batch;
   Metrics::add(metrics_.batches_committed);

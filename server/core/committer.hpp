@@ -1,8 +1,8 @@
 #pragma once
-// Committer turns a batch of submissions into outcomes that are durable: it applies every command
-// to the exchange, appends one journal row with those that changed state, and returns when it is
-// committed. Nothing may be told to a client before commit() has returned. Thread: the core thread.
-// Owns the exchange.
+// Committer turns a batch of submissions into durable outcomes: it applies every command to the
+// exchange, appends one journal row with the commands that changed state, and returns when the row
+// is committed. No reply may leave before commit() has returned. Owns the exchange. Thread: core
+// thread.
 
 #include <span>
 
@@ -29,11 +29,11 @@ class Committer {
         limits_(limits),
         metrics_(metrics) {}
 
-  // Fills in the outcomes of the first ones and says of how many: of all, unless they tell more
-  // than executions_held_max executions. While the store is away it holds here and tries again.
-  // Throws StoreFenced, after which nothing of this batch may be told.
+  // Fills in the outcomes of the first submissions and returns their number: all, unless their
+  // outcomes hold more than executions_held_max executions. While the store is unavailable, it
+  // retries and does not return. Throws StoreFenced; then no outcome of this batch may be sent.
   std::size_t commit(std::span<Submission* const> submissions);
-  // Executions that outcomes hold.
+  // Number of executions in outcomes that are not in a reply yet.
   const std::shared_ptr<ExecutionsHeld::Counter>& executions_held() const {
     return executions_held_;
   }
@@ -44,8 +44,9 @@ class Committer {
 
  private:
   std::size_t apply(std::span<Submission* const> submissions, Timestamp now);
-  // With nothing to append, asks whether what is told is still the newest state: another server may
-  // have taken the store over.
+  // Appends the payload as the next batch and returns when it is known to be committed. An empty
+  // payload (a batch that changed nothing) only confirms that no other server has taken the store
+  // over, so that a fenced server cannot answer queries from an old state.
   void commit_until_certain(std::string_view payload);
   void stamp(std::span<Submission* const> submissions, std::int64_t begin_ns,
              std::int64_t applied_ns) const;

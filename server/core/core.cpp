@@ -49,7 +49,7 @@ void Core::run() {
   std::vector<Submission*> submissions;
   bool stopping = false;
   note_unprojected();
-  offer_projection();  // of what recovery replayed
+  offer_projection();  // batches that recovery replayed
   while (!stopping) {
     inbox_.when(
         [&](const Inbox& inbox) {
@@ -74,8 +74,8 @@ void Core::run() {
   project_rest();
 }
 
-// Those who ask little do not wait for all who ask much, only for a few of them. Requests of one
-// connection stay in order: it has one submission at a time.
+// Small submissions do not wait behind all large ones: take_large() adds only a few to each turn.
+// Requests of one connection stay in order, because it has one submission at a time.
 void Core::defer_large(std::vector<Submission*>& submissions) {
   const auto first = std::stable_partition(
       submissions.begin(), submissions.end(),
@@ -93,8 +93,8 @@ void Core::take_large(std::vector<Submission*>& submissions) {
   }
 }
 
-// What is told is turned into text by transports, which wait for nobody: this never takes long. It
-// keeps the memory of many long histories, asked for at once, within bounds.
+// Bounds the memory of many long order histories that are queried at the same time. Connections
+// turn outcomes into reply text without waiting for a client, so this never takes long.
 void Core::wait_for_reply_memory() {
   while (committer_.executions_held()->load(std::memory_order_relaxed) >
          std::int64_t(limits_.executions_held_max))
@@ -117,7 +117,7 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
   }
 }
 
-// The only place, beside OrderReader, from which a client hears anything of the state.
+// The only place, with OrderReader, that releases outcomes to connections.
 void Core::complete(std::span<Submission* const> submissions) {
   fail_point("reply.before_completion");
   for (Submission* submission : submissions) {
@@ -145,8 +145,8 @@ void Core::note_unprojected() {
     health_->note_unprojected(clock_.monotonic_ns());
 }
 
-// Everything applied is committed here, so that the tables never show what the journal might not
-// have.
+// Called between batches, when everything applied is committed: the tables never contain a change
+// that the journal lacks.
 void Core::offer_projection() {
   Exchange& exchange = committer_.exchange();
   if (exchange.changed_rows() == 0 || !projector_.idle()) return;
@@ -155,7 +155,7 @@ void Core::offer_projection() {
   projector_.offer(rows_, committer_.last_batch(), closed);
 }
 
-// The tables lag too far behind: accept nothing more until they have caught up by one hand-over.
+// Back-pressure: the tables lag too far behind, so no batch starts until one projection has ended.
 void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
   // the next one has to wait

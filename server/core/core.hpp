@@ -1,8 +1,9 @@
 #pragma once
-// Core is the one thread through which everything goes that changes or reveals the exchange's
-// state. It drains what waits, commits it as one batch (Committer) and completes it, in order;
-// while a commit is under way the next batch fills by itself. Completions are called here and in
-// OrderReader, nowhere else.
+// Core is the only thread that changes or reads the state of the exchange. It takes all waiting
+// submissions, commits them as one batch (Committer) and completes them in order. While a commit is
+// in progress, the next batch collects in the inbox, so batches form without a timer. Replies are
+// held until their commit in run_batches(); completion sinks are called only here and in
+// OrderReader.
 
 #include <deque>
 #include <vector>
@@ -19,11 +20,12 @@ namespace exchange {
 
 class Core final : public Service {
  public:
-  // `store` is open and `recovered` came from it. `on_fatal` is called, once, from a core thread,
-  // when nothing can be acknowledged any more (fenced, corrupt, our own bug); the process must end.
+  // Starts the core, projector and order reader threads. `store` is open and `recovered` came from
+  // it. `on_fatal` is called once, from one of these threads, if the server can acknowledge nothing
+  // any more (fenced, corrupt store, a bug); the process must end. All references must outlive it.
   Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
        OnFatal on_fatal, OnProjected on_projected = {});
-  // Completes what was submitted, projects what is journaled, and stops.
+  // Completes every submission, projects every journaled batch, and joins the threads.
   ~Core();
 
   void submit(std::span<Submission* const> submissions) override;
@@ -58,9 +60,9 @@ class Core final : public Service {
   const OnFatal on_fatal_;
   Committer committer_;
   const std::shared_ptr<Health> health_;
-  Guarded<Inbox> inbox_;  // bounded by the number of connections: each has one submission at most
-  std::deque<Submission*> large_;  // taken, and waiting behind small ones
-  Rows rows_;                      // lent to the projector and back
+  Guarded<Inbox> inbox_;  // bounded by the number of connections: at most one submission each
+  std::deque<Submission*> large_;  // taken from the inbox, deferred behind small ones
+  Rows rows_;                      // swapped with the projector's, so that memory is reused
   std::vector<std::pair<CompletionSink*, std::vector<Submission*>>> by_sink_;
   OrderReader order_reader_;
   Projector projector_;

@@ -8,21 +8,21 @@ namespace exchange {
 
 struct CoreLimits {
   std::size_t batch_commands_max = 8'192;  // commands in one commit; a request is never split
-  // executions told by one request batch before further queries are refused; bounds memory
+  // executions in the replies to one request batch; further queries are refused. Bounds memory.
   std::size_t reply_executions_max = 100'000;
   // rows the tables may lag behind before the core waits for them
   std::size_t unprojected_rows_max = 400'000;
   // least time between two projections: rows that change often are written once
   std::uint32_t projection_interval_ms = 200;
   std::uint64_t journal_batches_kept = 1'000;  // projected journal rows kept before pruning
-  std::uint64_t journal_prune_step = 1'000;    // rows that go together, at least
-  // executions told by outcomes and not in a reply yet (24 bytes each) before the core waits
+  std::uint64_t journal_prune_step = 1'000;    // least number of rows deleted together
+  // executions in outcomes that are not in a reply yet (24 bytes each), before the core waits
   std::size_t executions_held_max = 1'000'000;
-  // a request batch of so many commands or fewer goes before larger ones
+  // a request batch of at most so many commands overtakes larger ones
   std::size_t small_commands_max = 64;
   bool keep_journal = false;        // --keep-journal: never prune
   std::uint32_t store_wait_s = 30;  // at start: how long a database may take to appear
-  // pause between attempts to reach a store that is away
+  // pause between attempts while the store is unavailable
   std::uint32_t store_retry_ms = 100;
 };
 

@@ -62,13 +62,13 @@ void OrderReader::run() {
   }
 }
 
-// Each returns false where we are to stop.
+// run() returns false if the reader must stop.
 
 bool OrderReader::run(Submission& submission) {
   const Progress progress = resolve_some(submission);
   Submission* const one = &submission;
   if (progress == Progress::done) submission.sink->completed({&one, 1});
-  // behind the others: nobody waits for one long request
+  // A long request goes to the end of the queue, so that others need not wait for all of it.
   if (progress == Progress::more) resolve(submission);
   return progress != Progress::stopped;
 }
@@ -85,7 +85,7 @@ bool OrderReader::run(const Lookup& lookup) {
 
 OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
   constexpr int reads_at_once = 64;
-  // more are not held while it waits once more: it is resolved to its end
+  // With more executions than this in memory, the submission is resolved to its end at once.
   constexpr std::size_t executions_put_back_max = 100;
   int reads = 0;
   std::size_t executions = 0;
@@ -113,7 +113,7 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
   return Progress::done;
 }
 
-// Throws StoreUnavailable only where the store is away and we are to stop.
+// Retries while the store is unavailable; throws StoreUnavailable only if the reader must stop.
 std::optional<StoredOrder> OrderReader::read_until_there(OrderId order) {
   for (bool failed = false;;) {
     try {

@@ -1,7 +1,7 @@
 #pragma once
-// OrderReader answers queries and cancels of orders that the engine no longer holds, from the
-// tables, on a thread of its own. Such orders are closed, so what it reads cannot change any more.
-// Operators may look up any order through it, as the tables have it at that moment.
+// OrderReader answers queries and cancels of orders that the engine has released from memory. It
+// reads them from the tables, on its own thread. Such orders are closed and cannot change, so no
+// lock and no ordering with the core is needed. The HTTP port looks up single orders through it.
 
 #include <deque>
 #include <functional>
@@ -21,20 +21,19 @@ namespace exchange {
 
 class OrderReader {
  public:
-  // `executions_held` counts what its outcomes hold. `on_fatal` is called when the store is lost
-  // for good.
+  // `executions_held` counts the executions in outcomes (service.hpp). `on_fatal` is called if the
+  // store fails in a way that is not retryable.
   OrderReader(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
               std::shared_ptr<ExecutionsHeld::Counter> executions_held, OnFatal on_fatal);
-  // Answers what is queued, then stops; what cannot be read because the store is away stays
-  // unanswered.
+  // Answers what is queued, then stops. If the store is unavailable, the rest stays unanswered.
   ~OrderReader();
 
-  // Core thread. A committed submission with at least one NotInMemory outcome; completes it.
+  // Core thread. Replaces the NotInMemory outcomes of a committed submission, then completes it.
   void resolve(Submission& submission);
 
-  // Any thread. Calls `found` from the reader's thread once the tables have been read; while the
-  // store is away that takes until it is back. False, and no call, where `waiting_max` wait. A
-  // stopping reader drops what it has not read. Ids beyond those that tables can hold are nobody's.
+  // Any thread. Calls `found` on the reader's thread with the order as the tables have it, or
+  // nothing if there is none; while the store is unavailable, the call waits. Returns false, and
+  // does not call, if `waiting_max` lookups are queued. A reader that stops drops queued lookups.
   using OnFound = std::function<void(std::optional<StoredOrder>)>;
   bool look_up(OrderId order, OnFound found, std::size_t waiting_max);
 
@@ -45,7 +44,7 @@ class OrderReader {
   };
   using Job = std::variant<Submission*, Lookup>;
   struct Queue {
-    // in turn; each connection has one submission at most, lookups are counted
+    // Served in turn. Bounded: each connection has at most one submission, and lookups are counted.
     std::deque<Job> waiting;
     std::size_t lookups = 0;
     bool stopping = false;
@@ -68,7 +67,7 @@ class OrderReader {
   Thread thread_;
 };
 
-// The outcome of a query or cancel of `account` for what the tables hold of the order.
+// The outcome of a query or cancel by `account`, from the stored order.
 Outcome outcome_from_tables(const Command& command, AccountNumber account,
                             const std::optional<StoredOrder>& stored);
 

@@ -85,7 +85,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
       fail_point<StoreUnavailable>("projection.before");
       store_.project(rows, batch);
       break;
-    } catch (const StoreUnavailable& error) {  // doing it twice does no harm
+    } catch (const StoreUnavailable& error) {  // a projection is idempotent
       Metrics::add(metrics_.store_failures);
       if (!failed)
         spdlog::error("projection of batch {} failed, trying again: {}", batch, error.what());
@@ -100,7 +100,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
 
 void Projector::prune(BatchNumber batch) {
   if (limits_.keep_journal || batch < limits_.journal_batches_kept) return;
-  // The row of the tables' own batch stays: recovery compares the two.
+  // The row of the batch that the tables are at stays: recovery compares both.
   const BatchNumber through = batch - std::max<BatchNumber>(limits_.journal_batches_kept, 1);
   if (through < pruned_ + limits_.journal_prune_step) return;
   try {
@@ -108,7 +108,7 @@ void Projector::prune(BatchNumber batch) {
     store_.prune(through);
     fail_point<StoreUnavailable>("prune.after");
     pruned_ = through;
-  } catch (const StoreUnavailable& error) {  // the rows can go next time
+  } catch (const StoreUnavailable& error) {  // the next pruning deletes them
     spdlog::warn("pruning the journal failed: {}", error.what());
   }
 }

@@ -62,7 +62,7 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
   for (const AccountKeyRow& row : image.rows.account_keys)
     recovered.keys.emplace_back(image.rows.accounts[row.account].id, row.key);
   fail_point("recovery.loaded");
-  // From the tables' own batch on: its record says what they must have come to.
+  // Starts with the batch that the tables are at: its record holds the totals that they must have.
   const BatchNumber projected = image.projected_batch;
   bool reaches_tables = projected == 0;
   store.read_journal(projected == 0 ? 0 : projected - 1, [&](const JournalRow& row) {

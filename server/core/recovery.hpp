@@ -1,5 +1,6 @@
 #pragma once
-// From a store to the exchange that was promised to clients.
+// Restores the exchange from a store: the tables, then the journal after them. Called once at
+// start, before any thread runs.
 
 #include "engine/exchange.hpp"
 #include "store/store.hpp"
@@ -14,9 +15,9 @@ struct Recovered {
   std::vector<std::pair<AccountId, KeyHash>> keys;  // of all accounts that have one
 };
 
-// Loads the tables of an opened store and replays the journal after them. Throws StoreCorrupt where
-// the tables contradict themselves, the journal has a gap, or a replay differs from what was
-// promised. `hash_seed`: see Exchange.
+// Loads the tables of an open store and replays the journal after them. Throws StoreCorrupt if the
+// tables contradict themselves, the journal has a gap, or the state after a replayed batch differs
+// from the counters and digest in its record. `hash_seed`: see Exchange.
 Recovered recover(Store& store, std::uint64_t hash_seed = 0);
 
 }  // namespace exchange

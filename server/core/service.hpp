@@ -1,5 +1,6 @@
 #pragma once
-// What a transport asks of the core: run these commands, tell me when their outcomes are committed.
+// The interface between connections and the core. A connection submits commands; the core calls its
+// sink when their outcomes are committed.
 
 #include <atomic>
 #include <cstdint>
@@ -15,25 +16,28 @@ namespace exchange {
 
 struct Submission;
 
-// Called once per batch with all its completed submissions of this sink, from the core's threads.
-// Must hand over quickly and never block.
+// Implemented by a thread policy and by the HTTP port.
 class CompletionSink {
  public:
+  // Called once per batch with all completed submissions of this sink, on the core thread or the
+  // order reader's. Must hand over quickly and never block.
   virtual void completed(std::span<Submission* const> submissions) = 0;
 
  protected:
   ~CompletionSink() = default;
 };
 
-// Executions that outcomes hold, for as long as they hold them: what the core counts, so that many
-// long histories are not told all at once.
+// Counts the executions (24 bytes each) in outcomes that are not in a reply yet. The core waits
+// while there are too many (CoreLimits::executions_held_max), so that many long order histories,
+// queried at the same time, do not exhaust the memory.
 class ExecutionsHeld {
  public:
   using Counter = std::atomic<std::int64_t>;
   ExecutionsHeld() = default;
   ExecutionsHeld(const ExecutionsHeld&) = delete;
   ~ExecutionsHeld() { release(); }
-  // The counter is shared: who takes its outcomes late may outlive the core.
+  // The counter is shared, because a connection that releases its outcomes late may outlive the
+  // core.
   void add(const std::shared_ptr<Counter>& counter, std::size_t executions) {
     if (executions == 0) return;
     counter_ = counter;
@@ -49,8 +53,8 @@ class ExecutionsHeld {
   std::int64_t count_ = 0;
 };
 
-// One request batch of one connection. Owner: the connection, which must not touch it from submit()
-// until the sink gets it back.
+// The commands of one request batch of one connection. Owner: the connection, which must not touch
+// it between submit() and the call of its sink.
 struct Submission {
   std::span<const Command> commands;  // at least one
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
@@ -63,7 +67,7 @@ struct Submission {
     outcomes.assign(commands.size(), Rejected{reason});
     for (const Stage stage : {Stage::queue, Stage::apply, Stage::commit}) stamps.end(stage);
   }
-  // Once the reply is written: a silent connection keeps no outcomes, and no memory of many.
+  // Call it once the reply is written, so that an idle connection keeps no outcomes in memory.
   void forget_outcomes() {
     constexpr std::size_t kept_max = 256;
     outcomes.clear();
@@ -72,7 +76,7 @@ struct Submission {
   }
 };
 
-// Executions that the outcome tells; bounds how long a reply may get
+// Number of executions in an outcome. It bounds the length of a reply
 // (CoreLimits::reply_executions_max).
 inline std::size_t execution_count(const Outcome& outcome) {
   if (const auto* status = std::get_if<Status>(&outcome)) return status->executions.size();
@@ -83,8 +87,9 @@ inline std::size_t execution_count(const Outcome& outcome) {
 
 class Service {
  public:
-  // Queues them, in this order; small ones overtake large ones. Any thread. Each completes once
-  // what its outcomes say is committed; while the store is away that takes until it is back.
+  // Queues the submissions in this order, but small ones overtake large ones
+  // (CoreLimits::small_commands_max). Any thread. Each completes when the batch that its outcomes
+  // depend on is committed; while the store is unavailable, nothing completes.
   virtual void submit(std::span<Submission* const> submissions) = 0;
 
  protected:

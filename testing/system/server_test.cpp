@@ -160,8 +160,8 @@ TEST_CASE(
   CHECK(client.request(buy).find("id=\"3\"") != std::string::npos);
   CHECK(client.request("<transactions id=\"1\"><query id=\"2\"/></transactions>")
             .find("<open shares=\"1\"/>") != std::string::npos);
-  CHECK(server.log().find("store away") != std::string::npos);
-  CHECK(server.log().find("store is back") != std::string::npos);
+  CHECK(server.log().find("the store is unavailable") != std::string::npos);
+  CHECK(server.log().find("the store is available again") != std::string::npos);
   const int status = server.stop();
   INFO(server.log());
   CHECK(status == 0);
