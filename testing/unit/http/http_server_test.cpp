@@ -119,7 +119,7 @@ TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentenc
            {http::verb::get, "/api/orders/0", 400,
             "{\"error\":\"an order id is a whole number from 1\"}"},
            {http::verb::get, "/api/orders/99999999999999999999", 400, "{\"error\":\"an order id"},
-           {http::verb::get, "/ws", 426, "this path speaks WebSocket"},
+           {http::verb::get, "/ws", 426, "this path is for WebSocket"},
            {http::verb::post, "/metrics", 405, "this path takes GET, HEAD"},
            {http::verb::delete_, "/api/symbols", 405, "{\"error\":\"this path takes GET, HEAD\"}"},
            {http::verb::get, "/api/xml", 405,
@@ -207,13 +207,17 @@ TEST_CASE_METHOD(HttpFixture,
   http::write(chunked, request, ignored);
   CHECK(read(chunked).status == 413);
 
-  asio::ip::tcp::socket nonsense = connect();
-  asio::write(
-      nonsense,
-      asio::buffer(std::string("46\n<create><account id=\"7\" balance=\"1\"/></create>\r\n\r\n")));
-  const Exchanged got = read(nonsense);
-  CHECK(got.status == 400);
-  CHECK_THAT(got.body, contains_text("not an HTTP request"));
+  const auto malformed = [&](const std::string& text) {
+    asio::ip::tcp::socket socket = connect();
+    asio::write(socket, asio::buffer(text + "\r\n\r\n"));
+    const Exchanged got = read(socket);
+    CHECK(got.status == 400);
+    return got.body;
+  };
+  const std::string xml = "<create><account id=\"7\" balance=\"1\"/></create>";
+  CHECK_THAT(malformed("46\n" + xml), contains_text("this is the HTTP port"));
+  CHECK_THAT(malformed(xml), contains_text("this is the HTTP port"));
+  CHECK_THAT(malformed("no request"), contains_text("not an HTTP request"));
 }
 
 TEST_CASE_METHOD(HttpFixture,
