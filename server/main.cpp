@@ -59,9 +59,9 @@ void raise_descriptor_limit(Options& options) {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
-  const bool with_http = options.http_port != Options::http_off;
   options.http.connections_max =
-      with_http ? std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8) : 0;
+      options.http_port ? std::min<std::size_t>(options.http.connections_max, limit.rlim_cur / 8)
+                        : 0;
   // files, databases, listeners, event queues; and HTTP
   const rlim_t own = 64 + options.http.connections_max + options.net.limits.closing_max;
   const std::size_t possible =
@@ -151,9 +151,8 @@ int run(Options options) {
                recovered.batches_replayed);
 
   // 3. The core, people who look on over HTTP, and clients.
-  const bool with_http = options.http_port != Options::http_off;
   MarketView view(options.http.trades_kept_max, std::random_device()());
-  if (with_http)
+  if (options.http_port)
     view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,
               store->newest_executions(options.http.trades_loaded_max));
   recovered.tables = {};
@@ -167,7 +166,7 @@ int run(Options options) {
   };
   auto core =
       std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
-                             die, with_http ? OnProjected(on_projected) : OnProjected());
+                             die, options.http_port ? OnProjected(on_projected) : OnProjected());
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Transport> transport;
@@ -180,9 +179,11 @@ int run(Options options) {
   });
   if (options.auth.required)
     authenticator = std::make_unique<Authenticator>(options.auth, keys, metrics);
-  if (with_http)
-    http = std::make_unique<HttpServer>(options, server_info(options), std::move(view), feed, *core,
-                                        metrics, authenticator.get(), certificate.get());
+  if (options.http_port)
+    http = std::make_unique<HttpServer>(
+        HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
+        server_info(options), std::move(view), feed, *core, metrics, authenticator.get(),
+        certificate.get());
   transport = make_transport({.options = options.net,
                               .protocol = options.protocol,
                               .service = *core,

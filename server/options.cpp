@@ -32,7 +32,7 @@ Options parse_options(int argc, char** argv) {
       ->check(CLI::Range(0, 4096));
   add("--store", options.store,
       "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile)", "EXCHANGE_STORE");
-  std::string http_port = std::to_string(options.http_port);
+  std::string http_port = std::to_string(*options.http_port);
   add("--http-port", http_port,
       "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none",
       "EXCHANGE_HTTP_PORT")
@@ -106,7 +106,8 @@ Options parse_options(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 2);
   }
-  options.http_port = http_port == "off" ? Options::http_off : std::uint32_t(std::stoul(http_port));
+  options.http_port.reset();
+  if (http_port != "off") options.http_port = std::uint16_t(std::stoul(http_port));
   options.net.limits.idle_ms = idle_timeout_s * 1'000;
   options.net.limits.stall_ms = stall_timeout_s * 1'000;
   options.protocol.keys = options.auth.required;

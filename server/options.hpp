@@ -3,6 +3,7 @@
 // limits, with default, unit and reason; here they are only put together.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "auth/limits.hpp"
@@ -14,9 +15,8 @@
 namespace exchange {
 
 struct Options {
-  static constexpr std::uint32_t http_off = 65'536;  // no HTTP
   std::string store = "sqlite:exchange.db";
-  std::uint32_t http_port = 8080;  // 0 picks a free one
+  std::optional<std::uint16_t> http_port = 8080;  // 0 picks a free one; nothing: no HTTP
   std::string log_level = "info";
   ProtocolLimits protocol;
   CoreLimits core;

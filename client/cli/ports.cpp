@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/core/detail/base64.hpp>
@@ -15,6 +15,7 @@
 #include "client/cli/options.hpp"
 #include "client/cli/text.hpp"
 #include "client/connection/ask.hpp"
+#include "net/any_stream.hpp"
 #include "net/stream.hpp"
 
 namespace exchange::cli {
@@ -26,7 +27,6 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 namespace ssl = asio::ssl;
 using asio::ip::tcp;
-using HttpStream = exchange::Stream<beast::tcp_stream>;
 using loadgen::Descriptor;
 using loadgen::NoReply;
 using loadgen::StopFlag;
@@ -92,27 +92,24 @@ std::unique_ptr<ssl::context> context_of(const Security& security) {
 
 // Where the stream speaks TLS: knows afterwards that it is `peer` who answers, unless told not to
 // look.
-template <class Next>
-void tls_handshake(Stream<Next>& stream, asio::io_context& context, const std::string& peer,
+void tls_handshake(AnyStream& stream, asio::io_context& context, const std::string& peer,
                    const Security& security, double timeout_s, const StopFlag& stop) {
   if (!stream.is_secure()) return;
   const std::string host = host_of(peer);
   boost::system::error_code is_name;
   asio::ip::make_address(host, is_name);
-  if (is_name) SSL_set_tlsext_host_name(stream.secure().native_handle(), host.c_str());
-  if (!security.insecure) stream.secure().set_verify_callback(ssl::host_name_verification(host));
+  if (is_name) SSL_set_tlsext_host_name(stream.native_tls(), host.c_str());
+  if (!security.insecure) stream.verify_host(host);
   std::optional<beast::error_code> ended;
-  stream.secure().async_handshake(ssl::stream_base::client,
-                                  [&](beast::error_code error) { ended = error; });
+  stream.async_handshake(AnyStream::Side::client, [&](beast::error_code error) { ended = error; });
   const auto fail = [&](const std::string& why) {
     throw Unreachable("no TLS with " + peer + ": " + why);
   };
   if (!run_until(context, stop, timeout_s, [&] { return ended.has_value(); })) fail("timeout");
-  const bool unproven =
-      *ended && SSL_get_verify_result(stream.secure().native_handle()) != X509_V_OK;
+  const bool unproven = *ended && SSL_get_verify_result(stream.native_tls()) != X509_V_OK;
   if (unproven)
     fail(std::string("its certificate is not good: ") +
-         X509_verify_cert_error_string(SSL_get_verify_result(stream.secure().native_handle())));
+         X509_verify_cert_error_string(SSL_get_verify_result(stream.native_tls())));
   if (*ended) fail(ended->message());
 }
 
@@ -171,7 +168,7 @@ struct XmlPort::Secure {
   }
 
   asio::io_context context;
-  Stream<tcp::socket> stream;
+  AnyStream stream;
 };
 
 XmlPort::XmlPort(std::string address, double timeout_s, const StopFlag& stop, Security security)
@@ -189,7 +186,7 @@ void XmlPort::close() {
 void XmlPort::connect() {
   // a long script must not run out of ports
   if (socket_) loadgen::reset_on_close(socket_.number());
-  if (secure_) loadgen::reset_on_close(secure_->stream.next_layer().native_handle());
+  if (secure_) loadgen::reset_on_close(secure_->stream.socket().native_handle());
   close();
   Descriptor connected = connect_any(address_, "--connect", timeout_s_, stop_);
   const auto tls = context_of(security_);
@@ -229,9 +226,8 @@ HttpAnswer http_get(const std::string& address, const std::string& target, doubl
                     const StopFlag& stop, const Access& access) {
   asio::io_context context;
   const auto tls = context_of(access.security);
-  HttpStream stream(
-      beast::tcp_stream(socket_from(context, connect_any(address, "--http", timeout_s, stop))),
-      tls.get());
+  AnyStream stream(socket_from(context, connect_any(address, "--http", timeout_s, stop)),
+                   tls.get());
   tls_handshake(stream, context, address, access.security, timeout_s, stop);
   http::request<http::empty_body> request{http::verb::get, target, 11};
   request.set(http::field::host, address);
@@ -244,7 +240,7 @@ HttpAnswer http_get(const std::string& address, const std::string& target, doubl
   http::response_parser<http::string_body> parser;
   parser.body_limit(http_body_bytes_max);
   std::optional<beast::error_code> ended;
-  stream.next_layer().expires_after(milliseconds(timeout_s));
+  stream.expires_after(milliseconds(timeout_s));
   http::async_write(stream, request, [&](beast::error_code write_error, std::size_t) {
     if (write_error) {
       ended = write_error;
@@ -266,9 +262,8 @@ struct Feed::Connection {
         timeout_s(timeout),
         stop(stop_),
         tls(context_of(security)),
-        socket(HttpStream(
-            beast::tcp_stream(socket_from(context, connect_any(peer, "--http", timeout, stop_))),
-            tls.get())) {
+        socket(AnyStream(socket_from(context, connect_any(peer, "--http", timeout, stop_)),
+                         tls.get())) {
     tls_handshake(socket.next_layer(), context, peer, security, timeout_s, stop);
     // Pings find out that a server went away without a word.
     socket.set_option(
@@ -299,7 +294,7 @@ struct Feed::Connection {
   const StopFlag& stop;
   asio::io_context context;
   std::unique_ptr<ssl::context> tls;
-  websocket::stream<HttpStream> socket;
+  websocket::stream<AnyStream, false> socket;  // without compression
   beast::flat_buffer buffer;
   bool reading = false;
   std::optional<beast::error_code> read;

@@ -15,7 +15,7 @@ constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
 
 std::size_t Committer::commit(std::span<Submission* const> submissions) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
-  Metrics::set(metrics_.batch_began_ns, std::uint64_t(begin_ns));
+  health_->begin_batch(begin_ns);
   // The system clock may be set back; the time of the exchange never decreases.
   const Timestamp now = std::max(clock_.now(), exchange_.totals().last_time);
   writer_.begin(now);
@@ -24,7 +24,7 @@ std::size_t Committer::commit(std::span<Submission* const> submissions) {
   const std::int64_t applied_ns = clock_.monotonic_ns();
   commit_until_certain(writer_.empty() ? std::string_view() : writer_.finish(exchange_.totals()));
   Metrics::set(metrics_.executions, exchange_.totals().executions);
-  Metrics::set(metrics_.batch_began_ns, 0);
+  health_->end_batch();
   stamp(submissions, begin_ns, applied_ns);
   return submissions.size();
 }
@@ -93,14 +93,14 @@ void Committer::commit_until_certain(std::string_view payload) {
       break;
     } catch (const StoreUnavailable& error) {
       Metrics::add(metrics_.store_failures);
-      if (metrics_.store_available.exchange(false))
+      if (health_->set_store_available(false))
         spdlog::error("the store is unavailable; replies wait until it is available again: {}",
                       error.what());
       in_doubt = true;
       clock_.pause(limits_.store_retry_ms);
     }
   }
-  if (!metrics_.store_available.exchange(true)) spdlog::warn("the store is available again");
+  if (health_->set_store_available(true)) spdlog::warn("the store is available again");
   if (payload.empty()) return;
   last_batch_ = batch;
   Metrics::add(metrics_.batches_committed);

@@ -8,6 +8,7 @@
 
 #include "core/clock.hpp"
 #include "core/command_counts.hpp"
+#include "core/health.hpp"
 #include "core/limits.hpp"
 #include "core/service.hpp"
 #include "engine/exchange.hpp"
@@ -36,6 +37,7 @@ class Committer {
   const std::shared_ptr<ExecutionsHeld::Counter>& executions_held() const {
     return executions_held_;
   }
+  const std::shared_ptr<Health>& health() const { return health_; }
 
   Exchange& exchange() { return exchange_; }
   BatchNumber last_batch() const { return last_batch_; }
@@ -57,6 +59,7 @@ class Committer {
   Metrics& metrics_;
   const std::shared_ptr<ExecutionsHeld::Counter> executions_held_ =
       std::make_shared<ExecutionsHeld::Counter>(0);
+  const std::shared_ptr<Health> health_ = std::make_shared<Health>();
   JournalWriter writer_;
   std::vector<const Command*> commands_;
   std::vector<Exchange::Located> located_;

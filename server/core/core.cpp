@@ -14,9 +14,10 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
       on_fatal_(std::move(on_fatal)),
       committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits,
                  metrics),
+      health_(committer_.health()),
       order_reader_(store, clock, limits, metrics, committer_.executions_held(), on_fatal_),
       projector_(
-          store, clock, limits, metrics, std::move(on_projected),
+          store, clock, limits, metrics, *health_, std::move(on_projected),
           [this] {
             inbox_.with([](Inbox& inbox) { inbox.projector_idle = true; });
             inbox_.notify();
@@ -140,8 +141,8 @@ void Core::complete(std::span<Submission* const> submissions) {
 }
 
 void Core::note_unprojected() {
-  if (metrics_.unprojected_ns == 0 && committer_.exchange().changed_rows() > 0)
-    Metrics::set(metrics_.unprojected_ns, std::uint64_t(clock_.monotonic_ns()));
+  if (!health_->lacks_projection() && committer_.exchange().changed_rows() > 0)
+    health_->note_unprojected(clock_.monotonic_ns());
 }
 
 // Called between batches, when everything applied is committed: the tables never contain a change
@@ -150,7 +151,7 @@ void Core::offer_projection() {
   Exchange& exchange = committer_.exchange();
   if (exchange.changed_rows() == 0 || !projector_.idle()) return;
   const ClosedMark closed = exchange.take_changes(rows_);
-  Metrics::set(metrics_.offered_ns, metrics_.unprojected_ns.exchange(0));
+  health_->note_offered();
   projector_.offer(rows_, committer_.last_batch(), closed);
 }
 
@@ -158,12 +159,12 @@ void Core::offer_projection() {
 void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
   // the next one has to wait
-  Metrics::set(metrics_.batch_began_ns, std::uint64_t(clock_.monotonic_ns()));
+  health_->begin_batch(clock_.monotonic_ns());
   projector_.hurry();
   while (!projector_.idle())
     inbox_.when([](const Inbox& inbox) { return inbox.projector_idle; },
                 [](Inbox& inbox) { inbox.projector_idle = false; });
-  Metrics::set(metrics_.batch_began_ns, 0);
+  health_->end_batch();
   committer_.exchange().release_closed(projector_.projected_closed());
   offer_projection();
 }

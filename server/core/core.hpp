@@ -33,6 +33,8 @@ class Core final : public Service {
   bool look_up(OrderId order, OrderReader::OnFound found, std::size_t waiting_max) {
     return order_reader_.look_up(order, std::move(found), waiting_max);
   }
+  // What decisions read of this core's state. Outlives it.
+  std::shared_ptr<const Health> health() const { return health_; }
 
  private:
   struct Inbox {
@@ -57,6 +59,7 @@ class Core final : public Service {
   Clock& clock_;
   const OnFatal on_fatal_;
   Committer committer_;
+  const std::shared_ptr<Health> health_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: at most one submission each
   std::deque<Submission*> large_;  // taken from the inbox, deferred behind small ones
   Rows rows_;                      // swapped with the projector's, so that memory is reused

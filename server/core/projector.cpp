@@ -10,11 +10,13 @@
 namespace exchange {
 
 Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
-                     OnProjected on_projected, std::function<void()> on_idle, OnFatal on_fatal)
+                     Health& health, OnProjected on_projected, std::function<void()> on_idle,
+                     OnFatal on_fatal)
     : store_(store),
       clock_(clock),
       limits_(limits),
       metrics_(metrics),
+      health_(health),
       on_projected_(std::move(on_projected)),
       on_idle_(std::move(on_idle)),
       on_fatal_(std::move(on_fatal)) {
@@ -92,7 +94,7 @@ void Projector::project(const Rows& rows, BatchNumber batch) {
     }
   }
   Metrics::set(metrics_.projected_batch, batch);
-  Metrics::set(metrics_.offered_ns, 0);
+  health_.note_projected();
   if (on_projected_) on_projected_(rows, batch);
 }
 

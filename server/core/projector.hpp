@@ -8,6 +8,7 @@
 #include "base/guarded.hpp"
 #include "base/thread.hpp"
 #include "core/clock.hpp"
+#include "core/health.hpp"
 #include "core/limits.hpp"
 #include "engine/exchange.hpp"
 #include "metrics/metrics.hpp"
@@ -23,7 +24,7 @@ class Projector {
  public:
   // `on_idle` is called when a hand-over has ended; `on_fatal` if the store fails in a way that is
   // not retryable.
-  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
+  Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics, Health& health,
             OnProjected on_projected, std::function<void()> on_idle, OnFatal on_fatal);
   // Finishes the current hand-over, then stops; waits while the store is unavailable.
   ~Projector();
@@ -53,6 +54,7 @@ class Projector {
   Clock& clock_;
   const CoreLimits& limits_;
   Metrics& metrics_;
+  Health& health_;
   const OnProjected on_projected_;
   const std::function<void()> on_idle_;
   const OnFatal on_fatal_;

@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What clients sent may be repeated in a sentence and need not be UTF-8.
+// A sentence may repeat what a client sent, which need not be UTF-8.
 std::string text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -139,8 +139,8 @@ std::string order_json(const MarketView& view, const StoredOrder& order,
                        std::size_t executions_max) {
   const OrderRow& row = order.row;
   Json executions = Json::array();
-  const std::size_t told = std::min(order.executions.size(), executions_max);
-  for (const Execution& execution : std::span(order.executions).last(told))
+  const std::size_t count = std::min(order.executions.size(), executions_max);
+  for (const Execution& execution : std::span(order.executions).last(count))
     executions.push_back({{"shares", to_string(execution.shares)},
                           {"price", to_string(execution.price)},
                           {"time_us", execution.time.microseconds}});
@@ -183,6 +183,19 @@ std::string unsubscribed_message(std::string_view symbol) {
 
 std::string error_message(std::string_view sentence) {
   return text({{"type", "error"}, {"error", sentence}});
+}
+
+SubscriberRequest read_subscriber_request(const std::string& message) {
+  using Kind = SubscriberRequest::Kind;
+  const Json json = Json::parse(message, nullptr, false);
+  if (json.is_discarded()) return {Kind::not_json, {}};
+  if (!json.is_object() || json.size() != 1 || !json.begin()->is_string())
+    return {Kind::unknown, {}};
+  const std::string verb = json.begin().key();
+  const Kind kind = verb == "subscribe"     ? Kind::subscribe
+                    : verb == "unsubscribe" ? Kind::unsubscribe
+                                            : Kind::unknown;
+  return {kind, json.begin()->get<std::string>()};
 }
 
 }  // namespace exchange

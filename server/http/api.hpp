@@ -27,4 +27,12 @@ std::string update_message(const MarketView::Symbol& symbol, const MarketView::C
 std::string unsubscribed_message(std::string_view symbol);
 std::string error_message(std::string_view sentence);
 
+// What a subscriber sends: {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"}.
+struct SubscriberRequest {
+  enum class Kind { not_json, unknown, subscribe, unsubscribe };
+  Kind kind;
+  std::string symbol;  // as it was sent
+};
+SubscriberRequest read_subscriber_request(const std::string& message);
+
 }  // namespace exchange

@@ -20,29 +20,29 @@ asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
   co_return set_;
 }
 
-asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& ticket) {
-  ticket.sink = this;
+asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
+  pending.sink = this;
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
-    if (state.shut) return "the server is stopping";
-    ticket.share = executing_.take(ticket.keys.address);
-    if (!ticket.share)
-      return ticket.share.refusal() == AddressQuota::Refusal::address
+    if (state.closed) return "the server is stopping";
+    pending.share = executing_.take(pending.keys.address);
+    if (!pending.share)
+      return pending.share.refusal() == AddressQuota::Refusal::address
                  ? "too many requests of your address are under way"
                  : "too many requests are under way";
-    ++state.executing;  // and so the door stays open until it is executed
+    ++state.executing;  // close() waits for it
     return "";
   });
   if (!refusal.empty()) co_return refusal;
-  Submission* const submission = &ticket;
-  if (authenticator_ != nullptr) co_await check_keys(ticket.keys);
-  if (ticket.keys.refused) {
-    ticket.refuse(Reason::key_unchecked);
+  Submission* const submission = &pending;
+  if (authenticator_ != nullptr) co_await check_keys(pending.keys);
+  if (pending.keys.refused) {
+    pending.refuse(Reason::key_unchecked);
     completed({&submission, 1});
   } else {
     core_.submit({&submission, 1});
   }
-  co_await ticket.executed.wait_until(Event::Clock::time_point::max());
-  if (authenticator_ != nullptr) authenticator_->add_created(ticket.keys, ticket.outcomes);
+  co_await pending.executed.wait_until(Event::Clock::time_point::max());
+  if (authenticator_ != nullptr) authenticator_->add_created(pending.keys, pending.outcomes);
   co_return refusal;
 }
 
@@ -70,10 +70,10 @@ asio::awaitable<std::optional<bool>> CoreClient::may_see(const AccountId& accoun
 void CoreClient::completed(std::span<Submission* const> submissions) {
   state_.with([&](State& state) {
     for (Submission* submission : submissions) {
-      auto* const ticket = static_cast<PendingRequest*>(submission);
-      ticket->share = {};
+      auto* const pending = static_cast<PendingRequest*>(submission);
+      pending->share = {};
       // from here on it may be gone
-      asio::post(context_, [ticket] { ticket->executed.set(); });
+      asio::post(context_, [pending] { pending->executed.set(); });
     }
     state.executing -= submissions.size();
   });
@@ -88,7 +88,8 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
     Event there;
     std::optional<StoredOrder> order;
   };
-  const auto answer = std::make_shared<Answer>(context_);  // may come when nobody waits any more
+  // shared: the answer may come after the time is over
+  const auto answer = std::make_shared<Answer>(context_);
   const auto on_found = [this, answer](std::optional<StoredOrder> found) {
     asio::post(context_, [answer, found = std::move(found)]() mutable {
       answer->order = std::move(found);
@@ -96,7 +97,7 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
     });
   };
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
-    if (state.shut) return "the server is stopping";
+    if (state.closed) return "the server is stopping";
     return core_.look_up(order, on_found, waiting_max) ? "" : "too many orders are being read";
   });
   if (!refusal.empty()) co_return Read{refusal, {}};
@@ -105,8 +106,8 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
   co_return Read{"", std::move(answer->order)};
 }
 
-void CoreClient::shut() {
-  state_.with([](State& state) { state.shut = true; });
+void CoreClient::close() {
+  state_.with([](State& state) { state.closed = true; });
   state_.when([](const State& state) { return state.executing == 0; }, [](State&) {});
 }
 

@@ -1,11 +1,12 @@
 #pragma once
-// The HTTP thread's way to the core: executes requests and reads orders, until it is shut, before
-// the core ends.
+// CoreClient is the HTTP thread's way to the core: executes requests and reads orders, until
+// close(), before the core ends. Owner: HttpServer. Thread: that of the context, but where noted.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "auth/authenticator.hpp"
@@ -15,13 +16,13 @@
 
 namespace exchange {
 
-// A coroutine of `context` waits; set() is called on the context's thread.
+// A coroutine of `context` waits for it. set() is called on the context's thread.
 class Event {
  public:
   using Clock = std::chrono::steady_clock;
   explicit Event(boost::asio::io_context& context) : timer_(context) {}
   void set();
-  // Whether it was set by then.
+  // Whether it was set before `deadline`.
   boost::asio::awaitable<bool> wait_until(Clock::time_point deadline);
 
  private:
@@ -29,7 +30,7 @@ class Event {
   bool set_ = false;
 };
 
-// One request on its way through the core. Owner: the coroutine that executes it.
+// One request in the core. Owner: the coroutine that executes it.
 struct PendingRequest : Submission {
   PendingRequest(boost::asio::io_context& context, const PeerAddress& address)
       : keys(address), executed(context) {}
@@ -41,40 +42,46 @@ struct PendingRequest : Submission {
 class CoreClient final : public CompletionSink {
  public:
   // Coroutines run on `context`, on one thread. Both must outlive it.
-  // `authenticator`: null if accounts have no keys. `executing_max`: requests under way at once; of
-  // one address half as many if their keys are to be checked, for which they may wait for long.
+  // `authenticator` null: accounts have no keys. `executing_max`: requests under way at once; with
+  // keys, whose check may take long, half as many of one address.
   CoreClient(boost::asio::io_context& context, Core& core, Authenticator* authenticator,
              std::size_t executing_max)
       : context_(context),
         core_(core),
         authenticator_(authenticator),
+        health_(core.health()),
         executing_(executing_max,
                    authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
 
-  // Fills in the outcomes once they are committed. Else returns the reason why nothing was
-  // executed, as a sentence: the server stops, or too many are under way.
-  boost::asio::awaitable<std::string_view> execute(PendingRequest& ticket);
+  // Fills in the outcomes once they are committed. If nothing was executed, returns the reason as a
+  // sentence: the server stops, or too many requests are under way.
+  boost::asio::awaitable<std::string_view> execute(PendingRequest& pending);
 
-  // Whether who asks may see what is this account's: always where accounts have no keys. Nothing
-  // where the server stops.
+  bool has_keys() const { return authenticator_ != nullptr; }
+  // Whether `key` is the account's; always if accounts have no keys. Nothing if it was not checked,
+  // since the server stops or has too much to check.
   boost::asio::awaitable<std::optional<bool>> may_see(const AccountId& account, std::string key,
                                                       const PeerAddress& address);
 
   struct Read {
-    std::string_view problem;  // a sentence; empty where the tables were read
+    std::string_view problem;  // a sentence; empty if the tables were read
     std::optional<StoredOrder> order;
   };
-  // An order as the tables have it.
+  // An order as it is in the tables. A problem after `time`, or at once if `waiting_max` orders
+  // wait to be read.
   boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time,
                                           std::size_t waiting_max);
 
-  // Lets nothing more in, and waits until what was let in is executed. Any thread but that of the
+  // The state of the core, also when it has ended. Any thread.
+  const Health& health() const { return *health_; }
+
+  // Accepts nothing more, and waits until what was accepted is executed. Any thread but that of the
   // context.
-  void shut();
+  void close();
 
  private:
   struct State {
-    bool shut = false;
+    bool closed = false;
     std::size_t executing = 0;
   };
   boost::asio::awaitable<void> check_keys(KeyCheck& keys);
@@ -83,6 +90,7 @@ class CoreClient final : public CompletionSink {
   boost::asio::io_context& context_;
   Core& core_;
   Authenticator* const authenticator_;
+  const std::shared_ptr<const Health> health_;
   AddressQuota executing_;
   Guarded<State> state_;
 };

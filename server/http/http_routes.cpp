@@ -28,7 +28,7 @@ std::string_view path_of(const HttpHeader& header) {
   return target_of(header).substr(0, target_of(header).find('?'));
 }
 
-// The value of a query parameter; null where it is absent. Nothing that we take needs
+// The value of a query parameter; null if it is absent. No value that is valid here needs
 // percent-encoding.
 std::string_view parameter(const HttpHeader& header, std::string_view name) {
   std::string_view query = target_of(header);
@@ -42,7 +42,7 @@ std::string_view parameter(const HttpHeader& header, std::string_view name) {
   return {};
 }
 
-// What follows `prefix`; null where the path does not begin so, or something else follows.
+// The last segment of a path that begins with `prefix`; null if it has another form.
 std::string_view last_segment(const HttpHeader& header, std::string_view prefix) {
   const std::string_view path = path_of(header);
   if (!path.starts_with(prefix) || path.size() == prefix.size() ||
@@ -58,7 +58,7 @@ const PageFile* find_page_file(std::string_view path) {
   return found == files.end() ? nullptr : &*found;
 }
 
-// The methods of a path; empty where there is no such path.
+// The methods of a path; empty if there is no such path.
 std::string_view methods_of(const HttpHeader& header) {
   const std::string_view path = path_of(header);
   if (path == "/api/xml") return "POST";
@@ -71,8 +71,7 @@ std::string_view methods_of(const HttpHeader& header) {
   return known ? "GET, HEAD" : "";
 }
 
-// A page of another site must not trade, or listen, through the browser of somebody who can reach
-// us.
+// A page of another site must not trade or listen through a browser that can reach this server.
 bool is_foreign(const HttpHeader& header) {
   const auto origin = header[http::field::origin];
   if (origin.empty()) return false;
@@ -102,7 +101,8 @@ HttpResponse page(const HttpHeader& header, const PageFile& file) {
   return response;
 }
 
-// A whole number from 1 to `max`, or `absent` where the parameter is; 0 where it is something else.
+// A parameter that is a whole number from 1 to `max`: its value, `absent` if it is not given, 0 if
+// it is invalid.
 std::size_t count_parameter(const HttpHeader& header, std::string_view name, std::size_t absent,
                             std::size_t max) {
   const std::string_view text = parameter(header, name);
@@ -158,8 +158,7 @@ std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
 }
 
 std::size_t HttpRoutes::body_bytes_max(const HttpHeader& header) const {
-  return path_of(header) == "/api/xml" ? options_.protocol.frame_bytes_max
-                                       : options_.http.body_bytes_max;
+  return path_of(header) == "/api/xml" ? protocol_.frame_bytes_max : limits_.body_bytes_max;
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddress peer) {
@@ -170,14 +169,18 @@ asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddres
   if (path.starts_with("/api/")) co_return market_data(request);
   if (path == "/healthz") co_return respond(request, http::status::ok, text_type, "alive\n");
   if (path == "/readyz") co_return co_await readiness(request);
-  if (path == "/metrics")
-    co_return respond(request, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
-                      prometheus_text(metrics_, info_));
+  if (path == "/metrics") co_return metrics(request);
   co_return page(request, *find_page_file(path));
 }
 
+HttpResponse HttpRoutes::metrics(const HttpHeader& header) const {
+  std::string text = prometheus_text(metrics_, core_.health(), info_,
+                                     certificate_ == nullptr ? 0 : certificate_->expires_s());
+  return respond(header, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
+                 std::move(text));
+}
+
 HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
-  const HttpLimits& limits = options_.http;
   const std::string_view path = path_of(header);
   if (path == "/api/symbols") return json(header, symbols_json(view_));
 
@@ -185,27 +188,28 @@ HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
   const std::string_view text =
       trades ? parameter(header, "sym") : last_segment(header, "/api/books/");
   if (trades && text.empty())
-    return error(header, http::status::bad_request, "which symbol? /api/trades?sym=SPY");
+    return error(header, http::status::bad_request,
+                 "the parameter sym is missing: /api/trades?sym=SPY");
   const auto name = parse_symbol_name(text);
   const MarketView::Symbol* symbol = name ? view_.find_symbol(*name) : nullptr;
   if (symbol == nullptr) return error(header, http::status::not_found, unknown_symbol(text));
   const char* const count_name = trades ? "limit" : "levels";
-  const std::size_t max = trades ? limits.trades_kept_max : limits.book_levels_max;
+  const std::size_t max = trades ? limits_.trades_kept_max : limits_.book_levels_max;
   const std::size_t count = count_parameter(header, count_name, trades ? 50 : 20, max);
   if (count == 0) return error(header, http::status::bad_request, count_error(count_name, max));
   return json(header, trades ? trades_json(*symbol, count) : book_json(*symbol, count));
 }
 
-// Where accounts have keys, theirs is wanted. Takes one hash whatever comes, so that the time tells
-// nothing either.
+// If accounts have keys, the request must carry that of `account`. Always takes one hash, so that
+// the time of a refusal reveals nothing.
 asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& header,
                                                          const AccountId& account,
                                                          PeerAddress peer) {
-  if (!options_.auth.required) co_return true;
+  if (!core_.has_keys()) co_return true;
   const auto value = header[http::field::authorization];
   auto given = read_basic_credentials({value.data(), value.size()});
   std::string key = given && given->account == account ? std::move(given->key) : "";
-  co_return co_await door_.may_see(account, std::move(key), peer);
+  co_return co_await core_.may_see(account, std::move(key), peer);
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, PeerAddress peer) {
@@ -217,45 +221,43 @@ asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, Peer
   const MarketView::Account* found = view_.find_account(*id);
   if (found == nullptr || !*allowed)
     co_return error(header, http::status::not_found, "unknown account");
-  co_return json(header, account_json(view_, *id, *found, options_.http.account_orders_max));
+  co_return json(header, account_json(view_, *id, *found, limits_.account_orders_max));
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, PeerAddress peer) {
   const auto id = parse_order_id(last_segment(header, "/api/orders/"));
   if (!id)
     co_return error(header, http::status::bad_request, "an order id is a whole number from 1");
-  const HttpLimits& limits = options_.http;
-  const CoreClient::Read read = co_await door_.read_order(
-      *id, std::chrono::milliseconds(limits.store_answer_ms), limits.order_reads_max);
+  const CoreClient::Read read = co_await core_.read_order(
+      *id, std::chrono::milliseconds(limits_.store_answer_ms), limits_.order_reads_max);
   if (!read.problem.empty())
     co_return error(header, http::status::service_unavailable, read.problem);
-  // The tables are ahead of the view by a moment: what is not in both is not told yet.
+  // The tables are ahead of the view by a moment: what is not in both is not shown yet.
   const bool known = read.order && read.order->row.account < view_.accounts() &&
                      read.order->row.symbol < view_.symbols().size();
-  AccountId owner("");  // nobody's key is right
+  AccountId owner("");  // no account: no key is right
   if (known) owner = view_.account_id(read.order->row.account);
   const std::optional<bool> allowed = co_await may_see(header, owner, peer);
   if (!allowed)
     co_return error(header, http::status::service_unavailable, describe(Reason::key_unchecked));
   if (!known || !*allowed) co_return error(header, http::status::not_found, "no such order");
-  co_return json(header, order_json(view_, *read.order, limits.order_executions_max));
+  co_return json(header, order_json(view_, *read.order, limits_.order_executions_max));
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
   const auto unready = [&](std::string_view sentence) {
     return error(header, http::status::service_unavailable, sentence);
   };
-  if (!metrics_.store_available) co_return unready("the store is away");
-  const std::uint64_t began_ns = metrics_.batch_began_ns, now_ns = std::uint64_t(monotonic_ns());
-  if (began_ns != 0 &&
-      now_ns > began_ns + options_.http.journal_stall_ms * std::uint64_t(1'000'000))
-    co_return unready("the journal has not moved for " +
-                      std::to_string((now_ns - began_ns) / 1'000'000'000) + " s");
-  constexpr OrderId nobodys = 0;
-  constexpr std::size_t spare = 64;  // however many orders are being read
-  const HttpLimits& limits = options_.http;
-  const CoreClient::Read read = co_await door_.read_order(
-      nobodys, std::chrono::milliseconds(limits.store_answer_ms), limits.order_reads_max + spare);
+  if (!core_.health().store_available()) co_return unready("the store is unavailable");
+  const std::int64_t batch_ns = core_.health().batch_age_ns(monotonic_ns());
+  if (batch_ns > limits_.journal_stall_ms * std::int64_t(1'000'000))
+    co_return unready("the journal has not moved for " + std::to_string(batch_ns / 1'000'000'000) +
+                      " s");
+  constexpr OrderId no_order = 0;
+  constexpr std::size_t spare = 64;  // also while as many orders as may be are being read
+  const CoreClient::Read read =
+      co_await core_.read_order(no_order, std::chrono::milliseconds(limits_.store_answer_ms),
+                                limits_.order_reads_max + spare);
   co_return read.problem.empty() ? respond(header, http::status::ok, text_type, "ready\n")
                                  : unready(read.problem);
 }
@@ -269,36 +271,36 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, PeerAddre
   if (bytes == 0) {
     Metrics::add(metrics_.client_errors);
     co_return error(request, http::status::bad_request,
-                    "the body is empty; it is the XML of a request, without the length line");
+                    "the body is empty; it must be the XML of a request, without the length line");
   }
   body.push_back('\0');  // parsing needs a byte behind the document
   XmlDocument document;
   std::vector<RequestElement> elements;
   std::vector<Command> commands;
   std::vector<Credential> credentials;
-  const Request parsed = read_request(body.data(), bytes, options_.protocol, document, elements,
-                                      commands, options_.protocol.keys ? &credentials : nullptr);
+  const Request parsed = read_request(body.data(), bytes, protocol_, document, elements, commands,
+                                      protocol_.keys ? &credentials : nullptr);
   Metrics::add(metrics_.client_errors,
                (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
 
-  PendingRequest ticket(context_, peer);
-  ticket.commands = commands;
-  ticket.keys.begin_batch(credentials, commands);
-  ticket.stamps = stamps;
-  ticket.stamps.end(Stage::parse);
+  PendingRequest pending(context_, peer);
+  pending.commands = commands;
+  pending.keys.begin_batch(credentials, commands);
+  pending.stamps = stamps;
+  pending.stamps.end(Stage::parse);
   if (!commands.empty()) {
-    // Connections that wait for a store would keep those out who ask how it is.
-    std::string_view refusal = "the store is away";
-    if (metrics_.store_available) refusal = co_await door_.execute(ticket);
+    // Requests that wait for the store would take the connections that ask for its state.
+    std::string_view refusal = "the store is unavailable";
+    if (core_.health().store_available()) refusal = co_await core_.execute(pending);
     if (!refusal.empty()) co_return error(request, http::status::service_unavailable, refusal);
-    ticket.stamps.end(Stage::deliver);
+    pending.stamps.end(Stage::deliver);
   }
   const http::status status = parsed.error.empty() ? http::status::ok : http::status::bad_request;
   HttpResponse response = respond(request, status, xml_type, "");
-  append_results(response.body(), parsed, elements, ticket.outcomes, false);
-  ticket.forget_outcomes();
-  ticket.stamps.end(Stage::write);  // but for the socket
-  if (!commands.empty()) metrics_.stage_times.record(ticket.stamps);
+  append_results(response.body(), parsed, elements, pending.outcomes, false);
+  pending.forget_outcomes();
+  pending.stamps.end(Stage::write);  // but for the socket
+  if (!commands.empty()) metrics_.stage_times.record(pending.stamps);
   co_return response;
 }
 

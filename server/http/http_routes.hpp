@@ -1,5 +1,5 @@
 #pragma once
-// From a request to its response. Thread: the HTTP thread.
+// HttpRoutes makes the response to each request. Owner: HttpServer. Thread: the HTTP thread.
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/http/message.hpp>
@@ -7,9 +7,10 @@
 #include <optional>
 
 #include "http/core_client.hpp"
+#include "http/limits.hpp"
 #include "http/prometheus.hpp"
 #include "market_data/market_view.hpp"
-#include "options.hpp"
+#include "net/certificate.hpp"
 
 namespace exchange {
 
@@ -19,20 +20,23 @@ using HttpHeader = boost::beast::http::request_header<>;
 
 class HttpRoutes {
  public:
-  // `context` is the thread's.
-  HttpRoutes(const Options& options, ServerInfo info, const MarketView& view, CoreClient& door,
-             Metrics& metrics, boost::asio::io_context& context)
-      : options_(options),
+  // `context` is the thread's. `certificate` null: no TLS.
+  HttpRoutes(const HttpOptions& options, ServerInfo info, const MarketView& view, CoreClient& core,
+             Metrics& metrics, const Certificate* certificate, boost::asio::io_context& context)
+      : limits_(options.limits),
+        protocol_(options.protocol),
         info_(std::move(info)),
         view_(view),
-        door_(door),
+        core_(core),
         metrics_(metrics),
+        certificate_(certificate),
         context_(context) {}
 
-  // What is wrong with a request before its body is read; nothing where all is well.
+  // The error response to a request whose header is not acceptable; nothing if its body may be
+  // read.
   std::optional<HttpResponse> refuse(const HttpHeader& header) const;
   std::size_t body_bytes_max(const HttpHeader& header) const;
-  // Of a request that refuse() let pass, from `peer`; not for the WebSocket.
+  // The response to a request that refuse() accepted, from `peer`; not for the WebSocket.
   boost::asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer);
 
   static bool is_websocket(const HttpHeader& header);
@@ -44,6 +48,7 @@ class HttpRoutes {
 
  private:
   HttpResponse market_data(const HttpHeader& header) const;
+  HttpResponse metrics(const HttpHeader& header) const;
   boost::asio::awaitable<HttpResponse> account(const HttpHeader& header, PeerAddress peer);
   boost::asio::awaitable<HttpResponse> order(const HttpHeader& header, PeerAddress peer);
   boost::asio::awaitable<HttpResponse> readiness(const HttpHeader& header);
@@ -51,11 +56,13 @@ class HttpRoutes {
   boost::asio::awaitable<std::optional<bool>> may_see(const HttpHeader& header,
                                                       const AccountId& account, PeerAddress peer);
 
-  const Options& options_;
+  const HttpLimits& limits_;
+  const ProtocolLimits& protocol_;
   const ServerInfo info_;
   const MarketView& view_;
-  CoreClient& door_;
+  CoreClient& core_;
   Metrics& metrics_;
+  const Certificate* const certificate_;
   boost::asio::io_context& context_;
 };
 

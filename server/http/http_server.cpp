@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
@@ -20,8 +21,8 @@
 #include "base/address_quota.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
+#include "net/any_stream.hpp"
 #include "net/memory_budget.hpp"
-#include "net/stream.hpp"
 
 namespace exchange {
 
@@ -34,8 +35,15 @@ namespace {
 
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
-// What the parser refused, as a status and a sentence; nothing where the connection just ended.
+// HTTP begins with the name of a method; a request to the XML port with its length, or with XML.
+bool looks_like_xml(const beast::flat_buffer& received) {
+  const std::string_view text(static_cast<const char*>(received.data().data()), received.size());
+  return !text.empty() && (text[0] == '<' || (text[0] >= '0' && text[0] <= '9'));
+}
+
+// A parser's error as a status and a sentence; nothing if the connection just ended.
 std::optional<std::pair<http::status, std::string>> explain(const beast::error_code& error,
+                                                            const beast::flat_buffer& received,
                                                             std::size_t body_bytes_max) {
   if (error == http::error::body_limit)
     return {{http::status::payload_too_large,
@@ -45,26 +53,29 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
   const bool malformed =
       error.category() == http::make_error_code(http::error::bad_target).category() &&
       error != http::error::end_of_stream && error != http::error::partial_message;
-  if (malformed) return {{http::status::bad_request, "not an HTTP request: " + error.message()}};
-  return {};
+  if (!malformed) return {};
+  if (looks_like_xml(received))
+    return {{http::status::bad_request,
+             "this is the HTTP port: send XML to the server's --port, or as POST /api/xml"}};
+  return {{http::status::bad_request, "not an HTTP request: " + error.message()}};
 }
 
 }  // namespace
 
 class HttpServer::State {
  public:
-  State(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core,
+  State(const HttpOptions& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core,
         Metrics& metrics, Authenticator* authenticator, Certificate* certificate)
-      : limits_(options.http),
+      : limits_(options.limits),
         metrics_(metrics),
         certificate_(certificate),
         view_(std::move(view)),
         feed_(feed),
-        door_(context_, core, authenticator, options.http.connections_max / 2),
-        routes_(options, std::move(info), view_, door_, metrics, context_),
-        channel_(view_, options.http, metrics) {
-    ENSURE(!options.auth.required || authenticator != nullptr);
-    listen(options.net.bind, std::uint16_t(options.http_port));
+        core_client_(context_, core, authenticator, options.limits.connections_max / 2),
+        routes_(options, std::move(info), view_, core_client_, metrics, certificate, context_),
+        channel_(view_, options.limits, metrics) {
+    ENSURE(options.protocol.keys == (authenticator != nullptr));
+    listen(options.bind, options.port);
     feed_.follow([this] { asio::post(context_, [this] { apply(); }); });
     asio::co_spawn(context_, accept(), asio::detached);
     thread_ = std::thread([this] { run(); });
@@ -75,7 +86,7 @@ class HttpServer::State {
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
   void stop() {
-    door_.shut();
+    core_client_.close();
     feed_.end();
     asio::post(context_, [this] { channel_.close(); });
   }
@@ -89,9 +100,9 @@ class HttpServer::State {
     acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (error)
-      throw std::system_error(error, "cannot listen for HTTP on " + bind + ":" +
-                                         std::to_string(port) +
-                                         " (--http-port takes another, or off)");
+      throw std::system_error(error,
+                              "cannot listen for HTTP on " + bind + ":" + std::to_string(port) +
+                                  " (--http-port N for another port, --http-port off for none)");
   }
 
   void run() {
@@ -105,8 +116,8 @@ class HttpServer::State {
     }
   }
 
-  // What has been projected since. Called before each answer too, so that no crowd of readers can
-  // keep the view behind, and with it the projector.
+  // Updates the view with what was projected since. Called before each response too, so that many
+  // readers cannot delay the view, and with it the projector.
   void apply() try {
     channel_.begin_turn();
     for (const MarketFeed::Projected& projected : feed_.take())
@@ -122,7 +133,7 @@ class HttpServer::State {
     while (true) {
       auto [error, socket] = co_await acceptor_.async_accept(use_tuple);
       if (!error) {
-        welcome(std::move(socket));
+        start_connection(std::move(socket));
         continue;
       }
       asio::steady_timer pause(context_, std::chrono::milliseconds(100));  // no descriptors
@@ -130,7 +141,7 @@ class HttpServer::State {
     }
   }
 
-  void welcome(tcp::socket socket) try {
+  void start_connection(tcp::socket socket) try {
     AddressQuota::Share share = connections_.take(peer_address(socket));
     if (!share) {
       Metrics::add(metrics_.http_refused_peer);
@@ -146,14 +157,14 @@ class HttpServer::State {
 
   asio::awaitable<void> serve(tcp::socket socket, AddressQuota::Share connection) {
     const PeerAddress& peer = connection.address();
-    // at once; what a body holds beyond it goes on into the request
+    // of one read; a longer body moves on into the request
     constexpr std::size_t read_bytes_max = 65'536;
     const auto context = certificate_ == nullptr ? nullptr : certificate_->context();
-    HttpStream stream(beast::tcp_stream(std::move(socket)), context.get());
+    AnyStream stream(std::move(socket), context.get());
     if (stream.is_secure() && !co_await tls_handshake(stream)) co_return;
     beast::flat_buffer buffer(read_bytes_max);
     for (bool keep_alive = true; keep_alive;) {
-      stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
+      stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       http::request_parser<http::string_body> parser;
       parser.header_limit(std::uint32_t(limits_.header_bytes_max));
       parser.body_limit(boost::none);           // until the header says which path it is
@@ -171,15 +182,15 @@ class HttpServer::State {
       const bool is_head = parser.get().method() == http::verb::head;
       keep_alive = !response && parser.keep_alive();
       if (!response) {
-        stream.next_layer().expires_never();  // the core may have to wait for its store
+        stream.expires_never();  // the core may have to wait for its store
         const HttpHeader header = parser.get().base();
         response = co_await answer(parser.release(), peer);
         if (!held.reserve(response->body().size())) {
           response = too_much(header);
-          // it is executed: what happened must not be denied
+          // it was executed: an error would deny that
           if (header.method() == http::verb::post) break;
         }
-        stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
+        stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
       }
       response->keep_alive(keep_alive);
       response->content_length(response->body().size());
@@ -190,24 +201,23 @@ class HttpServer::State {
     co_await linger(stream);
   }
 
-  asio::awaitable<bool> tls_handshake(HttpStream& stream) {
-    stream.next_layer().expires_after(std::chrono::milliseconds(limits_.idle_ms));
-    const auto [error] =
-        co_await stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
+  asio::awaitable<bool> tls_handshake(AnyStream& stream) {
+    stream.expires_after(std::chrono::milliseconds(limits_.idle_ms));
+    const auto [error] = co_await stream.async_handshake(AnyStream::Side::server, use_tuple);
     if (error) Metrics::add(metrics_.tls_failures);
     co_return !error;
   }
 
-  // Closing with unread bytes would reset the connection and take our last response with it.
-  static asio::awaitable<void> linger(HttpStream& stream) {
+  // Closing with unread bytes would reset the connection, and the last response would be lost.
+  static asio::awaitable<void> linger(AnyStream& stream) {
     boost::system::error_code error;
-    stream.next_layer().expires_after(std::chrono::seconds(1));
-    if (stream.is_secure()) co_await stream.secure().async_shutdown(use_tuple);
-    stream.next_layer().socket().shutdown(tcp::socket::shutdown_send, error);
-    stream.next_layer().expires_after(std::chrono::seconds(1));
+    stream.expires_after(std::chrono::seconds(1));
+    if (stream.is_secure()) co_await stream.async_shutdown(use_tuple);
+    stream.socket().shutdown(tcp::socket::shutdown_send, error);
+    stream.expires_after(std::chrono::seconds(1));
     for (char discarded[4096]; !error;) {
       const auto [read_error, bytes] =
-          co_await stream.next_layer().async_read_some(asio::buffer(discarded), use_tuple);
+          co_await stream.socket().async_read_some(asio::buffer(discarded), use_tuple);
       error = read_error;
     }
   }
@@ -216,7 +226,7 @@ class HttpServer::State {
     bool ended = false;
     std::optional<HttpResponse> refusal;
   };
-  asio::awaitable<Reading> read(HttpStream& stream, beast::flat_buffer& buffer,
+  asio::awaitable<Reading> read(AnyStream& stream, beast::flat_buffer& buffer,
                                 http::request_parser<http::string_body>& parser,
                                 MemoryBudget::Share& held) {
     const auto& header = parser.get().base();
@@ -231,8 +241,8 @@ class HttpServer::State {
       } else {
         parser.body_limit(body_bytes_max);
         if (header.version() >= 11 && beast::iequals(header[http::field::expect], "100-continue"))
-          co_await invite(stream, header);
-        while (!error && !parser.is_done()) {  // what has come is counted, not what was claimed
+          co_await send_continue(stream);
+        while (!error && !parser.is_done()) {  // counts the bytes received, not those announced
           const auto [body_error, body_bytes] =
               co_await http::async_read_some(stream, buffer, parser, use_tuple);
           error = body_error;
@@ -242,7 +252,7 @@ class HttpServer::State {
         if (!error) co_return Reading{};
       }
     }
-    const auto problem = explain(error, body_bytes_max);
+    const auto problem = explain(error, buffer, body_bytes_max);
     if (!problem) co_return Reading{.ended = true};
     co_return Reading{false, HttpRoutes::error(header, problem->first, problem->second)};
   }
@@ -253,15 +263,15 @@ class HttpServer::State {
                              "too much is being read and sent now; nothing was executed");
   }
 
-  static asio::awaitable<void> invite(HttpStream& stream, const HttpHeader& header) {
-    http::response<http::empty_body> go_on{http::status::continue_, header.version()};
-    co_await http::async_write(stream, go_on, use_tuple);
+  static asio::awaitable<void> send_continue(AnyStream& stream) {
+    constexpr std::string_view proceed = "HTTP/1.1 100 Continue\r\n\r\n";
+    co_await asio::async_write(stream, asio::buffer(proceed), use_tuple);
   }
 
   asio::awaitable<HttpResponse> answer(HttpRequest request, PeerAddress peer) {
     if (HttpRoutes::is_websocket(request)) {
       HttpResponse response =
-          HttpRoutes::error(request, http::status::upgrade_required, "this path speaks WebSocket");
+          HttpRoutes::error(request, http::status::upgrade_required, "this path is for WebSocket");
       response.set(http::field::upgrade, "websocket");
       response.set(http::field::connection, "Upgrade");
       co_return response;
@@ -269,11 +279,11 @@ class HttpServer::State {
     apply();
     if (view_lost_ && HttpRoutes::is_market_data(request))
       co_return HttpRoutes::error(request, http::status::service_unavailable,
-                                  "market data ended for want of memory; restart the server");
+                                  "market data ended for lack of memory; restart the server");
     co_return co_await routes_.answer(std::move(request), peer);
   }
 
-  static constexpr std::size_t body_cost = 8;  // a body becomes commands and outcomes
+  static constexpr std::size_t body_cost = 8;  // memory per byte: commands and outcomes
 
   const HttpLimits& limits_;
   Metrics& metrics_;
@@ -287,9 +297,9 @@ class HttpServer::State {
                         .uncontested_bytes_max = 0,
                         .bytes_per_address_max = limits_.buffered_bytes_max / 2,
                         .small_bytes_max = 65'536}};  // connections are limited already
-  asio::io_context context_{1};  // its end ends the coroutines, which give back what they hold
+  asio::io_context context_{1};  // its destructor ends the coroutines, which release their shares
   tcp::acceptor acceptor_{context_};
-  CoreClient door_;
+  CoreClient core_client_;
   HttpRoutes routes_;
   MarketChannel channel_;
   bool view_lost_ = false;
@@ -297,8 +307,8 @@ class HttpServer::State {
   std::thread thread_;
 };
 
-HttpServer::HttpServer(const Options& options, ServerInfo info, MarketView view, MarketFeed& feed,
-                       Core& core, Metrics& metrics, Authenticator* authenticator,
+HttpServer::HttpServer(const HttpOptions& options, ServerInfo info, MarketView view,
+                       MarketFeed& feed, Core& core, Metrics& metrics, Authenticator* authenticator,
                        Certificate* certificate)
     : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics,
                                      authenticator, certificate)) {}

@@ -1,8 +1,11 @@
 #pragma once
-// Limits of the HTTP port. Set from the command line (options.hpp).
+// Where HTTP listens, and its limits. Set from the command line (options.hpp).
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "protocol/limits.hpp"
 
 namespace exchange {
 
@@ -11,32 +14,40 @@ struct HttpLimits {
   std::size_t connections_max = 512;
   // of one address; 0: three quarters of connections_max
   std::size_t connections_per_address = 0;
-  // bodies being read and responses not taken yet, of all; half of it of one address
+  // request bodies being read and responses not sent yet, of all; half of it of one address
   std::size_t buffered_bytes_max = 128u << 20;
   std::uint32_t idle_ms = 30'000;  // time for a request, and between two
   std::size_t header_bytes_max = 8'192;
-  std::size_t body_bytes_max = 1'024;      // of requests that want no body
+  std::size_t body_bytes_max = 1'024;      // of requests that need no body
   std::size_t book_levels_max = 1'000;     // a side, of a book or a snapshot
   std::size_t trades_kept_max = 500;       // newest trades of each symbol, in memory
   std::size_t trades_loaded_max = 10'000;  // newest trades of the exchange, read at start
-  std::size_t account_orders_max = 1'000;  // open orders told of one account
+  std::size_t account_orders_max = 1'000;  // open orders listed of one account
   // projected rows on their way to the HTTP thread before the projector waits for it
   std::size_t unread_rows_max = 1'000'000;
   // orders waiting to be read from the tables; more are refused
   std::size_t order_reads_max = 64;
-  std::size_t order_executions_max = 1'000;  // newest executions told of one order
-  // time for the store to answer before it counts as away
+  std::size_t order_executions_max = 1'000;  // newest executions listed of one order
+  // time for the store to answer before the server counts as not ready
   std::uint32_t store_answer_ms = 2'000;
   // time for one batch before the journal counts as stuck
   std::uint32_t journal_stall_ms = 5'000;
   std::size_t websocket_message_bytes_max = 4'096;
-  // a subscriber that answers no ping for so long is ended
+  // a subscriber that answers no ping for so long is disconnected
   std::uint32_t websocket_idle_ms = 60'000;
   std::size_t websocket_subscriptions_max = 256;
-  // levels and trades in an update; where there are more, a snapshot goes instead
+  // levels and trades in an update; a larger change is sent as a snapshot
   std::size_t update_entries_max = 2'000;
-  // unsent bytes of one reader before it is cut off
+  // unsent bytes of one subscriber before it is disconnected
   std::size_t websocket_backlog_bytes_max = 1u << 20;
+};
+
+// What the HTTP server is started with. The limits must outlive the server.
+struct HttpOptions {
+  std::string bind;        // IP address to listen on
+  std::uint16_t port = 0;  // 0 picks a free one
+  const HttpLimits& limits;
+  const ProtocolLimits& protocol;  // of the requests in POST /api/xml
 };
 
 }  // namespace exchange

@@ -10,7 +10,6 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
 #include <deque>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -26,22 +25,21 @@ namespace websocket = beast::websocket;
 namespace {
 
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
-using Message = std::shared_ptr<const std::string>;  // one text for all who get it
+using Message = std::shared_ptr<const std::string>;  // one text for all that it is sent to
 
 }  // namespace
 
-// One connection. Reads in serve(); writes in a coroutine of its own while there is something to
-// write.
+// One connection. Reads in serve(); writes in a coroutine of its own while it has a backlog.
 class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber> {
  public:
-  Subscriber(HttpStream stream, const HttpLimits& limits, Metrics& metrics,
+  Subscriber(AnyStream stream, const HttpLimits& limits, Metrics& metrics,
              const std::uint64_t& turn)
       : socket_(std::move(stream)), limits_(limits), metrics_(metrics), turn_(turn) {
-    beast::get_lowest_layer(socket_).expires_never();
+    socket_.next_layer().expires_never();
     boost::system::error_code ignored;
-    beast::get_lowest_layer(socket_).socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.next_layer().socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     socket_.auto_fragment(false);
-    // pings the idle, ends the silent
+    // pings an idle connection, closes a silent one
     auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
     timeout.idle_timeout = std::chrono::milliseconds(limits.websocket_idle_ms);
     socket_.set_option(timeout);
@@ -55,12 +53,12 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     const auto [error] = co_await socket_.async_accept(handshake, use_tuple);
     co_return !error;
   }
-  // The next message; nothing at the end of the connection. Waits first until half of the backlog
-  // is free: whoever asks for many snapshots gets them one after another.
+  // The next message; nothing at the end of the connection. Waits first until the backlog is at
+  // most half full, so that many snapshots are sent one after another.
   asio::awaitable<std::optional<std::string>> read() {
     while (backlog_bytes_ > limits_.websocket_backlog_bytes_max / 2 && !failed_) {
-      room_.expires_at(asio::steady_timer::time_point::max());
-      co_await room_.async_wait(use_tuple);
+      backlog_shrank_.expires_at(asio::steady_timer::time_point::max());
+      co_await backlog_shrank_.async_wait(use_tuple);
     }
     beast::flat_buffer buffer;
     const auto [error, bytes] = co_await socket_.async_read(buffer, use_tuple);
@@ -72,7 +70,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   void send(const Message& message) {
     if (close_ || failed_) return;
     if (std::exchange(last_turn_, turn_) != turn_) backlog_before_turn_ = backlog_bytes_;
-    // symbols may all change at once: so many times the limit at the very most
+    // all symbols may change in one turn: this many times the limit at most
     constexpr std::size_t one_turn = 16;
     if (backlog_before_turn_ > limits_.websocket_backlog_bytes_max ||
         backlog_bytes_ > one_turn * limits_.websocket_backlog_bytes_max)
@@ -81,28 +79,27 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     backlog_bytes_ += message->size();
     write_on();
   }
-  // After what is on its way. Nothing is sent after it.
+  // Closes after the backlog is written. Nothing is sent after it.
   void close(websocket::close_reason reason) {
     if (close_) return;
     close_ = std::move(reason);
     write_on();
   }
 
-  // At once. Ends what is under way.
+  // Closes at once; operations under way fail.
   void end() {
     failed_ = true;
-    boost::system::error_code ignored;  // what it has not taken the kernel need not keep either
+    boost::system::error_code ignored;  // the kernel drops its unsent bytes too
     if (!backlog_.empty())
-      beast::get_lowest_layer(socket_).socket().set_option(asio::socket_base::linger(true, 0),
-                                                           ignored);
+      socket_.next_layer().socket().set_option(asio::socket_base::linger(true, 0), ignored);
     backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
-    beast::get_lowest_layer(socket_).close();
+    socket_.next_layer().close();
   }
 
   std::set<SymbolNumber> symbols;
 
  private:
-  // It does not read: no close frame would arrive either.
+  // It does not read: a close frame would not arrive either.
   void cut() {
     Metrics::add(metrics_.websockets_dropped);
     end();
@@ -117,8 +114,8 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
       const auto [error, bytes] =
           co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);
       failed_ |= bool(error);
-      room_.cancel();
-      if (failed_) co_return;  // and writing_ stays: nothing can be written any more
+      backlog_shrank_.cancel();
+      if (failed_) co_return;  // writing_ stays true: nothing is written any more
       backlog_bytes_ -= backlog_.front()->size();
       backlog_.pop_front();
     }
@@ -129,7 +126,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     writing_ = false;
   }
 
-  websocket::stream<HttpStream> socket_;
+  websocket::stream<AnyStream, false> socket_;  // without compression
   const HttpLimits& limits_;
   Metrics& metrics_;
   std::deque<Message> backlog_;  // the first is being written
@@ -137,11 +134,11 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   const std::uint64_t& turn_;
   std::uint64_t last_turn_ = 0;
   bool writing_ = false, failed_ = false;
-  asio::steady_timer room_{socket_.get_executor()};
+  asio::steady_timer backlog_shrank_{socket_.get_executor()};
   std::optional<websocket::close_reason> close_;
 };
 
-asio::awaitable<void> MarketChannel::serve(HttpStream stream,
+asio::awaitable<void> MarketChannel::serve(AnyStream stream,
                                            http::request<http::string_body> handshake) {
   const auto subscriber = std::make_shared<Subscriber>(std::move(stream), limits_, metrics_, turn_);
   subscribers_.insert(subscriber);
@@ -154,7 +151,7 @@ asio::awaitable<void> MarketChannel::serve(HttpStream stream,
   for (const SymbolNumber symbol : subscriber->symbols)
     subscribers_of_[symbol].erase(subscriber.get());
   subscribers_.erase(subscriber);
-  subscriber->end();  // a write to somebody who does not read would keep the connection for ever
+  subscriber->end();  // a write to a client that does not read would keep the connection open
   if (problem) std::rethrow_exception(problem);
 }
 
@@ -177,22 +174,23 @@ void MarketChannel::send(Subscriber& subscriber, std::string text) {
 }
 
 void MarketChannel::handle(Subscriber& subscriber, const std::string& message) {
-  const nlohmann::json json = nlohmann::json::parse(message, nullptr, false);
-  if (json.is_discarded()) {
+  const SubscriberRequest request = read_subscriber_request(message);
+  using Kind = SubscriberRequest::Kind;
+  if (request.kind == Kind::not_json) {
     send(subscriber, error_message("not JSON"));
     return subscriber.close(
         websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
   }
-  const bool one_text = json.is_object() && json.size() == 1 && json.begin()->is_string();
-  const std::string verb = one_text ? json.begin().key() : "";
-  if (verb != "subscribe" && verb != "unsubscribe")
+  if (request.kind == Kind::unknown)
     return send(subscriber,
                 error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})"));
-  const std::string symbol = json.begin()->get<std::string>();
-  const auto name = parse_symbol_name(symbol);
+  const auto name = parse_symbol_name(request.symbol);
   const auto number = name ? view_.symbol_number(*name) : std::nullopt;
-  if (!number) return send(subscriber, error_message("unknown symbol '" + symbol + "'"));
-  verb == "subscribe" ? subscribe(subscriber, *number) : unsubscribe(subscriber, *number);
+  if (!number) return send(subscriber, error_message("unknown symbol '" + request.symbol + "'"));
+  if (request.kind == Kind::subscribe)
+    subscribe(subscriber, *number);
+  else
+    unsubscribe(subscriber, *number);
 }
 
 void MarketChannel::unsubscribe(Subscriber& subscriber, SymbolNumber number) {

@@ -1,9 +1,8 @@
 #pragma once
-// Subscribers of the market over WebSocket: who wants which symbol, and what they have not taken
-// yet. Owner and thread: the HTTP thread.
+// MarketChannel sends market data over WebSocket: it knows the subscribers of each symbol and the
+// messages that each subscriber has not taken yet. Owner: HttpServer. Thread: the HTTP thread.
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <map>
@@ -14,28 +13,26 @@
 #include "http/limits.hpp"
 #include "market_data/market_view.hpp"
 #include "metrics/metrics.hpp"
-#include "net/stream.hpp"
+#include "net/any_stream.hpp"
 
 namespace exchange {
-
-using HttpStream = Stream<boost::beast::tcp_stream>;
 
 class MarketChannel {
  public:
   MarketChannel(const MarketView& view, const HttpLimits& limits, Metrics& metrics)
       : view_(view), limits_(limits), metrics_(metrics) {}
 
-  // Whether one more subscriber is welcome.
+  // Whether one more subscriber is accepted.
   bool has_room() const { return subscribers_.size() < limits_.connections_max / 2; }
   // Answers the handshake and serves the subscriber to its end.
   boost::asio::awaitable<void> serve(
-      HttpStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
-  // What is sent from here to the next call cuts nobody off who had taken nearly all of what was
-  // sent before.
+      AnyStream stream, boost::beast::http::request<boost::beast::http::string_body> handshake);
+  // A subscriber is disconnected for its backlog at the beginning of a turn, not for what is sent
+  // during the turn.
   void begin_turn() { ++turn_; }
-  // Tells each change to those who subscribed to its symbol.
+  // Sends each change to the subscribers of its symbol.
   void publish(const std::vector<MarketView::Change>& changes);
-  // The server stops: tells every subscriber, and takes no more subscriptions.
+  // The server stops: closes all subscribers, and those that come later.
   void close();
 
  private:

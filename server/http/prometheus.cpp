@@ -56,12 +56,25 @@ class Text {
     family(name, type, help);
     sample(name, labels, value);
   }
+  void counter(const std::string& name, const char* help, std::uint64_t value) {
+    single("exchange_" + name, "counter", help, double(value));
+  }
+  void gauge(const std::string& name, const char* help, std::uint64_t value,
+             const std::string& labels = {}) {
+    single("exchange_" + name, "gauge", help, double(value), labels);
+  }
+  // One counter, with a value for each value of a label.
+  void counters(const std::string& name, const char* help, const std::string& label,
+                std::initializer_list<std::pair<const char*, std::uint64_t>> values) {
+    family("exchange_" + name, "counter", help);
+    for (const auto& [value, count] : values)
+      sample("exchange_" + name, label + "=\"" + value + "\"", double(count));
+  }
   // `bounds` in the histogram's own unit; `scale` of them make one unit of the metric.
   void histogram(const std::string& name, const std::string& labels, const Histogram& histogram,
                  const std::vector<double>& bounds, double scale) {
     std::vector<std::uint64_t> counts(bounds.size());
-    // By their lowest value, so that whole numbers stand exactly where they belong, and none ever
-    // moves.
+    // Counted by the lowest value of its bucket: whole numbers are exact, and no count ever moves.
     histogram.for_each_bucket([&](std::uint64_t lowest, std::uint64_t, std::uint64_t count) {
       const auto bound = std::lower_bound(bounds.begin(), bounds.end(), double(lowest));
       if (bound != bounds.end()) counts[std::size_t(bound - bounds.begin())] += count;
@@ -104,20 +117,6 @@ void add_times(Text& text, const StageHistograms& times) {
                    times.nanoseconds(Stage(i)), bounds_ns, second);
 }
 
-double seconds_since(const Metrics::Counter& since_ns) {
-  const std::uint64_t since = since_ns, now = std::uint64_t(monotonic_ns());
-  return since == 0 || now < since ? 0 : double(now - since) / 1e9;
-}
-
-void add_lag(Text& text, const Metrics& metrics) {
-  const std::uint64_t projected = metrics.projected_batch, batch = metrics.batch;
-  text.single("exchange_projection_lag_batches", "gauge", "Committed batches that the tables lack.",
-              batch > projected ? double(batch - projected) : 0);
-  text.single("exchange_projection_lag_seconds", "gauge",
-              "Age of the oldest change that the tables lack.",
-              std::max(seconds_since(metrics.offered_ns), seconds_since(metrics.unprojected_ns)));
-}
-
 // The names that every Prometheus client library uses.
 void add_process(Text& text, const ServerInfo& info) {
   rusage usage{};
@@ -136,91 +135,108 @@ void add_process(Text& text, const ServerInfo& info) {
               "When it started, in seconds since the Unix epoch.", double(info.started_s));
 }
 
-}  // namespace
-
-std::string prometheus_text(const Metrics& metrics, const ServerInfo& info) {
-  Text text;
-  const auto counter = [&](const std::string& name, const char* help, std::uint64_t value) {
-    text.single("exchange_" + name, "counter", help, double(value));
-  };
-  const auto gauge = [&](const std::string& name, const char* help, std::uint64_t value,
-                         const std::string& labels = {}) {
-    text.single("exchange_" + name, "gauge", help, double(value), labels);
-  };
-  using Values = std::initializer_list<std::pair<const char*, std::uint64_t>>;
-  const auto counters = [&](const std::string& name, const char* help, const std::string& label,
-                            Values values) {
-    text.family("exchange_" + name, "counter", help);
-    for (const auto& [value, count] : values)
-      text.sample("exchange_" + name, label + "=\"" + value + "\"", double(count));
-  };
-  const std::string policy = "policy=\"" + info.policy + "\"";
-  gauge("info", "What runs.", 1,
-        policy + ",threads=\"" + info.threads + "\",store=\"" + info.store + "\",version=\"" +
-            info.version + "\"");
-  counter("requests_total", "Requests received, refused ones included.", metrics.requests);
+void add_requests(Text& text, const Metrics& metrics) {
+  text.counter("requests_total", "Requests received, refused ones included.", metrics.requests);
   add_commands(text, metrics);
-  counter("client_errors_total", "Documents and elements refused before the engine.",
-          metrics.client_errors);
-  counter("executions_total", "Trades since the exchange was created.", metrics.executions);
+  text.counter("client_errors_total", "Documents and elements refused before the engine.",
+               metrics.client_errors);
+  text.counter("executions_total", "Trades since the exchange was created.", metrics.executions);
   add_times(text, metrics.stage_times);
+}
 
-  static const std::vector<double> batch_bounds = decades(1, 1e4, {1, 2, 3, 5, 7});
-  const Histogram batch_commands =
+void add_batches(Text& text, const Metrics& metrics) {
+  static const std::vector<double> bounds = decades(1, 1e4, {1, 2, 3, 5, 7});
+  const Histogram commands =
       metrics.batch_commands.with([](const Histogram& histogram) { return histogram; });
   text.family("exchange_batch_commands", "histogram", "Commands in a batch.");
-  text.histogram("exchange_batch_commands", "", batch_commands, batch_bounds, 1);
-  counter("batches_total", "Batches applied.", metrics.batches);
-  counter("batches_committed_total", "Batches that changed state and were committed.",
-          metrics.batches_committed);
-  counter("journal_bytes_total", "Bytes of journal payload committed.", metrics.journal_bytes);
-  counter("commit_microseconds_total", "Time spent in commits.", metrics.commit_us);
-  gauge("queue_depth", "Submissions that wait for the core.",
-        metrics.queue_depth + metrics.taken_depth);
+  text.histogram("exchange_batch_commands", "", commands, bounds, 1);
+  text.counter("batches_total", "Batches applied.", metrics.batches);
+  text.counter("batches_committed_total", "Batches that changed state and were committed.",
+               metrics.batches_committed);
+  text.counter("journal_bytes_total", "Bytes of journal payload committed.", metrics.journal_bytes);
+  text.counter("commit_microseconds_total", "Time spent in commits.", metrics.commit_us);
+  text.gauge("queue_depth", "Submissions that wait for the core.",
+             metrics.queue_depth + metrics.taken_depth);
+}
 
-  gauge("connections", "Open connections.", metrics.connections, policy);
-  counter("connections_accepted_total", "Connections accepted.", metrics.connections_accepted);
-  counters("connections_refused_total",
-           "Connections refused, since there are too many: of all, or of their address.", "reason",
-           {{"limit", metrics.connections_refused}, {"peer", metrics.connections_refused_peer}});
-  counters("connections_ended_total", "Connections ended by the server, by what they did not do.",
-           "reason",
-           {{"idle", metrics.ended_idle},
-            {"stalled", metrics.ended_stalled},
-            {"room", metrics.evicted},
-            {"memory", metrics.ended_for_memory}});
-  counter("requests_refused_total",
-          "Pipelines of large requests refused unexecuted for want of memory.",
-          metrics.requests_refused);
-  counter("accept_failures_total", "Failures to accept, such as no descriptors.",
-          metrics.accept_failures);
-  counter("bad_frames_total", "Connections closed for bad framing.", metrics.bad_frames);
+void add_connections(Text& text, const Metrics& metrics, const std::string& policy) {
+  text.gauge("connections", "Open connections.", metrics.connections, policy);
+  text.counter("connections_accepted_total", "Connections accepted.", metrics.connections_accepted);
+  text.counters(
+      "connections_refused_total",
+      "Connections refused: too many in all (limit) or of their address (peer).", "reason",
+      {{"limit", metrics.connections_refused}, {"peer", metrics.connections_refused_peer}});
+  text.counters("connections_ended_total",
+                "Connections closed by the server: idle, stalled, evicted for a new connection, or "
+                "for memory.",
+                "reason",
+                {{"idle", metrics.ended_idle},
+                 {"stalled", metrics.ended_stalled},
+                 {"evicted", metrics.evicted},
+                 {"memory", metrics.ended_for_memory}});
+  text.counter("requests_refused_total",
+               "Batches of large requests refused unexecuted for lack of memory.",
+               metrics.requests_refused);
+  text.counter("accept_failures_total", "Failures to accept a connection, such as no descriptors.",
+               metrics.accept_failures);
+  text.counter("bad_frames_total", "Connections closed for bad framing.", metrics.bad_frames);
+}
 
-  counter("tls_failures_total", "TLS handshakes that failed.", metrics.tls_failures);
-  counters("logins_total", "Keys checked for a login, by result.", "result",
-           {{"accepted", metrics.logins_accepted}, {"refused", metrics.logins_refused}});
-  counter("key_hashes_total", "Hashes computed of keys.", metrics.key_hashes);
-  counter("key_hash_microseconds_total", "Time spent hashing keys.", metrics.key_hash_us);
-  gauge("key_queue_depth", "Waves of requests whose keys wait to be hashed.",
-        metrics.key_queue_depth);
+void add_security(Text& text, const Metrics& metrics, std::int64_t certificate_expiry_s) {
+  text.counter("tls_failures_total", "TLS handshakes that failed.", metrics.tls_failures);
+  text.gauge("certificate_expiry_seconds",
+             "When the TLS certificate expires, in seconds since the Unix epoch; 0: no TLS.",
+             std::uint64_t(certificate_expiry_s));
+  text.counters("logins_total", "Keys checked for a login, by result.", "result",
+                {{"accepted", metrics.logins_accepted}, {"refused", metrics.logins_refused}});
+  text.counter("key_hashes_total", "Hashes computed of keys.", metrics.key_hashes);
+  text.counter("key_hash_microseconds_total", "Time spent hashing keys.", metrics.key_hash_us);
+  text.gauge("key_queue_depth", "Request batches whose keys wait to be hashed.",
+             metrics.key_queue_depth);
+}
 
-  gauge("journal_batch", "Newest committed batch.", metrics.batch);
-  gauge("projected_batch", "Batch up to which the tables are true.", metrics.projected_batch);
-  add_lag(text, metrics);
-  gauge("orders_in_memory", "Orders open or not projected yet.", metrics.orders_in_memory);
-  counter("orders_read_total", "Closed orders read from the tables for clients.",
-          metrics.orders_read);
-  counter("lag_waits_total", "Times the core waited for the tables to catch up.",
-          metrics.lag_waits);
-  counter("store_failures_total", "Failed operations of the store.", metrics.store_failures);
-  gauge("store_available", "1 while the store is reachable.", metrics.store_available ? 1 : 0);
+void add_store(Text& text, const Metrics& metrics, const Health& health) {
+  const std::uint64_t projected = metrics.projected_batch, batch = metrics.batch;
+  text.gauge("journal_batch", "Newest committed batch.", batch);
+  text.gauge("projected_batch", "Batch up to which the tables are updated.", projected);
+  text.gauge("projection_lag_batches", "Committed batches that the tables lack.",
+             batch > projected ? batch - projected : 0);
+  text.single("exchange_projection_lag_seconds", "gauge",
+              "Age of the oldest change that the tables lack.",
+              double(health.projection_lag_ns(monotonic_ns())) / 1e9);
+  text.gauge("orders_in_memory", "Orders open or not projected yet.", metrics.orders_in_memory);
+  text.counter("orders_read_total", "Closed orders read from the tables for clients.",
+               metrics.orders_read);
+  text.counter("lag_waits_total", "Times the core waited for the tables to catch up.",
+               metrics.lag_waits);
+  text.counter("store_failures_total", "Failed operations of the store.", metrics.store_failures);
+  text.gauge("store_available", "1 while the store is reachable.", health.store_available());
+}
 
-  counter("http_requests_total", "HTTP requests.", metrics.http_requests);
-  counters("http_refused_total", "HTTP connections and responses refused, by limit.", "reason",
-           {{"peer", metrics.http_refused_peer}, {"memory", metrics.http_refused_memory}});
-  gauge("websockets", "Open WebSocket connections.", metrics.websockets);
-  counter("websockets_dropped_total", "WebSocket connections cut off for reading too slowly.",
-          metrics.websockets_dropped);
+void add_http(Text& text, const Metrics& metrics) {
+  text.counter("http_requests_total", "HTTP requests.", metrics.http_requests);
+  text.counters("http_refused_total", "HTTP connections and responses refused, by limit.", "reason",
+                {{"peer", metrics.http_refused_peer}, {"memory", metrics.http_refused_memory}});
+  text.gauge("websockets", "Open WebSocket connections.", metrics.websockets);
+  text.counter("websockets_dropped_total", "WebSocket connections closed for reading too slowly.",
+               metrics.websockets_dropped);
+}
+
+}  // namespace
+
+std::string prometheus_text(const Metrics& metrics, const Health& health, const ServerInfo& info,
+                            std::int64_t certificate_expiry_s) {
+  Text text;
+  const std::string policy = "policy=\"" + info.policy + "\"";
+  text.gauge("info", "The running server.", 1,
+             policy + ",threads=\"" + info.threads + "\",store=\"" + info.store + "\",version=\"" +
+                 info.version + "\"");
+  add_requests(text, metrics);
+  add_batches(text, metrics);
+  add_connections(text, metrics, policy);
+  add_security(text, metrics, certificate_expiry_s);
+  add_store(text, metrics, health);
+  add_http(text, metrics);
   add_process(text, info);
   return text.take() + "# EOF\n";
 }

@@ -1,7 +1,7 @@
 #pragma once
 // MarketFeed carries projected rows from the projector's thread to the thread of the MarketView.
-// It copies them and returns; only where more than rows_max rows are unread does the projector
-// wait, so that memory stays bounded whatever becomes of the reader.
+// push() copies them and returns; it waits only while rows_max rows are unread, so that memory
+// stays bounded if the reader is slow. Owner: main.
 
 #include <functional>
 #include <utility>
@@ -48,7 +48,7 @@ class MarketFeed {
     state_.notify();
     return unread;
   }
-  // Nobody reads any more: push() drops.
+  // The reader stops: push() drops its rows from here on.
   void end() {
     state_.with([](State& state) {
       state.ended = true;

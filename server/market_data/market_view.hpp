@@ -1,7 +1,7 @@
 #pragma once
-// MarketView is a replica of what people look at - books, trades, balances, open orders - folded
-// from the rows that are in the tables, never ahead of them. It also tells what changed, symbol by
-// symbol, for those who follow. Owner: the HTTP thread. Thread: one at a time.
+// MarketView is a replica of books, trades, balances and open orders for readers, built from the
+// rows that the projector has put into the tables and never ahead of them. It also returns what
+// changed of each symbol, for subscribers. Owner: HttpServer. Thread: the HTTP thread.
 
 #include <deque>
 #include <map>
@@ -37,7 +37,7 @@ class MarketView {
     std::uint32_t open_orders = 0;
     std::uint64_t trades_seen = 0;  // since the view began
     UInt128 traded_units = 0;       // likewise; shares, in units of 1e-8
-    std::uint64_t sequence = 0;     // of the last change told
+    std::uint64_t sequence = 0;     // of the last change returned
   };
   // Where a level stands in Symbol::levels, and back.
   static std::int64_t rank(Side side, Price price) {
@@ -50,19 +50,19 @@ class MarketView {
   struct Position {
     SymbolNumber symbol;
     Shares shares;              // free
-    Int128 reserved_units = 0;  // set aside by open sells
+    Int128 reserved_units = 0;  // by open sells
   };
   struct Account {
     Cash balance;   // free
-    Cash reserved;  // set aside by open buys
+    Cash reserved;  // by open buys
     std::vector<Position> positions;
     std::uint32_t open_orders = 0;
     // oldest and newest, in the order pool
     std::uint32_t first_order = no_index, last_order = no_index;
   };
 
-  // What a fold changed of one symbol: levels by rank, each once with what it is now (no orders:
-  // gone), and all new trades.
+  // What apply() changed of one symbol: levels by rank, each once with its present state (no
+  // orders: removed), and all new trades.
   struct Change {
     SymbolNumber symbol;
     std::uint64_t sequence;
@@ -73,7 +73,8 @@ class MarketView {
   // `hash_seed`: see Exchange. At least one trade is kept.
   MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed);
 
-  // The state to begin with, of `batch`; `trades`, oldest first, are of before. Tells no changes.
+  // The state to begin with, of `batch`; `trades`, oldest first, are from before it. Returns no
+  // changes.
   void load(const Rows& tables, std::uint64_t batch, std::span<const ExecutionRow> trades);
   // Brings the view to `batch`. Returns the changes of the symbols that have any, good until the
   // next call.
@@ -105,8 +106,8 @@ class MarketView {
   void put_order(const OrderRow& row);
   void open(const OrderRow& row);
   void close(std::uint32_t index);
-  // Moves what an open order holds in its level and its owner's reserves by `change` shares, and
-  // the level by `orders`.
+  // Adds `change` shares of an open order to its level and to its owner's reserves, and `orders` to
+  // the level.
   void change_open(const OrderRow& row, std::int64_t change, int orders);
   void add_trade(const ExecutionRow& row);
   Position& position(AccountNumber account, SymbolNumber symbol);

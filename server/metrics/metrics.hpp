@@ -22,11 +22,6 @@ struct Metrics {
   Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
   // gauges: submissions not taken by the core yet; taken, but of a later batch
   Counter queue_depth{0}, taken_depth{0};
-  // monotonic; of the batch under way, 0 where there is none
-  Counter batch_began_ns{0};
-  // monotonic; of the oldest change not offered to the projector, or with it; 0: none
-  Counter unprojected_ns{0}, offered_ns{0};
-  std::atomic<bool> store_available{true};
   mutable Guarded<Histogram> batch_commands;
   // transport
   Counter connections{0};  // gauge

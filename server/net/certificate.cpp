@@ -1,6 +1,8 @@
 #include "net/certificate.hpp"
 
 #include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <time.h>
 
 #include <stdexcept>
 
@@ -42,6 +44,15 @@ Certificate::Certificate(const TlsFiles& files) : files_(files) { reload(); }
 
 std::shared_ptr<ssl::context> Certificate::context() {
   return context_.with([](const auto& context) { return context; });
+}
+
+std::int64_t Certificate::expires_s() const {
+  return context_.with([](const auto& context) {
+    tm time{};
+    const X509* const certificate = SSL_CTX_get0_certificate(context->native_handle());
+    ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &time);
+    return std::int64_t(timegm(&time));
+  });
 }
 
 void Certificate::reload() {

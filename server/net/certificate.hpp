@@ -1,8 +1,9 @@
 #pragma once
-// Certificate is what the server proves itself with under TLS (--tls-cert, --tls-key). Owner: main.
-// Any thread.
+// Certificate is the certificate and key of the server under TLS (--tls-cert, --tls-key). Owner:
+// main. Any thread.
 
 #include <boost/asio/ssl/context.hpp>
+#include <cstdint>
 #include <memory>
 
 #include "base/guarded.hpp"
@@ -17,12 +18,14 @@ class Certificate {
 
   // For one new connection.
   std::shared_ptr<boost::asio::ssl::context> context();
-  // Reads the files again, for connections from now on. Throws as above, and then all is as before.
+  // Reads the files again, for new connections. Throws as above, and then nothing changes.
   void reload();
+  // When the certificate expires, in seconds since the Unix epoch.
+  std::int64_t expires_s() const;
 
  private:
   const TlsFiles files_;
-  Guarded<std::shared_ptr<boost::asio::ssl::context>> context_;
+  mutable Guarded<std::shared_ptr<boost::asio::ssl::context>> context_;
 };
 
 }  // namespace exchange

@@ -1,12 +1,10 @@
 #pragma once
-// Stream is a connection that speaks TLS, or does not: the same code serves both. Without TLS every
-// call goes straight to the layer below. Owner: the connection. One operation at a time in each
+// Stream is a connection with TLS or without: the same code serves both. Without TLS every call
+// goes straight to the layer below. Owner: the connection. One operation at a time in each
 // direction.
 
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/websocket/ssl.hpp>
-#include <boost/beast/websocket/teardown.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -30,7 +28,7 @@ class Stream {
   }
 
   bool is_secure() const { return secure_ != nullptr; }
-  // Only where it is.
+  // Of a secure stream only.
   Secure& secure() { return *secure_; }
   Next& next_layer() { return secure_ ? secure_->next_layer() : *plain_; }
   const Next& next_layer() const { return secure_ ? secure_->next_layer() : *plain_; }
@@ -60,31 +58,10 @@ class Stream {
   std::unique_ptr<Secure> secure_;  // one of them
 };
 
-// The other side sends no more. Under TLS it should have said so; where it only closed, what came
-// before is as good: each request carries its own length.
+// The other side sends no more. Under TLS it should have announced that; if it only closed, what
+// came before is as good: each request contains its own length.
 inline bool is_end_of_stream(const boost::system::error_code& error) {
   return error == boost::asio::error::eof || error == boost::asio::ssl::error::stream_truncated;
-}
-
-// How Beast ends a WebSocket.
-template <class Handler>
-void async_teardown(boost::beast::role_type role, Stream<boost::beast::tcp_stream>& stream,
-                    Handler&& handler) {
-  using boost::beast::async_teardown;
-  using boost::beast::websocket::async_teardown;
-  if (stream.is_secure())
-    async_teardown(role, stream.secure(), std::forward<Handler>(handler));
-  else
-    async_teardown(role, stream.next_layer(), std::forward<Handler>(handler));
-}
-inline void teardown(boost::beast::role_type role, Stream<boost::beast::tcp_stream>& stream,
-                     boost::system::error_code& error) {
-  using boost::beast::teardown;
-  using boost::beast::websocket::teardown;
-  if (stream.is_secure())
-    teardown(role, stream.secure(), error);
-  else
-    teardown(role, stream.next_layer(), error);
 }
 
 }  // namespace exchange

@@ -1,5 +1,5 @@
-// The arrows of DESIGN.md, "Layers", as a test: reads every #include under server/, client/ and
-// testing/ and names file:line of each that goes against them.
+// The rules of DESIGN.md, "Layers", as a test: reads every #include and every forward declaration
+// under server/, client/, tools/ and testing/ and names file:line of each that breaks them.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
-// What the files of a layer may include of the project: layers, or single files. A file directly in
-// server/ or client/ is a layer of its own. A layer without a line here is a violation: whoever
-// adds one says here what it stands on.
+// What the files of a layer may include of the project, or forward-declare: layers, or single
+// files. A file directly in server/ or client/ is a layer of its own. A layer without a line here
+// is a violation.
 const std::map<std::string, std::set<std::string>> allowed = {
     {"server/options",
      {"server/options", "server/auth/limits.hpp", "server/core/limits.hpp",
@@ -42,10 +42,10 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"server/market_data", {"server/engine", "server/base", "server/market_data"}},
     {"server/http",
      {"server/auth", "server/net", "server/market_data", "server/protocol", "server/core",
-      "server/store", "server/engine", "server/metrics", "server/base", "server/http",
-      "server/options"}},
+      "server/store", "server/engine", "server/metrics", "server/base", "server/http"}},
     {"client",
-     {"client", "server/net", "server/protocol", "server/engine", "server/base", "server/options"}},
+     {"client", "server/net/any_stream.hpp", "server/net/stream.hpp", "server/protocol",
+      "server/engine", "server/base"}},
     {"tools/audit", {"server/engine", "server/store", "server/base/ensure.hpp", "tools/audit"}},
     {"testing", {"server/*", "client", "tools/audit", "testing"}},
 };
@@ -115,11 +115,14 @@ class Inspector {
   Lines violations() {
     for (const char* top : {"server", "client", "tools", "testing"})
       for (const auto& entry : fs::recursive_directory_iterator(root_ / top))
-        if (entry.is_regular_file() && is_source(entry.path())) inspect(entry.path());
+        if (entry.is_regular_file() && is_source(entry.path()))
+          sources_.push_back(read(entry.path()));
+    for (const Source& source : sources_) find_types(source);
+    for (const Source& source : sources_) inspect(source);
     std::sort(violations_.begin(), violations_.end());
     return violations_;
   }
-  std::size_t files() const { return files_; }
+  std::size_t files() const { return sources_.size(); }
   std::size_t project_includes() const { return project_includes_; }
 
  private:
@@ -129,16 +132,31 @@ class Inspector {
     return extensions.contains(path.extension());
   }
 
-  void inspect(const fs::path& path) {
-    ++files_;
-    file_ = fs::relative(path, root_);
+  struct Source {
+    fs::path file;  // relative to the project
+    std::string text, code;
+  };
+  Source read(const fs::path& path) const {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return {fs::relative(path, root_), text.str(), code_only(text.str())};
+  }
+
+  // The layers that define each type, by its last name: "State" for HttpServer::State.
+  void find_types(const Source& source) {
+    static const std::regex definition(
+        R"(\b(?:class|struct|union|enum)\s+(?:class\s+)?(?:\w+::)*(\w+)\s*(?:final\s*)?(?::[^:;{}()][^;{}]*)?\{)");
+    for (std::sregex_iterator at(source.code.begin(), source.code.end(), definition), end;
+         at != end; ++at)
+      types_[(*at)[1]].insert(source.file);
+  }
+
+  void inspect(const Source& source) {
+    file_ = source.file;
     layer_ = layer_of(file_);
     if (!allowed.contains(layer_))
       return violation(1, "no rule says what layer " + layer_ + " may include");
-    std::ifstream in(path);
-    std::stringstream text;
-    text << in.rdbuf();
-    std::istringstream lines(text.str()), code(code_only(text.str()));
+    std::istringstream lines(source.text), code(source.code);
     std::string line, code_line;
     for (int number = 1; std::getline(lines, line); ++number) {
       std::getline(code, code_line);
@@ -154,6 +172,10 @@ class Inspector {
         return violation(number, "an include that cannot be read: " + line);
       return inspect_include(number, match[2], match[1] == "\"");
     }
+    static const std::regex declaration(
+        R"(\b(?:class|struct|union|enum)\s+(?:class\s+)?(\w+)\s*(?::\s*[\w:]+\s*)?;)");
+    for (std::sregex_iterator at(code.begin(), code.end(), declaration), end; at != end; ++at)
+      inspect_declaration(number, (*at)[1]);
     if (std::smatch match;
         layer_ == "server/engine" && std::regex_search(code, match, not_for_engine))
       violation(number, "the engine is pure and uses '" + match.str() + "'");
@@ -174,6 +196,19 @@ class Inspector {
     if (layer_ == "server/engine" && !system_headers_of_engine.contains(name) &&
         (!std::regex_match(name, std_header) || std_headers_not_for_engine.contains(name)))
       violation(number, "the engine is pure and includes <" + name + ">");
+  }
+
+  // A declared type must be defined where this layer may include it; a type that the project does
+  // not define is not judged.
+  void inspect_declaration(int number, const std::string& type) {
+    const auto found = types_.find(type);
+    if (found == types_.end()) return;
+    std::set<std::string> owners;
+    for (const fs::path& file : found->second) {
+      if (is_allowed(layer_, file)) return;
+      owners.insert(layer_of(file));
+    }
+    violation(number, layer_ + " may not declare " + type + " of " + *owners.rbegin());
   }
 
   // The file of the project that an include finds, relative to the project; empty where there is
@@ -197,7 +232,9 @@ class Inspector {
   fs::path file_;
   std::string layer_;
   Lines violations_;
-  std::size_t files_ = 0, project_includes_ = 0;
+  std::vector<Source> sources_;
+  std::map<std::string, std::set<fs::path>> types_;
+  std::size_t project_includes_ = 0;
 };
 
 // A copy of the tree's sources, to plant violations in.
@@ -212,7 +249,7 @@ class Copy {
   }
   ~Copy() { fs::remove_all(root_); }
 
-  // What is found with these lines in front of a file, which is made where it is new.
+  // The violations with these lines in front of a file, which is created if it is new.
   Lines violations_with(const std::string& file, const std::string& lines) const {
     const fs::path path = root_ / file;
     const bool is_new = !fs::exists(path);
@@ -234,7 +271,7 @@ class Copy {
 
 }  // namespace
 
-TEST_CASE("no include goes against the arrows") {
+TEST_CASE("no include and no declaration breaks the rules of the layers") {
   Inspector inspector(PROJECT_ROOT);
   std::string found;
   for (const std::string& violation : inspector.violations()) found += violation + "\n";
@@ -296,6 +333,22 @@ TEST_CASE("a planted violation is found, with its file and line") {
        ":1: includes nowhere.hpp, which is not of this project"},
       {"server/core/core.cpp", "#include WHAT\n",
        ":1: an include that cannot be read: #include WHAT"},
+      {"server/core/core.hpp", "namespace exchange {\nclass Session;\n}\n",
+       ":2: server/core may not declare Session of server/protocol"},
+      {"server/core/core.hpp", "struct Credential;\n",
+       ":1: server/core may not declare Credential of server/protocol"},
+      {"server/engine/exchange.hpp", "class Store; class Pool;\n",
+       ":1: server/engine may not declare Store of server/store"},
+      {"server/engine/exchange.hpp", "enum class Policy : int;\n",
+       ":1: server/engine may not declare Policy of server/net"},
+      {"server/metrics/metrics.hpp", "template <class T> class MarketFeed;\n",
+       ":1: server/metrics may not declare MarketFeed of server/market_data"},
+      {"server/http/http_server.hpp", "struct Options;\n",
+       ":1: server/http may not declare Options of server/options"},
+      {"server/http/http_server.hpp", "#include \"options.hpp\"\n",
+       ":1: server/http may not include options.hpp of server/options"},
+      {"client/planted.cpp", "class Authenticator;\n",
+       ":1: client may not declare Authenticator of server/auth"},
       {"server/newcomer/new.cpp", "", ":1: no rule says what layer server/newcomer may include"},
       {"client/planted.cpp", "#include \"net/transport.hpp\"\n",
        ":1: client may not include net/transport.hpp of server/net"},
@@ -308,7 +361,7 @@ TEST_CASE("a planted violation is found, with its file and line") {
     CHECK(copy.violations_with(p.file, p.lines) == Lines{p.file + p.found});
 }
 
-TEST_CASE("what goes along the arrows, or only looks like an include, is no violation") {
+TEST_CASE("what the rules allow, or only looks like an include, is no violation") {
   const Copy copy;
   CHECK(copy.violations_with(
             "server/engine/decimal.cpp",
@@ -318,10 +371,11 @@ TEST_CASE("what goes along the arrows, or only looks like an include, is no viol
             "/*\n#include \"core/core.hpp\"\n*/ // float\nconst char* s = \"double\";\n") ==
         Lines{});
   CHECK(copy.violations_with("server/protocol/xml.cpp",
-                             "#include \"engine/ids.hpp\"\n#include \"options.hpp\"\n") == Lines{});
+                             "#include \"engine/ids.hpp\"\nclass Exchange;\nclass Unknown;\n") ==
+        Lines{});
   CHECK(copy.violations_with(
             "client/planted.cpp",
-            "#include \"protocol/session.hpp\"\n#include \"metrics/histogram.hpp\"\n") == Lines{});
+            "#include \"protocol/session.hpp\"\n#include \"base/histogram.hpp\"\n") == Lines{});
   CHECK(copy.violations_with("testing/planted.cpp",
                              "#include \"core/core.hpp\"\n#include \"net/transport.hpp\"\n") ==
         Lines{});

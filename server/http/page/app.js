@@ -189,9 +189,9 @@ function showState() {
     connecting: ["connecting", "Connecting"],
     stale: ["stale", "Stale", fault ? "The server answers, but not with figures." : "The server is slow to answer.", `${fault ? `${fault}.` : ""}${old}`],
     feed: ["stale", "No market data", "The order book does not arrive.", "The server answers otherwise; subscribing again."],
-    store: ["store", "Store away", "The store is away.", "Nothing is acknowledged until it is back; nothing acknowledged before is lost. The server goes on by itself."],
+    store: ["store", "Store unavailable", "The store is unavailable.", "Nothing is acknowledged until it is available again; nothing acknowledged before is lost. The server resumes by itself."],
     unready: ["store", "Not ready", "The server is not ready:", readyText ?? ""],
-    away: ["away", "Disconnected", "The server is away.", `${again}${old}`],
+    away: ["away", "Disconnected", "The server does not answer.", `${again}${old}`],
   }[state];
   const pill = byId("state");
   if (pill.dataset.state !== shape) pill.dataset.state = shape;
@@ -212,7 +212,7 @@ const readyPoll = new Poll({path: "readyz", every_s: 2, take: (text, response) =
 }});
 const polls = [metricsPoll, symbolsPoll, readyPoll];
 
-// 6. Nothing is asked or drawn while nobody looks.
+// 6. No requests and no drawing while the page is hidden.
 function followVisibility() {
   if (document.hidden) {
     polls.forEach((poll) => poll.stop());

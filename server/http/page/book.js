@@ -53,7 +53,7 @@ export class Book {
     this.bids = [];        // best first
     this.asks = [];
     this.trades = [];      // newest first
-    this.changed = new Set();  // "bid 145.67" of levels that updates touched; whoever shows them clears it
+    this.changed = new Set();  // "bid 145.67" of levels that updates changed; the view that shows them clears it
     this.bidsEdge = this.asksEdge = null;  // worst price known of a side that was cut off; null where all of it is known
   }
 

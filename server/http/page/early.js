@@ -1,5 +1,5 @@
 // A plain script that runs before the page is drawn: the theme (light, dark, or as the system has it), so that nothing
-// flashes; and another try where a part of the page does not arrive, so that a wall which nobody stands at comes back by itself.
+// flashes; and another try if a part of the page does not arrive, so that an unattended screen recovers by itself.
 (() => {
   const reload_ms = 3000;
   addEventListener("error", (event) => {

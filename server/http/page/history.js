@@ -56,7 +56,7 @@ export class History {
     return rate(was, value(this.latest.series, name, labels), this.latest.time - before.time);
   }
 
-  // What a histogram took up in the last seconds, as difference() tells it.
+  // What a histogram counted in the last seconds, as difference() returns it.
   recent(name, seconds, labels = {}) {
     if (this.readings.length < 2) return null;
     return difference(histogram(this.#since(seconds).series, name, labels), histogram(this.latest.series, name, labels));
@@ -109,7 +109,7 @@ export function commandRows(history, seconds) {
   return rows.sort((a, b) => rank(a.kind) - rank(b.kind) || (b.result === "ok") - (a.result === "ok") || b.count - a.count);
 }
 
-// [{stage, p50, p99, mean, count}] in seconds, and the time that they tell of.
+// [{stage, p50, p99, mean, count}] in seconds, and the time that they cover.
 export function stageRows(history, times, count_min) {
   const whole = history.enough("exchange_stage_seconds", times, count_min, {stage: "commit"});
   const rows = stageNames.map((stage) => {

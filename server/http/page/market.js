@@ -91,7 +91,7 @@ export class SymbolList {
   }
 }
 
-// The levels next to the spread, as many as there is room for: asks above it, bids below, best in the middle.
+// The levels next to the spread, as many as fit: asks above it, bids below, best in the middle.
 export class Ladder {
   constructor() {
     this.space = byId("ladder-space");
@@ -102,7 +102,7 @@ export class Ladder {
     this.priceDecimals = 0;  // shown of each price
   }
 
-  // Fits the rows to the room; true where their number changed.
+  // Fits the rows to the room; true if their number changed.
   fit() {
     const room = this.space.clientHeight - rem() * 3.7;  // less head and middle
     const before = this.levels;

@@ -77,7 +77,7 @@ export function difference(before, after) {
 }
 
 // Value that a share `q` (0 to 1) of all is not above, linear within its bucket; null where nothing was counted.
-// Above the last finite bound that bound is told, since no more is known.
+// Above the last finite bound the result is that bound: no more is known.
 export function quantile(counted, q) {
   if (!counted || !(counted.count > 0)) return null;
   const rank = q * counted.count;

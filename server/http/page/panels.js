@@ -5,7 +5,7 @@ import {bytes, duration, figure, joined, mark, nothing, span, whole} from "./for
 import {commandRows, stageRows} from "./history.js";
 import {labelled, mean, quantile, value} from "./metrics.js";
 
-export const recent_s = 10;  // the time that quantiles and means tell of
+export const recent_s = 10;  // the time that quantiles and means cover
 const rate_s = 3;            // and rates: less jumps about, more is late
 const spark_s = 60;
 

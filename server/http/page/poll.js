@@ -7,7 +7,7 @@ export class Poll {
   #timer = null;
   #asking = null;  // AbortController of the request under way
 
-  // take(text, response) gets each answer that came whole, of any status; failed(error) is told when none came.
+  // take(text, response) gets each complete response, of any status; failed(error) is called if none came.
   constructor({path, every_s, take, failed = () => {}}) {
     Object.assign(this, {path, every_s, take, failed, failures: 0, answered_s: null, next_s: null});
   }

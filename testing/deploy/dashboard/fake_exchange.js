@@ -1,12 +1,12 @@
 // Stands in for the server: put into the page before its own scripts, so that a test says what is answered and sent.
 (() => {
   const exchange = window.exchange = {
-    away: false,
+    down: false,
     metrics: "",
     symbols: [],
     ready: [200, "ready"],
     sockets: [],
-    told: [],   // what the page sent over its WebSockets
+    sent: [],   // what the page sent over its WebSockets
     asked: {},  // how often each path was asked for
     counters: {requests: 0, executions: 0},
     send(message) { this.sockets.at(-1).onmessage({data: typeof message === "string" ? message : JSON.stringify(message)}); },
@@ -24,7 +24,7 @@
   window.fetch = async (path) => {
     const name = String(path);
     exchange.asked[name] = (exchange.asked[name] ?? 0) + 1;
-    if (exchange.away) throw new TypeError("Failed to fetch");
+    if (exchange.down) throw new TypeError("Failed to fetch");
     if (name === "metrics") return new Response(exchange.metrics, {status: 200});
     if (name === "readyz") return new Response(exchange.ready[1], {status: exchange.ready[0]});
     if (name === "api/symbols") return new Response(JSON.stringify({batch: 1, symbols: exchange.symbols}), {status: 200});
@@ -38,12 +38,12 @@
       this.readyState = 0;
       exchange.sockets.push(this);
       setTimeout(() => {
-        if (exchange.away) return this.close();
+        if (exchange.down) return this.close();
         this.readyState = 1;
         this.onopen?.({});
       });
     }
-    send(text) { exchange.told.push(JSON.parse(text)); }
+    send(text) { exchange.sent.push(JSON.parse(text)); }
     close() {
       this.readyState = 3;
       setTimeout(() => this.onclose?.({}));

@@ -7,10 +7,10 @@ import {History, commandRows, kept_s, stageRows} from "/history.js";
 import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
 import {batchShares} from "/charts.js";
 
-const told = (thing) => JSON.stringify(thing, (key, item) => (typeof item === "bigint" ? `${item}n` : Number.isNaN(item) ? "NaN" : item === Infinity ? "Infinity" : item));
+const printed = (thing) => JSON.stringify(thing, (key, item) => (typeof item === "bigint" ? `${item}n` : Number.isNaN(item) ? "NaN" : item === Infinity ? "Infinity" : item));
 
 function equal(got, wanted) {
-  if (told(got) !== told(wanted)) throw new Error(`got ${told(got)}, wanted ${told(wanted)}`);
+  if (printed(got) !== printed(wanted)) throw new Error(`got ${printed(got)}, wanted ${printed(wanted)}`);
 }
 
 function near(got, wanted) {
@@ -132,7 +132,7 @@ const tests = {
   "commands are listed by kind, refusals after what went well, zeros left out"() {
     const history = new History();
     const text = (funds) => 'exchange_commands_total{kind="cancel",result="ok"} 0\nexchange_commands_total{kind="query",result="ok"} 3\n' +
-      `exchange_commands_total{kind="order",result="insufficient_funds"} ${funds}\nexchange_commands_total{kind="order",result="ok"} 2\nexchange_mistakes_total 1`;
+      `exchange_commands_total{kind="order",result="insufficient_funds"} ${funds}\nexchange_commands_total{kind="order",result="ok"} 2\nexchange_client_errors_total 1`;
     history.add(0, parse(text(40)));
     history.add(10, parse(text(50)));
     equal(commandRows(history, 10).map(({kind, result, count, rate}) => [kind, result, count, rate]),
@@ -144,7 +144,7 @@ const tests = {
     history.add(10, parse('exchange_requests_total 1\nexchange_commands_total{kind="order",result="insufficient_funds"} 20'));
     equal(commandRows(history, 10)[0].rate, 2);
   },
-  "stages are told of the shortest time that has enough, else since the start"() {
+  "stages cover the shortest time that has enough, else all since the start"() {
     const text = (n) => ["parse", "commit"].map((stage) => bucketText("exchange_stage_seconds", `stage="${stage}",`, {0.001: n, "+Inf": n})).join("");
     const history = new History();
     history.add(0, parse(text(100)));
@@ -235,7 +235,7 @@ const tests = {
     equal(cumulated(book.bids).map(decimal), ["0.1", "0.3", "92233720000.3"]);
   },
 
-  "figures are told in three digits or so"() {
+  "figures have about three digits"() {
     equal([0, 0.001, 0.42, 8.34, 9.97, 123.4, 17853, 1234567, NaN, null, Infinity].map(figure),
           ["0", "<0.01", "0.42", "8.3", "10", "123", "17,853", "1.23 M", nothing, nothing, nothing]);
     equal([0, 4.2e-6, 312e-6, 999.7e-6, 0.00421, 2, NaN].map((s) => duration(s).join(" ").trim()), ["0 µs", "4.20 µs", "312 µs", "1.00 ms", "4.21 ms", "2.00 s", nothing]);

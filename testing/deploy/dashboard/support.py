@@ -49,7 +49,7 @@ class Site:
     """The page's own files and those of the tests, and nothing else."""
 
     def __init__(self, charts=True):
-        self.missing = missing = set()  # paths that a test wants to fail
+        self.missing = missing = set()  # paths that a test makes fail
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):

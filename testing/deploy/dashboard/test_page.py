@@ -53,7 +53,7 @@ class PageAlone(unittest.TestCase):
         return self.open(setup=f"exchange.symbols = {json.dumps(symbols)};", **more)
 
     def subscribed(self, page, name):
-        page.wait_for(f"exchange.told.at(-1)?.subscribe === {json.dumps(name)}")
+        page.wait_for(f"exchange.sent.at(-1)?.subscribe === {json.dumps(name)}")
 
     def test_an_empty_exchange_says_how_to_make_a_symbol(self):
         page = self.open()
@@ -74,7 +74,7 @@ class PageAlone(unittest.TestCase):
         chosen_ground = page.evaluate(ground)
         page.evaluate("document.querySelector('#symbols a[href=\"#KO\"]').click()")
         self.subscribed(page, "KO")
-        self.assertEqual(page.evaluate("exchange.told.at(-2)"), {"unsubscribe": "IBM"})
+        self.assertEqual(page.evaluate("exchange.sent.at(-2)"), {"unsubscribe": "IBM"})
         self.assertEqual(
             page.evaluate("document.querySelector('#symbols [aria-current]').textContent"), "KO"
         )
@@ -118,7 +118,7 @@ class PageAlone(unittest.TestCase):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
         page.evaluate(
-            """exchange.snapshot("SPY", 3, [["1", "60", 1]], []); exchange.told.length = 0; exchange.update("SPY", 5, [["2", "1", 1]], [])"""
+            """exchange.snapshot("SPY", 3, [["1", "60", 1]], []); exchange.sent.length = 0; exchange.update("SPY", 5, [["2", "1", 1]], [])"""
         )
         self.subscribed(page, "SPY")
         page.evaluate(
@@ -137,7 +137,7 @@ class PageAlone(unittest.TestCase):
             "exchange.snapshot('SPY', 1, [['x']], [])",
         ):
             count = page.evaluate("exchange.sockets.length")
-            page.evaluate("exchange.told.length = 0; " + broken)
+            page.evaluate("exchange.sent.length = 0; " + broken)
             page.wait_for(f"exchange.sockets.length === {count} + 1")
             self.subscribed(page, "SPY")
         page.evaluate("""exchange.snapshot("SPY", 1, [["1", "60", 1]], [])""")
@@ -150,7 +150,7 @@ class PageAlone(unittest.TestCase):
         page.wait_for("!document.querySelector('#book-empty').hidden")
         self.assertIn("exchange-cli create symbol NEW 1=500", page.text("#book-empty"))
         page.evaluate(
-            f"exchange.told.length = 0; exchange.symbols = {json.dumps([symbol('SPY'), symbol('NEW')])}"
+            f"exchange.sent.length = 0; exchange.symbols = {json.dumps([symbol('SPY'), symbol('NEW')])}"
         )
         self.subscribed(page, "NEW")
         page.evaluate("""exchange.snapshot("NEW", 0, [], [])""")
@@ -158,28 +158,28 @@ class PageAlone(unittest.TestCase):
             "document.querySelector('#book-empty').innerText.startsWith('Nobody bids for NEW')"
         )
 
-    def test_a_server_that_is_away_is_told_of_and_asked_again(self):
+    def test_a_server_that_does_not_answer_is_reported_and_asked_again(self):
         page = self.with_symbols(symbol("SPY"))
         self.subscribed(page, "SPY")
         page.evaluate("exchange.snapshot('SPY', 1, [], [])")
         page.wait_for("document.querySelector('#state').dataset.state === 'live'")
-        page.evaluate("exchange.away = true; exchange.sockets.at(-1).close()")
+        page.evaluate("exchange.down = true; exchange.sockets.at(-1).close()")
         page.wait_for("document.querySelector('#state').dataset.state === 'away'")
-        self.assertIn("The server is away.", page.text("#notice"))
+        self.assertIn("The server does not answer.", page.text("#notice"))
         page.evaluate(
-            "exchange.away = false; exchange.told.length = 0; exchange.metrics = exchange.text({requests: 0, started: 1800000000})"
+            "exchange.down = false; exchange.sent.length = 0; exchange.metrics = exchange.text({requests: 0, started: 1800000000})"
         )
         self.subscribed(page, "SPY")
         page.evaluate("exchange.snapshot('SPY', 0, [], [])")
         page.wait_for("document.querySelector('#state').dataset.state === 'live'")
         self.assertTrue(page.evaluate("document.querySelector('#notice').hidden"))
 
-    def test_a_store_that_is_away_is_told_of(self):
+    def test_an_unavailable_store_is_reported(self):
         page = self.open()
         page.evaluate(
-            "exchange.metrics = exchange.text({store: 0}); exchange.ready = [503, 'the store is away']"
+            "exchange.metrics = exchange.text({store: 0}); exchange.ready = [503, 'the store is unavailable']"
         )
-        page.wait_for("document.querySelector('#state').innerText === 'Store away'")
+        page.wait_for("document.querySelector('#state').innerText === 'Store unavailable'")
         self.assertIn("Nothing is acknowledged", page.text("#notice"))
         page.evaluate("exchange.metrics = exchange.text(); exchange.ready = [503, 'stopping']")
         page.wait_for("document.querySelector('#notice').innerText.includes('stopping')")
@@ -248,7 +248,7 @@ class PageAlone(unittest.TestCase):
         self.assertLessEqual(
             page.evaluate("document.querySelectorAll('#tape tbody tr').length"), 40
         )
-        self.assertEqual(page.evaluate("exchange.told.length"), 1)
+        self.assertEqual(page.evaluate("exchange.sent.length"), 1)
 
     def test_nothing_is_asked_while_the_page_is_hidden(self):
         page = self.with_symbols(symbol("SPY"))
@@ -262,7 +262,7 @@ class PageAlone(unittest.TestCase):
         page.evaluate("new Promise((done) => setTimeout(done, 1500))")
         self.assertEqual(page.evaluate("exchange.asked.metrics"), asked)
         page.evaluate(
-            "delete document.hidden; exchange.told.length = 0; document.dispatchEvent(new Event('visibilitychange'))"
+            "delete document.hidden; exchange.sent.length = 0; document.dispatchEvent(new Event('visibilitychange'))"
         )
         self.subscribed(page, "SPY")
         page.wait_for(f"exchange.asked.metrics > {asked}")

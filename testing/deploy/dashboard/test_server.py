@@ -1,4 +1,4 @@
-"""The page as the real server serves it: a trade on the XML port is seen, a server that goes away and comes back too."""
+"""The page as the real server serves it: a trade on the XML port is seen, a server that stops and starts again too."""
 
 import unittest
 from urllib.request import urlopen
@@ -85,7 +85,7 @@ class PageOfTheServer(unittest.TestCase):
         self.assertEqual(page.text("#ladder .bids .level").split(), ["145.67", "59.5", "1", "59.5"])
         self.assert_clean(page, exchange)
 
-    def test_a_server_that_dies_is_told_of_and_its_successor_found(self):
+    def test_a_server_that_dies_is_reported_and_its_successor_found(self):
         first = self.start()
         for request in (MARKET, BID):
             first.request(request)
@@ -93,7 +93,7 @@ class PageOfTheServer(unittest.TestCase):
         page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
         first.kill()
         page.wait_for(f"{STATE} === 'away'")
-        self.assertIn("The server is away.", page.text("#notice"))
+        self.assertIn("The server does not answer.", page.text("#notice"))
         self.assertEqual(page.text("#state").strip(), "Disconnected")
 
         second = self.start(port=first.port, http_port=first.http_port)

@@ -80,7 +80,7 @@ TEST_CASE_METHOD(Fixture, "while the store is away nothing returns, and the metr
     faults = {Fault::lost, Fault::lost, Fault::none, Fault::lost};
   });
   commit({create});
-  CHECK(metrics.store_available);
+  CHECK(committer.health()->store_available());
   CHECK(metrics.store_failures == 5);
   CHECK(journal_rows() == 1);
   CHECK(clock.time_us == 1'000'000'000 + 5 * 100'000);

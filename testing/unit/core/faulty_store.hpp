@@ -1,5 +1,5 @@
 #pragma once
-// A memory store whose next operations fail as told, and a clock turned by hand.
+// A memory store whose next operations fail on demand, and a clock that the test sets.
 
 #include <atomic>
 #include <deque>
@@ -17,6 +17,7 @@ class FaultyStore : public MemoryStore {
 
   void append(BatchNumber batch, std::string_view payload) override {
     ++appends;
+    hold_appends.when([](bool hold) { return !hold; }, [](bool) {});
     switch (next(append_faults)) {
       case Fault::none: return MemoryStore::append(batch, payload);
       case Fault::lost: throw StoreUnavailable("append lost");
@@ -49,7 +50,7 @@ class FaultyStore : public MemoryStore {
   }
 
   Guarded<std::deque<Fault>> append_faults, resolve_faults, project_faults, read_faults;
-  Guarded<bool> hold_projection, hold_reads;
+  Guarded<bool> hold_appends, hold_projection, hold_reads;
   std::atomic<int> appends{0}, resolves{0}, projections{0};
 
  private:

@@ -12,6 +12,7 @@
 
 #include "catch.hpp"
 #include "http/http_server.hpp"
+#include "options.hpp"
 #include "unit/core/faulty_store.hpp"
 
 namespace exchange::testing {
@@ -48,8 +49,9 @@ class HttpFixture {
         std::move(recovered), store, system_clock(), options.core, metrics,
         [](const std::string& why) { FAIL(why); },
         [this](const Rows& rows, BatchNumber batch) { feed->push(rows, batch); });
-    server.emplace(options, ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view),
-                   *feed, *core, metrics);
+    server.emplace(
+        HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
+        ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view), *feed, *core, metrics);
   }
   void stop() {
     if (server) server->stop();
@@ -62,8 +64,9 @@ class HttpFixture {
     socket.connect({asio::ip::make_address("127.0.0.1"), server->port()});
     return socket;
   }
-  Exchanged request(http::verb verb, const std::string& target, const std::string& body = "",
-                    const std::vector<std::pair<std::string, std::string>>& fields = {}) {
+  // Sends a request; read() waits for the response.
+  asio::ip::tcp::socket send(http::verb verb, const std::string& target, const std::string& body,
+                             const std::vector<std::pair<std::string, std::string>>& fields = {}) {
     http::request<http::string_body> request{verb, target, 11};
     request.set(http::field::host, "exchange");
     for (const auto& [name, value] : fields) request.set(name, value);
@@ -71,6 +74,11 @@ class HttpFixture {
     request.prepare_payload();
     asio::ip::tcp::socket socket = connect();
     http::write(socket, request);
+    return socket;
+  }
+  Exchanged request(http::verb verb, const std::string& target, const std::string& body = "",
+                    const std::vector<std::pair<std::string, std::string>>& fields = {}) {
+    asio::ip::tcp::socket socket = send(verb, target, body, fields);
     return read(socket, verb == http::verb::head);
   }
   Exchanged get(const std::string& target) { return request(http::verb::get, target); }

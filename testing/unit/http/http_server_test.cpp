@@ -30,7 +30,7 @@ struct Market : HttpFixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are told exactly") {
+TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are returned exactly") {
   CHECK(
       without_times("/api/symbols") ==
       Json::parse(
@@ -62,8 +62,8 @@ TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are told e
   CHECK(get("/api/books/SPY").json()["bids"].empty());
 }
 
-TEST_CASE_METHOD(Market,
-                 "counts in queries bound what is told; best levels and newest trades come first") {
+TEST_CASE_METHOD(
+    Market, "counts in queries bound what is returned; best levels and newest trades come first") {
   post(
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"3\"/><order sym=\"SPY\" amount=\"1\" limit=\"2.5\"/>"
       "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/></transactions>");
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(Market,
   CHECK(get("/api/trades?limit=2&sym=SPY").json()["trades"][1]["shares"] == "40");
 }
 
-TEST_CASE_METHOD(Market, "what is asked wrongly gets the right status and a sentence") {
+TEST_CASE_METHOD(Market, "an invalid request gets the right status and a sentence") {
   struct Case {
     http::verb verb;
     std::string target;
@@ -100,8 +100,8 @@ TEST_CASE_METHOD(Market, "what is asked wrongly gets the right status and a sent
            {http::verb::get, "/api/books/SPY?levels=1x", 400, "{\"error\":\"levels is"},
            {http::verb::get, "/api/books/SPY?levels=99999999999999999999", 400,
             "{\"error\":\"levels is"},
-           {http::verb::get, "/api/trades", 400, "{\"error\":\"which symbol?"},
-           {http::verb::get, "/api/trades?sym=", 400, "{\"error\":\"which symbol?"},
+           {http::verb::get, "/api/trades", 400, "{\"error\":\"the parameter sym is missing"},
+           {http::verb::get, "/api/trades?sym=", 400, "{\"error\":\"the parameter sym is missing"},
            {http::verb::get, "/api/trades?sym=XYZ", 404, "{\"error\":\"unknown symbol 'XYZ'\"}"},
            {http::verb::get, "/api/trades?sym=SPY&limit=501", 400,
             "{\"error\":\"limit is a whole number from 1 to 500\"}"},
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(Market, "what is asked wrongly gets the right status and a sent
            {http::verb::get, "/api/orders/0", 400,
             "{\"error\":\"an order id is a whole number from 1\"}"},
            {http::verb::get, "/api/orders/99999999999999999999", 400, "{\"error\":\"an order id"},
-           {http::verb::get, "/ws", 426, "this path speaks WebSocket"},
+           {http::verb::get, "/ws", 426, "this path is for WebSocket"},
            {http::verb::post, "/metrics", 405, "this path takes GET, HEAD"},
            {http::verb::delete_, "/api/symbols", 405, "{\"error\":\"this path takes GET, HEAD\"}"},
            {http::verb::get, "/api/xml", 405,
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(Market, "what is asked wrongly gets the right status and a sent
   }
 }
 
-TEST_CASE_METHOD(Market, "HEAD tells what GET would, without the body") {
+TEST_CASE_METHOD(Market, "HEAD returns the header that GET would, without the body") {
   const Exchanged got = get("/api/books/SPY"), head = request(http::verb::head, "/api/books/SPY");
   CHECK((head.status == 200 && head.body.empty() && head.content_type == got.content_type));
   CHECK(head.fields[http::field::content_length] == std::to_string(got.body.size()));
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(Market, "HEAD tells what GET would, without the body") {
 
 TEST_CASE_METHOD(
     HttpFixture,
-    "requests over HTTP are answered as on the XML port, and documents that are none with 400") {
+    "requests over HTTP are answered as on the XML port, and malformed documents with 400") {
   start();
   CHECK(
       post(small_market).body ==
@@ -207,16 +207,21 @@ TEST_CASE_METHOD(HttpFixture,
   http::write(chunked, request, ignored);
   CHECK(read(chunked).status == 413);
 
-  asio::ip::tcp::socket nonsense = connect();
-  asio::write(
-      nonsense,
-      asio::buffer(std::string("46\n<create><account id=\"7\" balance=\"1\"/></create>\r\n\r\n")));
-  const Exchanged got = read(nonsense);
-  CHECK(got.status == 400);
-  CHECK_THAT(got.body, contains_text("not an HTTP request"));
+  const auto malformed = [&](const std::string& text) {
+    asio::ip::tcp::socket socket = connect();
+    asio::write(socket, asio::buffer(text + "\r\n\r\n"));
+    const Exchanged got = read(socket);
+    CHECK(got.status == 400);
+    return got.body;
+  };
+  const std::string xml = "<create><account id=\"7\" balance=\"1\"/></create>";
+  CHECK_THAT(malformed("46\n" + xml), contains_text("this is the HTTP port"));
+  CHECK_THAT(malformed(xml), contains_text("this is the HTTP port"));
+  CHECK_THAT(malformed("no request"), contains_text("not an HTTP request"));
 }
 
-TEST_CASE_METHOD(HttpFixture, "a client that asks before it sends a body is invited") {
+TEST_CASE_METHOD(HttpFixture,
+                 "a client that expects 100-continue gets it before it sends the body") {
   start();
   asio::ip::tcp::socket socket = connect();
   const std::string body = small_market;
@@ -276,14 +281,26 @@ TEST_CASE_METHOD(Market,
 
 TEST_CASE_METHOD(
     HttpFixture,
-    "readiness tells a store that is away, one that does not answer, and a journal that is stuck") {
+    "readiness reports an unavailable store, a store that does not answer, and a stuck journal") {
+  using Fault = FaultyStore::Fault;
+  const auto unready = [&](const std::string& sentence) {
+    const Exchanged response = get("/readyz");
+    return response.status == 503 && response.body.starts_with(sentence);
+  };
   start();
   CHECK(get("/readyz").body == "ready\n");
-  metrics.store_available = false;
-  CHECK((get("/readyz").status == 503 && get("/readyz").body == "the store is away\n"));
-  CHECK((post(small_market).status == 503 &&
-         post(small_market).body == "<results><error>the store is away</error></results>\n"));
-  metrics.store_available = true;
+
+  store.append_faults.with([](auto& faults) { faults = {Fault::lost}; });
+  store.resolve_faults.with([](auto& faults) { faults.assign(1'000, Fault::lost); });
+  asio::ip::tcp::socket creation = send(http::verb::post, "/api/xml", small_market);
+  while (!unready("the store is unavailable\n")) std::this_thread::yield();
+  const Exchanged refused = post(first_bid);
+  CHECK((refused.status == 503 &&
+         refused.body == "<results><error>the store is unavailable</error></results>\n"));
+  store.resolve_faults.with([](auto& faults) { faults.clear(); });
+  CHECK(read(creation).status == 200);
+  CHECK(get("/readyz").status == 200);
+
   options.http.store_answer_ms = 50;  // the server sees it: its options are ours
   store.hold_reads.with([](bool& hold) { hold = true; });
   const Exchanged held = get("/readyz");
@@ -293,12 +310,18 @@ TEST_CASE_METHOD(
   store.hold_reads.with([](bool& hold) { hold = false; });
   store.hold_reads.notify();
   while (get("/readyz").status != 200) std::this_thread::yield();
-  Metrics::set(metrics.batch_began_ns, std::uint64_t(monotonic_ns()) - 7'500'000'000);
-  const Exchanged stuck = get("/readyz");
-  CHECK((stuck.status == 503 && stuck.body.find("the journal has not moved for ") == 0));
+
+  options.http.journal_stall_ms = 20;
+  store.hold_appends.with([](bool& hold) { hold = true; });
+  asio::ip::tcp::socket bid = send(http::verb::post, "/api/xml", first_bid);
+  while (!unready("the journal has not moved for 0 s\n")) std::this_thread::yield();
+  store.hold_appends.with([](bool& hold) { hold = false; });
+  store.hold_appends.notify();
+  CHECK(read(bid).status == 200);
+  CHECK(get("/readyz").status == 200);
 }
 
-TEST_CASE_METHOD(HttpFixture, "orders that too many wait to read are refused at once") {
+TEST_CASE_METHOD(HttpFixture, "order reads beyond the limit are refused at once") {
   options.http.order_reads_max = 3;
   options.http.store_answer_ms = 600'000;
   start();
@@ -319,14 +342,14 @@ TEST_CASE_METHOD(HttpFixture, "orders that too many wait to read are refused at 
                         [](auto& socket) { return socket.available() > 0; });
   };
   while (refused() == waiting.end()) std::this_thread::yield();
-  const Exchanged told = read(*refused());
-  CHECK((told.status == 503 && told.json()["error"] == "too many orders are being read"));
+  const Exchanged response = read(*refused());
+  CHECK((response.status == 503 && response.json()["error"] == "too many orders are being read"));
   store.hold_reads.with([](bool& hold) { hold = false; });
   store.hold_reads.notify();
   CHECK(read(waiting.front()).status == 404);
 }
 
-TEST_CASE_METHOD(HttpFixture, "what never ends is cut short: a chunk's extension, a trailer") {
+TEST_CASE_METHOD(HttpFixture, "input without end is refused: the extension of a chunk, a trailer") {
   start();
   for (const std::string& endless : {std::string("1;"), std::string("0\r\nX: ")}) {
     asio::ip::tcp::socket socket = connect();
@@ -343,7 +366,7 @@ TEST_CASE_METHOD(HttpFixture, "what never ends is cut short: a chunk's extension
   }
 }
 
-TEST_CASE_METHOD(Market, "of an order's executions the newest are told, and how many there are") {
+TEST_CASE_METHOD(Market, "of an order's executions the newest are listed, with the number of all") {
   options.http.order_executions_max = 2;
   for (const char* shares : {"1", "2", "3"})
     post(std::string("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-") + shares +
@@ -356,7 +379,7 @@ TEST_CASE_METHOD(Market, "of an order's executions the newest are told, and how 
 }
 
 TEST_CASE_METHOD(
-    Market, "an order that is in the tables before its account is in the view is not told yet") {
+    Market, "an order that is in the tables before its account is in the view is not shown yet") {
   Rows rows;
   rows.orders.push_back({.id = 77,
                          .account = 9,
@@ -368,7 +391,7 @@ TEST_CASE_METHOD(
   CHECK(get("/api/orders/77").status == 404);
 }
 
-TEST_CASE_METHOD(HttpFixture, "a server ends amid a body that it holds memory for") {
+TEST_CASE_METHOD(HttpFixture, "a server stops during a body that it holds memory for") {
   start();
   asio::ip::tcp::socket socket = connect();
   asio::write(socket,
@@ -379,7 +402,7 @@ TEST_CASE_METHOD(HttpFixture, "a server ends amid a body that it holds memory fo
 }
 
 TEST_CASE_METHOD(HttpFixture,
-                 "a server that stops still tells its health, and takes no more requests") {
+                 "a server that stops still reports its health, and takes no more requests") {
   start();
   post(small_market);
   server->stop();
@@ -435,8 +458,9 @@ TEST_CASE_METHOD(Market, "metrics count commands by kind and result, batches, tr
   CHECK(got.body.ends_with("# EOF\n"));
 }
 
-TEST_CASE_METHOD(HttpFixture,
-                 "the age of what the tables lack is told, and who asks too early sees what was") {
+TEST_CASE_METHOD(
+    HttpFixture,
+    "the age of changes that the tables lack is reported, and an early reader sees the state before") {
   start();
   store.hold_projection.with([](bool& hold) { hold = true; });
   post(small_market);

@@ -79,7 +79,7 @@ TEST_CASE_METHOD(Follow,
          again["asks"] == Json::parse(R"([["140", "40", 1]])") && again["trades"].size() == 1));
 }
 
-TEST_CASE_METHOD(Follow, "subscribers hear of the symbols they asked for and of no other") {
+TEST_CASE_METHOD(Follow, "subscribers get the symbols that they subscribed to and no other") {
   start();
   trade();
   post("<create><symbol sym=\"QQQ\"><account id=\"2\">5</account></symbol></create>");
@@ -101,15 +101,15 @@ TEST_CASE_METHOD(Follow, "subscribers hear of the symbols they asked for and of 
 
 TEST_CASE_METHOD(
     Follow,
-    "what is sent wrongly is told, and what is no JSON text ends the connection with its reason") {
+    "an invalid message gets an error, and one that is not JSON text ends the connection with a reason") {
   start();
   trade();
   Socket socket = follow();
   const auto error_of = [&](const std::string& message) {
     send(socket, message);
-    const Json told = receive(socket);
-    CHECK(told["type"] == "error");
-    return told["error"].get<std::string>();
+    const Json reply = receive(socket);
+    CHECK(reply["type"] == "error");
+    return reply["error"].get<std::string>();
   };
   const std::string expected = R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})";
   CHECK(error_of("[]") == expected);
@@ -156,7 +156,8 @@ TEST_CASE_METHOD(Follow, "subscriptions of one subscriber are limited") {
 }
 
 TEST_CASE_METHOD(
-    Follow, "who asks for more snapshots than fit the backlog at once gets them all, if it reads") {
+    Follow,
+    "a subscriber that requests more snapshots than fit the backlog gets them all, if it reads") {
   options.http.websocket_backlog_bytes_max = 4'000;
   start();
   trade();
@@ -165,7 +166,7 @@ TEST_CASE_METHOD(
   for (int i = 0; i < 200; ++i) CHECK(receive(socket)["type"] == "snapshot");
 }
 
-TEST_CASE_METHOD(Follow, "a subscriber that does not read is cut off, and the others go on") {
+TEST_CASE_METHOD(Follow, "a subscriber that does not read is disconnected, and the others go on") {
   options.http.websocket_backlog_bytes_max = 200'000;
   options.http.update_entries_max = 100'000;
   start();
@@ -216,8 +217,9 @@ TEST_CASE_METHOD(Follow, "an update that would be too long is a snapshot instead
          snapshot["bids"].size() == 5));
 }
 
-TEST_CASE_METHOD(Follow,
-                 "who closes half of a connection and takes nothing does not keep the other half") {
+TEST_CASE_METHOD(
+    Follow,
+    "a client that closes its half of a connection and reads nothing does not keep the other half") {
   options.http.websocket_backlog_bytes_max = 50'000'000;
   options.http.update_entries_max = 100'000;
   start();
@@ -238,7 +240,7 @@ TEST_CASE_METHOD(Follow,
   CHECK(metrics.websockets_dropped == 0);
 }
 
-TEST_CASE_METHOD(Follow, "half of the connections may follow, and one more is told so") {
+TEST_CASE_METHOD(Follow, "half of the connections may subscribe, and one more is refused") {
   options.http.connections_max = 4;
   start();
   Socket first = follow(), second = follow();
@@ -250,7 +252,7 @@ TEST_CASE_METHOD(Follow, "half of the connections may follow, and one more is to
   CHECK(response.result_int() == 503);
 }
 
-TEST_CASE_METHOD(Follow, "a server that stops says so to its subscribers") {
+TEST_CASE_METHOD(Follow, "a server that stops closes its subscribers with a reason") {
   start();
   trade();
   Socket socket = follow();

@@ -34,8 +34,7 @@ TEST_CASE(
   CHECK(feed.take().empty());
 }
 
-TEST_CASE(
-    "a feed that is full holds the projector until it is read, or until nobody reads any more") {
+TEST_CASE("a full feed holds the projector until it is read or ended") {
   MarketFeed feed(10);
   feed.push(rows_of(10), 1);
   std::atomic<int> pushed{0};

@@ -1,4 +1,4 @@
-// The replica that people look at agrees with the engine after every fold, and its changes tell all
+// The market view agrees with the engine after every apply, and its changes contain all
 // that changed.
 #include "market_data/market_view.hpp"
 
@@ -44,7 +44,7 @@ struct Subscriber {
   }
 };
 
-// Free and set aside, from the rows of the tables.
+// Free and reserved, from the rows of the tables.
 void check_accounts(const MarketView& view, const Exchange& engine, const Rows& tables) {
   for (int number = 0; number <= RandomCommands::accounts; ++number) {
     const AccountId id = RandomCommands::account(std::uint64_t(number));
@@ -94,7 +94,7 @@ void check_symbols(const MarketView& view, const Exchange& engine, const Rows& t
 }  // namespace
 
 TEST_CASE(
-    "after every fold the view agrees with the engine, and subscribers of its changes with the view") {
+    "after every apply the view agrees with the engine, and subscribers of its changes with the view") {
   for (int round = 0; round < 30; ++round) {
     RandomCommands commands(test_seed() + std::uint64_t(round), round % 3 == 2);
     Exchange engine;
@@ -155,16 +155,16 @@ TEST_CASE(
         }
       }
     }
-    std::size_t told = 0, happened = 0;
+    std::size_t published = 0, happened = 0;
     for (SymbolNumber number = 0; number < view->symbols().size(); ++number) {
-      told += subscribers[number].trades.size();
+      published += subscribers[number].trades.size();
       happened += view->symbols()[number].trades_seen;
     }
-    REQUIRE(told == happened);
+    REQUIRE(published == happened);
   }
 }
 
-TEST_CASE("what was loaded counts neither as trades of this time nor as a change") {
+TEST_CASE("what is loaded at start counts neither as trades nor as a change") {
   Exchange engine;
   const AccountId alice("1");
   const SymbolName spy("SPY");

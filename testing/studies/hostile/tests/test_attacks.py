@@ -108,7 +108,7 @@ class Attacks:
                 PATIENCE_S,
             )
         self.assertEqual(
-            (self.ended("stalled"), self.ended("memory"), self.ended("room")), (60 + 20, 0, 0)
+            (self.ended("stalled"), self.ended("memory"), self.ended("evicted")), (60 + 20, 0, 0)
         )
         self.assertIn(
             self.ended("idle") - (60 + 30 + 20),
@@ -149,7 +149,7 @@ class Attacks:
             self.server.wait_until(lambda: self.ended("refused") > 0, "refusals", PATIENCE_S)
         self.assertLessEqual(set(storm.result["told"]), {FULL, TOO_MANY_OF_ADDRESS})
         self.assertLessEqual(set(garbage.result["told"]), {NO_DIGITS, FULL})
-        self.assertGreater(self.ended("room"), 0, "good clients had room made for them")
+        self.assertGreater(self.ended("evicted"), 0, "good clients had room made for them")
 
     def test_a_shortage_of_descriptors_passes(self):
         limits = resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)
@@ -163,7 +163,7 @@ class Attacks:
         finally:
             resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE, limits)
         self.assertGreater(metrics(self.server)[failures], 0)
-        self.assertGreater(self.ended("room"), 0)
+        self.assertGreater(self.ended("evicted"), 0)
         self.assertGreater(storm.result["connected"], 100)
 
 

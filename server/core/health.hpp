@@ -1,0 +1,51 @@
+#pragma once
+// Health is what decisions read of the core's state: readiness, refusals, lag. Metrics only
+// observe. Written by the threads of the core, read by any thread; readers keep it alive beyond the
+// core. Each value is exact by itself. All times are monotonic nanoseconds.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace exchange {
+
+class Health {
+ public:
+  bool store_available() const { return store_available_.load(std::memory_order_relaxed); }
+  // Whether this is a change. Core thread.
+  bool set_store_available(bool available) {
+    return store_available_.exchange(available, std::memory_order_relaxed) != available;
+  }
+
+  // Core thread: the batch under way, or the wait for the projector before the next one.
+  void begin_batch(std::int64_t now_ns) { set(batch_began_ns_, now_ns); }
+  void end_batch() { set(batch_began_ns_, 0); }
+  // How long the batch under way has taken; 0 if there is none.
+  std::int64_t batch_age_ns(std::int64_t now_ns) const { return age(batch_began_ns_, now_ns); }
+
+  // Core thread: there are changes that were not offered to the projector, the oldest since
+  // note_unprojected().
+  bool lacks_projection() const { return unprojected_ns_.load(std::memory_order_relaxed) != 0; }
+  void note_unprojected(std::int64_t now_ns) { set(unprojected_ns_, now_ns); }
+  // Core thread: all changes go to the projector.
+  void note_offered() { set(offered_ns_, unprojected_ns_.exchange(0, std::memory_order_relaxed)); }
+  // Projector thread: what was offered is in the tables.
+  void note_projected() { set(offered_ns_, 0); }
+  // Age of the oldest change that the tables lack; 0 if they lack none.
+  std::int64_t projection_lag_ns(std::int64_t now_ns) const {
+    return std::max(age(offered_ns_, now_ns), age(unprojected_ns_, now_ns));
+  }
+
+ private:
+  using Time = std::atomic<std::int64_t>;  // 0: none
+  static void set(Time& time, std::int64_t value) { time.store(value, std::memory_order_relaxed); }
+  static std::int64_t age(const Time& since, std::int64_t now_ns) {
+    const std::int64_t since_ns = since.load(std::memory_order_relaxed);
+    return since_ns == 0 ? 0 : std::max<std::int64_t>(now_ns - since_ns, 0);
+  }
+
+  std::atomic<bool> store_available_{true};
+  Time batch_began_ns_{0}, unprojected_ns_{0}, offered_ns_{0};
+};
+
+}  // namespace exchange

@@ -1,0 +1,165 @@
+#pragma once
+// AnyStream is a TCP connection with a timeout, with TLS or without, as one type that is not a
+// template: Beast's operations are compiled once for it, and the operations of TLS and of plain TCP
+// below are compiled in any_stream.cpp only. For HTTP and the clients. An operation costs one
+// allocation more than one of Stream, which the XML port of the server uses.
+// Owner: the coroutine or function that serves the connection. Thread: that of the executor, on
+// which every handler runs; one operation at a time in each direction.
+
+#include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/beast/core/role.hpp>
+#include <chrono>
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace exchange {
+
+// A completion handler of any type. Called once, or destroyed uncalled together with its context.
+class IoHandler {
+ public:
+  using Error = boost::system::error_code;
+
+  // `handler` takes an error and a number of bytes.
+  template <class Handler>
+  requires(!std::same_as<Handler, IoHandler>) explicit IoHandler(Handler handler)
+      : held_(std::make_unique<Held<Handler>>(std::move(handler))) {}
+  // `handler` takes an error.
+  template <class Handler>
+  static IoHandler without_bytes(Handler handler) {
+    return IoHandler(
+        [handler = std::move(handler)](Error error, std::size_t) mutable { handler(error); });
+  }
+
+  void operator()(Error error, std::size_t bytes = 0) {
+    const std::unique_ptr<Call> held = std::move(held_);
+    held->call(error, bytes);
+  }
+
+ private:
+  struct Call {
+    virtual ~Call() = default;
+    virtual void call(Error error, std::size_t bytes) = 0;
+  };
+  template <class Handler>
+  struct Held final : Call {
+    explicit Held(Handler handler_) : handler(std::move(handler_)) {}
+    void call(Error error, std::size_t bytes) override { handler(error, bytes); }
+    Handler handler;
+  };
+  std::unique_ptr<Call> held_;
+};
+
+class AnyStream {
+ public:
+  using executor_type = boost::asio::any_io_executor;
+  using Error = boost::system::error_code;
+  using Socket = boost::asio::ip::tcp::socket;
+  enum class Side { server, client };
+
+  // `context` null: no TLS. The stream keeps what it needs of it.
+  explicit AnyStream(Socket socket, boost::asio::ssl::context* context = nullptr);
+  ~AnyStream();
+  AnyStream(AnyStream&&) noexcept;
+
+  executor_type get_executor();
+  Socket& socket();
+  bool is_secure() const;
+  SSL* native_tls();  // of a secure stream
+
+  // The time for the operations that begin from here on; after it they fail with
+  // beast::error::timeout.
+  void expires_after(std::chrono::steady_clock::duration time);
+  void expires_never();
+  // At once; operations under way fail.
+  void close();
+
+  // Of a secure stream. The handler takes an error. `host`: the client requires a certificate of
+  // this name; empty: of any.
+  template <class Token>
+  auto async_handshake(Side side, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error)>(
+        [](auto handler, AnyStream* self, Side as) {
+          self->start_handshake(as, IoHandler::without_bytes(std::move(handler)));
+        },
+        token, this, side);
+  }
+  void verify_host(const std::string& host);
+  // Of a secure stream: sends TLS's end of the stream and waits for the other side's.
+  template <class Token>
+  auto async_shutdown(Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error)>(
+        [](auto handler, AnyStream* self) {
+          self->start_shutdown(IoHandler::without_bytes(std::move(handler)));
+        },
+        token, this);
+  }
+
+  // As Asio's AsyncReadStream and AsyncWriteStream have them.
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [](auto handler, AnyStream* self, const Buffers& into) {
+          self->start_read(first_of(into), IoHandler(std::move(handler)));
+        },
+        token, this, buffers);
+  }
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [](auto handler, AnyStream* self, const Buffers& from) {
+          self->start_write(WriteBuffers(from), IoHandler(std::move(handler)));
+        },
+        token, this, buffers);
+  }
+
+ private:
+  // The first buffers of a sequence, as one type. A response has about six.
+  class WriteBuffers {
+   public:
+    template <class Buffers>
+    explicit WriteBuffers(const Buffers& buffers) {
+      const auto end = boost::asio::buffer_sequence_end(buffers);
+      for (auto at = boost::asio::buffer_sequence_begin(buffers); at != end && count_ < max; ++at)
+        if (const boost::asio::const_buffer one(*at); one.size() > 0) all_[count_++] = one;
+    }
+    const boost::asio::const_buffer* begin() const { return all_.data(); }
+    const boost::asio::const_buffer* end() const { return all_.data() + count_; }
+
+   private:
+    static constexpr std::size_t max = 16;
+    std::array<boost::asio::const_buffer, max> all_;
+    std::size_t count_ = 0;
+  };
+
+  // The first buffer with room: a read may return less than was asked for.
+  template <class Buffers>
+  static boost::asio::mutable_buffer first_of(const Buffers& buffers) {
+    const auto end = boost::asio::buffer_sequence_end(buffers);
+    for (auto at = boost::asio::buffer_sequence_begin(buffers); at != end; ++at)
+      if (const boost::asio::mutable_buffer one(*at); one.size() > 0) return one;
+    return {};
+  }
+
+  void start_handshake(Side side, IoHandler handler);
+  void start_shutdown(IoHandler handler);
+  void start_read(boost::asio::mutable_buffer buffer, IoHandler handler);
+  void start_write(const WriteBuffers& buffers, IoHandler handler);
+  void start_teardown(boost::beast::role_type role, IoHandler handler);
+  friend void beast_close_socket(AnyStream& stream) { stream.close(); }
+  template <class Handler>
+  friend void async_teardown(boost::beast::role_type role, AnyStream& stream, Handler&& handler) {
+    stream.start_teardown(role, IoHandler::without_bytes(std::forward<Handler>(handler)));
+  }
+
+  class Layers;  // TLS and TCP
+  std::unique_ptr<Layers> layers_;
+};
+
+}  // namespace exchange
