@@ -1,5 +1,5 @@
 #pragma once
-// Projector updates changed rows into the tables, on a thread of its own, one hand-over at a time.
+// Projector writes changed rows to the tables, on a thread of its own, one hand-over at a time.
 // The core offers rows only of committed batches; while a hand-over is under way, changes gather in
 // the exchange, where a row that changes again costs nothing more.
 
