@@ -9,7 +9,7 @@ namespace exchange {
 namespace {
 
 constexpr std::uint8_t version = 1;
-constexpr std::uint8_t create_account_with_key = 6;  // where Command has no index
+constexpr std::uint8_t create_account_with_key = 6;  // not an index of Command
 static_assert(std::variant_size_v<Command> <= create_account_with_key);
 
 std::uint32_t checksum(std::string_view bytes) {
@@ -65,7 +65,7 @@ class Decoder {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const std::uint8_t next = byte();
-      if ((next == 0 && shift > 0) || (next > 1 && shift == 63)) break;  // a number has one form
+      if ((next == 0 && shift > 0) || (next > 1 && shift == 63)) break;  // shortest form only
       value |= std::uint64_t(next & 0x7F) << shift;
       if (next < 0x80) return value;
     }
@@ -78,10 +78,11 @@ class Decoder {
     return value;
   }
   AccountId account() {
-    return *require(parse_account_id(text()), "journal record has a text that is no account id");
+    return *require(parse_account_id(text()),
+                    "journal record has a text that is not an account id");
   }
   SymbolName symbol() {
-    return *require(parse_symbol_name(text()), "journal record has a text that is no symbol");
+    return *require(parse_symbol_name(text()), "journal record has a text that is not a symbol");
   }
   template <class Number>
   Number positive() {

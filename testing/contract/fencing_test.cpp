@@ -323,7 +323,7 @@ TEST_CASE("damaged rows are refused in words") {
     return std::string("loaded");
   };
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = 'much'"),
-             contains_text("no amount of cash"));
+             contains_text("not an amount of cash"));
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '5'"),
              contains_text("cash not conserved"));
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '10000000000000000', id = 'x'"),

@@ -161,7 +161,7 @@ TEST_CASE_METHOD(
   SECTION("no folder") {
     SqliteStore store(folder / "none/x.db");
     CHECK_THROWS_WITH(store.open(),
-                      contains_text("cannot create") && contains_text("is the folder there"));
+                      contains_text("cannot create") && contains_text("does the folder exist"));
   }
   SECTION("a folder in the place of a file") {
     fs::create_directory(db());
