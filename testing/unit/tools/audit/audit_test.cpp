@@ -195,19 +195,20 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
       {"UPDATE orders SET limit_e8 = 'much' WHERE id = 5",
        "[tables] orders 5: limit_e8 is not an integer"},
       {"UPDATE orders SET opened_at_us = opened_at_us + 86400000000 WHERE id = 5",
-       "[tables] orders 6: opened before the order in front of it"},
+       "[tables] orders 6: opened before the previous order"},
       {"DELETE FROM orders WHERE id = 5", "[tables] orders 5: is missing"},
       {"DELETE FROM orders WHERE id BETWEEN 5 AND 7",
        "[tables] orders 5: is missing, and the rows up to 7"},
       {"UPDATE projection SET orders = orders + 1", " ids were given"},
-      {"UPDATE projection SET last_time_us = 5", "is of later than the newest command"},
+      {"UPDATE projection SET last_time_us = 5", "has a time after that of the newest command"},
       {"UPDATE accounts SET balance_e16 = CAST(1 AS TEXT) WHERE number = 1",
        "[tables] projection: cash is not conserved"},
       {"UPDATE accounts SET balance_e16 = 'much' WHERE number = 1",
-       "[tables] accounts 1: balance_e16 is no amount of cash"},
+       "[tables] accounts 1: balance_e16 is not an amount of cash"},
       {"UPDATE accounts SET balance_e16 = '-5' WHERE number = 1",
        "[tables] accounts 1: balance below zero"},
-      {"UPDATE accounts SET id = 'x' WHERE number = 1", "[tables] accounts 1: id is no account id"},
+      {"UPDATE accounts SET id = 'x' WHERE number = 1",
+       "[tables] accounts 1: id is not an account id"},
       {"DELETE FROM accounts WHERE number = 1", "[tables] accounts 2: number out of sequence"},
       {"UPDATE projection SET cash_created_e16 = '1'",
        "[tables] projection: cash is not conserved"},
@@ -224,7 +225,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
       {"INSERT INTO account_keys SELECT 4242, key_hash FROM account_keys WHERE account = 1",
        "[tables] account_keys 4242: its account does not exist"},
       {"UPDATE account_keys SET key_hash = 'secret' WHERE account = 1",
-       "[tables] account_keys 1: key_hash is none that the exchange wrote"},
+       "[tables] account_keys 1: key_hash is not a key hash"},
       {"DELETE FROM projection", "[tables] projection: the row is missing"},
       {"UPDATE store SET id = 'another'", "[files] store: "},
       {"UPDATE projection SET epoch = 99",
@@ -400,7 +401,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
         commands.push_back(CancelOrder{RandomCommands::account(0), 999'999});
       });
     });
-    found("[replay] journal batch 200: a command that was accepted is refused in the replay");
+    found("[replay] journal batch 200: a command that was accepted is rejected in the replay");
   }
   SECTION("time that goes back") {
     payload(7, [](const std::string& bytes) {
@@ -413,7 +414,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
       totals.executions = record.executions;
       return std::string(writer.finish(totals));
     });
-    found("[journal] journal batch 7: its time is before that of the batch in front of it");
+    found("[journal] journal batch 7: its time is before that of the previous batch");
   }
   SECTION("nothing") { found("clean: no violation"); }
 }
@@ -430,7 +431,7 @@ TEST_CASE_METHOD(SqliteFixture,
   tables("UPDATE projection SET digest = digest + 1");
   CHECK_THAT(text(), contains_text("[replay] journal batch 181: leads to "));
   journal("DELETE FROM journal WHERE batch > 180");
-  CHECK_THAT(text(), contains_text("[replay] projection: holds "));
+  CHECK_THAT(text(), contains_text("[replay] projection: has "));
   tables("UPDATE projection SET digest = digest - 1");
   CHECK_THAT(text(), contains_text("clean: no violation"));
 }
@@ -469,7 +470,8 @@ TEST_CASE_METHOD(
   CHECK_THAT(audit_with("9999\n"),
              contains_text("[acknowledged] orders 9999: was acknowledged and is lost"));
   CHECK_THAT(audit_with("5\n5\n"),
-             contains_text("[acknowledged] orders 5: was told to clients as the id of two orders"));
+             contains_text(
+                 "[acknowledged] orders 5: was acknowledged to clients as the id of two orders"));
   CHECK_THAT(
       audit_with(without_alone, true),
       contains_text("[acknowledged] orders " + std::to_string(alone->id) + ": is of account " +
@@ -484,14 +486,14 @@ TEST_CASE_METHOD(
                         "\n"),
              contains_text("[acknowledged] orders 1: is on the other side"));
   CHECK_THAT(audit_with("1 amount=123456\n"),
-             contains_text("is of other shares than were acknowledged"));
+             contains_text("has other shares than were acknowledged"));
   CHECK_THAT(audit_with("1 limit=123456\n"),
              contains_text("has another limit than was acknowledged"));
   CHECK_THAT(audit_with("1 executed=123456\n"),
-             contains_text("has executed less than a client was told"));
+             contains_text("has executed less than was acknowledged"));
   CHECK_THAT(audit_with("1 canceled=123456\n"),
-             contains_text("is not canceled as a client was told"));
-  CHECK_THROWS_WITH(audit_with("1\nx\n"), contains_text("acknowledged:2: 'x' is no order id"));
+             contains_text("has other canceled shares than were acknowledged"));
+  CHECK_THROWS_WITH(audit_with("1\nx\n"), contains_text("acknowledged:2: 'x' is not an order id"));
   CHECK_THROWS_WITH(audit_with("- account=1\n"),
                     contains_text("needs account, symbol, amount and limit"));
 }
@@ -530,7 +532,7 @@ TEST_CASE_METHOD(SqliteFixture, "an order that is there twice is found, though a
   std::ofstream(file) << id << order;
   CHECK_THAT(text({.acknowledged_file = file, .complete = true}),
              contains_text("[acknowledged] orders " + std::to_string(id + 1) +
-                           ": is there 2 times and was sent 1 times"));
+                           ": is in the store 2 times, but was sent 1 times"));
   std::ofstream(file) << id << order << "-" << order;
   CHECK_THAT(text({.acknowledged_file = file, .complete = true}),
              contains_text("clean: no violation"));
@@ -542,7 +544,7 @@ TEST_CASE_METHOD(
   SqliteStore running(path);
   running.open();
   CHECK_THAT(text(),
-             contains_text("not checked: the journal and its replay: a running server holds"));
+             contains_text("not checked: the journal and its replay: a running server has locked "));
   CHECK_THAT(text(), contains_text("clean: no violation"));
   running.append(Past::batches + 1, "not hindered");
 }
@@ -596,7 +598,7 @@ TEST_CASE(
       {"UPDATE accounts SET balance_e16 = 'NaN' WHERE number = 1",
        "UPDATE accounts SET balance_e16 = (SELECT cash_created_e16 FROM projection) - (SELECT sum(balance_e16) FROM accounts WHERE number <> 1)"
        " - (SELECT sum(open_e8::numeric * limit_e8) FROM orders WHERE is_buy) WHERE number = 1",
-       "[tables] accounts 1: balance_e16 is no amount of cash"},
+       "[tables] accounts 1: balance_e16 is not an amount of cash"},
       {"UPDATE accounts SET balance_e16 = balance_e16 + (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
        "UPDATE accounts SET balance_e16 = balance_e16 - (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
        "[replay] accounts 0: balance_e16 is "},
