@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t orders_at_once = 1'000;
 
-// What one line says about an order; nothing in members that the line does not have.
+// The words of one line about an order; empty members are not in the line.
 struct AcknowledgedOrder {
   std::optional<std::string> account, symbol;
   std::optional<Side> side;

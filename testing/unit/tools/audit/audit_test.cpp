@@ -1,4 +1,4 @@
-// exchange-audit finds what is planted in a store, each with its row, and nothing in a sound one.
+// exchange-audit finds planted damage, each with its row, and none in a sound store.
 
 #include "catch.hpp"
 
@@ -108,7 +108,7 @@ std::string line_of(const PastOrder& order, const std::string& id) {
          " limit=" + to_string(order.placed.limit) + "\n";
 }
 
-// A record with other commands under the same promises.
+// A record with other commands and the same totals.
 std::string reworded(const std::string& payload,
                      const std::function<void(std::vector<Command>&)>& edit) {
   JournalRecord record = decode_journal_record(payload);
@@ -253,8 +253,7 @@ TEST_CASE_METHOD(SqliteFixture, "a journal of large records is read in pieces of
   CHECK(most < 8'000'000);
 }
 
-TEST_CASE_METHOD(SqliteFixture,
-                 "a file that is damaged beyond its rows is told from one that cannot be read") {
+TEST_CASE_METHOD(SqliteFixture, "a damaged file is distinguished from one that cannot be read") {
   sqlite3* database = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
   sqlite3_stmt* root = nullptr;
@@ -294,7 +293,7 @@ TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found b
 
 TEST_CASE_METHOD(
     SqliteFixture,
-    "an end of the journal that clients were told of is missed, and the mark is only read") {
+    "a lost end of the journal that was acknowledged is found, and the mark is only read") {
   CHECK_THAT(text(), contains_text("clean: no violation"));
   CHECK_FALSE(fs::exists(path + ".lock"));
   fs::copy_file(sound_store().path + ".lock", path + ".lock");
@@ -332,7 +331,7 @@ TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is on
 }
 
 TEST_CASE_METHOD(SqliteFixture,
-                 "what only the journal can tell of the tables is found, closed orders included") {
+                 "tables that contradict the journal are found, closed orders included") {
   check_each_found({
       // Conserving the sum: one account's gain is another's loss.
       {"UPDATE positions SET shares_e8 = shares_e8 + (CASE account WHEN 0 THEN 1 ELSE -1 END) WHERE symbol = 0 AND account IN (0, 1)",
@@ -382,7 +381,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
     journal("DELETE FROM journal");
     found("[journal] journal batch 180: is missing, as are all others");
   }
-  SECTION("an epoch that nobody took") {
+  SECTION("an epoch that no server took") {
     journal("UPDATE journal SET epoch = 9 WHERE batch = 7");
     found("[journal] journal batch 7: its epoch 9 was never taken: the fence is at 1");
     found("[journal] journal batch 8: its epoch 1 is below that of the batch before, 9");
@@ -419,8 +418,9 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
   SECTION("nothing") { found("clean: no violation"); }
 }
 
-TEST_CASE_METHOD(SqliteFixture,
-                 "of a pruned journal the rest is replayed on the tables, and the audit says so") {
+TEST_CASE_METHOD(
+    SqliteFixture,
+    "of a pruned journal the rest is replayed on the tables, and the audit reports so") {
   journal("DELETE FROM journal WHERE batch <= 100");
   CHECK_THAT(
       text(),
@@ -448,7 +448,7 @@ TEST_CASE_METHOD(
   for (const PastOrder& order : past->orders) all += line_of(order, std::to_string(order.id));
   const PastOrder& first = past->orders.front();
   const std::string without_first = all.substr(all.find('\n') + 1);
-  // One that is like no other.
+  // An order that differs from all others.
   const auto alone =
       std::find_if(past->orders.begin(), past->orders.end(), [&](const PastOrder& order) {
         return std::count_if(past->orders.begin(), past->orders.end(), [&](const PastOrder& other) {
@@ -498,7 +498,7 @@ TEST_CASE_METHOD(
                     contains_text("needs account, symbol, amount and limit"));
 }
 
-TEST_CASE_METHOD(SqliteFixture, "an order that is there twice is found, though all else agrees") {
+TEST_CASE_METHOD(SqliteFixture, "a duplicated order is found, though all else agrees") {
   {  // by a server that applied one of the client's orders a second time
     SqliteStore store(path);
     store.open();
@@ -543,13 +543,13 @@ TEST_CASE_METHOD(
     "beside a running server the tables of a SQLite store are audited, and the journal is left alone") {
   SqliteStore running(path);
   running.open();
-  CHECK_THAT(text(),
-             contains_text("not checked: the journal and its replay: a running server has locked "));
+  CHECK_THAT(text(), contains_text(
+                         "not checked: the journal and its replay: a running server has locked "));
   CHECK_THAT(text(), contains_text("clean: no violation"));
   running.append(Past::batches + 1, "not hindered");
 }
 
-TEST_CASE("what cannot be read is no violation") {
+TEST_CASE("a store that cannot be read is not a violation") {
   TemporaryFolder folder;
   CHECK_THROWS_AS(exchange::audit::audit({.store = "sqlite:" + folder.path() + "/nothing.db"}),
                   CannotRead);
@@ -618,7 +618,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE_METHOD(SqliteFixture, "the result as JSON, and no more violations told than wanted") {
+TEST_CASE_METHOD(SqliteFixture, "the result as JSON, with no more violations than asked for") {
   tables("UPDATE orders SET shares_e8 = shares_e8 + 1");
   const Audit result = exchange::audit::audit({.store = url, .violations_kept = 2});
   CHECK(result.findings.kept().size() == 2);
