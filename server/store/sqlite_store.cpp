@@ -200,8 +200,9 @@ void SqliteStore::open_journal() {
   confirm_ = SqliteStatement();
   journal_ = SqliteDatabase();
   journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Use::write);
-  journal_.run(
-      "PRAGMA locking_mode=EXCLUSIVE");  // the only connection, so no file locks around each commit
+  // This is the only connection to the journal: with an exclusive lock it needs no others per
+  // commit.
+  journal_.run("PRAGMA locking_mode=EXCLUSIVE");
   create_schema(journal_, schema::sqlite_journal, "journal", journal_path());
   append_ = SqliteStatement(journal_,
                             "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");

@@ -20,13 +20,13 @@ class ExecutionsOf {
     advance();
   }
 
-  // Calls visit(execution) for the executions of `order`; ids of orders must increase from call to
+  // Calls use(execution) for the executions of `order`; ids of orders must increase from call to
   // call. Executions of ids in between belong to no order and are reported.
-  template <class Visit>
-  void visit(OrderId order, Visit visit) {
+  template <class Use>
+  void visit(OrderId order, Use use) {
     for (; there_ && order_of(row_) <= order; advance()) {
       if (order_of(row_) == order)
-        visit(row_);
+        use(row_);
       else
         report_orphan();
     }
