@@ -276,7 +276,7 @@ TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found b
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   std::string page(4'096, '\0');
   for (int number = 2; file.seekg((number - 1) * 4'096).read(page.data(), 4'096); ++number) {
-    // Between the pointers of an element of a table and its rows.
+    // Between the cell pointers of a leaf page of the table and its rows.
     const auto word = [&](std::size_t at) {
       return std::size_t(std::uint8_t(page[at])) << 8 | std::uint8_t(page[at + 1]);
     };
