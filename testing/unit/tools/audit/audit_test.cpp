@@ -384,7 +384,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
   SECTION("an epoch that no server took") {
     journal("UPDATE journal SET epoch = 9 WHERE batch = 7");
     found("[journal] journal batch 7: its epoch 9 was never taken: the fence is at 1");
-    found("[journal] journal batch 8: its epoch 1 is below that of the batch before, 9");
+    found("[journal] journal batch 8: its epoch 1 is below that of the previous batch, 9");
   }
   SECTION("other commands under the same promises") {
     payload(7, [](const std::string& bytes) {
