@@ -331,6 +331,6 @@ TEST_CASE("damaged rows are refused with a reason") {
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '5'"),
              contains_text("cash not conserved"));
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '10000000000000000', id = 'x'"),
-             contains_text("no account id"));
+             contains_text("not an account id"));
   CHECK(load_error("UPDATE accounts SET id = '1'") == "loaded");
 }

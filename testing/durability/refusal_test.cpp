@@ -191,7 +191,7 @@ TEST_CASE_METHOD(
   {
     SqliteStore store(db());
     disk.plan(1, SimulatedDisk::Fault::full, 1'000'000);
-    CHECK_THROWS_WITH(store.open(), contains_text("full") && contains_text("make room"));
+    CHECK_THROWS_WITH(store.open(), contains_text("full") && contains_text("free some space"));
   }
   disk.plan(0, SimulatedDisk::Fault::none);
   make("x", false);
