@@ -1,7 +1,7 @@
 #pragma once
-// Projector writes changed rows to the tables, on a thread of its own, one hand-over at a time.
-// The core offers rows only of committed batches; while a hand-over is under way, changes gather in
-// the exchange, where a row that changes again costs nothing more.
+// Projector writes changed rows into the tables, on its own thread, one hand-over at a time. The
+// core hands over only rows of committed batches. Meanwhile further changes collect in the
+// exchange, where a row that changes several times is written once.
 
 #include <functional>
 
@@ -15,26 +15,26 @@
 
 namespace exchange {
 
-// Called on the projector's thread with the rows that are in the tables now. Must not wait for the
+// Called on the projector's thread with the rows that were just written. Must not wait for the
 // core.
 using OnProjected = std::function<void(const Rows& rows, BatchNumber batch)>;
 
 class Projector {
  public:
-  // `on_idle` is called when a hand-over is done; `on_fatal` when the store is lost for good.
+  // `on_idle` is called when a hand-over has ended; `on_fatal` if the store fails in a way that is
+  // not retryable.
   Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
             OnProjected on_projected, std::function<void()> on_idle, OnFatal on_fatal);
-  // Finishes the hand-over under way, then stops. While the store is away that takes until it is
-  // back.
+  // Finishes the current hand-over, then stops; waits while the store is unavailable.
   ~Projector();
 
-  // Core thread. Whether offer() would be taken.
+  // Core thread. Whether offer() may be called.
   bool idle();
-  // Core thread; needs idle(). Takes the rows; gives back empty ones with room.
+  // Core thread; requires idle(). Takes the rows and returns an empty set whose memory is reused.
   void offer(Rows& rows, BatchNumber batch, ClosedMark closed);
-  // Core thread. Orders closed by this mark are in the tables.
+  // Core thread. Orders that closed up to this mark are in the tables.
   ClosedMark projected_closed();
-  // Ends the pause after the projection under way at once.
+  // Skips the pause after the current projection. Any thread.
   void hurry();
 
  private:
