@@ -90,7 +90,7 @@ void open_store(Store& store, const CoreLimits& limits) {
     } catch (const StoreUnavailable& error) {
       if (std::chrono::steady_clock::now() > deadline || stop_requested())
         throw std::runtime_error("cannot open the store: " + std::string(error.what()));
-      spdlog::warn("store not there yet, trying again: {}", error.what());
+      spdlog::warn("the store is unavailable, trying again: {}", error.what());
       std::this_thread::sleep_for(std::chrono::seconds(1));
     }
   }
@@ -146,9 +146,9 @@ int run(Options options) {
     spdlog::warn("memory store: everything is lost when this process ends");
   Recovered recovered = recover(*store, std::random_device()());
   spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
-               store->describe(), recovered.exchange.accounts(),
-               recovered.exchange.orders_in_memory(), recovered.last_batch,
-               recovered.batches_replayed);
+               options.store == "memory:" ? "memory store" : store->describe(),
+               recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
+               recovered.last_batch, recovered.batches_replayed);
 
   // 3. The core, people who look on over HTTP, and clients.
   MarketView view(options.http.trades_kept_max, std::random_device()());

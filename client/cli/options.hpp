@@ -1,6 +1,6 @@
 #pragma once
-// The command line, and the lines of shell and scripts: the same commands with the same words. A
-// element but for command.hpp.
+// The command line, and the lines of shell and scripts: the same commands with the same words.
+// Includes nothing of the project but command.hpp.
 
 #include <chrono>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 #pragma once
-// Every setting and limit of the load generator, with its default, its unit and why. An element.
+// Every setting and limit of the load generator, with its default, its unit and why.
 
 #include <cstdint>
 #include <optional>

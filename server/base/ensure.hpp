@@ -1,9 +1,11 @@
 #pragma once
-// ENSURE(condition) guards what only our own bug can break. It stays on in release builds: a wrong
-// exchange must stop before it acknowledges anything.
+// ENSURE(condition) ends the process if the condition is false, which only a bug of ours can cause;
+// client errors are values, failures of the environment are exceptions. It is active in release
+// builds too: an exchange in a wrong state must stop before it acknowledges anything. Any thread.
 
 namespace exchange {
 
+// Prints the condition and its place to stderr, then aborts.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
 }  // namespace exchange

@@ -39,18 +39,18 @@ Number number_of(std::string_view item, std::string_view text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number == 0)
-    refuse(item, "has a number that is none: name=action[@nth]");
+    refuse(item, "has a number that is not a positive integer; the form is name=action[@nth]");
   return number;
 }
 
 void arm(std::string_view item) {
   const std::size_t equals = item.find('=');
   if (equals == std::string_view::npos)
-    refuse(item, "is not name=action[@nth]; the names are: " + names());
+    refuse(item, "is not of the form name=action[@nth]; the names are: " + names());
   const auto place =
       std::find_if(fail_points.begin(), fail_points.end(),
                    [&](const FailPointPlace& p) { return p.name == item.substr(0, equals); });
-  if (place == fail_points.end()) refuse(item, "is no fail point; they are: " + names());
+  if (place == fail_points.end()) refuse(item, "is not a fail point; the names are: " + names());
   std::string_view action = item.substr(equals + 1);
   Armed& point = armed_points[std::size_t(place - fail_points.begin())];
   if (const std::size_t at = action.find('@'); at != std::string_view::npos) {
@@ -63,17 +63,17 @@ void arm(std::string_view item) {
     point.action = Action::hang;
   } else if (action == "error") {
     if (!place->may_throw)
-      refuse(item, "names a place that cannot fail: there it crashes, hangs or is slow");
+      refuse(item, "is a place that cannot throw: use crash, hang or slow(ms) there");
     point.action = Action::error;
   } else if (action.starts_with("slow(") && action.ends_with(")")) {
     point.slow_ms = number_of<unsigned>(item, action.substr(5, action.size() - 6));
     point.action = Action::slow;
   } else {
-    refuse(item, "has none of the actions crash, hang, slow(ms), error");
+    refuse(item, "has an unknown action; the actions are crash, hang, slow(ms), error");
   }
 }
 
-[[noreturn]] void stay() {
+[[noreturn]] void hang() {
   while (true) ::pause();
 }
 
@@ -100,7 +100,7 @@ bool fail_point_detail::pass(std::size_t place) {
   }
   if (passed != point.nth) return false;
   if (point.action == Action::crash) ::kill(::getpid(), SIGKILL);
-  if (point.action != Action::error) stay();
+  if (point.action != Action::error) hang();
   return true;
 }
 

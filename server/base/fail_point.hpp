@@ -1,13 +1,13 @@
 #pragma once
-// Fail points: named places in the path of a batch where a test makes the server crash, hang,
-// dawdle or fail, as EXCHANGE_FAIL_POINT="name=action[@nth],..." asks for. Compiled in always, so
-// that what is tested is what runs; while none is armed each costs one relaxed load. A leaf:
-// includes nothing of the project. Any thread.
-//   crash     kill -9 of this process, as the nth passes: no destructor runs, no buffer is written
-//   hang      the nth stays here for ever
-//   slow(ms)  the nth and all later ones pause
-//   error     the nth throws what the place throws when the world breaks; not every place can
-// Without @nth it is the first.
+// Fail points: named places on the path of a batch where a test makes the server crash, hang, slow
+// down or fail, set by EXCHANGE_FAIL_POINT="name=action[@nth],...". Always compiled in, so that the
+// tested binary is the released one; an unarmed fail point costs one relaxed load. Includes nothing
+// of the project. Any thread, after arm_fail_points().
+//   crash     kill -9 of this process at the nth pass: no destructor runs, no buffer is written
+//   hang      the thread stops at the nth pass for ever
+//   slow(ms)  a pause at the nth and every later pass
+//   error     the nth pass throws what the place throws when its environment fails (may_throw)
+// Without @nth: the first pass.
 
 #include <array>
 #include <atomic>
@@ -19,11 +19,11 @@ namespace exchange {
 
 struct FailPointPlace {
   std::string_view name;
-  bool may_throw;    // knows the action error
-  bool sqlite_only;  // PostgreSQL has no such moment, or not in this process
+  bool may_throw;    // accepts the action error
+  bool sqlite_only;  // never passed with PostgreSQL, which does this in its own process
 };
 
-// In the order in which a server comes past them.
+// In the order in which a server passes them.
 inline constexpr std::array fail_points = {
     FailPointPlace{"recovery.epoch_taken", false, false},
     FailPointPlace{"recovery.loaded", false, false},
@@ -31,11 +31,11 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"recovery.replayed", false, false},
     FailPointPlace{"start.before_ready", false, false},
     FailPointPlace{"append.before", true, false},
-    // the row is written, its transaction open; taking the epoch counts too
+    // the row is written, its transaction open; open() passes here too when it takes its epoch
     FailPointPlace{"append.before_commit", false, true},
     FailPointPlace{"append.after_commit", true, false},
     FailPointPlace{"resolve.before", true, false}, FailPointPlace{"resolve.after", true, false},
-    // the batch is committed, nobody knows yet
+    // the batch is committed, no reply is sent
     FailPointPlace{"reply.before_completion", false, false},
     FailPointPlace{"reply.before_send", false, false},
     FailPointPlace{"reply.after_send", false, false},
@@ -49,35 +49,36 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"prune.rows_deleted", true, true},  // in the transaction of an append
 };
 
-// Arms what `text` asks for; empty arms nothing. At start, before other threads. Throws
-// std::invalid_argument, with the list of names where one is unknown.
+// Arms the fail points of `text`, the value of EXCHANGE_FAIL_POINT; an empty text arms none. Called
+// by main before it starts threads. Throws std::invalid_argument, with the valid names or actions.
 void arm_fail_points(const std::string& text);
 
 namespace fail_point_detail {
 
 inline std::atomic<bool> armed{false};
-// Does what is asked for; returns whether to throw.
+// Performs the armed action, if any; returns whether the caller must throw.
 bool pass(std::size_t place);
 
-// A name that is not in the list does not compile.
+// The index of a name in fail_points. A name that is not in the list does not compile.
 template <bool MayThrow>
 struct Place {
   consteval Place(const char* name) : index(0) {
     while (fail_points.at(index).name != name) ++index;
     if (fail_points[index].may_throw != MayThrow)
-      throw "this place throws, or it does not: see fail_points";
+      throw "may_throw of this name in fail_points differs from this call";
   }
   std::size_t index;
 };
 
 }  // namespace fail_point_detail
 
+// A fail point of a place that does not throw.
 inline void fail_point(fail_point_detail::Place<false> place) {
   if (fail_point_detail::armed.load(std::memory_order_relaxed))
     fail_point_detail::pass(place.index);
 }
 
-// Throws Error where the action is error.
+// Throws Error if the armed action is error.
 template <class Error>
 void fail_point(fail_point_detail::Place<true> place) {
   if (!fail_point_detail::armed.load(std::memory_order_relaxed) ||

@@ -1,7 +1,8 @@
 #pragma once
-// Histogram of non-negative integers with a relative error below 1/64, in fixed memory: buckets are
-// linear within each power of two, as in HdrHistogram (Tene). Merging adds counts, so that
-// percentiles of many threads or processes are those of all their values. Thread: one at a time.
+// Histogram counts non-negative integers in fixed memory (30 KiB) with a relative error below 1/64:
+// 64 linear buckets within each power of two, as in HdrHistogram (Tene). Merging adds counts, so
+// that the percentiles of merged histograms are those of all their values. Used for the server's
+// stage times and batch sizes, and by the load generator. Thread: one at a time.
 
 #include <algorithm>
 #include <array>
@@ -28,8 +29,8 @@ class Histogram {
   std::uint64_t sum() const { return sum_; }
   std::uint64_t max() const { return max_; }
   double mean() const { return count_ == 0 ? 0 : double(sum_) / double(count_); }
-  // The smallest value such that `quantile` (0 to 1) of all values are not above it, to the width
-  // of its bucket; 0 where nothing was recorded.
+  // The smallest value such that the share `quantile` (0 to 1) of all values is not above it,
+  // rounded up to the end of its bucket; 0 if nothing was recorded.
   std::uint64_t quantile(double quantile) const {
     const double rank = quantile * double(count_);
     std::uint64_t seen = 0;
@@ -39,16 +40,16 @@ class Histogram {
     }
     return max_;
   }
-  // visit(highest value of a bucket, count) for each bucket with values, from the lowest; the
-  // highest of all is the maximum.
+  // Calls visit(highest value of the bucket, count) for each bucket with values, from the lowest;
+  // for the last bucket the value is max().
   template <class Visit>
   void for_each(Visit visit) const {
     for_each_bucket([&](std::uint64_t, std::uint64_t highest, std::uint64_t count) {
       visit(std::min(highest, max_), count);
     });
   }
-  // visit(lowest, highest value that the bucket may hold, count), likewise. A bucket's bounds never
-  // change.
+  // Calls visit(lowest value, highest value, count) for each bucket with values, from the lowest.
+  // The bounds of a bucket do not depend on the values recorded.
   template <class Visit>
   void for_each_bucket(Visit visit) const {
     for (std::size_t bucket = 0; bucket < counts_.size(); ++bucket)

@@ -1,6 +1,7 @@
 #pragma once
-// PeerAddress is what limits and turns count by: an IPv4 address, or an IPv6 network of 64 bits,
-// which is what one subscriber of a provider gets.
+// PeerAddress: the unit in which quotas of clients are counted, by the XML port and by HTTP: an
+// IPv4 address, or an IPv6 network of 64 bits, which is what a provider assigns to one customer. A
+// value; includes nothing of the project.
 
 #include <boost/asio/ip/tcp.hpp>
 #include <compare>
@@ -12,10 +13,11 @@ namespace exchange {
 
 struct PeerAddress {
   std::uint64_t network = 0;  // IPv6: the upper half
-  std::uint64_t host = 0;     // IPv4: the address, and a bit above it
+  std::uint64_t host = 0;     // IPv4: the address, and bit 32 to tell it from "unknown"
   auto operator<=>(const PeerAddress&) const = default;
 };
 
+// IPv4 addresses mapped into IPv6 count as IPv4.
 inline PeerAddress peer_address(const boost::asio::ip::address& address) {
   namespace ip = boost::asio::ip;
   constexpr std::uint64_t is_v4 = std::uint64_t(1) << 32;
@@ -28,7 +30,8 @@ inline PeerAddress peer_address(const boost::asio::ip::address& address) {
   return peer;
 }
 
-// Of a client that has left already: the empty address.
+// The address of a connected socket's peer; PeerAddress{}, which no peer has, if it has
+// disconnected.
 inline PeerAddress peer_address(const boost::asio::ip::tcp::socket& socket) {
   boost::system::error_code error;
   const auto endpoint = socket.remote_endpoint(error);

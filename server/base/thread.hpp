@@ -1,5 +1,6 @@
 #pragma once
-// A thread of the core: named for debuggers, and its failure is told, never swallowed.
+// start_thread() starts a named thread whose exceptions are reported, never lost. Used by the core,
+// the store's projector and the readers.
 
 #include <pthread.h>
 
@@ -11,10 +12,11 @@
 namespace exchange {
 
 using Thread = std::thread;
+// Called with the message of an exception that ended a thread; ends the process in the server.
 using OnFatal = std::function<void(const std::string&)>;
 
-// Runs `work` on a new thread; what it throws goes to `on_fatal` there. `name`: 15 characters at
-// most.
+// Runs `work` on a new thread; if it throws a std::exception, calls `on_fatal` on that thread.
+// `on_fatal` must outlive the thread. `name`: shown by debuggers and top; at most 15 characters.
 inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::function<void()> work) {
   return Thread([name, &on_fatal, work = std::move(work)] {
     pthread_setname_np(pthread_self(), name);

@@ -1,7 +1,9 @@
 #pragma once
-// Where the time of a request goes. One request batch of requests in thirty-one is sampled, and a
-// hundred a second where they are few: the transport and the core note when it passes from one hand
-// to the next, and the transport adds what lies between to histograms.
+// Stage times: how long a request batch spends in each stage of the server. One request batch in
+// thirty-one is sampled, and at least a hundred per second under low load. A connection owns one
+// StageStamps, which travels with its submission: transport and core write when each stage ended.
+// The transport then adds the durations to the StageHistograms in Metrics, from which the metrics
+// endpoint reads.
 
 #include <time.h>
 
@@ -15,37 +17,43 @@
 
 namespace exchange {
 
-// parse: from bytes to commands. queue: until the core takes them. apply: the whole batch through
-// the engine. commit: the journal row of the batch. deliver: until a transport thread has the
-// outcomes. write: outcomes to XML and into the socket.
+// In order; each begins where the one before it ends:
+//   parse    bytes to commands
+//   queue    until the core takes the submission
+//   apply    the engine executes the whole batch of the core
+//   commit   the journal row of that batch becomes durable
+//   deliver  until a transport thread has the outcomes
+//   write    outcomes to XML, and into the socket
 enum class Stage : std::uint8_t { parse, queue, apply, commit, deliver, write };
 inline constexpr std::array<const char*, 6> stage_names{"parse",  "queue",   "apply",
                                                         "commit", "deliver", "write"};
 inline constexpr std::size_t stages = stage_names.size();
 
-// Nanoseconds of a clock that is never set.
+// The monotonic clock, in nanoseconds.
 inline std::int64_t monotonic_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-// When each stage of one request batch ended. Owner: whoever has the batch.
+// When each stage of one request batch ended. Owner: the connection; between submit() and
+// completion the core thread writes it. Thread: one at a time.
 class StageStamps {
  public:
-  // A request batch may begin here: decides whether it is sampled. A choice stands until a request
-  // batch has come and ended.
+  // Called where a request batch may begin: decides whether it is sampled. The
+  // decision holds until the next request batch has ended.
   void begin() {
     if (!waiting_) sampled_ = waiting_ = chosen();
     if (sampled_) begin_ns_ = monotonic_ns();
   }
   bool sampled() const { return sampled_; }
+  // `stage` ends now, or at `time_ns` (monotonic_ns()).
   void end(Stage stage) {
     if (sampled_) end(stage, monotonic_ns());
     if (stage == Stage::write) waiting_ = false;
   }
   void end(Stage stage, std::int64_t time_ns) { end_ns_[std::size_t(stage)] = time_ns; }
-  // Nanoseconds.
+  // Nanoseconds; 0 if the clocks of two threads disagree.
   std::uint64_t duration(Stage stage) const {
     const std::size_t i = std::size_t(stage);
     const std::int64_t begin = i == 0 ? begin_ns_ : end_ns_[i - 1];
@@ -54,15 +62,15 @@ class StageStamps {
 
  private:
   static bool chosen() {
-    constexpr unsigned period = 62;  // a transport asks twice for each request batch
+    constexpr unsigned period = 62;  // begin() is called twice for each request batch
     static std::atomic<unsigned> threads{0};
-    // short-lived threads must not all start alike
+    // threads start at different counts, so that short-lived ones are sampled too
     thread_local unsigned count = threads.fetch_add(1, std::memory_order_relaxed);
     if (++count % period == 0) return true;
-    // Under little load that would be too few to look at.
+    // At low load these are too few: sample one more every 10 ms.
     static std::atomic<std::int64_t> last_ms{0};
     timespec now{};
-    // a few nanoseconds, and exact to some milliseconds
+    // costs a few nanoseconds, exact to some milliseconds
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     const std::int64_t now_ms = now.tv_sec * 1'000 + now.tv_nsec / 1'000'000;
     if (now_ms - last_ms.load(std::memory_order_relaxed) < 10) return false;
@@ -75,9 +83,10 @@ class StageStamps {
   std::array<std::int64_t, stages> end_ns_{};
 };
 
-// Any thread.
+// The durations of all sampled request batches since the start. Any thread.
 class StageHistograms {
  public:
+  // Does nothing if `stamps` is not sampled.
   void record(const StageStamps& stamps) {
     if (!stamps.sampled()) return;
     histograms_.with([&](Histograms& histograms) {
@@ -90,7 +99,7 @@ class StageHistograms {
     });
   }
   Histogram nanoseconds(Stage stage) const { return histogram(std::size_t(stage)); }
-  // Of all stages together.
+  // From the begin of parse to the end of write.
   Histogram total_nanoseconds() const { return histogram(stages); }
 
  private:

@@ -11,7 +11,7 @@
 namespace exchange {
 namespace {
 
-// one line of text, of a fixed size, overwritten in place
+// Offsets and sizes of the format that acknowledged_mark.hpp shows.
 constexpr std::size_t id_bytes = 32, sum_at = 72, line_bytes = 96;
 
 struct Line {

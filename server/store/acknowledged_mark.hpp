@@ -1,9 +1,23 @@
 #pragma once
-// The mark in PATH.lock: the newest batch that was durable when its append returned, and of which
-// store. Never synced: a crash of the process keeps it, a power cut may put it back to an older
-// batch, never to a newer one. So a journal that ends before it has lost acknowledged batches (a
-// log that was deleted, or cut at a commit), which the journal alone cannot tell from a crash
-// before those commits. Thread: core thread.
+// The acknowledged mark in PATH.lock of a SQLite store: the number of the newest batch whose append
+// has returned, and the id of the store. It makes visible that the end of a journal was lost (a log
+// that was deleted, or cut at a commit): a journal that ends before the mark has lost acknowledged
+// batches, while the journal alone looks like that of a server that crashed before those commits.
+// Written by SqliteStore after each append, read by its open() and by the audit. The mark is never
+// synced: a crash of the process keeps it, a power cut may put it back to an older batch, never to
+// a newer one. Thread: core thread.
+//
+// One line of 96 bytes, overwritten in place:
+//    0  "acknowledged "
+//   13  batch      20 decimal digits, with leading zeros
+//   33  " of "
+//   37  store id   32 characters
+//   69  3 spaces
+//   72  "sum "
+//   76  checksum   16 digits of lower-case hex
+//   92  3 spaces
+//   95  newline
+// The checksum is page_checksum() over bytes 0 to 71 and 24 zero bytes, with seed 69.
 
 #include <optional>
 #include <string>
@@ -18,9 +32,10 @@ struct AcknowledgedMark {
   BatchNumber batch = 0;
 };
 
-// Empty where there is none, or none that is whole.
+// `file`: descriptor of PATH.lock. Returns nothing if there is no mark, or it is damaged: a store
+// of an older server has none.
 std::optional<AcknowledgedMark> read_mark(int file);
-// Best effort: without it less damage is told, nothing is lost.
+// Best effort, so errors are ignored: without a mark less damage is detected, but nothing is lost.
 void write_mark(int file, std::string_view store, BatchNumber batch);
 
 }  // namespace exchange

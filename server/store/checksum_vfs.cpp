@@ -17,19 +17,19 @@ thread_local std::string damage;
 
 constexpr sqlite3_int64 never = INT64_MAX;
 
-// What lies behind a sqlite3_file of this layer. A base class, since SQLite gives the room.
+// A sqlite3_file of this layer. SQLite allocates it, knowing only its size and its base class.
 struct File : sqlite3_file {
   enum class Kind { database, log, other };
-  sqlite3_file* below;  // of the VFS that we stand before
+  sqlite3_file* below;  // the file of the VFS below
   Kind kind;
   const char* name;  // SQLite keeps it while the file is open
-  // Of a database file, as its header says: whether pages must carry a checksum, and whether they
-  // have room for one.
-  bool sealed, room;
+  // Of a database file, from its header: pages must have a checksum; pages have the reserved bytes
+  // for one.
+  bool sealed, has_reserved_bytes;
   int page_bytes;
-  std::unique_ptr<std::vector<unsigned char>> scratch;
-  // Of a log: frames from here on may belong to a transaction of ours that is not committed; their
-  // sums change yet.
+  std::unique_ptr<std::vector<unsigned char>> scratch;  // a copy of page 1
+  // Of a log: frames from this offset on belong to our transaction in progress. SQLite still
+  // changes their sums, so they are not compared.
   sqlite3_int64 uncommitted_from;
 };
 
@@ -61,29 +61,28 @@ bool is_header(const unsigned char* header) {
   return std::memcmp(header, "SQLite format 3", 16) == 0;
 }
 
-// The header says what pages the file has.
-void learn(File& file, const unsigned char* header) {
+// Reads from the header what pages the file has.
+void read_header(File& file, const unsigned char* header) {
   file.sealed = header_wants_checksums(header);
   if (!is_header(header)) {
-    file.room = false;
+    file.has_reserved_bytes = false;
     file.page_bytes = 4'096;
     return;
   }
   const int size = header[16] << 8 | header[17];
   file.page_bytes = size == 1 ? 65'536 : size;
-  file.room = header[20] == checksum_bytes;
+  file.has_reserved_bytes = header[20] == checksum_bytes;
 }
 
 std::uint64_t checksum_of(File& file, const unsigned char* page, sqlite3_int64 number) {
   if (number == 1) {
-    // Format versions, change counter, schema cookie and version-valid-for: the backup of the
-    // sqlite3 shell sets these its own way, and no row depends on them.
+    // Format versions, change counter, schema cookie and version-valid-for.
     file.scratch->assign(page, page + file.page_bytes);
     page = file.scratch->data();
     for (const auto& [begin, end] : {std::pair{18, 20}, {24, 28}, {40, 44}, {92, 100}})
       std::memset(file.scratch->data() + begin, 0, std::size_t(end - begin));
   }
-  // What remains beside the checksum is a multiple of 8; the last 24 bytes go in with the seed.
+  // page_checksum takes multiples of 32 bytes; the last 3 words before the checksum enter as seeds.
   const std::size_t whole = std::size_t(file.page_bytes - 32);
   std::uint64_t sum = page_checksum(page, whole, std::uint64_t(number));
   for (std::size_t at = whole; at < whole + 24; at += 8)
@@ -91,8 +90,9 @@ std::uint64_t checksum_of(File& file, const unsigned char* page, sqlite3_int64 n
   return sum == 0 ? 1 : sum;  // zero means none
 }
 
-// A page without a checksum was brought into the file by another program's checkpoint. Its end is
-// then the first row that was put into it: zeros there are damage, but for a page without rows.
+// Whether a page without a checksum is plausible: another program's checkpoint wrote it. SQLite
+// fills a page with rows from its end, so that zeros there are damage; a page without rows must not
+// be all zeros.
 bool may_lack_checksum(const unsigned char* page, int page_bytes, sqlite3_int64 number) {
   const unsigned char* const start = page + (number == 1 ? 100 : 0);
   const bool rows = (*start == 2 || *start == 5 || *start == 10 || *start == 13) &&
@@ -122,7 +122,8 @@ int read_below(File& file, void* into, int amount, sqlite3_int64 offset) {
   return file.below->pMethods->xRead(file.below, into, amount, offset);
 }
 
-// The sums of a frame follow from those of the frame before, so one frame can be checked alone.
+// The sums of a frame continue those of the frame before, so that one frame can be checked with the
+// frame before it.
 int check_frame(File& file, const unsigned char* page, int amount, sqlite3_int64 offset) {
   const sqlite3_int64 frame = offset - sqlite3_int64(wal_frame_header_bytes);
   unsigned char start[wal_header_bytes], header[wal_frame_header_bytes],
@@ -155,7 +156,7 @@ int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
   if (const int code = read_below(file, into, amount, offset); code != SQLITE_OK) return code;
   auto* const bytes = static_cast<unsigned char*>(into);
   if (file.kind == File::Kind::database) {
-    if (offset == 0 && amount >= 100) learn(file, bytes);
+    if (offset == 0 && amount >= 100) read_header(file, bytes);
     if (file.sealed && amount == file.page_bytes && is_page(amount, offset))
       return check_page(file, bytes, offset);
   }
@@ -170,8 +171,8 @@ int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset
   const auto* bytes = static_cast<const unsigned char*>(from);
   std::vector<unsigned char> sealed;
   if (file.kind == File::Kind::database && is_page(amount, offset)) {
-    if (offset == 0) learn(file, bytes);
-    if (file.room && amount == file.page_bytes) {
+    if (offset == 0) read_header(file, bytes);
+    if (file.has_reserved_bytes && amount == file.page_bytes) {
       sealed.assign(bytes, bytes + amount);
       store(sealed.data() + amount - checksum_bytes, checksum_of(file, bytes, offset / amount + 1));
       bytes = sealed.data();
@@ -191,8 +192,8 @@ int close(sqlite3_file* base) {
   return code;
 }
 
-// Everything else goes through. The version elements out xFetch: nobody reads past us through a
-// memory map.
+// All other operations are passed to the VFS below. Version 2 has no xFetch, so that SQLite cannot
+// read pages through a memory map, past this layer.
 constexpr sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = close,
@@ -235,19 +236,19 @@ sqlite3_vfs* below() { return sqlite3_vfs_find(nullptr); }
 int open(sqlite3_vfs*, const char* name, sqlite3_file* base, int flags, int* out_flags) {
   sqlite3_vfs* const vfs = below();
   base->pMethods = nullptr;
-  auto* const room =
+  auto* const below_file =
       static_cast<sqlite3_file*>(::operator new(std::size_t(vfs->szOsFile), std::nothrow));
-  if (room == nullptr) return SQLITE_NOMEM;
-  std::memset(room, 0, std::size_t(vfs->szOsFile));
-  const int code = vfs->xOpen(vfs, name, room, flags, out_flags);
+  if (below_file == nullptr) return SQLITE_NOMEM;
+  std::memset(below_file, 0, std::size_t(vfs->szOsFile));
+  const int code = vfs->xOpen(vfs, name, below_file, flags, out_flags);
   if (code != SQLITE_OK) {
-    if (room->pMethods != nullptr) room->pMethods->xClose(room);
-    ::operator delete(room);
+    if (below_file->pMethods != nullptr) below_file->pMethods->xClose(below_file);
+    ::operator delete(below_file);
     return code;
   }
   File& file = *new (base) File{};
   file.pMethods = &methods;
-  file.below = room;
+  file.below = below_file;
   file.kind = name == nullptr               ? File::Kind::other
               : flags & SQLITE_OPEN_MAIN_DB ? File::Kind::database
               : flags & SQLITE_OPEN_WAL     ? File::Kind::log
@@ -295,8 +296,8 @@ sqlite3_vfs layer = {
 }  // namespace
 
 std::uint64_t page_checksum(const unsigned char* bytes, std::size_t size, std::uint64_t seed) {
-  // Four lanes, so that their multiplications overlap; every step is reversible, so that no change
-  // within one word gets lost.
+  // Four lanes, so that the CPU overlaps their multiplications. Every step is reversible, so that a
+  // change within one word always changes the result.
   constexpr std::uint64_t odd = 0x9E37'79B9'7F4A'7C15;
   const auto step = [](std::uint64_t& lane, std::uint64_t word) {
     lane = (lane + word) * odd;
@@ -310,8 +311,8 @@ std::uint64_t page_checksum(const unsigned char* bytes, std::size_t size, std::u
   return lanes[0];
 }
 
-// A flipped bit in either mark must not pass for "no checksums here", nor a header that is gone
-// while a newer one in the log hides that.
+// Either mark is enough: one flipped bit must not turn the checksums off. Nor may a lost header,
+// which a newer copy of page 1 in the log could hide.
 bool header_wants_checksums(const unsigned char* header) {
   const std::uint32_t application = std::uint32_t(header[68]) << 24 |
                                     std::uint32_t(header[69]) << 16 |

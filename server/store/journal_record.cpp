@@ -69,7 +69,7 @@ class Decoder {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       const std::uint8_t next = byte();
-      if ((next == 0 && shift > 0) || (next > 1 && shift == 63)) break;  // a number has one form
+      if ((next == 0 && shift > 0) || (next > 1 && shift == 63)) break;  // shortest form only
       value |= std::uint64_t(next & 0x7F) << shift;
       if (next < 0x80) return value;
     }
@@ -82,10 +82,11 @@ class Decoder {
     return value;
   }
   AccountId account() {
-    return *require(parse_account_id(text()), "journal record has a text that is no account id");
+    return *require(parse_account_id(text()),
+                    "journal record has a text that is not an account id");
   }
   SymbolName symbol() {
-    return *require(parse_symbol_name(text()), "journal record has a text that is no symbol");
+    return *require(parse_symbol_name(text()), "journal record has a text that is not a symbol");
   }
   template <class Number>
   Number positive() {

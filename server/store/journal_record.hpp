@@ -1,12 +1,35 @@
 #pragma once
-// The payload of a journal row: the commands of one batch that changed state, their time, and what
-// they led to. Little-endian, version 1:
-//   u8 version, varint microseconds, varint count, count commands, then the totals after them
-//   (varint orders, varint executions, u64 digest), u32 CRC-32 of all before it.
-// A command: u8 kind (index in Command), its fields in order; text as u8 length and bytes, shares,
-// prices and ids as varint, cash as two varints (low 64 bits, high 64 bits), side as u8. An account
-// with a key is kind 6: account, cash, then u8 log2_n, u8 r, u8 p, salt and digest of the hash;
-// without one it is kind 0, as it ever was.
+// The payload of a journal row: the commands of one batch that changed state, their time, and the
+// totals after them, which a replay must reproduce. Written by the core (one JournalWriter for all
+// batches), read by recovery and by the audit. No state beside the writer's buffers; one thread at
+// a time. A row's batch number and epoch are columns of their own, not part of the payload.
+//
+//   record  := version:u8       1
+//              time:varint      microseconds since the Unix epoch, of all commands
+//              count:varint     number of commands
+//              command * count
+//              orders:varint      totals after the commands: order ids given so far,
+//              executions:varint  execution ids given so far,
+//              digest:u64         digest of every outcome so far (Totals::digest)
+//              crc:u32          CRC-32 (IEEE 802.3) of all bytes before it
+//
+//   command := kind:u8          and by kind:
+//     0 CreateAccount           account:text  balance:cash
+//     1 CreateSymbol            symbol:text
+//     2 PlaceShares             symbol:text   account:text  shares:varint
+//     3 PlaceOrder              account:text  symbol:text   side:u8  shares:varint  limit:varint
+//     4 CancelOrder             account:text  order:varint
+//     6 CreateAccount with key  account:text  balance:cash  log2_n:u8  r:u8  p:u8
+//                               salt:u8 * 16  digest:u8 * 28
+//
+//   text    := size:u8  u8 * size
+//   cash    := low:varint high:varint   the halves, of 64 bits each, of a number of 1e-16
+//   shares, limit                       numbers of 1e-8
+//   side    := 0 buy | 1 sell
+//   varint  := 7 bits a byte, lowest first; bit 7 is set in all bytes but the last; shortest form
+//   u32, u64   little-endian
+//
+// Kinds 0 to 4 are the index in Command; 5, a query, changes nothing and is never written.
 
 #include <string>
 #include <string_view>
@@ -17,13 +40,15 @@
 
 namespace exchange {
 
-// Fills one payload; reused from batch to batch.
+// Builds one payload at a time: begin(), add() for each command that changed state, finish().
+// Reused from batch to batch to keep its buffers.
 class JournalWriter {
  public:
   void begin(Timestamp now);
+  // `command` must not be a query.
   void add(const Command& command);
   bool empty() const { return count_ == 0; }
-  // Valid until begin().
+  // Returns the payload, valid until begin(). `after`: the exchange's totals after the commands.
   std::string_view finish(const Totals& after);
 
  private:
@@ -40,7 +65,8 @@ struct JournalRecord {
   std::uint64_t digest;
 };
 
-// Throws StoreCorrupt, saying what is wrong, for anything that JournalWriter did not write.
+// Throws StoreCorrupt, with the reason, for any bytes that JournalWriter cannot have written: what
+// is decoded encodes to the same bytes again.
 JournalRecord decode_journal_record(std::string_view payload);
 
 }  // namespace exchange

@@ -11,8 +11,8 @@ std::unique_ptr<Store> make_store(const std::string& url) {
   if (starts("sqlite:") && url.size() > 7) return std::make_unique<SqliteStore>(url.substr(7));
   if (starts("postgresql://") || starts("postgres://")) return std::make_unique<PostgresStore>(url);
   if (url == "memory:") return std::make_unique<MemoryStore>();
-  throw std::invalid_argument("store '" + url +
-                              "' is none of sqlite:PATH, postgresql://..., memory:");
+  throw std::invalid_argument("--store '" + url +
+                              "' is not one of sqlite:PATH, postgresql://..., memory:");
 }
 
 }  // namespace exchange

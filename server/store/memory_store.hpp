@@ -1,7 +1,8 @@
 #pragma once
-// A store in the memory of this process: volatile, for experiments and tests. Says so when opened
-// through make_store(). Keeps journal and tables as the other stores do, so that the object can be
-// "restarted" by opening it again.
+// MemoryStore keeps journal and tables in the memory of this process, for tests and measurements:
+// everything is lost when the process ends (main logs a warning). It behaves as the other stores
+// do, so that a test can "restart" on the same object by opening it again. Never throws
+// StoreFenced: no other process can open it. Any thread: all data is behind one mutex.
 
 #include <map>
 

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/algorithm/hex.hpp>
 #include <chrono>
 #include <iterator>
@@ -16,12 +17,13 @@
 namespace exchange {
 namespace {
 
-constexpr long long advisory_lock = 0x45584348;  // one exchange per database
-// for the backend of a server that just died
+constexpr long long advisory_lock = 0x45584348;  // "EXCH"; one exchange per database
+// until PostgreSQL notices that the server that held the lock has died
 constexpr auto lock_wait = std::chrono::seconds(15);
 constexpr int schema_version = 1;
 
-// Bounds on how long a dead network goes unnoticed, where the user has not set their own.
+// Adds time-outs that the URL does not set, so that a dead network is noticed within some 15
+// seconds.
 std::string with_timeouts(std::string url) {
   for (const char* setting :
        {"connect_timeout=5", "keepalives_idle=5", "keepalives_interval=2", "keepalives_count=3",
@@ -33,6 +35,7 @@ std::string with_timeouts(std::string url) {
   return url;
 }
 
+// PostgreSQL's text form of bytea: "\\x" and two hex digits a byte.
 std::string bytea(std::string_view bytes) {
   std::string hex = "\\x";
   hex.reserve(2 + 2 * bytes.size());
@@ -42,12 +45,12 @@ std::string bytea(std::string_view bytes) {
 
 std::string from_bytea(std::string_view hex) {
   std::string bytes;
-  if (!hex.starts_with("\\x")) throw StoreCorrupt("the journal's payload is not in hex format");
+  if (!hex.starts_with("\\x")) throw StoreCorrupt("journal: the payload is not in hex format");
   boost::algorithm::unhex(hex.begin() + 2, hex.end(), std::back_inserter(bytes));
   return bytes;
 }
 
-// "{1,2,3}": one parameter for a whole column, unpacked by unnest().
+// An array in PostgreSQL's text form, "{1,2,3}": a whole column as one parameter, for unnest().
 class ArrayText {
  public:
   ArrayText& operator<<(std::string_view number) {
@@ -60,7 +63,8 @@ class ArrayText {
   ArrayText& operator<<(std::uint64_t number) { return *this << std::int64_t(number); }
   ArrayText& operator<<(std::uint32_t number) { return *this << std::int64_t(number); }
   ArrayText& operator<<(bool value) { return *this << std::string_view(value ? "t" : "f"); }
-  // Quoted: a symbol may be called NULL. Ids hold letters and digits only.
+  // In quotes, since a symbol may be named NULL. Ids have letters and digits only: nothing to
+  // escape.
   ArrayText& quoted(std::string_view id) {
     ((text_ += separator()) += '"') += id;
     text_ += '"';
@@ -100,7 +104,8 @@ ExecutionRow execution_row(const pqxx::row& row) {
           timestamp(row[6])};
 }
 
-// Needs the journal table, so not when the connection is made.
+// Statements of the core's connection. They need the schema, so open() prepares them once it
+// exists.
 void prepare_for_core(pqxx::connection& connection) {
   connection.prepare(
       "append",
@@ -108,13 +113,65 @@ void prepare_for_core(pqxx::connection& connection) {
   connection.prepare("confirm_epoch", "SELECT 1 FROM fence WHERE epoch = $1::bigint");
 }
 
-// Whether an error of this SQLSTATE class may be over later: connection, resources, intervention by
-// an operator, a lock or a conflict, a duplicate batch (settled by its number). Else something is
-// wrong for good.
+void prepare_for_projector(pqxx::connection& connection) {
+  connection.prepare(
+      "put_accounts",
+      "INSERT INTO accounts SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])"
+      " ON CONFLICT (number) DO UPDATE SET balance_e16 = EXCLUDED.balance_e16");
+  connection.prepare(
+      "put_account_keys",
+      "INSERT INTO account_keys SELECT * FROM unnest($1::bigint[], $2::text[]) ON CONFLICT (account) DO NOTHING");
+  connection.prepare(
+      "put_symbols",
+      "INSERT INTO symbols SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])"
+      " ON CONFLICT (number) DO UPDATE SET shares_total_e8 = EXCLUDED.shares_total_e8");
+  connection.prepare(
+      "put_positions",
+      "INSERT INTO positions SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"
+      " ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = EXCLUDED.shares_e8");
+  connection.prepare(
+      "put_orders",
+      "INSERT INTO orders SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[],"
+      " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])"
+      " ON CONFLICT (id) DO UPDATE SET open_e8 = EXCLUDED.open_e8, canceled_e8 = EXCLUDED.canceled_e8,"
+      " canceled_at_us = EXCLUDED.canceled_at_us");
+  connection.prepare(
+      "put_executions",
+      "INSERT INTO executions SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+      " $5::bigint[], $6::bigint[], $7::bigint[]) ON CONFLICT (id) DO NOTHING");
+  connection.prepare(
+      "put_projection",
+      "UPDATE projection SET batch = $1, orders = $2, executions = $3, cash_created_e16 = $4::numeric,"
+      " last_time_us = $5, digest = $6 WHERE batch IN ($1, $7)");
+  connection.prepare("hold_fence", "SELECT epoch FROM fence WHERE epoch = $1 FOR SHARE");
+  connection.prepare("prune", "DELETE FROM journal WHERE batch <= $1");
+}
+
+void prepare_for_reader(pqxx::connection& connection) {
+  connection.prepare("get_order",
+                     std::string("SELECT ") + order_columns + " FROM orders o WHERE id = $1");
+  connection.prepare(
+      "get_executions",
+      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = $1 UNION ALL "
+      "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = $1 ORDER BY 1");
+}
+
+// Whether an error is retryable, by its SQLSTATE class. All others (a missing table, no permission)
+// are fatal.
 bool is_transient(const std::string& sqlstate) {
-  for (const char* prefix : {"08", "53", "57", "58", "55", "40", "23", "25"})
-    if (sqlstate.starts_with(prefix)) return true;
-  return sqlstate.empty();
+  constexpr std::array<const char*, 8> retryable = {
+      "08",  // connection
+      "23",  // constraint: the batch exists already, resolve_in_doubt() finds whose it is
+      "25",  // transaction state, such as a standby that takes no writes
+      "40",  // serialization failure, deadlock
+      "53",  // resources: disk full, too many connections
+      "55",  // lock not available
+      "57",  // intervention by an operator: shutdown, canceled statement
+      "58",  // system error: I/O
+  };
+  return sqlstate.empty() || std::any_of(retryable.begin(), retryable.end(), [&](const char* two) {
+           return sqlstate.starts_with(two);
+         });
 }
 
 std::string one_line(const std::exception& error) {
@@ -123,7 +180,7 @@ std::string one_line(const std::exception& error) {
   return text;
 }
 
-// Runs `work`; what libpqxx throws becomes what a store throws.
+// Runs `work`; exceptions of libpqxx become those of a store.
 template <class Work>
 auto translated(Work work) {
   try {
@@ -131,21 +188,20 @@ auto translated(Work work) {
   } catch (const pqxx::sql_error& error) {
     if (!is_transient(error.sqlstate())) throw StoreCorrupt(one_line(error));
     throw StoreUnavailable(one_line(error));
-  } catch (const pqxx::failure& error) {  // broken connection, in doubt
+  } catch (const pqxx::failure& error) {  // broken connection: in doubt
     throw StoreUnavailable(one_line(error));
-  } catch (
-      const pqxx::usage_error& error) {  // libpqxx 6 says so of a connection that was lost before
+  } catch (const pqxx::usage_error& error) {  // libpqxx 6, if the connection was lost before
     throw StoreUnavailable(one_line(error));
-  } catch (const pqxx::conversion_error& error) {  // a value that we never wrote
+  } catch (const pqxx::conversion_error& error) {  // a value that no server has written
     throw StoreCorrupt(one_line(error));
   } catch (const pqxx::range_error& error) {
     throw StoreCorrupt(one_line(error));
   }
 }
 
-// The views are for people: where they cannot be brought up (somebody's table is called `tape`, a
-// dump holds its locks), trading goes on without. Their comment tells whether they are of this
-// text.
+// Creates the views for SQL clients, if those of the database are older. The comment of view `book`
+// has a checksum of the text that created them. If it fails (a table of a user has the name of a
+// view, a running dump holds its locks), a warning is logged: trading does not need them.
 void bring_up_views(pqxx::connection& connection) {
   try {
     pqxx::work work(connection);
@@ -161,90 +217,173 @@ void bring_up_views(pqxx::connection& connection) {
     work.exec("COMMENT ON VIEW book IS " + work.quote(text_mark));
     work.commit();
   } catch (const pqxx::sql_error& error) {
-    spdlog::warn("the views of db/postgresql_views.sql are not brought up: {}", one_line(error));
+    spdlog::warn(
+        "the SQL views (db/postgresql_views.sql) cannot be updated; trading works without them: {}",
+        one_line(error));
   }
 }
 
+// One statement writes all rows of a table: each column is one array parameter.
+void put_accounts(pqxx::transaction_base& work, const std::vector<AccountRow>& rows) {
+  if (rows.empty()) return;
+  ArrayText number, id, balance;
+  for (const AccountRow& row : rows) {
+    number << row.number;
+    id.quoted(row.id.view());
+    balance << units_text(row.balance.units());
+  }
+  work.exec_prepared("put_accounts", number.finish(), id.finish(), balance.finish());
+}
+
+void put_account_keys(pqxx::transaction_base& work, const std::vector<AccountKeyRow>& rows) {
+  if (rows.empty()) return;
+  ArrayText account, key;
+  for (const AccountKeyRow& row : rows) {
+    account << row.account;
+    key.quoted(key_text(row.key));
+  }
+  work.exec_prepared("put_account_keys", account.finish(), key.finish());
+}
+
+void put_symbols(pqxx::transaction_base& work, const std::vector<SymbolRow>& rows) {
+  if (rows.empty()) return;
+  ArrayText number, name, total;
+  for (const SymbolRow& row : rows) {
+    number << row.number;
+    name.quoted(row.name.view());
+    total << row.shares_total.units();
+  }
+  work.exec_prepared("put_symbols", number.finish(), name.finish(), total.finish());
+}
+
+void put_positions(pqxx::transaction_base& work, const std::vector<PositionRow>& rows) {
+  if (rows.empty()) return;
+  ArrayText account, symbol, count;
+  for (const PositionRow& row : rows) {
+    account << row.account;
+    symbol << row.symbol;
+    count << row.shares.units();
+  }
+  work.exec_prepared("put_positions", account.finish(), symbol.finish(), count.finish());
+}
+
+void put_orders(pqxx::transaction_base& work, const std::vector<OrderRow>& rows) {
+  if (rows.empty()) return;
+  ArrayText id, account, symbol, is_buy, count, limit, open, canceled, opened_at, canceled_at;
+  for (const OrderRow& row : rows) {
+    id << row.id;
+    account << row.account;
+    symbol << row.symbol;
+    is_buy << (row.side == Side::buy);
+    count << row.shares.units();
+    limit << row.limit.units();
+    open << row.open.units();
+    canceled << row.canceled.units();
+    opened_at << row.opened_at.microseconds;
+    canceled_at << row.canceled_at.microseconds;
+  }
+  work.exec_prepared("put_orders", id.finish(), account.finish(), symbol.finish(), is_buy.finish(),
+                     count.finish(), limit.finish(), open.finish(), canceled.finish(),
+                     opened_at.finish(), canceled_at.finish());
+}
+
+void put_executions(pqxx::transaction_base& work, const std::vector<ExecutionRow>& rows) {
+  if (rows.empty()) return;
+  ArrayText id, symbol, buy, sell, count, price_, time;
+  for (const ExecutionRow& row : rows) {
+    id << row.id;
+    symbol << row.symbol;
+    buy << row.buy_order;
+    sell << row.sell_order;
+    count << row.shares.units();
+    price_ << row.price.units();
+    time << row.time.microseconds;
+  }
+  work.exec_prepared("put_executions", id.finish(), symbol.finish(), buy.finish(), sell.finish(),
+                     count.finish(), price_.finish(), time.finish());
+}
+
 void put_rows(pqxx::transaction_base& work, const Rows& rows) {
-  if (!rows.accounts.empty()) {
-    ArrayText number, id, balance;
-    for (const AccountRow& row : rows.accounts) {
-      number << row.number;
-      id.quoted(row.id.view());
-      balance << units_text(row.balance.units());
-    }
-    work.exec_prepared("put_accounts", number.finish(), id.finish(), balance.finish());
-  }
-  if (!rows.account_keys.empty()) {
-    ArrayText account, key;
-    for (const AccountKeyRow& row : rows.account_keys) {
-      account << row.account;
-      key.quoted(key_text(row.key));
-    }
-    work.exec_prepared("put_account_keys", account.finish(), key.finish());
-  }
-  if (!rows.symbols.empty()) {
-    ArrayText number, name, total;
-    for (const SymbolRow& row : rows.symbols) {
-      number << row.number;
-      name.quoted(row.name.view());
-      total << row.shares_total.units();
-    }
-    work.exec_prepared("put_symbols", number.finish(), name.finish(), total.finish());
-  }
-  if (!rows.positions.empty()) {
-    ArrayText account, symbol, count;
-    for (const PositionRow& row : rows.positions) {
-      account << row.account;
-      symbol << row.symbol;
-      count << row.shares.units();
-    }
-    work.exec_prepared("put_positions", account.finish(), symbol.finish(), count.finish());
-  }
-  if (!rows.orders.empty()) {
-    ArrayText id, account, symbol, is_buy, count, limit, open, canceled, opened_at, canceled_at;
-    for (const OrderRow& row : rows.orders) {
-      id << row.id;
-      account << row.account;
-      symbol << row.symbol;
-      is_buy << (row.side == Side::buy);
-      count << row.shares.units();
-      limit << row.limit.units();
-      open << row.open.units();
-      canceled << row.canceled.units();
-      opened_at << row.opened_at.microseconds;
-      canceled_at << row.canceled_at.microseconds;
-    }
-    work.exec_prepared("put_orders", id.finish(), account.finish(), symbol.finish(),
-                       is_buy.finish(), count.finish(), limit.finish(), open.finish(),
-                       canceled.finish(), opened_at.finish(), canceled_at.finish());
-  }
+  put_accounts(work, rows.accounts);
+  put_account_keys(work, rows.account_keys);
+  put_symbols(work, rows.symbols);
+  put_positions(work, rows.positions);
+  put_orders(work, rows.orders);
   fail_point<StoreUnavailable>("projection.amid_rows");
-  if (!rows.executions.empty()) {
-    ArrayText id, symbol, buy, sell, count, price_, time;
-    for (const ExecutionRow& row : rows.executions) {
-      id << row.id;
-      symbol << row.symbol;
-      buy << row.buy_order;
-      sell << row.sell_order;
-      count << row.shares.units();
-      price_ << row.price.units();
-      time << row.time.microseconds;
-    }
-    work.exec_prepared("put_executions", id.finish(), symbol.finish(), buy.finish(), sell.finish(),
-                       count.finish(), price_.finish(), time.finish());
+  put_executions(work, rows.executions);
+}
+
+// --- steps of open() and load(); `database`: its description, for messages ---
+
+void take_advisory_lock(pqxx::connection& connection, const std::string& database) {
+  const auto deadline = std::chrono::steady_clock::now() + lock_wait;
+  while (!pqxx::nontransaction(connection)
+              .exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0]
+              .as<bool>()) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw StoreFenced(database +
+                        " is in use by another server, which holds the advisory lock; stop that "
+                        "server, or give this one another --store");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
+}
+
+// Creates the schema if it is missing and takes a new epoch, in one transaction. Returns the epoch.
+Epoch take_epoch(pqxx::connection& connection, const std::string& database) {
+  pqxx::work work(connection);
+  // Only if a table is missing, since it needs locks that a running pg_dump would deny. The table
+  // is the newest one: databases of servers without account keys lack it.
+  if (work.exec("SELECT to_regclass('account_keys')")[0][0].is_null())
+    work.exec(schema::postgresql);
+  const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
+  if (found != schema_version)
+    throw StoreCorrupt(database + " was written by another version of the exchange (schema " +
+                       std::to_string(found) + ", this server knows " +
+                       std::to_string(schema_version) + "); start the server that wrote it");
+  const auto epoch =
+      work.exec("UPDATE fence SET epoch = epoch + 1 RETURNING epoch")[0][0].as<Epoch>();
+  // Waits for appends of an earlier server that are in progress; later ones see the new epoch.
+  work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
+  work.commit();
+  return epoch;
+}
+
+// Settings of the database that weaken durability, which its owner chose.
+void warn_of_settings(pqxx::connection& connection, const std::string& database) {
+  if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
+    spdlog::warn(
+        "{}: PostgreSQL runs with fsync=off, so acknowledged requests may be lost if its machine fails; set fsync=on",
+        database);
+  if (pqxx::nontransaction(connection).exec("SHOW data_checksums")[0][0].as<std::string>() == "off")
+    spdlog::warn(
+        "{}: PostgreSQL runs without data checksums, so damage on its disk may not be detected; to turn them on see docs/recovery.md",
+        database);
+}
+
+Totals load_totals(pqxx::transaction_base& work, const std::string& database,
+                   BatchNumber& projected_batch) {
+  const pqxx::result found = work.exec(
+      "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
+  if (found.size() != 1)
+    throw StoreCorrupt(
+        database +
+        ": table projection must have one row; restore the database from a backup (docs/recovery.md)");
+  const pqxx::row row = found[0];
+  projected_batch = row[0].as<BatchNumber>();
+  return {row[1].as<OrderId>(), row[2].as<ExecutionId>(), cash(row[3]), timestamp(row[4]),
+          std::uint64_t(row[5].as<std::int64_t>())};
 }
 
 }  // namespace
 
-// A connection that is made when first needed and dropped when it fails.
+// A connection that is made at the first call and dropped when a call fails. Thread: one.
 class PostgresStore::Connection {
  public:
   using SetUp = void (*)(pqxx::connection&);
   Connection(std::string url, SetUp set_up) : url_(std::move(url)), set_up_(set_up) {}
 
-  // work(connection); after a failure the next call connects afresh.
+  // Returns work(connection). Throws the exceptions of store.hpp; the next call then connects
+  // again.
   template <class Work>
   auto with(Work work) {
     return translated([&] {
@@ -263,7 +402,7 @@ class PostgresStore::Connection {
   void connect() {
     connection_ = std::make_unique<pqxx::connection>(url_);
     never_reconnect(*connection_);
-    // The keepalives let the server notice soon that we are gone, and give our advisory lock back.
+    // With keepalives PostgreSQL soon notices if this server dies, and releases its advisory lock.
     pqxx::nontransaction(*connection_)
         .exec(
             "SET lock_timeout = '5s'; SET client_min_messages = warning; SET bytea_output = hex; SET tcp_keepalives_idle = 5;"
@@ -278,47 +417,8 @@ class PostgresStore::Connection {
 
 PostgresStore::PostgresStore(const std::string& url) : url_(with_timeouts(url)) {
   core_ = std::make_unique<Connection>(url_, [](pqxx::connection&) {});
-  projector_ = std::make_unique<Connection>(url_, [](pqxx::connection& connection) {
-    connection.prepare(
-        "put_accounts",
-        "INSERT INTO accounts SELECT * FROM unnest($1::bigint[], $2::text[], $3::numeric[])"
-        " ON CONFLICT (number) DO UPDATE SET balance_e16 = EXCLUDED.balance_e16");
-    connection.prepare(
-        "put_account_keys",
-        "INSERT INTO account_keys SELECT * FROM unnest($1::bigint[], $2::text[]) ON CONFLICT (account) DO NOTHING");
-    connection.prepare(
-        "put_symbols",
-        "INSERT INTO symbols SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])"
-        " ON CONFLICT (number) DO UPDATE SET shares_total_e8 = EXCLUDED.shares_total_e8");
-    connection.prepare(
-        "put_positions",
-        "INSERT INTO positions SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])"
-        " ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = EXCLUDED.shares_e8");
-    connection.prepare(
-        "put_orders",
-        "INSERT INTO orders SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[],"
-        " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])"
-        " ON CONFLICT (id) DO UPDATE SET open_e8 = EXCLUDED.open_e8, canceled_e8 = EXCLUDED.canceled_e8,"
-        " canceled_at_us = EXCLUDED.canceled_at_us");
-    connection.prepare(
-        "put_executions",
-        "INSERT INTO executions SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
-        " $5::bigint[], $6::bigint[], $7::bigint[]) ON CONFLICT (id) DO NOTHING");
-    connection.prepare(
-        "put_projection",
-        "UPDATE projection SET batch = $1, orders = $2, executions = $3, cash_created_e16 = $4::numeric,"
-        " last_time_us = $5, digest = $6 WHERE batch IN ($1, $7)");
-    connection.prepare("hold_fence", "SELECT epoch FROM fence WHERE epoch = $1 FOR SHARE");
-    connection.prepare("prune", "DELETE FROM journal WHERE batch <= $1");
-  });
-  reader_ = std::make_unique<Connection>(url_, [](pqxx::connection& connection) {
-    connection.prepare("get_order",
-                       std::string("SELECT ") + order_columns + " FROM orders o WHERE id = $1");
-    connection.prepare(
-        "get_executions",
-        "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = $1 UNION ALL "
-        "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE sell_order = $1 ORDER BY 1");
-  });
+  projector_ = std::make_unique<Connection>(url_, prepare_for_projector);
+  reader_ = std::make_unique<Connection>(url_, prepare_for_reader);
 }
 
 PostgresStore::~PostgresStore() = default;
@@ -337,38 +437,10 @@ void PostgresStore::throw_fenced() const {
 
 void PostgresStore::open() {
   core_->with([&](pqxx::connection& connection) {
-    const auto deadline = std::chrono::steady_clock::now() + lock_wait;
-    while (!pqxx::nontransaction(connection)
-                .exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0]
-                .as<bool>()) {
-      if (std::chrono::steady_clock::now() > deadline)
-        throw StoreFenced(describe() + " is in use by another server (it holds the advisory lock)");
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-    pqxx::work work(connection);
-    // Only where it is missing: it needs locks that a running pg_dump would deny. Before accounts
-    // had keys, it was without their table.
-    if (work.exec("SELECT to_regclass('account_keys')")[0][0].is_null())
-      work.exec(schema::postgresql);
-    const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
-    if (found != schema_version)
-      throw StoreCorrupt(describe() + " was written by another version of the exchange (schema " +
-                         std::to_string(found) + ", this server knows " +
-                         std::to_string(schema_version) + "); start the server that wrote it");
-    epoch_ = work.exec("UPDATE fence SET epoch = epoch + 1 RETURNING epoch")[0][0].as<Epoch>();
-    // Appends of an earlier server that are under way end here; later ones see the new epoch.
-    work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
-    work.commit();
+    take_advisory_lock(connection, describe());
+    epoch_ = take_epoch(connection, describe());
     bring_up_views(connection);
-    if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
-      spdlog::warn(
-          "{} runs with fsync=off: what is acknowledged may be lost when its machine fails",
-          describe());
-    if (pqxx::nontransaction(connection).exec("SHOW data_checksums")[0][0].as<std::string>() ==
-        "off")
-      spdlog::warn(
-          "{} runs without data checksums: damage on its disk may go unseen; docs/recovery.md says how to turn them on",
-          describe());
+    warn_of_settings(connection, describe());
     prepare_for_core(connection);
     fail_point("recovery.epoch_taken");
   });
@@ -396,24 +468,16 @@ TablesImage PostgresStore::load() {
     for (const auto& row : work.exec(std::string("SELECT ") + order_columns +
                                      " FROM orders o WHERE open_e8 > 0 ORDER BY id"))
       rows.orders.push_back(order_row(row));
-    // LATERAL, as these are to be looked up for each open order, whatever the planner knows: a
-    // start follows what is open, not history.
+    // LATERAL makes the planner look executions up for each open order, even without statistics:
+    // the time of a start follows the open orders, not the history.
     const std::string executions =
         "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ";
     for (const auto& row : work.exec("SELECT DISTINCT e.* FROM orders o CROSS JOIN LATERAL (" +
                                      executions + "WHERE buy_order = o.id UNION ALL " + executions +
                                      "WHERE sell_order = o.id) e WHERE o.open_e8 > 0 ORDER BY 1"))
       rows.executions.push_back(execution_row(row));
-    const pqxx::result found = work.exec(
-        "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
-    if (found.size() != 1)
-      throw StoreCorrupt(
-          describe() +
-          ": table projection must have one row; restore the database from a backup (docs/recovery.md)");
-    const pqxx::row row = found[0];
-    image.projected_batch = projected_batch_ = row[0].as<BatchNumber>();
-    rows.totals = {row[1].as<OrderId>(), row[2].as<ExecutionId>(), cash(row[3]), timestamp(row[4]),
-                   std::uint64_t(row[5].as<std::int64_t>())};
+    rows.totals = load_totals(work, describe(), image.projected_batch);
+    projected_batch_ = image.projected_batch;
     return image;
   });
 }
@@ -436,7 +500,7 @@ std::vector<ExecutionRow> PostgresStore::newest_executions(std::size_t count) {
 void PostgresStore::read_journal(BatchNumber after,
                                  const std::function<void(const JournalRow&)>& visit) {
   core_->with([&](pqxx::connection& connection) {
-    constexpr int rows_at_once = 100;  // a row can have hundreds of kilobytes
+    constexpr int rows_at_once = 100;  // a row may have hundreds of kilobytes
     pqxx::work work(connection);
     while (true) {
       const pqxx::result rows = work.exec(
@@ -470,10 +534,11 @@ bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
       if (work.exec("SELECT epoch FROM fence")[0][0].as<Epoch>() != epoch_) throw_fenced();
       if (!work.exec("SELECT pg_try_advisory_lock(" + std::to_string(advisory_lock) + ")")[0][0]
                .as<bool>())
-        throw StoreUnavailable("PostgreSQL: the lock of our lost connection is still held");
+        throw StoreUnavailable(
+            "PostgreSQL: the advisory lock of the lost connection is still held");
     }
     prepare_for_core(connection);
-    // Waits for an append of our lost connection that may still be committing.
+    // Waits for an append of the lost connection that may still be committing.
     pqxx::work work(connection);
     work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
     const auto newest =
@@ -484,7 +549,7 @@ bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
     if (newest + 1 < batch)
       throw StoreCorrupt(
           describe() + " has lost committed batches (it ends with " + std::to_string(newest) +
-          "): restored or failed over? Bring the newer database back, or start again to go on from this one without them");
+          "): was it restored, or failed over to an older copy? Bring the newer database back, or start again to continue from this one without them");
     const pqxx::result row =
         work.exec("SELECT epoch FROM journal WHERE batch = " + std::to_string(batch));
     work.commit();
@@ -509,7 +574,7 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
     if (work.exec_prepared("hold_fence", epoch_).empty()) throw_fenced();
     try {
       put_rows(work, rows);
-    } catch (const pqxx::integrity_constraint_violation& error) {  // waiting does not mend it
+    } catch (const pqxx::integrity_constraint_violation& error) {  // not retryable
       throw StoreCorrupt(one_line(error) + ": the tables do not take batch " +
                          std::to_string(batch) +
                          "; restore the database from a backup (docs/recovery.md)");
@@ -522,7 +587,7 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
     if (updated.affected_rows() != 1)
       throw StoreCorrupt(
           describe() +
-          " has lost a projection: restored or failed over? A restart replays the journal");
+          " has lost a projection: was it restored, or failed over to an older copy? A restart replays the journal");
     fail_point<StoreUnavailable>("projection.before_commit");
     work.commit();
     fail_point<StoreUnavailable>("projection.after_commit");

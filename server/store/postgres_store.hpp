@@ -1,8 +1,13 @@
 #pragma once
-// The store in PostgreSQL, through libpqxx. Three connections, one for each thread that uses the
-// store. The core's connection holds an advisory lock while the server lives, so that a second
-// server refuses to start; the epoch in `fence` keeps a server that lost its connection from
-// committing after another has taken over.
+// PostgresStore keeps journal and tables in one PostgreSQL database (db/postgresql.sql), through
+// libpqxx. It owns three connections, one for each thread that uses the store; a connection that
+// fails is dropped and made again at the next call. The core's connection holds an advisory lock
+// while the server lives, so that a second server refuses to start. If that connection is lost, the
+// lock is free and another server may take over: then the epoch in table `fence`, which each write
+// checks in its own transaction, keeps this server from committing.
+//
+// append() never connects: after a lost connection resolve_in_doubt() does, which first waits for
+// an append of the old connection that may still be committing.
 
 #include <memory>
 
@@ -12,6 +17,8 @@ namespace exchange {
 
 class PostgresStore : public Store {
  public:
+  // A libpq URI. Time-outs that it does not set are added, so that a dead network is noticed within
+  // some 15 seconds.
   explicit PostgresStore(const std::string& url);
   ~PostgresStore() override;
 

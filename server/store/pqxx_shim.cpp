@@ -14,9 +14,10 @@ void exchange::never_reconnect(pqxx::connection& connection) {
   connection.inhibit_reactivation(true);
 }
 
-// libpqxx 6 asks for the encoding between getting a result and taking care of it. A connection that
-// was just lost has none, so that it throws and the result, which says what happened, is never
-// freed. It gets UTF-8 from here instead, and throws with that result.
+// libpqxx 6 asks libpq for the connection's encoding after it has received a result and before it
+// owns that result. A connection that was just lost has no encoding: libpqxx throws, and leaks the
+// result with the error message. This wrapper returns UTF-8 then, so that libpqxx throws the error
+// of the result instead.
 extern "C" int PQclientEncoding(const pg_conn* connection) {
   static const auto of_libpq =
       reinterpret_cast<int (*)(const pg_conn*)>(dlsym(RTLD_NEXT, "PQclientEncoding"));

@@ -1,5 +1,6 @@
 #pragma once
-// libpqxx 6 (Debian 12) and 7 (Debian 13, Ubuntu 24.04) behind one face.
+// One interface to libpqxx 6 (Debian 12) and 7 (Debian 13, Ubuntu 24.04). Included in place of
+// <pqxx/pqxx> by the PostgreSQL store and the audit.
 
 // 7.10 deprecates exec_prepared() in favour of calls that 6 does not have.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -7,7 +8,8 @@
 
 namespace exchange {
 
-// 6 reconnects by itself, silently losing advisory locks and settings; 7 never does.
+// Keeps libpqxx 6 from reconnecting by itself, which would silently lose advisory locks and
+// settings; libpqxx 7 never does. Call it on each new connection.
 void never_reconnect(pqxx::connection& connection);
 
 }  // namespace exchange

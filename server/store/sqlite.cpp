@@ -8,13 +8,14 @@ namespace exchange {
 
 namespace {
 
-// Each connection stays on one thread, and nobody reads SQLite's memory statistics: leave out the
-// mutexes round every allocation. Must come before the first connection.
+// Each connection stays on one thread, and SQLite's memory statistics are not used: this removes
+// the mutexes around every allocation. Must run before the first connection.
 [[maybe_unused]] const int configured = [] {
   sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
   return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }();
 
+// Runs after each commit: moves the log into the file once it has 1,000 pages, which are 4 MB.
 int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
   constexpr int pages_max = 1'000;
   if (pages < pages_max) return SQLITE_OK;
@@ -27,11 +28,12 @@ int checkpoint_when_long(void* code, sqlite3* handle, const char*, int pages) {
 
 std::string advice(int code) {
   switch (code & 0xFF) {
-    case SQLITE_CANTOPEN: return "; is its folder there, and may this user write in it?";
+    case SQLITE_CANTOPEN: return "; does its folder exist, and may this user write in it?";
     case SQLITE_PERM:
     case SQLITE_READONLY: return "; give this user the right to write the file and its folder";
-    case SQLITE_FULL: return "; make room on the disk";
-    case SQLITE_BUSY: return "; another program holds it: let that one finish";
+    case SQLITE_FULL: return "; free some space on the disk";
+    case SQLITE_BUSY:
+      return "; another program has locked the file: wait until it finishes, or end it";
     default: return "";
   }
 }
@@ -47,16 +49,19 @@ SqliteDatabase::SqliteDatabase(const std::string& path, Use use) : path_(path) {
   try {
     check(code);
     sqlite3_extended_result_codes(handle_, 1);
-    int reserved = checksum_bytes;  // of pages, in a file that is new or rewritten
+    int reserved = checksum_bytes;  // per page, in a file that is new or rewritten
     check(sqlite3_file_control(handle_, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved));
     constexpr int busy_ms = 5'000;
     check(sqlite3_busy_timeout(handle_, busy_ms));
     SqliteStatement wal(*this, "PRAGMA journal_mode=WAL");
     if (!wal.step() || wal.text(0) != "wal")
-      throw StoreCorrupt(path + ": this file system cannot hold a write-ahead log");
+      throw StoreCorrupt(
+          path +
+          ": this file system does not support SQLite's write-ahead log (is it a network "
+          "file system?); put the store on a local one");
     wal.run();
-    // Freed pages need no overwriting: nothing in them is secret.
-    run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096; PRAGMA secure_delete=OFF");  // KiB
+    // The cache has 4096 KiB. Freed pages need no overwriting: they contain no secrets.
+    run("PRAGMA temp_store=MEMORY; PRAGMA cache_size=-4096; PRAGMA secure_delete=OFF");
     checkpoint_code_ = std::make_unique<int>(SQLITE_OK);
     sqlite3_wal_hook(handle_, checkpoint_when_long, checkpoint_code_.get());
     if (use == Use::write) run("PRAGMA synchronous=FULL; PRAGMA wal_checkpoint(TRUNCATE)");
@@ -87,9 +92,9 @@ void SqliteDatabase::check(int code) const {
       path_ + ": " +
       (handle_ != nullptr && sqlite3_extended_errcode(handle_) == code ? sqlite3_errmsg(handle_)
                                                                        : sqlite3_errstr(code));
-  // After a failed sync nobody knows what is on the disk, and asking again may get a wrong answer
-  // from the page cache (Rebello et al., "Can Applications Recover from fsync Failures?", 2020):
-  // stop, then recover.
+  // After a failed sync the content of the disk is unknown, and reading it again may return wrong
+  // data from the page cache (Rebello et al., "Can Applications Recover from fsync Failures?",
+  // 2020). Fatal: the next start recovers from what is on the disk.
   if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
     throw StoreCorrupt(problem + after_failed_sync);
   if (code == SQLITE_IOERR_DATA)

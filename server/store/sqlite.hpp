@@ -1,5 +1,14 @@
 #pragma once
-// SQLite's C interface as two owners, with its errors as the exceptions of store.hpp.
+// SqliteDatabase and SqliteStatement own a connection and a prepared statement of SQLite's C
+// interface; its error codes become the exceptions of store.hpp. Used by SqliteStore, and by tests.
+// Thread: a connection and its statements stay on one thread. A database is destroyed after its
+// statements.
+//
+// Every method that runs SQL throws
+//   StoreCorrupt      the file is damaged or not a database, or a sync failed
+//   SqliteConstraint  the row contradicts another row, or the rules of its table
+//   StoreUnavailable  anything else: no disk space, no permission, the file is busy
+// with the file's path, SQLite's message and what the operator can do.
 
 #include <sqlite3.h>
 
@@ -13,7 +22,8 @@
 
 namespace exchange {
 
-// A row that stands against another, or against the rules of its table.
+// A row contradicts another row, or the rules of its table. Not retryable, though it is derived
+// from StoreUnavailable: callers for whom that matters catch it first.
 struct SqliteConstraint : StoreUnavailable {
   using StoreUnavailable::StoreUnavailable;
 };
@@ -22,10 +32,10 @@ class SqliteDatabase {
  public:
   SqliteDatabase() = default;
   enum class Use { write, read };
-  // To write: opens or creates, where nobody else writes; each commit is on the disk when it
-  // returns. New files get page checksums (checksum_vfs.hpp). Throws StoreCorrupt where the log was
-  // damaged, not just cut short by a crash (sqlite_log.hpp), and brings the log into the file. To
-  // read: beside the one that writes.
+  // Use::write opens or creates the file; the caller ensures that it is the only writer. Each
+  // commit is synced before it returns. New files get page checksums (checksum_vfs.hpp). Checks the
+  // log first (sqlite_log.hpp; throws StoreCorrupt if it is damaged), then moves it into the file.
+  // Use::read opens an existing file, while another connection may write.
   SqliteDatabase(const std::string& path, Use use);
   SqliteDatabase(SqliteDatabase&& other) noexcept { *this = std::move(other); }
   SqliteDatabase& operator=(SqliteDatabase&& other) noexcept {
@@ -36,28 +46,30 @@ class SqliteDatabase {
   }
   ~SqliteDatabase() { sqlite3_close_v2(handle_); }
 
-  // Runs statements that return nothing.
+  // Runs one or more statements, ignoring the rows that they return.
   void run(const char* sql);
-  void rollback() noexcept;  // where a transaction is open
+  void rollback() noexcept;  // does nothing if no transaction is open
   sqlite3* handle() const { return handle_; }
-  // Throws what `code` of the last call means, and what to do about it; returns on success.
+  // Throws if `code`, the result of the last call on this connection, is an error.
   void check(int code) const;
-  // After a commit: throws what went wrong in the checkpoint that it may have led to. SQLite's own
-  // hook would keep a failed sync to itself.
+  // After a commit: throws if the automatic checkpoint that followed it failed, unless the file was
+  // only busy. The commit itself is durable. SQLite's default hook would hide a failed sync.
   void check_checkpoint();
 
  private:
   sqlite3* handle_ = nullptr;
   std::string path_;
-  // of the last automatic checkpoint; at a fixed address for the hook
+  // result of the last automatic checkpoint; on the heap, since the hook keeps its address
   std::unique_ptr<int> checkpoint_code_;
 };
 
-// Bytes that are bound as a blob.
+// A parameter that is bound as a blob.
 struct SqliteBlob {
   std::string_view bytes;
 };
 
+// A prepared statement, run again and again:
+//   for (statement.with(a, b); statement.step();) use(statement.integer(0));
 class SqliteStatement {
  public:
   SqliteStatement() = default;
@@ -70,7 +82,8 @@ class SqliteStatement {
   }
   ~SqliteStatement() { sqlite3_finalize(handle_); }
 
-  // Binds the arguments in order and starts afresh. Texts and blobs must live until the next call.
+  // Resets the statement and binds its parameters, from ?1 on. Texts and blobs are not copied: they
+  // must live until the next with().
   template <class... Argument>
   SqliteStatement& with(const Argument&... argument) {
     sqlite3_reset(handle_);
@@ -78,14 +91,14 @@ class SqliteStatement {
     (bind(++at, argument), ...);
     return *this;
   }
-  // Steps to the next row; false at the end.
+  // Steps to the next row; returns false at the end, and resets the statement then.
   bool step();
-  // Runs to the end; returns the rows changed.
+  // Runs to the end; returns the number of rows changed.
   int run();
   void reset() { sqlite3_reset(handle_); }
 
+  // Columns of the current row, from 0. The text, also of a blob, is valid until the next step.
   std::int64_t integer(int column) const { return sqlite3_column_int64(handle_, column); }
-  // Valid until the next step.
   std::string_view text(int column) const;
 
  private:

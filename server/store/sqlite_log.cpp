@@ -15,16 +15,16 @@
 namespace exchange {
 namespace {
 
-// A file of SQLite's default VFS, without SQLite.
+// A file, opened through SQLite's default VFS but not as a database.
 class RawFile {
  public:
   RawFile(const std::string& path, int flags) : path_(path) {
     sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
-    room_.resize(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
+    memory_.resize(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
     int found_flags = 0;
-    // which elements nothing to close
+    // after a failed xOpen there is nothing to close
     if (vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) != SQLITE_OK)
-      throw StoreUnavailable(path_ + " cannot be opened; may this user read and write it?");
+      throw StoreUnavailable(path_ + " cannot be opened; may this user read and write the file?");
     file()->pMethods->xFileSize(file(), &size_);
   }
   ~RawFile() { file()->pMethods->xClose(file()); }
@@ -42,16 +42,16 @@ class RawFile {
   bool sync() { return file()->pMethods->xSync(file(), SQLITE_SYNC_NORMAL) == SQLITE_OK; }
 
  private:
-  sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(room_.data()); }
-  const std::string path_;  // SQLite keeps the name
-  std::vector<std::max_align_t> room_;
+  sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(memory_.data()); }
+  const std::string path_;  // SQLite keeps a pointer to it
+  std::vector<std::max_align_t> memory_;
   sqlite3_int64 size_ = 0;
 };
 
-// Where SQLite finds the file, which follows no link when it opens it.
+// The file that `file` leads to: a VFS opens paths without symbolic links only.
 std::string behind_links(std::filesystem::path file) {
   std::error_code none;
-  constexpr int links_max = 100;  // as SQLite
+  constexpr int links_max = 100;  // SQLite's own limit
   for (int links = 0; links < links_max && std::filesystem::is_symlink(file, none); ++links)
     file = file.parent_path() / std::filesystem::read_symlink(file, none);
   return file.string();
@@ -63,7 +63,7 @@ bool has_checksums(const std::string& path) {
   return !file.read(header, sizeof header, 0) || header_wants_checksums(header);
 }
 
-// Empty where nothing can be said of it.
+// Returns nothing for the log of a file without page checksums.
 std::optional<WalState> examine(const std::string& path, RawFile& log) {
   if (!has_checksums(path)) return {};
   return examine_wal(std::uint64_t(log.size()),
@@ -100,14 +100,13 @@ void secure_log(const std::string& path) {
   const auto require_written = [&](bool written) {
     if (!written)
       throw StoreUnavailable(
-          name + " cannot be written; is there room on the disk, and may this user write it?");
+          name + " cannot be written; is the disk full, and may this user write the file?");
   };
-  // SQLite writes over what lies behind the end, which must not pass for later commits once that is
-  // cut short in its turn. Its own checkpoint takes it away too, but not where another program
-  // reads the file.
+  // Old frames behind the last commit must not look like later commits after the next crash. A
+  // checkpoint by SQLite would remove them too, but not while another program reads the file.
   const sqlite3_int64 size = state ? sqlite3_int64(state->committed_bytes) : log.size();
   if (size < log.size()) require_written(log.cut(size));
-  std::vector<unsigned char> chunk(64 * 1024);  // the VFS takes less than 128 KiB at once
+  std::vector<unsigned char> chunk(64 * 1024);  // one VFS call writes less than 128 KiB
   for (sqlite3_int64 at = 0; at < size; at += sqlite3_int64(chunk.size())) {
     const auto bytes = std::size_t(std::min<sqlite3_int64>(size - at, sqlite3_int64(chunk.size())));
     require_written(log.read(chunk.data(), bytes, at) && log.write(chunk.data(), bytes, at));

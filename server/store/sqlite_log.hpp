@@ -1,31 +1,36 @@
 #pragma once
-// The write-ahead log of a SQLite file, looked at before SQLite does: it takes a damaged frame for
-// the end of the log and goes on without what follows. No state. Any thread.
+// Checks the write-ahead log of a SQLite file before SQLite opens it. SQLite takes a damaged frame
+// for the end of the log and silently continues without the commits after it. Called by
+// SqliteDatabase, SqliteStore and the audit. The format and the search for damage are in
+// wal_frames.hpp; this is the access to the files. No state; any thread.
 
 #include <string>
 
 namespace exchange {
 
+// Ends of error messages: what the operator can do.
 inline constexpr const char* restore_store = "restore the store from a backup (docs/recovery.md)";
 inline constexpr const char* after_failed_sync =
     ": the disk failed to sync; start again once it is sound";
 
-// Whether a file is there and not empty, as SQLite sees it.
+// Whether a file exists and is not empty, as SQLite sees it.
 bool file_has_content(const std::string& path);
-// The name of the log of a database file. Where that is a symbolic link, SQLite keeps the log
-// beside what it leads to.
+// The name of the log of a database file. If that is a symbolic link, SQLite keeps the log beside
+// the target of the link.
 std::string log_of(const std::string& path);
 
-// What is wrong with the log of a database file; empty where it is sound or not there. Only reads.
-// Nothing is said of the logs of files without page checksums: older servers did not sync each
-// commit of the tables, and a power cut may leave some of them. Throws StoreUnavailable where it
-// cannot be read.
+// Returns the damage of a database file's log in words; empty if it is sound or does not exist.
+// Only reads. Always empty for files without page checksums: older servers did not sync each commit
+// of the tables, so that after a power cut commits may be missing before later ones, without any
+// damage. Throws StoreUnavailable if a file cannot be opened.
 std::string find_log_damage(const std::string& path);
 
-// Before the first connection: refuses a damaged log with StoreCorrupt, cuts what a crash left
-// behind the last commit, and writes the rest once more. For what the system still has of it in
-// memory may never have reached the disk, where a sync failed before: SQLite would sync nothing,
-// and copy pages into the file in the belief that the log holds them.
+// Makes the log of a database file safe to open; called before the first connection. Throws
+// StoreCorrupt if it is damaged. Removes the rest of an unfinished transaction behind the last
+// commit, then writes and syncs the log once more: if a sync failed before, the page cache may hold
+// parts of the log that never reached the disk. SQLite would not sync them again, and would copy
+// pages into the file as if the log were durable. Throws StoreUnavailable if the log cannot be
+// written, StoreCorrupt if the sync fails.
 void secure_log(const std::string& path);
 
 }  // namespace exchange

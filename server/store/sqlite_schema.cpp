@@ -26,26 +26,27 @@ std::string set_version(std::int64_t version) {
              : text + "PRAGMA application_id=" + std::to_string(checksum_application_id) + ";";
 }
 
-// Why a file is better not rewritten; empty where it can be.
+// Returns why a file is not rewritten; empty if it can be.
 std::string too_large(SqliteDatabase& database, const std::string& path) {
   constexpr std::int64_t rewritten_bytes_max = 256 * mebibyte;  // two seconds or so
   SqliteStatement size(database,
                        "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
   size.step();
   const std::int64_t bytes = size.integer(0);
-  if (bytes > rewritten_bytes_max) return "it has " + std::to_string(bytes / mebibyte) + " MiB";
+  if (bytes > rewritten_bytes_max)
+    return "the file has " + std::to_string(bytes / mebibyte) + " MiB";
   // A copy in a temporary file, and the log.
   const std::int64_t needed = 2 * bytes + mebibyte;
   std::error_code unknown;
   const auto space =
       std::filesystem::space(std::filesystem::path(log_of(path)).parent_path() / ".", unknown);
   if (!unknown && space.available < std::uintmax_t(needed))
-    return "its disk has " + std::to_string(space.available / mebibyte) + " MiB free, and " +
+    return "the disk has " + std::to_string(space.available / mebibyte) + " MiB free, and " +
            std::to_string(needed / mebibyte + 1) + " are needed";
   return {};
 }
 
-// Returns why not.
+// Returns an empty text on success, else the reason why the file stays as it is.
 std::string rewrite(SqliteDatabase& database, const std::string& path) {
   if (const std::string why_not = too_large(database, path); !why_not.empty()) return why_not;
   try {
@@ -54,7 +55,7 @@ std::string rewrite(SqliteDatabase& database, const std::string& path) {
     database.run("PRAGMA temp_store=MEMORY");
     return {};
   } catch (const StoreUnavailable& error) {
-    // What it wrote to the log takes up the room that is wanted, and would stand behind the commits
+    // The failed rewrite's frames in the log take up disk space, and would stand behind the commits
     // that follow.
     database.rollback();
     sqlite3_wal_checkpoint_v2(database.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
@@ -77,7 +78,7 @@ void create_schema(SqliteDatabase& database, const char* schema, const char* own
   if (found != 0 && !table.with(std::string_view(own_table)).step())
     throw StoreCorrupt(
         path + " has no table '" + own_table +
-        "': it is another file of a store, or was changed by another program; put the right file back");
+        "': it is the other file of a store, or was changed by another program; put the right file back");
   table.reset();
   database.run("BEGIN IMMEDIATE");
   database.run(schema);
@@ -92,7 +93,7 @@ void add_checksums(SqliteDatabase& database, const std::string& path) {
   if (!has_page_checksums(database.handle())) {
     if (const std::string why_not = rewrite(database, path); !why_not.empty()) {
       spdlog::warn(
-          "{}: its pages carry no checksums, so that damage to them may go unseen; docs/recovery.md says how to add them ({})",
+          "{}: its pages carry no checksums, so damage to them may not be detected; to add checksums see docs/recovery.md (not added now: {})",
           path, why_not);
       return;
     }
@@ -111,7 +112,9 @@ void make_views(SqliteDatabase& tables) {
     tables.run("COMMIT");
   } catch (const StoreUnavailable& error) {
     tables.rollback();
-    spdlog::warn("the views of db/sqlite_views.sql are not made: {}", error.what());
+    spdlog::warn(
+        "the SQL views (db/sqlite_views.sql) cannot be created; trading works without them: {}",
+        error.what());
   }
 }
 

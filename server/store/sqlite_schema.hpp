@@ -1,6 +1,6 @@
 #pragma once
-// Brings a file of a SQLite store to what this server writes: its tables, its views, and page
-// checksums (checksum_vfs.hpp). Called by sqlite_store.cpp while it opens.
+// Creates or upgrades the schema of a SQLite store's files: tables, views, and page checksums
+// (checksum_vfs.hpp). Called by SqliteStore::open(). No state; the thread of the database.
 
 #include <string>
 
@@ -8,18 +8,20 @@
 
 namespace exchange {
 
-// The user_version of a file. Servers that knew no page checksums know the first alone: they would
-// change pages and leave the old checksums in them.
+// The user_version of a file. Servers from before page checksums accept the first only: they would
+// change pages and keep the old checksums.
 inline constexpr std::int64_t schema_without_checksums = 1, schema_with_checksums = 2;
 
-// `own_table` tells the files of a store apart. Throws StoreCorrupt for files that are not ours.
+// Creates missing tables of `schema` (db/*.sql). `own_table`: a table that only this file of the
+// store has, so that a swapped file is detected. Throws StoreCorrupt if the file belongs to another
+// version or another program.
 void create_schema(SqliteDatabase& database, const char* schema, const char* own_table,
                    const std::string& path);
-// Files of servers that knew none are rewritten with checksums, where that takes a moment only and
-// there is room; else a warning says that they work without.
+// Rewrites the file of an older server with page checksums if it is small (256 MiB, about two
+// seconds) and the disk has space for it. Otherwise logs a warning; the file works without them.
 void add_checksums(SqliteDatabase& database, const std::string& path);
-// The views are for people: where they cannot be made (somebody's table is called `tape`), trading
-// goes on without.
+// Creates the views for SQL clients. If that fails (a table of a user has the name of a view), logs
+// a warning: trading does not need them.
 void make_views(SqliteDatabase& tables);
 
 }  // namespace exchange

@@ -85,37 +85,43 @@ void SqliteStore::open() {
     add_checksums(journal_, journal_path());
     add_checksums(tables_, path_);
     open_reader();
-    SqliteStatement take(journal_, "UPDATE fence SET epoch = epoch + 1 RETURNING epoch");
-    take.step();
-    epoch_ = Epoch(take.integer(0));
-    take.run();
-    SqliteStatement(tables_, "UPDATE projection SET epoch = ?1").with(epoch_).run();
+    take_epoch();
     fail_point("recovery.epoch_taken");
   } catch (const StoreUnavailable& error) {
-    throw StoreCorrupt(error.what());  // a file that cannot be opened now will not open by waiting
+    throw StoreCorrupt(error.what());  // not retryable: a local file does not appear by itself
   }
+}
+
+void SqliteStore::take_epoch() {
+  SqliteStatement take(journal_, "UPDATE fence SET epoch = epoch + 1 RETURNING epoch");
+  take.step();
+  epoch_ = Epoch(take.integer(0));
+  take.run();
+  SqliteStatement(tables_, "UPDATE projection SET epoch = ?1").with(epoch_).run();
 }
 
 void SqliteStore::throw_fenced() const {
   throw StoreFenced(path_ + ": another server has taken the store over");
 }
 
-// Released by the kernel when the process ends, however it ends.
+// The kernel releases the lock when the process ends, also after kill -9.
 void SqliteStore::lock() {
   if (lock_file_ >= 0) return;
   const std::string lock_path = path_ + ".lock";
   lock_file_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_file_ < 0)
     throw StoreUnavailable("cannot create " + lock_path + ": " + std::strerror(errno) +
-                           "; is the folder there, and may this user write in it?");
+                           "; does the folder exist, and may this user write in it?");
   if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_file_);
     lock_file_ = -1;
-    throw StoreFenced(path_ + " is in use by another server (" + lock_path + " is held)");
+    throw StoreFenced(path_ + " is in use by another server, which has locked " + lock_path +
+                      "; stop that server, or give this one another --store");
   }
 }
 
-// Before SQLite makes a new file of a missing one and removes the log that it left.
+// Refuses a store with a missing file. Must come before SQLite opens the files: it would create the
+// missing one anew and delete the log that was left of it.
 void SqliteStore::check_presence() const {
   const bool tables = file_has_content(path_), journal = file_has_content(journal_path());
   if (tables && !journal)
@@ -127,11 +133,12 @@ void SqliteStore::check_presence() const {
     if (file_has_content(log))
       throw StoreCorrupt(
           log +
-          " is there, but the database that it belongs to is not; put both files of the store back, or remove this one for a new store");
+          " is there, but the database that it belongs to is not; put both files of the store back, or remove the log for a new store");
 }
 
-// Both files carry the store's id: a journal with the tables of another store would replay into
-// nonsense. The journal gets it first, so that a crash in between is told from a lost file.
+// Checks that both files have the same store id, since a journal must not be replayed into the
+// tables of another store; gives new files an id. The journal gets it first, so that after a crash
+// in between the tables are known to be new, not lost.
 void SqliteStore::pair_files() {
   std::string of_tables = store_id(tables_), of_journal = store_id(journal_);
   SqliteStatement epoch(journal_, "SELECT epoch FROM fence");
@@ -146,7 +153,7 @@ void SqliteStore::pair_files() {
   if (of_tables.empty() && (never_opened || journal_is_complete())) {
     if (!never_opened)
       spdlog::warn(
-          "{} is missing or new: it is rebuilt from {}, which goes back to the first batch", path_,
+          "{} is missing or new: rebuilding it from {}, which goes back to the first batch", path_,
           journal_path());
     of_tables = of_journal;
     SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)")
@@ -158,7 +165,7 @@ void SqliteStore::pair_files() {
         path_ + " is missing or new, and its journal " + journal_path() +
         " does not go back to the first batch; put the tables back, or a backup of them that the journal reaches back to (docs/recovery.md)");
   if (of_journal.empty())
-    throw StoreCorrupt(journal_path() + " names no store, but its tables " + path_ + " do (was " +
+    throw StoreCorrupt(journal_path() + " has no store id, but its tables " + path_ + " do (was " +
                        journal_path() + "-wal deleted?); put the journal back");
   if (of_tables != of_journal)
     throw StoreCorrupt(path_ + " and " + journal_path() +
@@ -166,7 +173,8 @@ void SqliteStore::pair_files() {
   id_ = of_journal;
 }
 
-// Pruning elements the newest row, so that without a row nothing was ever acknowledged.
+// Whether the journal has all batches from the first on. Pruning keeps the newest row, so that a
+// journal without rows has never had any.
 bool SqliteStore::journal_is_complete() {
   SqliteStatement first(journal_, "SELECT coalesce(min(batch), 1) FROM journal");
   return first.step() && first.integer(0) == 1;
@@ -186,17 +194,19 @@ void SqliteStore::check_mark() {
 }
 
 void SqliteStore::open_journal() {
-  append_ = SqliteStatement();  // a database closes after its statements
+  append_ = SqliteStatement();  // statements must be destroyed before their database
   prune_ = SqliteStatement();
   resolve_ = SqliteStatement();
   confirm_ = SqliteStatement();
   journal_ = SqliteDatabase();
   journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Use::write);
-  journal_.run("PRAGMA locking_mode=EXCLUSIVE");  // ours alone: no file locks round every commit
+  // This is the only connection to the journal: with an exclusive lock it needs no others per
+  // commit.
+  journal_.run("PRAGMA locking_mode=EXCLUSIVE");
   create_schema(journal_, schema::sqlite_journal, "journal", journal_path());
   append_ = SqliteStatement(journal_,
                             "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");
-  // A bounded number at a time: a client's commit waits for it.
+  // At most 1,000 rows at a time, since a client's commit waits for it.
   prune_ = SqliteStatement(
       journal_,
       "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000, (SELECT max(batch) FROM journal) - 1)");
@@ -265,7 +275,8 @@ TablesImage SqliteStore::load() {
                                       " FROM orders WHERE open_e8 > 0 ORDER BY id");
        s.step();)
     rows.orders.push_back(order_row(s));
-  // The other way round, which the planner prefers, it looks at each execution there ever was.
+  // CROSS JOIN fixes the order of the loops: from open orders to their executions. The planner
+  // would choose the other order and read every execution of the history.
   for (
       SqliteStatement s(
           tables_,
@@ -280,7 +291,8 @@ TablesImage SqliteStore::load() {
       "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
   if (!s.step())
     throw StoreCorrupt(
-        path_ + " has lost its projection row; restore the store from a backup (docs/recovery.md)");
+        path_ +
+        " has no row in table projection; restore the store from a backup (docs/recovery.md)");
   image.projected_batch = BatchNumber(s.integer(0));
   rows.totals = {OrderId(s.integer(1)), ExecutionId(s.integer(2)), cash(s, 3), timestamp(s, 4),
                  std::uint64_t(s.integer(5))};
@@ -306,13 +318,13 @@ void SqliteStore::read_journal(BatchNumber after,
 }
 
 void SqliteStore::append(BatchNumber batch, std::string_view payload) {
-  if (journal_.handle() == nullptr) throw StoreUnavailable("the journal is not open");
+  if (journal_.handle() == nullptr) throw StoreUnavailable(journal_path() + " is not open");
   fail_point<StoreUnavailable>("append.before");
   const BatchNumber prune_through = prune_through_;
   try {
     if (prune_through > 0) {
       journal_.run("BEGIN IMMEDIATE");
-      if (prune_.with(prune_through).run() == 0) prune_through_ = 0;  // all gone
+      if (prune_.with(prune_through).run() == 0) prune_through_ = 0;  // all are deleted
     }
     if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) throw_fenced();
     if (prune_through > 0) fail_point<StoreUnavailable>("prune.rows_deleted");
@@ -339,7 +351,7 @@ bool SqliteStore::resolve_in_doubt(BatchNumber batch) {
 }
 
 void SqliteStore::confirm_epoch() {
-  if (journal_.handle() == nullptr) throw StoreUnavailable("the journal is not open");
+  if (journal_.handle() == nullptr) throw StoreUnavailable(journal_path() + " is not open");
   const bool ours = confirm_.with(epoch_).step();
   confirm_.reset();
   if (!ours) throw_fenced();
@@ -360,7 +372,7 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
     fail_point<StoreUnavailable>("projection.before_commit");
     tables_.run("COMMIT");
     fail_point<StoreUnavailable>("projection.after_commit");
-  } catch (const SqliteConstraint& error) {  // waiting does not mend it
+  } catch (const SqliteConstraint& error) {  // not retryable
     tables_.rollback();
     throw StoreCorrupt(std::string(error.what()) + ": the tables do not take batch " +
                        std::to_string(batch) + "; " + restore_store);
@@ -371,22 +383,22 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
   checkpoint_projection();
 }
 
-// What was committed is in the log, and stays there until a checkpoint succeeds: nothing is to be
-// done again.
+// A failed checkpoint is not a failed projection: what was committed is durable in the log, and
+// stays there until a checkpoint succeeds. Logged once.
 void SqliteStore::checkpoint_projection() {
   try {
     tables_.check_checkpoint();
     checkpoint_failed_ = false;
   } catch (const StoreUnavailable& error) {
     if (!checkpoint_failed_)
-      spdlog::error("the log of the tables cannot be brought into their file, and grows: {}",
+      spdlog::error("checkpoint failed, {} grows until one succeeds: {}", log_of(path_),
                     error.what());
     checkpoint_failed_ = true;
   }
 }
 
-// Each projection is synced, in the log; the journal's rows go once it is in the file too, so that
-// the loss of that log loses nothing.
+// Each projection is durable in the log of the tables. Journal rows are deleted only after a
+// checkpoint has moved it into the file, so that even the loss of that log loses nothing.
 void SqliteStore::prune(BatchNumber through) {
   SqliteStatement checkpoint(tables_, "PRAGMA wal_checkpoint(FULL)");
   const bool busy = !checkpoint.step() || checkpoint.integer(0) != 0;

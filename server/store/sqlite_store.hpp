@@ -1,8 +1,15 @@
 #pragma once
-// The embedded store: two SQLite files. PATH holds the tables, PATH.journal the journal, so that
-// the projector's transactions never keep the core's commits waiting (SQLite has one writer per
-// file). PATH.lock is held while a server lives, and holds the newest acknowledged batch
-// (acknowledged_mark.hpp).
+// SqliteStore keeps the exchange in files beside each other (docs/recovery.md):
+//   PATH           the tables (db/sqlite.sql)
+//   PATH.journal   the journal and the fence (db/sqlite_journal.sql)
+//   PATH.lock      locked while a server lives; contains the acknowledged mark
+//                  (acknowledged_mark.hpp)
+//   -wal, -shm     SQLite's write-ahead log and its index, of each database file
+// Two databases, since SQLite has one writer per file: the projector's transactions never delay the
+// core's commits. Both have the same random id, so that files of different stores are refused.
+// Every commit is synced before it returns.
+//
+// It owns one connection for each thread that uses the store, and the descriptor of PATH.lock.
 
 #include <atomic>
 
@@ -26,20 +33,24 @@ class SqliteStore : public Store {
   bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
-  // Noted here, done by the next append: the journal file has one writer.
+  // Checkpoints the tables; the next append then deletes the rows, at most 1,000 at a time, since
+  // the journal file has one writer.
   void prune(BatchNumber through) override;
   std::optional<StoredOrder> read_order(OrderId order) override;
 
  private:
   std::string journal_path() const { return path_ + ".journal"; }
+  // Steps of open(), in this order.
   void lock();
   void check_presence() const;
+  void open_journal();
+  void open_tables();
   void pair_files();
   bool journal_is_complete();
   void check_mark();
-  void open_journal();
-  void open_tables();
   void open_reader();
+  void take_epoch();
+
   void upsert(const Rows& rows);
   void checkpoint_projection();
   [[noreturn]] void throw_fenced() const;
@@ -47,8 +58,8 @@ class SqliteStore : public Store {
   const std::string path_;
   int lock_file_ = -1;
   Epoch epoch_ = 0;
-  std::string id_;
-  std::atomic<BatchNumber> prune_through_{0};
+  std::string id_;                             // of the store; in both files and in the mark
+  std::atomic<BatchNumber> prune_through_{0};  // from projector to core thread; 0: nothing to do
 
   // Core thread.
   SqliteDatabase journal_;
@@ -57,7 +68,7 @@ class SqliteStore : public Store {
   SqliteDatabase tables_;
   SqliteStatement put_account_, put_account_key_, put_symbol_, put_position_, put_order_,
       put_execution_, put_projection_;
-  bool checkpoint_failed_ = false;  // the last one, and that was logged
+  bool checkpoint_failed_ = false;  // the last one failed, and that was logged
   // Reader thread.
   SqliteDatabase reader_;
   SqliteStatement get_order_, get_executions_;

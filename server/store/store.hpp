@@ -1,9 +1,24 @@
 #pragma once
-// Store keeps the journal, which is the truth, and the tables, which are its projection (DESIGN.md,
-// "Journal and tables"). Three forms: SQLite, PostgreSQL, memory; testing/contract holds for all.
-// Threads: open, load, read_journal and newest_executions before any other thread; then append,
-// settle and confirm_epoch on the core thread, project and prune on the projector thread,
-// read_order on the reader thread, concurrently.
+// Store keeps an exchange durable: the journal of committed batches, which is the truth, and the
+// tables, which are a projection of it a fraction of a second behind (DESIGN.md, "Journal and
+// tables"). An interface because there are three: SqliteStore, PostgresStore, MemoryStore;
+// testing/contract runs the same tests on each of them.
+//
+// Owner: main, which opens it before the core and destroys it after the core. Threads:
+//   before any other thread   open, load, newest_executions, read_journal (recovery)
+//   core thread               append, resolve_in_doubt, confirm_epoch
+//   projector thread          project, prune
+//   reader thread             read_order
+// The three threads may call at the same time; each method has one thread at a time.
+//
+// Life of a batch: append() makes it durable. If append() throws StoreUnavailable, the outcome is
+// unknown ("in doubt"): the row may be committed or not. The core calls resolve_in_doubt() until it
+// returns, and appends the same bytes again if the row is absent. No reply of a batch is sent
+// before its append is known to be durable. Some batches later project() writes the rows that it
+// changed to the tables; later still prune() lets the journal row be deleted.
+//
+// Fencing: each open() increments the store's epoch. Every write checks in its own transaction that
+// the epoch is still the one that this server took, so a server that was replaced cannot commit.
 
 #include <cstdint>
 #include <functional>
@@ -18,32 +33,35 @@
 
 namespace exchange {
 
-using BatchNumber = std::uint64_t;  // from 1, without gaps
-using Epoch = std::uint64_t;        // counts the servers that have opened the store
+using BatchNumber = std::uint64_t;  // of a committed batch: from 1, without gaps
+using Epoch = std::uint64_t;        // number of times that a server has opened the store
 
-// The store is away or failing. May be over later; what was under way is in doubt until
-// resolve_in_doubt().
+// The store is unavailable: no connection, no disk space, a lock. Retryable, after a pause. An
+// append that throws it is in doubt until resolve_in_doubt() returns; other calls changed nothing
+// or may be repeated without harm.
 struct StoreUnavailable : std::runtime_error {
   using runtime_error::runtime_error;
 };
-// Another server has taken the store over. Never over: stop.
+// Another server has taken the store over. Fatal: this server must stop and send no more replies.
 struct StoreFenced : std::runtime_error {
   using runtime_error::runtime_error;
 };
-// What is stored cannot be what we wrote, or cannot be used. Never over: stop, and say so.
+// The stored data is damaged, was changed by another program, or cannot be used by this server.
+// Fatal; not retryable. The message names the file or row and what the operator can do.
 struct StoreCorrupt : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
 struct JournalRow {
   BatchNumber batch;
-  Epoch epoch;
-  std::string payload;
+  Epoch epoch;          // of the server that appended it
+  std::string payload;  // journal_record.hpp
 };
 
+// The part of the tables that a server needs to start.
 struct TablesImage {
   Rows rows;  // all accounts, symbols and positions; the open orders and their executions
-  BatchNumber projected_batch = 0;
+  BatchNumber projected_batch = 0;  // newest batch that the rows include; 0: none
 };
 
 struct StoredOrder {
@@ -55,41 +73,54 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // For the log and the ready line: "sqlite:exchange.db". No secrets.
+  // The URL without password, for the log and the ready line: "sqlite:exchange.db".
   virtual std::string describe() const = 0;
 
-  // Creates what is missing and takes a new epoch: from now on no append of an earlier server
-  // commits. Throws StoreFenced where another server is alive on this store.
+  // Creates missing tables and views and takes a new epoch: from now on no append of an earlier
+  // server commits. May be called again after StoreUnavailable. Throws StoreFenced if another
+  // server is alive on this store, StoreCorrupt if its files or schema cannot be used,
+  // StoreUnavailable if it cannot be reached.
   virtual void open() = 0;
+  // Reads the tables at one moment. Time and memory follow the open orders, not the history.
+  // Throws StoreCorrupt, StoreUnavailable.
   virtual TablesImage load() = 0;
-  // The last `count` of the tables at most, oldest first.
+  // Returns the newest executions of the tables, at most `count`, oldest first. Throws as load().
   virtual std::vector<ExecutionRow> newest_executions(std::size_t count) = 0;
-  // Rows after `after`, in order.
+  // Calls `visit` for each journal row with a batch number above `after`, in order. Throws as
+  // load(), and what `visit` throws.
   virtual void read_journal(BatchNumber after,
                             const std::function<void(const JournalRow&)>& visit) = 0;
 
-  // Returns once the row is durable. Throws StoreUnavailable: in doubt; StoreFenced.
+  // Commits one journal row; returns once it is durable. `batch` is the last one + 1, `payload` a
+  // journal record. Throws StoreUnavailable: the row is in doubt, call resolve_in_doubt();
+  // StoreFenced: it is not committed and never will be; StoreCorrupt: the disk failed to sync.
   virtual void append(BatchNumber batch, std::string_view payload) = 0;
-  // After a failed append: reconnects, and returns whether that batch of ours is durable. When
-  // false, append may be called again with the same bytes. Throws StoreUnavailable: call again
-  // later; StoreFenced.
+  // After a failed append: connects again and returns whether this server's row `batch` is durable.
+  // If false, the row is not there and cannot appear any more: append() may be called again with
+  // the same bytes. Throws StoreUnavailable: still in doubt, call again later; StoreFenced;
+  // StoreCorrupt: the store has lost batches that it had committed.
   virtual bool resolve_in_doubt(BatchNumber batch) = 0;
-  // Returns where no other server has taken the store over so far: what we know is the newest
-  // state. Throws StoreUnavailable: resolve_in_doubt() connects again; StoreFenced.
+  // Returns if no other server has taken the store over, so that the state in memory is the newest
+  // there is; called before replies to queries, which append nothing. Throws StoreUnavailable:
+  // resolve_in_doubt() connects again; StoreFenced.
   virtual void confirm_epoch() = 0;
 
   // Brings the tables from their batch to `batch` in one transaction: `rows` hold the last value of
-  // every row changed since. Doing it twice does no harm. Throws StoreUnavailable, StoreFenced.
+  // every row changed since. Idempotent: after StoreUnavailable, whose transaction may be committed
+  // or not, the caller repeats it with the same arguments. Throws StoreFenced; StoreCorrupt: a row
+  // of the tables contradicts the journal.
   virtual void project(const Rows& rows, BatchNumber batch) = 0;
-  // Lets go of journal rows through `through`, which must be projected; now or later. Throws
-  // StoreUnavailable.
+  // Permits the store to delete journal rows up to and including `through`, now or later. The
+  // tables must include that batch. Throws StoreUnavailable.
   virtual void prune(BatchNumber through) = 0;
 
-  // An order of the tables. Throws StoreUnavailable.
+  // Reads an order, open or closed, with all its executions from the tables; nothing if they have
+  // no such order. Throws StoreUnavailable, StoreCorrupt.
   virtual std::optional<StoredOrder> read_order(OrderId order) = 0;
 };
 
-// "sqlite:PATH", "postgresql://..." (libpq's URI) or "memory:". Throws std::invalid_argument.
+// Creates the store that a URL names: "sqlite:PATH", "postgresql://..." (a libpq URI; also
+// "postgres://...") or "memory:". Connects to nothing; open() does. Throws std::invalid_argument.
 std::unique_ptr<Store> make_store(const std::string& url);
 
 }  // namespace exchange

@@ -1,5 +1,13 @@
 #pragma once
-// Reading back what a store holds as text. Throws StoreCorrupt for what we cannot have written.
+// Values that SQLite and PostgreSQL stores keep as text: ids, cash (whose 128 bits fit no integer
+// column) and key hashes. Used by both stores, and by the audit. Each stored_... function throws
+// StoreCorrupt for a text that no server can have written. No state; any thread.
+//
+//   account id, symbol   as in the protocol
+//   cash                 decimal number of units of 1e-16
+//   key hash             scrypt:LOG2_N:R:P:SALT:DIGEST   costs in decimal, 1 to 3 digits, 0 to 255;
+//                                                        SALT 32 and DIGEST 56 digits of
+//                                                        lower-case hex
 
 #include <charconv>
 
@@ -9,23 +17,22 @@ namespace exchange {
 
 inline AccountId stored_account_id(std::string_view text) {
   const auto id = parse_account_id(text);
-  if (!id) throw StoreCorrupt("accounts: '" + std::string(text) + "' is no account id");
+  if (!id) throw StoreCorrupt("accounts: '" + std::string(text) + "' is not an account id");
   return *id;
 }
 
 inline SymbolName stored_symbol_name(std::string_view text) {
   const auto name = parse_symbol_name(text);
-  if (!name) throw StoreCorrupt("symbols: '" + std::string(text) + "' is no symbol");
+  if (!name) throw StoreCorrupt("symbols: '" + std::string(text) + "' is not a symbol");
   return *name;
 }
 
 inline Cash stored_cash(std::string_view text) {
   const auto units = parse_units(text);
-  if (!units) throw StoreCorrupt("'" + std::string(text) + "' is no amount of cash");
+  if (!units) throw StoreCorrupt("'" + std::string(text) + "' is not an amount of cash");
   return Cash::from_units(units.value);
 }
 
-// "scrypt:14:8:1:SALT:DIGEST", in hex.
 inline std::string key_text(const KeyHash& key) {
   std::string text = "scrypt:" + std::to_string(key.log2_n) + ":" + std::to_string(key.r) + ":" +
                      std::to_string(key.p);
@@ -40,19 +47,19 @@ inline std::string key_text(const KeyHash& key) {
 }
 
 inline KeyHash stored_key(std::string_view text) {
+  constexpr const char* problem_text = "account_keys: the text is not a key hash of this server";
   KeyHash key;
   std::string_view rest = text;
   const auto number = [&](std::size_t digits_max, int base) {
     unsigned value = 256;
     const auto [end, problem] =
         std::from_chars(rest.data(), rest.data() + std::min(digits_max, rest.size()), value, base);
-    if (problem != std::errc() || value > 255)
-      throw StoreCorrupt("account_keys holds no hash that we wrote");
+    if (problem != std::errc() || value > 255) throw StoreCorrupt(problem_text);
     rest.remove_prefix(std::size_t(end - rest.data()));
     return std::uint8_t(value);
   };
   const auto skip = [&](std::string_view expected) {
-    if (!rest.starts_with(expected)) throw StoreCorrupt("account_keys holds no hash that we wrote");
+    if (!rest.starts_with(expected)) throw StoreCorrupt(problem_text);
     rest.remove_prefix(expected.size());
   };
   skip("scrypt:");
@@ -65,8 +72,7 @@ inline KeyHash stored_key(std::string_view text) {
   for (std::uint8_t& byte : key.salt) byte = number(2, 16);
   skip(":");
   for (std::uint8_t& byte : key.digest) byte = number(2, 16);
-  if (!rest.empty() || key_text(key) != text)
-    throw StoreCorrupt("account_keys holds no hash that we wrote");
+  if (!rest.empty() || key_text(key) != text) throw StoreCorrupt(problem_text);
   return key;
 }
 

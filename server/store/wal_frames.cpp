@@ -29,7 +29,7 @@ WalSums add(WalSums sums, bool big_endian, const unsigned char* bytes, std::size
 }  // namespace
 
 std::optional<WalHeader> read_wal_header(const unsigned char* bytes) {
-  constexpr std::uint32_t magic = 0x377f0682;  // its lowest bit tells the order of bytes
+  constexpr std::uint32_t magic = 0x377f0682;  // its lowest bit: byte order of the sums
   const std::uint32_t found = big_endian_word(bytes);
   if ((found & ~1u) != magic) return {};
   WalHeader header{(found & 1) != 0,
@@ -62,7 +62,7 @@ WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
   unsigned char start[wal_header_bytes];
   if (file_bytes <= wal_header_bytes || !read(start, sizeof start, 0)) return state;
   const std::optional<WalHeader> header = read_wal_header(start);
-  // Without its header nobody knows the size of a page: ours are SQLite's usual 4096.
+  // Without a sound header the page size is unknown: our servers use SQLite's default of 4096.
   const std::size_t page_bytes = header ? header->page_bytes : 4'096;
   const std::uint64_t frame_bytes = wal_frame_header_bytes + page_bytes;
   std::vector<unsigned char> frame(frame_bytes);
@@ -70,14 +70,14 @@ WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
   std::optional<WalFrameHeader> previous;
   std::uint64_t first_bad = 0;  // frames count from 1
   bool committed_after_bad = false;
-  bool follows_commit = false;  // fits, and so did all others back to a commit of this round
+  bool follows_commit = false;  // this frame fits, and all before it back to a commit
   for (std::uint64_t number = 1; wal_header_bytes + number * frame_bytes <= file_bytes; ++number) {
     if (!read(frame.data(), frame.size(), wal_header_bytes + (number - 1) * frame_bytes)) break;
     const WalFrameHeader found = read_wal_frame_header(frame.data());
     const WalSums* before = previous ? &previous->sums : header ? &header->sums : nullptr;
     const WalFrameHeader* neighbour = previous ? &*previous : nullptr;
-    // Salts are new each time that the log starts over: frames of an earlier round are no part of
-    // it.
+    // Salts are new each time that the log starts again: frames of an earlier round do not belong
+    // to it.
     const bool same_round = header
                                 ? found.salt_1 == header->salt_1 && found.salt_2 == header->salt_2
                                 : neighbour != nullptr && found.salt_1 == neighbour->salt_1 &&
@@ -90,8 +90,9 @@ WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
       state.damage = "its header is damaged, and commits follow";
       return state;
     }
-    // What was rolled back may lie behind the end in the same round, and fits itself; but it
-    // commits nothing, nor does it follow on the commit that was written over its beginning.
+    // Frames of a rolled-back transaction may stand behind the end in the same round with right
+    // sums. They are no damage: they contain no commit and follow none, since a later commit was
+    // written over their beginning.
     follows_commit = fits && (follows_commit || (previous && previous->commits()));
     if (committed_after_bad && fits && (found.commits() || follows_commit)) {
       state.damage = "frame " + std::to_string(first_bad) + " is damaged, and later commits follow";
@@ -100,8 +101,7 @@ WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read) {
     if (!fits && first_bad == 0) first_bad = number;
     if (first_bad == 0 && found.commits())
       state.committed_bytes = wal_header_bytes + number * frame_bytes;
-    // The bad frame's own mark counts where its round is right: a commit after which others were
-    // written.
+    // A bad frame of this round that is marked as a commit counts as one: only its page is damaged.
     if (first_bad != 0 && same_round && found.commits()) committed_after_bad = true;
     previous = found;
   }

@@ -1,8 +1,32 @@
 #pragma once
-// The write-ahead log of SQLite as a file format (sqlite.org/fileformat2.html, "The Write-Ahead
-// Log"): as much of it as is needed to tell a page that went bad, and a log that was damaged from
-// one that a crash cut short. Called by checksum_vfs.cpp, for single frames, and by sqlite_log.cpp,
-// before a file is opened.
+// SQLite's write-ahead log as a file format, as far as the server checks it
+// (sqlite.org/fileformat2.html, "The Write-Ahead Log"): to detect a damaged page, and to tell a log
+// that was damaged from one that a crash cut short. Called by checksum_vfs.cpp for single frames
+// while SQLite reads, and by sqlite_log.cpp for a whole log before SQLite opens the file. Pure
+// functions; any thread.
+//
+//   log    := header frame*             numbers are big-endian
+//
+//   header := 32 bytes
+//      0  magic      0x377f0682; its lowest bit set: the sums read words as big-endian
+//      4  version    not used here
+//      8  page size  512 to 65,536, a power of two
+//     12  checkpoint sequence, not used here
+//     16  salt 1     salts change each time that the log starts again from its beginning
+//     20  salt 2
+//     24  sums       of bytes 0 to 23
+//
+//   frame  := 24 bytes, then a page
+//      0  page       number of the page in the database file, from 1
+//      4  commit     pages of the database after the commit in the last frame of a transaction;
+//                    0 in the other frames
+//      8  salt 1     as in the header, else the frame is left from an earlier round of the log
+//     12  salt 2
+//     16  sums       continued from the frame before (from the header for the first frame) over
+//                    bytes 0 to 7 and the page
+//
+// The sums are two 32-bit numbers: for each pair of words a, b:
+//   first += a + second; second += b + first
 
 #include <cstddef>
 #include <cstdint>
@@ -14,43 +38,46 @@ namespace exchange {
 
 inline constexpr std::size_t wal_header_bytes = 32, wal_frame_header_bytes = 24;
 
-// Running sums of the log: over pairs of 32-bit words.
+// The running sums of a log.
 struct WalSums {
   std::uint32_t first = 0, second = 0;
   bool operator==(const WalSums&) const = default;
 };
 
 struct WalHeader {
-  bool big_endian;  // how the sums read their words
+  bool big_endian;  // byte order in which the sums read words
   std::uint32_t page_bytes, salt_1, salt_2;
   WalSums sums;
 };
-// Empty where these 32 bytes are no whole header.
+// Returns nothing if these 32 bytes are not a sound header.
 std::optional<WalHeader> read_wal_header(const unsigned char* bytes);
 
 struct WalFrameHeader {
-  // pages_after_commit: 0 but in the last frame of a transaction
+  // pages_after_commit: above 0 only in the last frame of a transaction
   std::uint32_t page, pages_after_commit, salt_1, salt_2;
   WalSums sums;
   bool commits() const { return pages_after_commit != 0; }
 };
+// `bytes`: the 24 bytes before a page.
 WalFrameHeader read_wal_frame_header(const unsigned char* bytes);
 
-// Whether a frame carries the sums that follow from those stored before it.
+// Whether a frame's stored sums are right. `before`: the sums stored in the frame before it, or in
+// the header for the first frame.
 bool wal_frame_fits(bool big_endian, const WalSums& before, const unsigned char* frame_header,
                     const unsigned char* page, std::size_t page_bytes);
 
-// Reads `size` bytes at `offset`; false where the file ends before.
+// Reads `size` bytes at `offset`; returns false if it cannot, as at the end of the file.
 using ReadAt = std::function<bool(unsigned char* into, std::size_t size, std::uint64_t offset)>;
 
 struct WalState {
-  // what is wrong; empty where the log is whole, or cut short by a crash in its last transaction
+  // the damage in words; empty if the log is sound, or a crash cut short its last transaction
   std::string damage;
-  // up to the end of the last commit before anything that does not fit: what SQLite takes
+  // length of the log up to its last sound commit, which is what SQLite uses of it
   std::uint64_t committed_bytes = 0;
 };
-// For a log each of whose transactions was synced before the next began. SQLite would silently drop
-// everything from the first bad frame on.
+// Looks for damage that SQLite does not report: it takes the first bad frame for the end of the log
+// and silently drops the commits after it. Here a bad frame with a later commit of the same round
+// is damage. Valid for logs whose every transaction was synced before the next began.
 WalState examine_wal(std::uint64_t file_bytes, const ReadAt& read);
 
 }  // namespace exchange

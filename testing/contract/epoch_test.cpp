@@ -1,4 +1,4 @@
-// A server whose epoch has passed can change nothing, at whatever moment its successor takes over.
+// Fencing: a server that was replaced can change nothing, whenever its successor takes over.
 
 #include "catch.hpp"
 
@@ -24,57 +24,57 @@ void run(const std::string& file, const char* sql) {
 }  // namespace
 
 TEST_CASE(
-    "a SQLite server whose epoch has passed can neither append nor settle, nor vouch for what it knows") {
+    "a fenced SQLite server can neither append, resolve an append in doubt nor confirm its epoch") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   SqliteStore(path).open();
-  // The journal file is its server's alone, so the successor comes from inside of it: with batch 2.
+  // A server locks its journal file exclusively, so a trigger acts as the successor: with batch 2.
   run(path + ".journal",
       "CREATE TRIGGER successor AFTER INSERT ON journal WHEN new.batch = 2 BEGIN UPDATE fence SET epoch = epoch + 1; END");
-  SqliteStore zombie(path);
-  zombie.open();
-  zombie.append(1, "payload");
-  CHECK(zombie.resolve_in_doubt(1));
-  zombie.confirm_epoch();
-  zombie.append(2, "payload");
-  CHECK_THROWS_AS(zombie.confirm_epoch(), StoreFenced);
-  CHECK_THROWS_AS(zombie.append(3, "of the zombie"), StoreFenced);
-  CHECK_THROWS_AS(zombie.resolve_in_doubt(3), StoreFenced);
+  SqliteStore fenced(path);
+  fenced.open();
+  fenced.append(1, "payload");
+  CHECK(fenced.resolve_in_doubt(1));
+  fenced.confirm_epoch();
+  fenced.append(2, "payload");
+  CHECK_THROWS_AS(fenced.confirm_epoch(), StoreFenced);
+  CHECK_THROWS_AS(fenced.append(3, "of the fenced server"), StoreFenced);
+  CHECK_THROWS_AS(fenced.resolve_in_doubt(3), StoreFenced);
   std::size_t rows = 0;
-  zombie.read_journal(0, [&](const JournalRow&) { ++rows; });
+  fenced.read_journal(0, [&](const JournalRow&) { ++rows; });
   CHECK(rows == 2);
 }
 
-TEST_CASE("a SQLite server whose epoch has passed cannot change the tables") {
+TEST_CASE("a fenced SQLite server cannot change the tables") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
-  SqliteStore zombie(path);
-  zombie.open();
+  SqliteStore fenced(path);
+  fenced.open();
   run(path, "UPDATE projection SET epoch = epoch + 1");
-  CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);
-  CHECK(zombie.load().rows.accounts.empty());  // nor is a part of it there
+  CHECK_THROWS_AS(fenced.project(one_account(), 1), StoreFenced);
+  CHECK(fenced.load().rows.accounts.empty());  // nothing of it is written
 }
 
 TEST_CASE(
-    "a PostgreSQL server whose epoch has passed can neither append, settle, change the tables nor vouch for what it knows") {
+    "a fenced PostgreSQL server can neither append, resolve an append in doubt, change the tables nor confirm its epoch") {
   const std::string url = shared_cluster().create_database();
-  PostgresStore zombie(url);
-  zombie.open();
-  zombie.load();
-  zombie.append(1, "payload");
-  zombie.confirm_epoch();
+  PostgresStore fenced(url);
+  fenced.open();
+  fenced.load();
+  fenced.append(1, "payload");
+  fenced.confirm_epoch();
   pqxx::connection admin(url);
   pqxx::nontransaction(admin).exec("UPDATE fence SET epoch = epoch + 1");
-  SECTION("append, on a connection that is as good as new") {
-    CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreFenced);
+  SECTION("append, on a new connection") {
+    CHECK_THROWS_AS(fenced.append(2, "of the fenced server"), StoreFenced);
   }
-  SECTION("what it knows") { CHECK_THROWS_AS(zombie.confirm_epoch(), StoreFenced); }
-  SECTION("resolve") { CHECK_THROWS_AS(zombie.resolve_in_doubt(2), StoreFenced); }
+  SECTION("confirm_epoch") { CHECK_THROWS_AS(fenced.confirm_epoch(), StoreFenced); }
+  SECTION("resolve") { CHECK_THROWS_AS(fenced.resolve_in_doubt(2), StoreFenced); }
   SECTION("project") {
-    CHECK_THROWS_AS(zombie.project(one_account(), 1), StoreFenced);
-    CHECK(zombie.load().rows.accounts.empty());
+    CHECK_THROWS_AS(fenced.project(one_account(), 1), StoreFenced);
+    CHECK(fenced.load().rows.accounts.empty());
   }
   std::size_t rows = 0;
-  zombie.read_journal(0, [&](const JournalRow&) { ++rows; });
+  fenced.read_journal(0, [&](const JournalRow&) { ++rows; });
   CHECK(rows == 1);
 }

@@ -1,5 +1,5 @@
-// Two servers and one store: the second is refused while the first lives, and a first that was
-// taken for dead can no longer commit.
+// Two servers and one store: the second is refused while the first lives, and a first server that
+// was replaced can no longer commit.
 
 #include "catch.hpp"
 
@@ -31,7 +31,7 @@ TEST_CASE("a second server on the same SQLite store refuses to start, until the 
   second.append(1, "payload");
 }
 
-TEST_CASE("SQLite refuses files that do not belong together, and files that are none") {
+TEST_CASE("SQLite refuses files of different stores, and files that are not a database") {
   TemporaryFolder folder;
   const auto make = [&](const std::string& name) {
     SqliteStore store(folder.path() + "/" + name);
@@ -91,9 +91,9 @@ TEST_CASE(
 
 TEST_CASE("a PostgreSQL server that lost its lock to another can neither append nor project") {
   const std::string url = shared_cluster().create_database();
-  PostgresStore zombie(url);
-  zombie.open();
-  zombie.append(1, "payload");
+  PostgresStore fenced(url);
+  fenced.open();
+  fenced.append(1, "payload");
   const auto end_other_connections = [&] {
     pqxx::connection admin(url);
     pqxx::nontransaction(admin).exec(
@@ -104,14 +104,14 @@ TEST_CASE("a PostgreSQL server that lost its lock to another can neither append 
   successor.open();
   successor.append(2, "of the successor");
 
-  CHECK_THROWS_AS(zombie.append(2, "of the zombie"), StoreUnavailable);
-  CHECK_THROWS_AS(zombie.resolve_in_doubt(2), StoreFenced);
-  CHECK_THROWS_AS(zombie.project(Rows{}, 1), StoreFenced);
+  CHECK_THROWS_AS(fenced.append(2, "of the fenced server"), StoreUnavailable);
+  CHECK_THROWS_AS(fenced.resolve_in_doubt(2), StoreFenced);
+  CHECK_THROWS_AS(fenced.project(Rows{}, 1), StoreFenced);
   successor.append(3, "goes on");
 }
 
 TEST_CASE(
-    "after PostgreSQL was restarted, an append that failed is settled by its number and service goes on") {
+    "after a restart of PostgreSQL, a failed append is resolved by its number and service continues") {
   PostgresCluster cluster;
   PostgresStore store(cluster.create_database());
   store.open();
@@ -126,14 +126,15 @@ TEST_CASE(
   CHECK(store.resolve_in_doubt(2));
 }
 
-TEST_CASE("who has lost PostgreSQL cannot vouch for what it knows until it has asked again") {
+TEST_CASE(
+    "a server that lost its PostgreSQL connection cannot confirm its epoch until it has connected again") {
   PostgresCluster cluster;
   PostgresStore store(cluster.create_database());
   store.open();
   cluster.kill();
   CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
   cluster.start();
-  // another may have come and gone: the lock must be ours again
+  // another server may have written meanwhile: this one must hold the lock again
   CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
   CHECK_FALSE(store.resolve_in_doubt(1));
   store.confirm_epoch();
@@ -145,7 +146,8 @@ TEST_CASE("the description of a store shows no password") {
   CHECK(PostgresStore("postgresql://host/db?password=secret").describe() == "postgresql://host/db");
 }
 
-TEST_CASE("PostgreSQL that was put back to an older state is refused at once, not written into") {
+TEST_CASE(
+    "a PostgreSQL database that was restored to an older state is refused at once, not written to") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
@@ -164,7 +166,7 @@ TEST_CASE("PostgreSQL that was put back to an older state is refused at once, no
     run("UPDATE projection SET batch = 2");
     CHECK_THROWS_WITH(store.project(Rows{}, 4), contains_text("has lost a projection"));
   }
-  SECTION("a table lost is nothing that waiting mends") {
+  SECTION("a lost table is not retryable") {
     run("DROP TABLE journal");
     CHECK_THROWS_AS(store.append(4, "payload"), StoreCorrupt);
   }
@@ -177,36 +179,36 @@ TEST_CASE("PostgreSQL that was put back to an older state is refused at once, no
 }
 
 TEST_CASE(
-    "a SQLite server whose lock file was taken from under it can neither append nor project after another has opened") {
+    "a SQLite server whose lock file was removed can neither append nor project after another has opened") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
-  SqliteStore zombie(path);
-  zombie.open();
+  SqliteStore fenced(path);
+  fenced.open();
   REQUIRE(std::remove((path + ".lock").c_str()) == 0);
   SqliteStore successor(path);
-  // The journal is locked by the first while it lives, so the second does not even get so far.
+  // The first locks the journal while it lives, so the second cannot even open it.
   CHECK_THROWS_AS(successor.open(), StoreCorrupt);
-  zombie.append(1, "payload");
+  fenced.append(1, "payload");
 }
 
 TEST_CASE(
-    "a SQLite server that finds the journal of a successor when it settles can neither settle nor append") {
+    "a SQLite server that finds the journal of a successor can neither resolve an append in doubt nor append") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   const auto run = [&](const std::string& command) {
     REQUIRE(std::system(("cd " + folder.path() + " && " + command).c_str()) == 0);
   };
-  SqliteStore zombie(path);
-  zombie.open();
-  // The journal is locked while it is open; in a settlement it is opened anew, and finds what a
-  // successor left.
+  SqliteStore fenced(path);
+  fenced.open();
+  // The journal is locked while it is open. resolve_in_doubt() opens it again, and finds what a
+  // successor has written.
   run("cp x.db.journal new && cp x.db.journal-wal new-wal && sqlite3 new 'UPDATE fence SET epoch = epoch + 1'");
   run("mv new x.db.journal && rm x.db.journal-wal");
-  CHECK_THROWS_AS(zombie.resolve_in_doubt(1), StoreFenced);
-  CHECK_THROWS_AS(zombie.append(1, "of the zombie"), StoreFenced);
+  CHECK_THROWS_AS(fenced.resolve_in_doubt(1), StoreFenced);
+  CHECK_THROWS_AS(fenced.append(1, "of the fenced server"), StoreFenced);
 }
 
-TEST_CASE("SQLite's journal rows go only when the tables that replace them are in their file") {
+TEST_CASE("SQLite deletes journal rows only when the tables that replace them are in their file") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   SqliteStore store(path);
@@ -214,7 +216,7 @@ TEST_CASE("SQLite's journal rows go only when the tables that replace them are i
   for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
   store.project(one_account(), 2);
   store.prune(1);
-  // What a power cut elements at worst: the file without its log.
+  // The worst that a power cut leaves: the file without its log.
   REQUIRE(std::system(("cp " + path + " " + folder.path() + "/bare.db").c_str()) == 0);
   SqliteDatabase bare(folder.path() + "/bare.db", SqliteDatabase::Use::read);
   SqliteStatement batch(bare, "SELECT batch FROM projection");
@@ -222,7 +224,7 @@ TEST_CASE("SQLite's journal rows go only when the tables that replace them are i
   CHECK(batch.integer(0) == 2);
 }
 
-TEST_CASE("a batch of another server is not settled as ours") {
+TEST_CASE("a batch of another server is not resolved as this server's") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
@@ -233,7 +235,7 @@ TEST_CASE("a batch of another server is not settled as ours") {
   CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreFenced);
 }
 
-TEST_CASE("a projection that PostgreSQL refuses elements nothing behind") {
+TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
@@ -244,7 +246,7 @@ TEST_CASE("a projection that PostgreSQL refuses elements nothing behind") {
   CHECK(pqxx::nontransaction(admin).exec("SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
 }
 
-TEST_CASE("rows that stand in the way of a projection are no trouble that passes") {
+TEST_CASE("rows that contradict a projection are not retryable") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db", url = shared_cluster().create_database();
   const char* const in_the_way = "INSERT INTO accounts VALUES (7, '1', '0')";
@@ -260,7 +262,8 @@ TEST_CASE("rows that stand in the way of a projection are no trouble that passes
     SqliteDatabase(path, SqliteDatabase::Use::write).run(in_the_way);
     refuses(store);
     store.append(1, "payload");
-    CHECK_THROWS_AS(store.append(1, "payload"), StoreUnavailable);  // settled by its number
+    CHECK_THROWS_AS(store.append(1, "payload"),
+                    StoreUnavailable);  // retryable: resolve_in_doubt() finds it
   }
   SECTION("PostgreSQL") {
     PostgresStore store(url);
@@ -271,7 +274,8 @@ TEST_CASE("rows that stand in the way of a projection are no trouble that passes
   }
 }
 
-TEST_CASE("what PostgreSQL committed is there after a crash, though its role asks for less") {
+TEST_CASE(
+    "what PostgreSQL committed survives a crash, even if its role turns synchronous_commit off") {
   PostgresCluster cluster;
   const std::string url = cluster.create_database();
   const auto run = [&](const std::string& sql) {
@@ -296,7 +300,7 @@ TEST_CASE("what PostgreSQL committed is there after a crash, though its role ask
   CHECK(found == batches);
 }
 
-TEST_CASE("damaged rows are refused in words") {
+TEST_CASE("damaged rows are refused with a reason") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   {
@@ -323,10 +327,10 @@ TEST_CASE("damaged rows are refused in words") {
     return std::string("loaded");
   };
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = 'much'"),
-             contains_text("no amount of cash"));
+             contains_text("not an amount of cash"));
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '5'"),
              contains_text("cash not conserved"));
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '10000000000000000', id = 'x'"),
-             contains_text("no account id"));
+             contains_text("not an account id"));
   CHECK(load_error("UPDATE accounts SET id = '1'") == "loaded");
 }

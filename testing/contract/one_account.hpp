@@ -1,5 +1,5 @@
 #pragma once
-// The least that can be projected: the rows of one new account.
+// The smallest projection: the rows of one new account.
 
 #include "engine/exchange.hpp"
 

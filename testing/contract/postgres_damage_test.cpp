@@ -1,5 +1,5 @@
-// Rows of a PostgreSQL store that were changed, removed or put back: the next start refuses them in
-// words, or they did not matter.
+// Rows of a PostgreSQL store that were changed, removed or restored: the next start refuses them
+// with a reason, or they made no difference.
 
 #include "catch.hpp"
 
@@ -45,7 +45,7 @@ void fill(Store& store) {
 
 }  // namespace
 
-TEST_CASE("rows of PostgreSQL that were edited are refused in words") {
+TEST_CASE("edited rows of PostgreSQL are refused with a reason") {
   const std::string url = shared_cluster().create_database();
   {
     PostgresStore store(url);
@@ -93,7 +93,7 @@ TEST_CASE("rows of PostgreSQL that were edited are refused in words") {
   if (!found.starts_with("batch ")) CHECK_THAT(found, contains_text("; restore"));
 }
 
-TEST_CASE("a PostgreSQL without data checksums, and only such a one, is warned of") {
+TEST_CASE("PostgreSQL without data checksums causes a warning, with them none") {
   std::ostringstream log;
   const auto before = spdlog::default_logger();
   spdlog::set_default_logger(std::make_shared<spdlog::logger>(

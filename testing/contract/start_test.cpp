@@ -1,4 +1,4 @@
-// What a start looks at: what is open, not what there ever was.
+// The work of a start follows the open orders, not the history.
 
 #include <sqlite3.h>
 
@@ -20,7 +20,7 @@ using exchange::testing::TemporaryFolder;
 
 namespace {
 
-// Steps of SQLite's machine, of all connections that are opened while this lives.
+// Counts the virtual-machine steps of all SQLite connections that are opened while it lives.
 class Steps {
  public:
   Steps() {
@@ -41,7 +41,7 @@ class Steps {
   }
 };
 
-// Ten open orders, each half filled, and so many that are filled.
+// Ten open orders, each half filled, and `filled` orders that are filled.
 Rows market(int filled) {
   const AccountId buyer("1"), seller("2");
   const SymbolName spy("SPY");
@@ -55,7 +55,7 @@ Rows market(int filled) {
                    {});
   };
   for (int i = 0; i < filled / 2; ++i) trade(1, 1);
-  for (int i = 0; i < 10; ++i) trade(2 + i, 2);  // above what is open
+  for (int i = 0; i < 10; ++i) trade(2 + i, 2);  // with ids above those of the open orders
   Rows rows;
   exchange.take_changes(rows);
   return rows;
@@ -84,18 +84,18 @@ std::uint64_t steps_of_start(int filled) {
 
 }  // namespace
 
-TEST_CASE("a start on SQLite looks at what is open, however much has been filled") {
+TEST_CASE("a start on SQLite reads what is open, however much has been filled") {
   const std::uint64_t few = steps_of_start(10), many = steps_of_start(10'000);
   CHECK(few > 100);
   CHECK(many < few + few / 2);
 }
 
-TEST_CASE("a start on PostgreSQL looks at what is open, though nothing has been analyzed") {
+TEST_CASE("a start on PostgreSQL reads what is open, even without statistics") {
   const std::string url = shared_cluster().create_database();
   pqxx::connection admin(url);
   const auto ask = [&](const std::string& sql) { return pqxx::nontransaction(admin).exec(sql); };
   const auto count = [&](const std::string& sql) { return ask(sql)[0][0].as<std::int64_t>(); };
-  // What a connection has read is counted as it ends.
+  // The steps of a connection are counted when it closes.
   const auto rows_read = [&](const std::string& how) {
     while (
         count(

@@ -1,5 +1,5 @@
-// One contract for all stores: what store.hpp promises, the core relies on. Every case runs against
-// SQLite, PostgreSQL (a private cluster) and memory.
+// The contract of store.hpp, on which the core relies. Every case runs against SQLite, PostgreSQL
+// (a private cluster) and memory.
 
 #include "catch.hpp"
 
@@ -21,7 +21,7 @@ using exchange::testing::TemporaryFolder;
 
 namespace {
 
-// A place for one store, which reopen() opens again as the next server would.
+// A place for one store; reopen() opens it again as the next server does.
 class Place {
  public:
   virtual ~Place() = default;
@@ -84,7 +84,7 @@ const AccountId alice("1"), bob("007");
 const SymbolName spy("SPY"), null_named("NULL");
 const std::string awkward_payload("\0\\x'\"\xFF\n", 7);
 
-// A small market with every kind of row, the extremes of its numbers among them.
+// A small market with every kind of row and with extreme numbers.
 Exchange small_market() {
   Exchange exchange;
   const auto at = [](std::int64_t s) { return Timestamp{s * 1'000'000}; };
@@ -146,7 +146,7 @@ TEST_CASE("what was appended is there after reopening, byte for byte and in orde
   CHECK(journal_after(*store, 0)[0].payload == awkward_payload);
 }
 
-TEST_CASE("a batch number is taken once, and settle tells whether it was") {
+TEST_CASE("a batch number is used once, and resolve_in_doubt returns whether it was") {
   const auto place = any_place();
   Store& store = place->reopen();
   store.append(1, "first");
@@ -225,7 +225,7 @@ TEST_CASE("an order is read with its executions, from both sides; an unknown one
   CHECK_FALSE(store.read_order(5));
 }
 
-TEST_CASE("pruning lets go of old rows only") {
+TEST_CASE("pruning deletes old rows only") {
   const auto place = any_place();
   Store& store = place->reopen();
   Exchange exchange = small_market();
@@ -357,7 +357,7 @@ TEST_CASE(
   CHECK(recover(*store).keys == Keys{{bob, some_key}, {AccountId("3"), some_key}});
 }
 
-TEST_CASE("projecting a key again, or another one, elements the first") {
+TEST_CASE("projecting a key again, or another one, leaves the first") {
   const auto place = any_place();
   Store& store = place->reopen();
   Exchange exchange;

@@ -1,4 +1,4 @@
-// When SQLite's files are synced, seen by a file system layer of ours that counts.
+// When SQLite syncs its files, counted by a VFS between SQLite and the default one.
 
 #include <sqlite3.h>
 
@@ -14,7 +14,7 @@ using exchange::testing::TemporaryFolder;
 
 namespace {
 
-// Registered for good as the default one. Its files are SQLite's own, but for their sync.
+// Stays registered as the default VFS. Its files are those of SQLite's VFS; only xSync differs.
 class CountingFiles {
  public:
   CountingFiles() : base_(sqlite3_vfs_find(nullptr)), counting_(*base_) {
@@ -37,7 +37,7 @@ class CountingFiles {
     static CountingFiles files;
     return files;
   }
-  // Of files with this name, so far.
+  // Syncs of files with this name so far.
   int syncs(const std::string& name) {
     const std::lock_guard lock(mutex_);
     return counts_[name];
@@ -66,7 +66,7 @@ class CountingFiles {
 
 }  // namespace
 
-TEST_CASE("SQLite syncs its journal before a commit is told, and its tables at checkpoints") {
+TEST_CASE("SQLite syncs its journal before append returns, and its tables at checkpoints") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   CountingFiles& files = CountingFiles::instance();

@@ -1,5 +1,5 @@
-// The views that people query (db/*_views.sql): the same rows in PostgreSQL and SQLite, decimals to
-// the last digit, and they come to a store that was made before them.
+// The SQL views (db/*_views.sql): the same rows in PostgreSQL and SQLite, exact decimals, and they
+// are added to a store that was made before them.
 
 #include "catch.hpp"
 
@@ -26,11 +26,11 @@ namespace {
 
 using Lines = std::vector<std::string>;  // one a row, columns joined by '|'
 
-// A store and a person's own connection to it.
+// A store and a user's own connection to it.
 class Place {
  public:
   virtual ~Place() = default;
-  // Opens the store as the next server would.
+  // Opens the store as the next server does.
   virtual Store& reopen() = 0;
   virtual void close() = 0;
   virtual Lines query(const std::string& sql) = 0;
@@ -110,7 +110,7 @@ std::unique_ptr<Place> any_place() {
   return std::make_unique<SqlitePlace>();
 }
 
-// What the server logs while this lives.
+// Collects the log of the server while it lives.
 class Log {
  public:
   Log() {
@@ -125,7 +125,7 @@ class Log {
   std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
 };
 
-// Both databases write JSON and times their own way.
+// The databases write JSON and times differently.
 Lines plain(Lines lines) {
   for (std::string& line : lines) {
     std::erase(line, ' ');
@@ -202,7 +202,7 @@ TEST_CASE("the views hold exactly what a script of commands leads to") {
   CHECK(plain(place->query(executions)) ==
         Lines{"2|2026-11-2110:29:50.300007Z|ABC|0.00000001|0.00000002|buy|4|3|007|1",
               "1|2026-11-2110:29:50.123456Z|SPY|145.67|40|sell|1|2|1|007"});
-  // Alice has 100000 - 40 x 145.67 + 2e-16 in cash, 60 x 145.67 + 145.7 of it set aside.
+  // Alice has 100000 - 40 x 145.67 + 2e-16 in cash, 60 x 145.67 + 145.7 of it reserved.
   CHECK(
       plain(place->query(summaries)) ==
       Lines{
@@ -247,7 +247,7 @@ TEST_CASE("sums beyond 64 bits are exact in the views") {
   for (int i = 0; i < 3; ++i)  // together more shares than 2^63 of 1e-8
     REQUIRE(std::holds_alternative<Opened>(exchange.apply(
         PlaceOrder{alice, spy, Side::buy, most, parse_price("0.00000001").value}, at(1))));
-  // The most that one order can set aside; two would be more than all cash.
+  // The most that one order can reserve; two would be more than all cash.
   REQUIRE(std::holds_alternative<Opened>(exchange.apply(
       PlaceOrder{alice, spy, Side::buy, most, parse_price("92233720367.99999999").value}, at(2))));
   project(place->reopen(), exchange);
@@ -277,8 +277,7 @@ TEST_CASE("a store from before the views gets them, and loses the one they repla
   CHECK_THROWS(place->query("SELECT * FROM open_book"));
 }
 
-TEST_CASE(
-    "where somebody's table has the name of a view, the server says so and opens all the same") {
+TEST_CASE("if a user's table has the name of a view, the server warns and opens all the same") {
   const auto place = any_place();
   Exchange exchange = script();
   project(place->reopen(), exchange);
@@ -290,7 +289,7 @@ TEST_CASE(
   CHECK(place->query(executions).size() == 2);
 }
 
-TEST_CASE("a view that a person has built on ours stays when the server starts again") {
+TEST_CASE("a view that a user has built on ours stays when the server starts again") {
   const auto place = any_place();
   Exchange exchange = script();
   project(place->reopen(), exchange);
@@ -302,7 +301,7 @@ TEST_CASE("a view that a person has built on ours stays when the server starts a
 }
 
 TEST_CASE(
-    "PostgreSQL's views are left alone when they are of the present text, so that no lock is asked for") {
+    "PostgreSQL's views are not created again if their text is the same, so that no lock is needed") {
   PostgresPlace place;
   place.reopen();
   const Lines before = place.query(

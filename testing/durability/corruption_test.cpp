@@ -1,5 +1,5 @@
-// Damage to the files of a SQLite store: whatever single thing is done to them, the store is
-// refused in words or every row reads back as it was stored; never other rows, never a crash.
+// Damage to the files of a SQLite store: after any single change of them the store is refused with
+// a reason, or every row reads back as it was stored. Never other rows, never a crash.
 // EXCHANGE_NIGHTLY=1 damages every byte.
 
 #include "catch.hpp"
@@ -32,7 +32,7 @@ using Files = std::map<std::string, Bytes>;
 
 constexpr std::size_t page_bytes = 4'096, frame_bytes = 24 + page_bytes, log_header_bytes = 32;
 
-// Everything that a server reads from a store, once what it replays is projected.
+// Everything that a server reads from a store, after the replayed batches are projected.
 struct Everything {
   BatchNumber last_batch = 0;
   std::vector<std::string> journal;  // payloads from the tables' batch on
@@ -83,7 +83,7 @@ Everything read_everything(const std::string& path) {
 
 enum class End { closed, killed };
 
-// A store of some hundred orders, open and closed ones, on a disk that can be put back to it.
+// A store of some hundred orders, open and closed, on a disk that can be restored to it.
 class Specimen {
  public:
   Specimen(std::uint64_t seed, End end, BatchNumber batches = usual_batches)
@@ -149,7 +149,7 @@ struct Counts {
   std::map<std::string, std::uint64_t> reasons;
 };
 
-// What is said, without names and numbers.
+// A message without names and numbers.
 std::string reason(std::string text) {
   if (const auto at = text.find(": "); text.starts_with("/") && at != std::string::npos)
     text.erase(0, at + 2);
@@ -159,7 +159,7 @@ std::string reason(std::string text) {
   return kept.substr(0, 90);
 }
 
-// Opens and reads; the damage must be refused or must not matter.
+// Opens and reads the store; the damage must be refused or make no difference.
 void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::string& what,
              Counts& counts) {
   specimen.put(files, with_mark);
@@ -306,7 +306,7 @@ TEST_CASE(
 
 TEST_CASE(
     "a backup that is put under logs which were left behind is refused, or reads exactly as stored") {
-  // large enough for pages that the log has nothing of
+  // large enough for pages that are not in the log
   Specimen specimen(test_seed(), End::killed, 4 * Specimen::usual_batches);
   REQUIRE(specimen.backups().size() == 3);
   Counts counts;
@@ -377,7 +377,7 @@ TEST_CASE("edited journal rows are refused by their number") {
     const std::string& sql = edits[std::size_t(i) % 4];
     INFO(sql);
     const std::string error = error_after(".journal", sql);
-    // The row of the tables' own batch may go: what follows says where it was.
+    // The row of the projected batch may be missing: the rows after it show where it was.
     if (error == "same") {
       CHECK((sql.starts_with("DELETE") && batch == last - rows + 1 - 0));
       continue;

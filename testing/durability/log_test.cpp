@@ -1,4 +1,4 @@
-// What may stand in a write-ahead log behind its end, and where the log may lie.
+// What may be in a write-ahead log behind its end, and where the log may be.
 
 #include "catch.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t page_at = 24 + 1'000;  // some byte of a frame's page
 
-// A database whose log can be cut, damaged and looked at.
+// A database whose log can be cut, damaged and examined.
 struct LoggedDatabase {
   SimulatedDisk::Bytes& log() { return disk.bytes_of(path + "-wal"); }
   static void put(SqliteDatabase& database, int rows) {
@@ -31,7 +31,7 @@ struct LoggedDatabase {
     put(database, rows);
     database.run("COMMIT");
   }
-  // What the next to open it finds, after `damage` to its log.
+  // What the next connection finds, after `damage` to the log.
   template <class Damage>
   std::string reopened(std::map<std::string, SimulatedDisk::Bytes> files, Damage damage) {
     damage(files.at(path + "-wal"));
@@ -53,7 +53,7 @@ struct LoggedDatabase {
 }  // namespace
 
 TEST_CASE_METHOD(LoggedDatabase,
-                 "what was rolled back stands behind the end of a log and is no later commit") {
+                 "rolled-back frames behind the end of a log are not later commits") {
   std::map<std::string, SimulatedDisk::Bytes> files;
   std::size_t end = 0;
   {
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(LoggedDatabase,
 }
 
 TEST_CASE_METHOD(LoggedDatabase,
-                 "a damaged commit is told also where a crash cut short the one behind it") {
+                 "a damaged commit is reported also if a crash cut short the one after it") {
   std::map<std::string, SimulatedDisk::Bytes> files;
   std::size_t end = 0;
   {
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(LoggedDatabase,
 
 TEST_CASE_METHOD(
     LoggedDatabase,
-    "what a crash left behind the end of a log goes also while another program reads the file") {
+    "what a crash left behind the end of a log is removed also while another program reads the file") {
   std::map<std::string, SimulatedDisk::Bytes> files;
   std::size_t end = 0;
   {
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(
     database.run("CREATE TABLE t (x)");
     put(database, 2);
     end = log().size();
-    put_at_once(database, 8);  // under way in the crash
+    put_at_once(database, 8);  // in progress when the crash comes
     files = disk.files();
   }
   files.at(path + "-wal")[end + page_at] ^= 1;
@@ -149,7 +149,8 @@ TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {
   }
 }
 
-TEST_CASE("a checkpoint that fails is no failed projection: the log keeps it, and one line tells") {
+TEST_CASE(
+    "a failed checkpoint is not a failed projection: the log keeps it, and one line reports it") {
   TemporaryFolder folder;
   SimulatedDisk disk(7);
   const std::string path = folder / "x.db";
@@ -167,7 +168,7 @@ TEST_CASE("a checkpoint that fails is no failed projection: the log keeps it, an
       "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
   std::uint64_t projections = 0;
   for (; projections < 200 && disk.bytes_of(path + "-wal").size() < 1'200 * 4'120; ++projections) {
-    // or SQLite writes nothing
+    // a change, else SQLite writes nothing
     for (AccountRow& row : rows.accounts) row.balance = Cash::whole(std::int64_t(projections));
     CHECK_NOTHROW(store.project(rows, 1));
   }
@@ -177,9 +178,9 @@ TEST_CASE("a checkpoint that fails is no failed projection: the log keeps it, an
   CHECK_NOTHROW(store.project(rows, 3));
   spdlog::set_default_logger(before);
   REQUIRE(projections < 200);
-  const auto first = said.find("cannot be brought into their file, and grows");
+  const auto first = said.find("checkpoint failed, ");
   CHECK(first != std::string::npos);
-  CHECK(said.find("cannot be brought", first + 10) == std::string::npos);
+  CHECK(said.find("checkpoint failed, ", first + 10) == std::string::npos);
   CHECK(store.load().projected_batch == 3);
   SqliteDatabase(path, SqliteDatabase::Use::read);
   CHECK(disk.bytes_of(path).size() > 50 * 4'096);

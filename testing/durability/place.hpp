@@ -1,6 +1,6 @@
 #pragma once
-// A folder with SQLite stores whose histories are known, as their servers left them: closed,
-// killed, or before there were checksums.
+// A folder with SQLite stores of known history, as servers left them: closed, killed, or from
+// before page checksums.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,8 +17,7 @@ namespace exchange::testing {
 
 inline const AccountId alice("1");
 
-// Batches after those that a journal holds: an account, then symbols. Projects what `projected`
-// says.
+// Appends batches to a journal: an account, then symbols. Projects up to `projected`.
 inline void fill(SqliteStore& store, BatchNumber first, BatchNumber last, BatchNumber projected,
                  std::int64_t cash = 9) {
   Recovered recovered = recover(store);
@@ -45,12 +44,12 @@ struct Place {
     {
       SqliteStore store(db(name));
       store.open();
-      fill(store, 1, 4, 3, name[0]);  // every store has another history
+      fill(store, 1, 4, 3, name[0]);  // every store has a different history
       if (!killed) fill(store, 5, 9, 7);
     }
     if (killed) fill_and_be_killed(name, 5, 9, 7);
   }
-  // In a child that is gone as after kill -9: logs stay behind.
+  // In a child process that ends as by kill -9: the logs stay.
   void fill_and_be_killed(const std::string& name, BatchNumber first, BatchNumber last,
                           BatchNumber projected) const {
     const pid_t child = ::fork();
@@ -68,7 +67,7 @@ struct Place {
     REQUIRE(::waitpid(child, &status, 0) == child);
     REQUIRE(status == 0);
   }
-  // What a server says that starts here.
+  // The message of a server that starts here.
   std::string start(const std::string& name = "x") const {
     try {
       SqliteStore store(db(name));
@@ -79,7 +78,7 @@ struct Place {
       return error.what();
     }
   }
-  // Both files as servers wrote them that knew no page checksums: rewritten without reserved bytes.
+  // Both files as servers from before page checksums wrote them: rewritten without reserved bytes.
   void make_old(const std::string& name = "x") const {
     for (const char* file : {"", ".journal"}) {
       REQUIRE(std::system(("sqlite3 '" + db(name) + file + "' .dump | sqlite3 '" + db("old") + "'")

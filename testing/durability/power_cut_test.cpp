@@ -1,6 +1,6 @@
-// What a power cut, a kill or a failing disk elements of a SQLite store, with seeded random cuts at
-// every operation of its files. EXCHANGE_NIGHTLY=1 runs thousands of seeds; EXCHANGE_SEEDS says how
-// many.
+// What a power cut, a kill or a failing disk leaves of a SQLite store, with seeded random cuts at
+// every operation of its files. EXCHANGE_NIGHTLY=1 runs thousands of seeds; EXCHANGE_SEEDS sets
+// their number.
 
 #include "catch.hpp"
 
@@ -42,8 +42,8 @@ struct Counts {
   }
 };
 
-// For many seeds: a server of several lives, into each of which `plan(disk, random)` brings
-// trouble.
+// For many seeds: a server that is restarted several times, each time with the faults of
+// `plan(disk, random)`.
 template <class Plan>
 Counts many(const char* name, std::uint64_t runs, int lives, Plan plan) {
   Counts counts;
@@ -73,8 +73,7 @@ TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and
   const auto counts =
       many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing",
            seeds(150, 10'000), 5, [](SimulatedDisk& disk, auto& random) {
-             // Often early: the files are made, recovered and brought up within the first
-             // operations.
+             // Often early: the first operations create, recover and upgrade the files.
              const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
              disk.plan(disk.operations() + 1 + random() % within,
                        random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
@@ -85,9 +84,9 @@ TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and
   CHECK(counts.batches > counts.cuts);
 }
 
-TEST_CASE("a disk that is full or fails to write or to sync is never acknowledged on") {
+TEST_CASE("nothing is acknowledged on a disk that is full or fails to write or to sync") {
   const auto counts = many(
-      "a disk that is full or fails to write or to sync is never acknowledged on",
+      "nothing is acknowledged on a disk that is full or fails to write or to sync",
       seeds(100, 5'000), 4, [](SimulatedDisk& disk, auto& random) {
         const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
         disk.plan(disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);

@@ -1,6 +1,5 @@
-// What an operator finds after an error: files missing, swapped, emptied, of something else or out
-// of reach. Every refusal names the file, says what is wrong and what to do; and what is refused is
-// left as it was.
+// Files that are missing, swapped, empty, of another program or without permission. Every refusal
+// names the file, the problem and what to do, and changes nothing.
 
 #include "catch.hpp"
 
@@ -156,12 +155,11 @@ TEST_CASE_METHOD(Place, "a log that was left behind by another database is refus
   }
 }
 
-TEST_CASE_METHOD(
-    Place, "a folder that is missing or out of reach, and files that may not be written, say so") {
+TEST_CASE_METHOD(Place, "a missing folder and files without permission are reported") {
   SECTION("no folder") {
     SqliteStore store(folder / "none/x.db");
     CHECK_THROWS_WITH(store.open(),
-                      contains_text("cannot create") && contains_text("is the folder there"));
+                      contains_text("cannot create") && contains_text("does the folder exist"));
   }
   SECTION("a folder in the place of a file") {
     fs::create_directory(db());
@@ -170,7 +168,7 @@ TEST_CASE_METHOD(
   SECTION("rights") {
     make("x", false);
     if (::geteuid() != 0) fs::permissions(db(), fs::perms::owner_read);
-    // Root may do everything: be somebody else for a moment.
+    // Root has all permissions: act as another user for a moment.
     constexpr uid_t nobody = 65'534;
     if (::geteuid() == 0) {
       fs::permissions(folder.path(),
@@ -188,12 +186,12 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    Place, "a disk that is full at the start says so, and the start succeeds once there is room") {
+    Place, "a full disk is reported at the start, and the start succeeds once there is space") {
   SimulatedDisk disk(3);
   {
     SqliteStore store(db());
     disk.plan(1, SimulatedDisk::Fault::full, 1'000'000);
-    CHECK_THROWS_WITH(store.open(), contains_text("full") && contains_text("make room"));
+    CHECK_THROWS_WITH(store.open(), contains_text("full") && contains_text("free some space"));
   }
   disk.plan(0, SimulatedDisk::Fault::none);
   make("x", false);

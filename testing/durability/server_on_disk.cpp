@@ -8,8 +8,7 @@
 #include "durability/same_rows.hpp"
 
 namespace exchange::testing {
-// The real store, which notes what is under way, and ends the wait for a disk that will not come
-// back.
+// The real store; records the batch in flight, and ends the wait for a disk that stays unavailable.
 struct ServerOnDisk::Recorder : SqliteStore {
   Recorder(ServerOnDisk& owner, const std::string& path) : SqliteStore(path), server(owner) {}
   void append(BatchNumber batch, std::string_view payload) override {
@@ -27,8 +26,9 @@ struct ServerOnDisk::Recorder : SqliteStore {
 
 ServerOnDisk::ServerOnDisk(std::uint64_t seed)
     : disk(seed), random_(seed + 1), commands_(seed + 2, false) {
-  spdlog::set_level(spdlog::level::off);  // thousands of stores that go away and come back
-  // The kernel writes the lock file back some time or never.
+  spdlog::set_level(
+      spdlog::level::off);  // thousands of stores become unavailable and available again
+  // The kernel writes the lock file to the disk at some time or never.
   disk.on_operation = [this] {
     if (random_() % 16 == 0) lock_on_disk_ = lock_file();
   };
@@ -59,7 +59,7 @@ void ServerOnDisk::run(int batches) {
   }
   committer_.reset();
   store_.reset();
-  // After a disk that failed the machine often goes too.
+  // A failed disk is often followed by a restart of the machine.
   if (disk.faults_met() > 0 && random_() % 2 == 0) disk.stop(SimulatedDisk::Fault::power_cut);
 }
 
@@ -142,7 +142,7 @@ void ServerOnDisk::step() {
   clock_.time_us = commands_.next_time().microseconds;
   Submission* const one = &submission;
   committer_->commit({&one, 1});
-  // From here on clients have been told.
+  // From here on the batch is acknowledged.
   if (in_flight_) payloads_.push_back(*in_flight_);
   in_flight_.reset();
   if (random_() % 4 == 0) project();
@@ -150,7 +150,7 @@ void ServerOnDisk::step() {
     const BatchNumber kept = 1 + random_() % 5;
     try {
       if (projected_ > kept) store_->prune(projected_ - kept);
-    } catch (const StoreUnavailable&) {  // the rows can go next time
+    } catch (const StoreUnavailable&) {  // deleted the next time
       if (disk.stopped()) throw;
     }
   }

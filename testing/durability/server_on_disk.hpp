@@ -1,8 +1,8 @@
 #pragma once
 // A server's core on a SimulatedDisk, without threads: the real SqliteStore, recovery and
-// Committer, projections and prunes in between, and what clients were told. After a power cut it is
-// started again and everything is compared with what it must hold: every batch whose commit
-// returned, in order, nothing else but possibly the one that was under way; and tables that are
+// Committer, with projections and prunes in between, and the batches that were acknowledged. After
+// a power cut it starts again and everything is compared with what must be there: every batch whose
+// commit returned, in order, and nothing else but possibly the one in flight; and tables equal to
 // those of an independent model.
 
 #include <memory>
@@ -27,8 +27,8 @@ class ServerOnDisk {
   explicit ServerOnDisk(std::uint64_t seed);
   ~ServerOnDisk();
 
-  // Opens, recovers, compares, commits `batches` batches and closes. Where the disk stops, or fails
-  // so that the server must stop, it ends earlier. Then restart(), whatever happened.
+  // Opens, recovers, compares, commits `batches` batches and closes. Ends earlier if the disk
+  // stops, or fails so that the server must stop. restart() comes next in every case.
   void run(int batches);
   // The next start finds what survived.
   void restart();
@@ -49,7 +49,7 @@ class ServerOnDisk {
   std::string path() const { return folder_ / "x.db"; }
   std::string lock_file() const { return contents(path() + ".lock"); }
 
-  TemporaryFolder folder_;  // of the lock file only, which is no file of SQLite
+  TemporaryFolder folder_;  // of the lock file only, which SQLite does not use
   std::string lock_on_disk_;
   std::mt19937_64 random_;
   RandomCommands commands_;

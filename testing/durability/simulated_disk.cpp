@@ -45,7 +45,7 @@ SimulatedDisk::File& of(sqlite3_file* file) { return *static_cast<SimulatedDisk:
 
 }  // namespace
 
-// What SQLite calls.
+// The functions that SQLite calls.
 struct SimulatedDiskMethods {
   using File = SimulatedDisk::File;
   using Node = SimulatedDisk::Node;
@@ -112,7 +112,7 @@ struct SimulatedDiskMethods {
     const auto* bytes = static_cast<const unsigned char*>(from);
     const int code = file.disk->begin(Fault::write_error);
     Change change{Kind::write, std::uint64_t(offset), {bytes, bytes + amount}};
-    // What fails half-way may have been written half-way: up to the end of some sector.
+    // A write that fails may have been written in part: up to the end of some sector.
     if (code != SQLITE_OK) {
       const std::uint64_t end =
           (change.at + file.disk->below(std::uint64_t(amount) + sector_bytes)) / sector_bytes *
@@ -279,7 +279,7 @@ SimulatedDisk::SimulatedDisk(std::uint64_t seed) : random_(seed) {
   };
   vfs_->xGetLastError = [](sqlite3_vfs*, int, char*) { return 0; };
   sqlite3_vfs_register(vfs_.get(), 1);
-  sqlite3_randomness(0, nullptr);  // SQLite's own generator starts anew, from ours
+  sqlite3_randomness(0, nullptr);  // SQLite's generator starts again, seeded by ours
 }
 
 SimulatedDisk::~SimulatedDisk() {
@@ -329,7 +329,7 @@ void SimulatedDisk::survive(Node& node) {
       if (kept) change_bytes(node.on_disk, change);
       continue;
     }
-    // Each sector that the write touches, for itself.
+    // Each sector of the write on its own.
     for (std::size_t from = 0; from < change.bytes.size();) {
       const std::size_t to =
           std::min(change.bytes.size(),

@@ -2,9 +2,9 @@
 // A disk in memory, as SQLite's default VFS while it lives: it knows what was synced and what was
 // only written, and at a power cut keeps of the latter what a real disk might: nothing, all, a
 // prefix, any writes, torn sectors; of files that were made or removed without a sync of their
-// folder, any. It fails operations as told. A sector of 512 bytes is written whole or not at all,
-// as disks promise. A failed sync is Linux' kind: some of what was written is lost for good, and
-// the next sync succeeds. Everything comes from the seed. One thread, one process.
+// folder, any. It fails operations as planned. A sector of 512 bytes is written whole or not at
+// all, as disks promise. A failed sync is as on Linux: some of what was written is lost, and the
+// next sync succeeds. Everything comes from the seed. One thread, one process.
 
 #include <sqlite3.h>
 
@@ -30,7 +30,7 @@ class SimulatedDisk {
   // Operations that change something: writes, truncations, syncs, new and removed files.
   std::uint64_t operations() const { return operations_; }
   // From the operation of that number on, `count` operations of the kind that the fault hits fail.
-  // A power cut and the end of the process are for good: everything fails until restart().
+  // After a power cut or the end of the process everything fails until restart().
   void plan(std::uint64_t operation, Fault fault, std::uint64_t count = 1);
   bool stopped() const { return stopped_; }
   Fault stopped_by() const { return stopped_by_; }

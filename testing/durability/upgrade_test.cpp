@@ -1,5 +1,5 @@
-// Stores of servers that knew no page checksums: they get them where there is room, and start where
-// there is none.
+// Stores of servers from before page checksums: they get them if the disk has space, and start also
+// if it has none.
 
 #include "catch.hpp"
 
@@ -64,7 +64,7 @@ TEST_CASE_METHOD(
   CHECK_THAT(start(), contains_text("page 2 (byte 4096) fails its checksum"));
 }
 
-TEST_CASE_METHOD(Place, "files with page checksums say so by their version") {
+TEST_CASE_METHOD(Place, "files with page checksums have a version of their own") {
   make("x", false);
   for (const char* file : {"", ".journal"}) {
     CHECK(version_in(contents(db() + file)) == 2);
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(Place, "files with page checksums say so by their version") {
 
 TEST_CASE_METHOD(
     OldStore,
-    "an old store whose rewriting fills the disk starts as it is, and elements the room that it found") {
+    "an old store whose rewriting fills the disk starts as it is, and uses no more disk space than before") {
   make_large();
   SimulatedDisk disk(3);
   put_on(disk);
@@ -113,7 +113,7 @@ TEST_CASE_METHOD(OldStore, "an old store is rewritten through a temporary file, 
   CHECK(temporary > 2'000'000);
 }
 
-TEST_CASE_METHOD(OldStore, "an old store is not rewritten where there is no room for it") {
+TEST_CASE_METHOD(OldStore, "an old store is not rewritten without disk space for it") {
   constexpr unsigned mebibytes = 16;
   const SmallDisk disk(mebibytes);
   if (!disk.why_not().empty()) {

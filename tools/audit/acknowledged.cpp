@@ -12,24 +12,26 @@ namespace {
 
 constexpr std::size_t orders_at_once = 1'000;
 
-struct Told {
+// The words of one line about an order; empty members are not in the line.
+struct AcknowledgedOrder {
   std::optional<std::string> account, symbol;
   std::optional<Side> side;
   std::optional<Shares> shares, open, canceled, executed;
   std::optional<Price> limit;
 };
 
-// What a client can tell orders apart by.
+// All that distinguishes orders before they have an id: account, symbol, side, shares and limit.
 using Sent = std::tuple<std::string, std::string, Side, std::int64_t, std::int64_t>;
 struct Copies {
   std::uint64_t acknowledged = 0, unanswered = 0, found = 0;
 };
 
+// The parsed file. Throws std::invalid_argument, with the line, for what is not such a file.
 class Lines {
  public:
   explicit Lines(const std::string& path) {
     std::ifstream file(path);
-    if (!file) throw std::invalid_argument(path + " cannot be read");
+    if (!file) throw std::invalid_argument("--acknowledged " + path + " cannot be read");
     std::string line;
     for (number_ = 1; std::getline(file, line); ++number_) try {
         read(line);
@@ -38,11 +40,11 @@ class Lines {
       }
   }
 
-  std::map<OrderId, Told> told;
-  std::vector<OrderId> twice;
+  std::map<OrderId, AcknowledgedOrder> acknowledged;
+  std::vector<OrderId> twice;  // ids that more than one line has
   std::map<Sent, Copies> sent;
   std::set<std::string> accounts;
-  // incomplete: lines that do not say all of what was sent
+  // lines without an id; lines with an id that lack a word of what was sent
   std::uint64_t unanswered = 0, incomplete = 0;
 
  private:
@@ -54,57 +56,57 @@ class Lines {
     OrderId id = 0;
     if (answered) {
       const auto parsed = parse_order_id(word);
-      if (!parsed) throw std::invalid_argument("'" + word + "' is no order id");
+      if (!parsed) throw std::invalid_argument("'" + word + "' is not an order id");
       id = *parsed;
     }
-    Told told_now;
-    while (words >> word) read(word, told_now);
-    const bool whole = told_now.account && told_now.symbol && told_now.shares && told_now.limit;
+    AcknowledgedOrder order;
+    while (words >> word) read_word(word, order);
+    const bool whole = order.account && order.symbol && order.shares && order.limit;
     if (!answered && !whole)
       throw std::invalid_argument(
           "an order that was not answered needs account, symbol, amount and limit");
-    if (told_now.account) accounts.insert(*told_now.account);
+    if (order.account) accounts.insert(*order.account);
     if (whole) {
-      Copies& copies = sent[{*told_now.account, *told_now.symbol, *told_now.side,
-                             told_now.shares->units(), told_now.limit->units()}];
+      Copies& copies = sent[{*order.account, *order.symbol, *order.side, order.shares->units(),
+                             order.limit->units()}];
       ++(answered ? copies.acknowledged : copies.unanswered);
     }
     if (!answered)
       ++unanswered;
-    else if (!told.emplace(id, told_now).second)
+    else if (!acknowledged.emplace(id, order).second)
       twice.push_back(id);
     incomplete += answered && !whole;
   }
 
-  static void read(const std::string& word, Told& told) {
+  static void read_word(const std::string& word, AcknowledgedOrder& order) {
     const std::size_t equals = word.find('=');
     const std::string key = word.substr(0, equals),
                       value = equals == std::string::npos ? "" : word.substr(equals + 1);
     const auto shares = [&](const std::string& text) {
       const auto parsed = parse_shares(text);
-      if (!parsed) throw std::invalid_argument("'" + word + "' holds no number");
+      if (!parsed) throw std::invalid_argument("'" + word + "' has no number after the =");
       return parsed.value;
     };
     if (key == "account" && parse_account_id(value)) {
-      told.account = value;
+      order.account = value;
     } else if (key == "symbol" && parse_symbol_name(value)) {
-      told.symbol = value;
+      order.symbol = value;
     } else if (key == "amount") {
       const Shares amount = shares(value);
-      told.side = amount > Shares() ? Side::buy : Side::sell;
-      told.shares = amount > Shares() ? amount : Shares() - amount;
+      order.side = amount > Shares() ? Side::buy : Side::sell;
+      order.shares = amount > Shares() ? amount : Shares() - amount;
     } else if (key == "limit" && parse_price(value)) {
-      told.limit = parse_price(value).value;
+      order.limit = parse_price(value).value;
     } else if (key == "open") {
-      told.open = shares(value);
+      order.open = shares(value);
     } else if (key == "canceled") {
-      told.canceled = shares(value);
+      order.canceled = shares(value);
     } else if (key == "executed") {
-      told.executed = shares(value);
+      order.executed = shares(value);
     } else {
       throw std::invalid_argument(
           "'" + word +
-          "' is none of account=, symbol=, amount=, limit=, open=, canceled=, executed=");
+          "' is not one of account=, symbol=, amount=, limit=, open=, canceled=, executed=");
     }
   }
 
@@ -128,53 +130,31 @@ class AcknowledgedCheck {
 
   void check_each() {
     for (const OrderId id : lines_.twice)
-      violation(id, "was told to clients as the id of two orders");
-    std::uint64_t checked = 0, beyond = 0;
-    for (auto at = lines_.told.begin(); at != lines_.told.end();) {
-      std::map<OrderId, OrderRow> rows;
-      std::string ids;
+      violation(id, "was acknowledged to clients as the id of two orders");
+    for (auto at = lines_.acknowledged.begin(); at != lines_.acknowledged.end();) {
       const auto first = at;
-      for (std::size_t some = 0; some < orders_at_once && at != lines_.told.end(); ++at, ++some)
-        ids += (ids.empty() ? "" : ",") + std::to_string(at->first);
-      for (const auto found =
-               source_.tables(std::string(select_orders) + " WHERE id IN (" + ids + ")");
-           found->next();)
-        try {
-          const OrderRow row = read_order(*found);
-          rows[row.id] = row;
-        } catch (const BadValue&) {  // reported with the tables
-        }
-      for (auto told = first; told != at; ++told) {
-        if (const auto newer = after_.orders.find(told->first); newer != after_.orders.end())
-          rows[told->first] = newer->second;
-        const auto row = rows.find(told->first);
-        if (row == rows.end() && !after_.known && told->first > tables_orders_) {
-          ++beyond;
-          continue;
-        }
-        ++checked;
-        if (row == rows.end())
-          violation(told->first, "was acknowledged and is lost");
-        else
-          compare(row->second, told->second);
-      }
+      for (std::size_t some = 0; some < orders_at_once && at != lines_.acknowledged.end(); ++some)
+        ++at;
+      const std::map<OrderId, OrderRow> rows = read_rows(first, at);
+      for (auto line = first; line != at; ++line) check(line->first, line->second, rows);
     }
-    findings_.count("acknowledged orders found", checked);
-    if (beyond > 0)
+    findings_.count("acknowledged orders found", checked_);
+    if (beyond_ > 0)
       findings_.not_checked(
-          std::to_string(beyond) +
+          std::to_string(beyond_) +
           " acknowledged orders: newer than the tables, and the journal cannot be read or followed");
   }
 
-  // Counts the store's orders of the file's accounts by what was sent.
+  // Counts the orders of the file's accounts in the store, and compares with how often each was
+  // sent.
   void check_complete(std::map<Sent, Copies> sent) {
     if (lines_.incomplete > 0)
       return findings_.not_checked(
-          "whether orders are there twice: " + std::to_string(lines_.incomplete) +
+          "whether orders are in the store twice: " + std::to_string(lines_.incomplete) +
           " lines lack account, symbol, amount or limit");
     if (!after_.known)
       return findings_.not_checked(
-          "whether orders are there twice: the journal cannot be read or followed");
+          "whether orders are in the store twice: the journal cannot be read or followed");
     const auto count = [&](const OrderRow& row) {
       const auto account = accounts_.find(row.account);
       if (account == accounts_.end() || !lines_.accounts.contains(account->second)) return;
@@ -184,14 +164,15 @@ class AcknowledgedCheck {
         return violation(row.id, "is of account " + account->second + ", which never sent it");
       Copies& copies = entry->second;
       if (++copies.found > copies.acknowledged + copies.unanswered)
-        violation(row.id, "is there " + std::to_string(copies.found) + " times and was sent " +
+        violation(row.id, "is in the store " + std::to_string(copies.found) +
+                              " times, but was sent " +
                               std::to_string(copies.acknowledged + copies.unanswered) + " times");
     };
     for (const auto rows = source_.tables(std::string(select_orders) + " ORDER BY id");
          rows->next();)
       try {
         count(read_order(*rows));
-      } catch (const BadValue&) {  // reported with the tables
+      } catch (const BadValue&) {  // reported by check_tables()
       }
     for (auto row = after_.orders.upper_bound(tables_orders_); row != after_.orders.end(); ++row)
       count(row->second);
@@ -204,28 +185,64 @@ class AcknowledgedCheck {
   }
 
  private:
+  using Line = std::map<OrderId, AcknowledgedOrder>::const_iterator;
+
+  // The newest rows of the orders of these lines, from the tables and from the journal after them.
+  std::map<OrderId, OrderRow> read_rows(Line first, Line last) {
+    std::string ids;
+    for (auto line = first; line != last; ++line)
+      ids += (ids.empty() ? "" : ",") + std::to_string(line->first);
+    std::map<OrderId, OrderRow> rows;
+    for (const auto found =
+             source_.tables(std::string(select_orders) + " WHERE id IN (" + ids + ")");
+         found->next();)
+      try {
+        const OrderRow row = read_order(*found);
+        rows[row.id] = row;
+      } catch (const BadValue&) {  // reported by check_tables()
+      }
+    for (auto line = first; line != last; ++line)
+      if (const auto newer = after_.orders.find(line->first); newer != after_.orders.end())
+        rows[line->first] = newer->second;
+    return rows;
+  }
+
+  void check(OrderId id, const AcknowledgedOrder& client, const std::map<OrderId, OrderRow>& rows) {
+    const auto row = rows.find(id);
+    if (row == rows.end() && !after_.known && id > tables_orders_) {
+      ++beyond_;
+      return;
+    }
+    ++checked_;
+    if (row == rows.end())
+      violation(id, "was acknowledged and is lost");
+    else
+      compare(row->second, client);
+  }
+
   void violation(OrderId id, const std::string& problem) {
     findings_.violation("acknowledged", row_name("orders", id), problem);
   }
 
-  void compare(const OrderRow& row, const Told& told) {
+  void compare(const OrderRow& row, const AcknowledgedOrder& client) {
     const auto account = accounts_.find(row.account);
     const Int128 executed = Int128(row.shares.units()) - row.open.units() - row.canceled.units();
     const auto expect = [&](bool sound, const std::string& problem) {
       if (!sound) violation(row.id, problem);
     };
-    expect(!told.account || (account != accounts_.end() && account->second == *told.account),
-           "is not of account " + told.account.value_or(""));
-    expect(!told.symbol || symbols_[row.symbol] == *told.symbol,
-           "is not on symbol " + told.symbol.value_or(""));
-    expect(!told.side || row.side == *told.side, "is on the other side");
-    expect(!told.shares || row.shares == *told.shares, "is of other shares than were acknowledged");
-    expect(!told.limit || row.limit == *told.limit, "has another limit than was acknowledged");
-    expect(!told.open || row.open <= *told.open, "has more open than a client was told");
-    expect(!told.canceled || *told.canceled == Shares() || row.canceled == *told.canceled,
-           "is not canceled as a client was told");
-    expect(!told.executed || executed >= told.executed->units(),
-           "has executed less than a client was told");
+    expect(!client.account || (account != accounts_.end() && account->second == *client.account),
+           "is not of account " + client.account.value_or(""));
+    expect(!client.symbol || symbols_[row.symbol] == *client.symbol,
+           "is not on symbol " + client.symbol.value_or(""));
+    expect(!client.side || row.side == *client.side, "is on the other side");
+    expect(!client.shares || row.shares == *client.shares,
+           "has other shares than were acknowledged");
+    expect(!client.limit || row.limit == *client.limit, "has another limit than was acknowledged");
+    expect(!client.open || row.open <= *client.open, "has more open shares than were acknowledged");
+    expect(!client.canceled || *client.canceled == Shares() || row.canceled == *client.canceled,
+           "has other canceled shares than were acknowledged");
+    expect(!client.executed || executed >= client.executed->units(),
+           "has executed less than was acknowledged");
   }
 
   Source& source_;
@@ -235,6 +252,7 @@ class AcknowledgedCheck {
   Findings& findings_;
   std::map<AccountNumber, std::string> accounts_;
   std::map<SymbolNumber, std::string> symbols_;
+  std::uint64_t checked_ = 0, beyond_ = 0;  // beyond: newer than what the audit can read
 };
 
 }  // namespace
@@ -242,7 +260,7 @@ class AcknowledgedCheck {
 void check_acknowledged(Source& source, const TablesImage& image, const AfterTables& after,
                         const std::string& file, bool complete, Findings& findings) {
   const Lines lines(file);
-  findings.count("acknowledged orders", lines.told.size());
+  findings.count("acknowledged orders", lines.acknowledged.size());
   AcknowledgedCheck check(source, image, after, lines, findings);
   check.check_each();
   if (complete) check.check_complete(lines.sent);

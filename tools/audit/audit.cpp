@@ -58,7 +58,7 @@ std::string json_of(const Audit& audit) {
       {"store", audit.store},     {"clean", findings.violations() == 0},
       {"counts", counts},         {"violation_count", findings.violations()},
       {"violations", violations}, {"not_checked", findings.not_checked()}};
-  // A damaged store may hold bytes that are no UTF-8.
+  // Texts of a damaged store may be invalid UTF-8.
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,27 +1,29 @@
 #pragma once
-// The audit of a store, from outside: tables, journal, replay, and what clients were told
-// (docs/audit.md). Reads only.
+// audit() checks a store from outside: files, tables, journal, a replay of the journal, and orders
+// that clients have acknowledgements of (docs/audit.md). Called by exchange-audit, and by tests.
+// Only reads. Thread: one.
 
 #include "tools/audit/findings.hpp"
 
 namespace exchange::audit {
 
 struct AuditOptions {
-  std::string store;              // sqlite:PATH or postgresql://...
-  std::string acknowledged_file;  // empty: none (acknowledged.hpp)
-  bool complete = false;          // that file tells of all orders of its accounts
-  std::size_t violations_kept = 100;
+  std::string store;                  // sqlite:PATH or postgresql://...
+  std::string acknowledged_file;      // acknowledged.hpp; empty: none
+  bool complete = false;              // that file has all orders of its accounts
+  std::size_t violations_kept = 100;  // reported one by one; all are counted
 };
 
 struct Audit {
-  std::string store;  // without secrets
+  std::string store;  // URL without password
   Findings findings;
 };
 
-// Throws CannotRead (source.hpp), std::invalid_argument.
+// Damage is a result, not an exception. Throws CannotRead (source.hpp) if the store cannot be read
+// at all, std::invalid_argument for an invalid URL or file of acknowledged orders.
 Audit audit(const AuditOptions& options);
 
-// For people, and for programs.
+// The result as text, and as one JSON document; docs/audit.md shows both.
 std::string text_of(const Audit& audit);
 std::string json_of(const Audit& audit);
 

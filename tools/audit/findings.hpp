@@ -1,6 +1,6 @@
 #pragma once
-// What an audit found: violations, each named with its row; what was counted; and what was not
-// checked, and why. Owner: the caller of audit(). Thread: one.
+// Findings collects the result of an audit: violations, each with its row; counts; and what was not
+// checked, with the reason. Owner: the caller of audit(). Thread: one.
 
 #include <cstdint>
 #include <string>
@@ -11,14 +11,13 @@ namespace exchange::audit {
 
 struct Violation {
   std::string check;  // "tables", "journal", "replay", "acknowledged", "files"
-  std::string row;    // "orders 17"; empty where it is of no single row
+  std::string row;    // "orders 17"; empty if it concerns more than one row
   std::string problem;
 };
 
 class Findings {
  public:
-  // Keeps the first `violations_kept`, counts all: a store in ruins must not need a memory of its
-  // size.
+  // Keeps the first `violations_kept` and counts all, so that memory does not grow with the damage.
   explicit Findings(std::size_t violations_kept) : kept_max_(violations_kept) {}
 
   void violation(std::string check, std::string row, std::string problem) {

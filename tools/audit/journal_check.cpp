@@ -9,7 +9,7 @@
 namespace exchange::audit {
 namespace {
 
-constexpr std::size_t changed_rows_max = 10'000;  // gathered in a replay before they are taken
+constexpr std::size_t changed_rows_max = 10'000;  // collected in a replay before they are taken out
 
 std::string batch_name(BatchNumber batch) { return row_name("journal batch", batch); }
 
@@ -31,7 +31,7 @@ class JournalCheck {
     if (records == 0 && image_.projected_batch > 0)
       violation(
           batch_name(image_.projected_batch),
-          "is missing, as are all others: the tables are at that batch, and a server keeps its record at least");
+          "is missing, as are all others: the tables are at that batch, and a server never prunes its row");
     if (const auto acknowledged = source_.acknowledged(); acknowledged && last < *acknowledged)
       violation(batch_name(*acknowledged),
                 "was acknowledged, but the journal ends with batch " + std::to_string(last));
@@ -54,7 +54,7 @@ class JournalCheck {
       violation(batch_name(projected + 1),
                 "is missing: the tables are at batch " + std::to_string(projected) +
                     ", the journal begins with " + std::to_string(first));
-      return stop_replay("the journal does not join the tables");
+      return stop_replay("the journal does not reach back to the tables' batch");
     }
     if (const Epoch epoch = source_.tables_epoch().value_or(0); epoch > source_.epoch())
       violation("projection", "its epoch " + std::to_string(epoch) +
@@ -66,18 +66,18 @@ class JournalCheck {
         compare_.emplace(source_, findings_);
       else
         findings_.not_checked(
-            "the tables, row by row, against a replay: they contradict themselves already");
+            "the tables, row by row, against a replay: they have violations of their own");
       if (projected == 0) reach_tables();
       return;
     }
     findings_.not_checked(
         "the tables, row by row, against a replay: the journal was pruned, it begins with batch " +
         std::to_string(first) + " (a server with --keep-journal keeps all of it)");
-    if (!sound_) return stop_replay("the tables contradict themselves and cannot be loaded");
+    if (!sound_) return stop_replay("the tables have violations and cannot be loaded");
     load();
   }
 
-  // As a server does at its start.
+  // Loads the tables as a server does at its start.
   void load() try {
     exchange_.emplace(image_.rows);
     if (const std::string found = exchange_->check_invariants(); !found.empty())
@@ -103,7 +103,7 @@ class JournalCheck {
     }
     if (row.epoch < last_epoch_)
       violation(batch_name(row.batch), "its epoch " + std::to_string(row.epoch) +
-                                           " is below that of the batch before, " +
+                                           " is below that of the previous batch, " +
                                            std::to_string(last_epoch_));
     if (row.epoch > source_.epoch())
       violation(batch_name(row.batch), "its epoch " + std::to_string(row.epoch) +
@@ -113,7 +113,7 @@ class JournalCheck {
     try {
       const JournalRecord record = decode_journal_record(row.payload);
       commands_ += record.commands.size();
-      check_course(row.batch, record);
+      check_order(row.batch, record);
       if (row.batch == image_.projected_batch && !compare_) check_tables(record);
       if (exchange_ && row.batch > at_) replay(row.batch, record);
     } catch (const StoreCorrupt& error) {
@@ -123,29 +123,29 @@ class JournalCheck {
     }
   }
 
-  void check_course(BatchNumber batch, const JournalRecord& record) {
+  void check_order(BatchNumber batch, const JournalRecord& record) {
     if (record.time < last_.time)
-      violation(batch_name(batch), "its time is before that of the batch in front of it");
+      violation(batch_name(batch), "its time is before that of the previous batch");
     if (record.orders < last_.orders || record.executions < last_.executions)
       violation(batch_name(batch), "its counters go back");
-    if (record.commands.empty()) violation(batch_name(batch), "holds no command");
+    if (record.commands.empty()) violation(batch_name(batch), "has no commands");
     last_ = {record.time, {}, record.orders, record.executions, 0};
   }
 
-  // Without a replay from the first batch on, the record of the tables' own batch says what they
-  // must have come to.
+  // Without a replay from batch 1, the record of the projected batch has the totals that the tables
+  // must have.
   void check_tables(const JournalRecord& record) {
     const Totals& totals = image_.rows.totals;
     if (totals.orders == record.orders && totals.executions == record.executions &&
         totals.digest == record.digest)
       return;
     findings_.violation("replay", "projection",
-                        "holds " + promises(totals) + ", but " +
-                            batch_name(image_.projected_batch) + " led to " + promises(record));
+                        "has " + counters(totals) + ", but " + batch_name(image_.projected_batch) +
+                            " led to " + counters(record));
   }
 
   template <class T>
-  static std::string promises(const T& counted) {
+  static std::string counters(const T& counted) {
     return std::to_string(counted.orders) + " orders, " + std::to_string(counted.executions) +
            " executions and digest " + std::to_string(counted.digest);
   }
@@ -154,16 +154,16 @@ class JournalCheck {
     for (const Command& command : record.commands)
       if (!changed_state(exchange_->apply(command, record.time))) {
         findings_.violation("replay", batch_name(batch),
-                            "a command that was accepted is refused in the replay");
-        return stop_replay("it went another way at batch " + std::to_string(batch));
+                            "a command that was accepted is rejected in the replay");
+        return stop_replay("it differs from the record of batch " + std::to_string(batch));
       }
     const Totals& totals = exchange_->totals();
     if (totals.orders != record.orders || totals.executions != record.executions ||
         totals.digest != record.digest) {
       findings_.violation(
           "replay", batch_name(batch),
-          "leads to " + promises(totals) + ", but clients were promised " + promises(record));
-      return stop_replay("it went another way at batch " + std::to_string(batch));
+          "leads to " + counters(totals) + ", but the record has " + counters(record));
+      return stop_replay("it differs from the record of batch " + std::to_string(batch));
     }
     ++replayed_;
     at_ = batch;
@@ -196,7 +196,7 @@ class JournalCheck {
     take_changes();
     if (const std::string found = exchange_->check_invariants(); !found.empty())
       findings_.violation("replay", batch_name(at_),
-                          "after it the exchange contradicts itself: " + found);
+                          "after it the exchange violates its invariants: " + found);
     findings_.count("journal commands", commands_);
     findings_.count("batches replayed", replayed_);
     findings_.count("last batch", at_);
@@ -208,9 +208,9 @@ class JournalCheck {
   const TablesImage& image_;
   const bool sound_;
   Findings& findings_;
-  std::optional<Exchange> exchange_;  // while the replay goes on
+  std::optional<Exchange> exchange_;  // nothing once the replay has stopped
   std::optional<TableCompare> compare_;
-  bool reached_ = false;  // reached: the exchange is at the tables' batch or beyond
+  bool reached_ = false;  // the replay is at the tables' batch or beyond
   BatchNumber at_ = 0;
   Epoch last_epoch_ = 0;
   JournalRecord last_{};

@@ -1,4 +1,4 @@
-// exchange-audit: proves from outside that a store is sound. Reads only, takes no epoch and no lock
+// exchange-audit: checks from outside that a store is sound. Only reads; takes no epoch and no lock
 // of a server.
 
 #include <CLI/CLI.hpp>
@@ -17,19 +17,19 @@ int main(int argc, char** argv) {
   AuditOptions options;
   bool json = false;
   CLI::App app(
-      "Audits a store of the exchange, read-only: tables, journal, replay, and what clients were told.\n"
+      "Audits a store of the exchange, read-only: tables, journal, replay, and acknowledged orders.\n"
       "Exit status: 0 clean, 1 violations, 2 the store cannot be read or an error in the command line.",
       "exchange-audit");
   app.option_defaults()->always_capture_default();
   app.add_option("STORE", options.store, "sqlite:PATH or postgresql://USER@HOST/DATABASE")
       ->required();
   app.add_option("--acknowledged", options.acknowledged_file,
-                 "file of orders that clients were told of, one a line (docs/audit.md)");
+                 "file of orders that were acknowledged to clients, one a line (docs/audit.md)");
   app.add_flag(
       "--complete", options.complete,
-      "the file tells of every order that its accounts ever sent: none may be there twice");
+      "the file has every order that its accounts ever sent: none may be in the store twice");
   app.add_option("--violations-max", options.violations_kept,
-                 "violations told one by one; all are counted");
+                 "violations reported one by one; all are counted");
   app.add_flag("--json", json, "the result as one JSON document");
   try {
     app.parse(argc, argv);

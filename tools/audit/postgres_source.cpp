@@ -1,6 +1,6 @@
-// A PostgreSQL store: one connection, one read-only transaction at one snapshot (repeatable read),
-// so that journal and tables are of the same moment also while a server writes. Takes the locks of
-// a reader, which hinder nobody; needs the right to SELECT only.
+// Reads a PostgreSQL store on one connection, in one read-only transaction with one snapshot
+// (repeatable read), so that journal and tables are of the same moment even while a server writes.
+// Takes only the locks of a reader, which delay no server; needs only the right to SELECT.
 
 #include <boost/algorithm/hex.hpp>
 #include <charconv>
@@ -15,9 +15,9 @@ namespace {
 
 constexpr int schema_version = 1;
 constexpr int rows_at_once = 5'000;
-constexpr int journal_rows_at_once = 100;  // a row can have hundreds of kilobytes
+constexpr int journal_rows_at_once = 100;  // a row may have hundreds of kilobytes
 
-// Runs `work`; what libpqxx throws becomes CannotRead.
+// Runs `work`; failures of libpqxx become CannotRead.
 template <class Work>
 auto translated(Work work) {
   try {
@@ -38,6 +38,7 @@ std::int64_t integer_of(const pqxx::field& field) {
   return value;
 }
 
+// The rows of one query, fetched 5,000 at a time.
 class Cursor final : public RowStream {
  public:
   Cursor(pqxx::transaction_base& work, const std::string& select, int number)
@@ -83,7 +84,7 @@ class PostgresSource final : public Source {
       work_->exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
       const pqxx::result fence = work_->exec("SELECT epoch, schema_version FROM fence");
       if (fence.size() != 1 || integer_of(fence[0][1]) != schema_version)
-        throw CannotRead(description_ + " is no store of this version of the exchange");
+        throw CannotRead(description_ + " is not a store of this version of the exchange");
       epoch_ = Epoch(integer_of(fence[0][0]));
     });
   }
@@ -118,7 +119,7 @@ class PostgresSource final : public Source {
     });
   }
 
-  // Checksums of pages and the like are PostgreSQL's own business: pg_amcheck, pg_checksums.
+  // PostgreSQL has tools of its own for its files: pg_amcheck, pg_checksums.
   bool check_files(Findings&) override { return true; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// Source is a store seen from outside, read-only, without a lock or an epoch of a server: the
-// tables as they were at one moment, and the journal. Two forms: SQLite and PostgreSQL; both read
-// the same SQL, one row after the other. Thread: one.
+// Source reads a store from outside, without the server's lock or epoch: the tables at one moment,
+// and the journal. An interface because there are two, SQLite and PostgreSQL; both execute the same
+// SQL and return one row after the other. Only reads. Owner: audit(). Thread: one.
 
 #include <cstdint>
 #include <memory>
@@ -16,22 +16,23 @@
 
 namespace exchange::audit {
 
-// The store cannot be read at all: not there, not ours, no permission, in use in a way that keeps
-// us out.
+// The store cannot be read at all: it does not exist, is not a store, no permission, or it is
+// locked.
 struct CannotRead : std::runtime_error {
   using runtime_error::runtime_error;
 };
-// One value is not what its column may hold.
+// A value is invalid for its column. A violation, for the caller to report.
 struct BadValue : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
+// The rows of one query. Must be destroyed before its Source.
 class RowStream {
  public:
   virtual ~RowStream() = default;
-  // The next row; false at the end. Throws CannotRead.
+  // Moves to the next row; returns false at the end. Throws CannotRead.
   virtual bool next() = 0;
-  // Of the row; valid until next(). Throw BadValue.
+  // Columns of the row, from 0. The text is valid until next(). Throw BadValue for another type.
   virtual std::int64_t integer(int column) const = 0;
   virtual std::string_view text(int column) const = 0;
 };
@@ -39,33 +40,34 @@ class RowStream {
 class Source {
  public:
   virtual ~Source() = default;
-  // Without secrets.
+  // The URL without password.
   virtual std::string describe() const = 0;
-  // Streams of one source see the same moment and may be read side by side. Throws CannotRead.
+  // Runs a query on the tables. All streams of a source see the same moment and may be read in
+  // turns. Throws CannotRead.
   virtual std::unique_ptr<RowStream> tables(const std::string& select) = 0;
 
   virtual bool has_table(const std::string& name) = 0;
 
-  // Why the journal cannot be read; empty where it can.
+  // The reason why the journal cannot be read; empty if it can.
   virtual std::string journal_hidden() const = 0;
-  // The next rows after `after`, in order, some megabytes or tens of them; none: there are no more.
-  // Throws CannotRead, also where a server has opened the store meanwhile.
+  // The next rows with batch numbers above `after`, in order, in portions of some megabytes; empty
+  // at the end. Throws CannotRead, also if a server has opened the store since the audit began.
   virtual std::vector<JournalRow> journal(BatchNumber after) = 0;
-  // Of the server that opened the store last; 0 where the journal is hidden.
+  // Epoch of the server that opened the store last; 0 if the journal cannot be read.
   virtual Epoch epoch() const = 0;
-  // Of the server that may change the tables, where the store keeps one apart.
+  // Epoch of the server that may change the tables; nothing if the store has only one epoch.
   virtual std::optional<Epoch> tables_epoch() const = 0;
 
-  // The newest batch that a server told clients of, where the store keeps a mark of it.
+  // The newest acknowledged batch, if the store has a mark of it (acknowledged_mark.hpp).
   virtual std::optional<BatchNumber> acknowledged() const = 0;
 
-  // What the database itself can say of its files; false where they are so damaged that nothing can
-  // be read.
+  // Runs the database's own checks of its files. Returns false if damage keeps the tables or the
+  // journal from being read.
   virtual bool check_files(Findings& findings) = 0;
 };
 
-// "sqlite:PATH" or "postgresql://...". Throws CannotRead; std::invalid_argument for what is
-// neither.
+// Opens "sqlite:PATH" or "postgresql://...". Throws CannotRead; std::invalid_argument for another
+// URL.
 std::unique_ptr<Source> open_source(const std::string& url);
 std::unique_ptr<Source> open_sqlite_source(const std::string& path);
 std::unique_ptr<Source> open_postgres_source(const std::string& url);

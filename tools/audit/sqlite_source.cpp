@@ -1,8 +1,8 @@
-// The two files of a SQLite store. The tables are read in one read transaction, beside a server
-// that runs or without. The journal belongs to a running server alone. Of a stopped one it is read
-// in short transactions of a connection each, so that a server that starts meanwhile has to wait
-// for milliseconds only; it is noticed by its epoch. Pages and logs are held to their checksums, as
-// a server holds them.
+// Reads the two files of a SQLite store. The tables are read in one read transaction, which a
+// running server does not prevent. The journal can be read only while no server runs, since a
+// server locks it exclusively: in short transactions, each on its own connection, so that a server
+// that starts meanwhile waits for milliseconds only. The audit then notices its new epoch and
+// stops. Checksums of pages and logs are compared as in a server.
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -20,9 +20,9 @@ namespace exchange::audit {
 namespace {
 
 constexpr int busy_ms = 1'000;
-// of a short transaction
+// per short transaction
 constexpr std::size_t journal_bytes_at_once = 4 << 20, journal_rows_at_once = 1'000;
-constexpr int problems_told_max = 10;
+constexpr int problems_max = 10;  // of SQLite's integrity_check
 
 class Database {
  public:
@@ -82,7 +82,7 @@ class Statement final : public RowStream {
       throw BadValue(name(column) + " is not a text");
     return bytes(column);
   }
-  // Of a blob, or of whatever there is in its place.
+  // Of a blob or of any other type.
   std::string_view bytes(int column) const {
     const void* begin = sqlite3_column_blob(handle_, column);
     return {static_cast<const char*>(begin), std::size_t(sqlite3_column_bytes(handle_, column))};
@@ -123,7 +123,7 @@ class SqliteSource final : public Source {
     try {
       tables_ = std::make_unique<Database>(path_);
       Statement(*tables_, "BEGIN").next();
-      id_ = one_text(*tables_, "SELECT id FROM store");  // from here on it is one moment
+      id_ = one_text(*tables_, "SELECT id FROM store");  // this first read fixes the snapshot
       check_version(*tables_, path_);
       file = &journal_path_;
       const Database journal(journal_path_);
@@ -136,7 +136,7 @@ class SqliteSource final : public Source {
       damaged_ = {*file, error.what()};
     } catch (const Busy&) {
       if (file == &path_) throw;
-      hidden_ = "a running server holds " + journal_path_ + " alone";
+      hidden_ = "a running server has locked " + journal_path_;
     }
   }
 
@@ -200,7 +200,7 @@ class SqliteSource final : public Source {
   static constexpr const char* opened_meanwhile =
       "a server has opened the store while it was audited; audit it again";
 
-  // Of this store, as a server left it.
+  // The mark that the last server left, if it is of this store.
   void read_acknowledged() {
     const int file = ::open((path_ + ".lock").c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return;
@@ -208,7 +208,7 @@ class SqliteSource final : public Source {
       acknowledged_ = mark->batch;
     ::close(file);
   }
-  // Of a stopped store alone: a server writes while we look.
+  // Only of a stopped store: a running server writes to its logs.
   bool check_logs(Findings& findings) {
     bool sound = true;
     for (const std::string& file : {path_, journal_path_}) try {
@@ -226,7 +226,7 @@ class SqliteSource final : public Source {
   }
   static Epoch read_epoch(const Database& journal) {
     Statement statement(journal, "SELECT epoch FROM fence");
-    if (!statement.next()) throw CannotRead("the journal has lost its fence row");
+    if (!statement.next()) throw CannotRead("the journal has no row in table fence");
     return Epoch(statement.integer(0));
   }
   static void check_version(const Database& database, const std::string& path) {
@@ -234,21 +234,20 @@ class SqliteSource final : public Source {
     version.next();
     if (const std::int64_t found = version.integer(0);
         found != schema_without_checksums && found != schema_with_checksums)
-      throw CannotRead(path + " is no store of this version of the exchange (schema " +
+      throw CannotRead(path + " is not a store of this version of the exchange (schema " +
                        std::to_string(version.integer(0)) + ")");
   }
   static bool check_structure(Findings& findings, const Database& database,
                               const std::string& path) try {
     bool sound = true;
     const std::string damage_before = last_page_damage();
-    Statement problems(database,
-                       "PRAGMA integrity_check(" + std::to_string(problems_told_max) + ")");
+    Statement problems(database, "PRAGMA integrity_check(" + std::to_string(problems_max) + ")");
     while (problems.next())
       if (problems.bytes(0) != "ok") {
         findings.violation("files", path, std::string(problems.bytes(0)));
         sound = false;
       }
-    // SQLite names a code only
+    // SQLite reports only an error code for the page
     if (!sound && last_page_damage() != damage_before)
       findings.violation("files", path, last_page_damage());
     return sound;
@@ -260,7 +259,7 @@ class SqliteSource final : public Source {
   const std::string path_, journal_path_ = path_ + ".journal";
   std::unique_ptr<Database> tables_;
   std::string hidden_, id_, id_of_journal_;
-  std::pair<std::string, std::string> damaged_;  // the file that cannot be read for it, and how
+  std::pair<std::string, std::string> damaged_;  // file, damage; empty: none
   std::optional<BatchNumber> acknowledged_;
   Epoch epoch_ = 0;
 };

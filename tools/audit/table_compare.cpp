@@ -77,7 +77,7 @@ void TableCompare::expect_equal(const std::string& name, const Row& stored, cons
     findings_.violation("replay", name, found);
 }
 
-// Both come by id.
+// Both the table and the replay have executions in the order of their ids.
 void TableCompare::compare_execution(const ExecutionRow& expected) {
   for (; execution_there_; execution_there_ = executions_->next()) {
     const ExecutionRow stored = read_execution(*executions_);
@@ -92,7 +92,7 @@ void TableCompare::compare_execution(const ExecutionRow& expected) {
   missing(row_name("executions", expected.id));
 }
 
-// Orders with ids that nobody was given are found where the tables are checked by themselves.
+// Orders with ids that were never given are found by check_tables().
 void TableCompare::compare_orders() {
   while (!due_.empty()) {
     std::string ids;

@@ -1,26 +1,28 @@
 #pragma once
-// Compares every row of the tables with a replay, while it goes on: closed orders and executions
-// are compared as they come and forgotten; accounts, symbols, positions and open orders at the end.
+// TableCompare compares every row of the tables with a replay of the journal from batch 1. Owner:
+// JournalCheck. Closed orders and executions are compared while the replay runs, then dropped;
+// accounts, symbols, positions and open orders at its end. Memory: what a server with the same open
+// orders needs. Thread: one.
 
 #include <map>
 #include <unordered_map>
 
-#include "tools/audit/rows.hpp"
+#include "tools/audit/stored_rows.hpp"
 
 namespace exchange::audit {
 
 class TableCompare {
  public:
   TableCompare(Source& source, Findings& findings);
-  // Rows that changed in the replay, with the values they have now.
+  // Rows that the replay has changed since the last call, with their values now.
   void apply(const Rows& rows);
-  // The replay has come to the projected batch.
+  // The replay has reached the projected batch: compares all rows that are left.
   void finish(const Totals& stored, const Totals& replayed);
 
  private:
   void compare_execution(const ExecutionRow& expected);
   void compare_orders();
-  // Every row of a table with what the replay has come to, which is consumed.
+  // Compares every row of a table with the rows of the replay; consumes `expected`.
   template <class Row>
   void compare_table(const std::string& select, Row (*read)(const RowStream&),
                      std::unordered_map<std::uint64_t, Row>& expected);

@@ -6,7 +6,8 @@
 namespace exchange::audit {
 namespace {
 
-// The executions of one side, in the order of its orders.
+// Streams the executions by their buy order, or by their sell order, in step with a stream of
+// orders by id. Reports executions whose order does not exist.
 class ExecutionsOf {
  public:
   using Report = std::function<void(std::uint64_t execution, const std::string& problem)>;
@@ -19,26 +20,27 @@ class ExecutionsOf {
     advance();
   }
 
-  // Visits those of this order. Those of orders passed over have none: reports them.
-  template <class Visit>
-  void of(OrderId order, Visit visit) {
+  // Calls use(execution) for the executions of `order`; ids of orders must increase from call to
+  // call. Executions of ids in between belong to no order and are reported.
+  template <class Use>
+  void visit(OrderId order, Use use) {
     for (; there_ && order_of(row_) <= order; advance()) {
       if (order_of(row_) == order)
-        visit(row_);
+        use(row_);
       else
-        lost();
+        report_orphan();
     }
   }
-  // After the last order.
-  void rest() {
-    for (; there_; advance()) lost();
+  // After the last order: reports the executions that are left.
+  void finish() {
+    for (; there_; advance()) report_orphan();
   }
 
  private:
   OrderId order_of(const ExecutionRow& row) const {
     return side_ == Side::buy ? row.buy_order : row.sell_order;
   }
-  void lost() {
+  void report_orphan() {
     report_(row_.id, (side_ == Side::buy ? "buy_order " : "sell_order ") +
                          std::to_string(order_of(row_)) + " does not exist");
   }
@@ -46,7 +48,7 @@ class ExecutionsOf {
     while ((there_ = rows_->next())) try {
         row_ = read_execution(*rows_);
         return;
-      } catch (const BadValue&) {  // reported where executions are walked by id
+      } catch (const BadValue&) {  // reported by check_executions()
       }
   }
 
@@ -77,7 +79,7 @@ class TablesCheck {
 
  private:
   struct Book {
-    OrderRow bid{}, ask{};  // the best open ones; id 0 where there is none
+    OrderRow bid{}, ask{};  // the best open orders; id 0: none
   };
 
   void violation(const std::string& row, const std::string& problem) {
@@ -86,7 +88,8 @@ class TablesCheck {
   void require(bool sound, const char* table, std::uint64_t key, const char* problem) {
     if (!sound) violation(row_name(table, key), problem);
   }
-  // Reads all rows of a table; `key` names the column of those that cannot be read.
+  // Calls visit(row) for all rows of a query, reports those that cannot be read, and returns the
+  // number of rows. The first column of the query is the row's key, for messages.
   template <class Read, class Visit>
   std::uint64_t each(const std::string& select, const char* table, Read read, Visit visit) {
     std::uint64_t rows = 0;
@@ -102,7 +105,7 @@ class TablesCheck {
   } catch (const BadValue&) {
     return std::string(table) + " (a row without a number)";
   }
-  // Ids from 1 without gaps.
+  // Ids run from 1 without gaps; reports those that are missing between `last` and `id`.
   void expect_next(const char* table, std::uint64_t& last, std::uint64_t id) {
     if (id == last + 2)
       violation(row_name(table, last + 1), "is missing");
@@ -131,46 +134,45 @@ class TablesCheck {
 
   void check_accounts() {
     auto& accounts = image_.rows.accounts;
-    findings_.count(
-        "accounts", each(select_accounts, "accounts", read_account, [&](const AccountRow& row) {
-          require(row.number == accounts.size(), "accounts", row.number, "number out of sequence");
-          require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
-          cash_ += UInt128(row.balance.units());
-          accounts.push_back(row);
-        }));
+    const auto check = [&](const AccountRow& row) {
+      require(row.number == accounts.size(), "accounts", row.number, "number out of sequence");
+      require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
+      cash_ += UInt128(row.balance.units());
+      accounts.push_back(row);
+    };
+    findings_.count("accounts", each(select_accounts, "accounts", read_account, check));
   }
 
   void check_account_keys() {
-    findings_.count("account keys", each(select_account_keys(source_), "account_keys",
-                                         read_account_key, [&](const AccountKeyRow& row) {
-                                           require(row.account < image_.rows.accounts.size(),
-                                                   "account_keys", row.account,
-                                                   "its account does not exist");
-                                         }));
+    const auto check = [&](const AccountKeyRow& row) {
+      require(row.account < image_.rows.accounts.size(), "account_keys", row.account,
+              "its account does not exist");
+    };
+    findings_.count("account keys",
+                    each(select_account_keys(source_), "account_keys", read_account_key, check));
   }
 
   void check_symbols() {
     auto& symbols = image_.rows.symbols;
-    findings_.count(
-        "symbols", each(select_symbols, "symbols", read_symbol, [&](const SymbolRow& row) {
-          require(row.number == symbols.size(), "symbols", row.number, "number out of sequence");
-          require(row.shares_total >= Shares(), "symbols", row.number, "shares below zero");
-          symbols.push_back(row);
-        }));
+    const auto check = [&](const SymbolRow& row) {
+      require(row.number == symbols.size(), "symbols", row.number, "number out of sequence");
+      require(row.shares_total >= Shares(), "symbols", row.number, "shares below zero");
+      symbols.push_back(row);
+    };
+    findings_.count("symbols", each(select_symbols, "symbols", read_symbol, check));
     shares_.resize(symbols.size());
     books_.resize(symbols.size());
   }
 
   void check_positions() {
-    findings_.count("positions",
-                    each(select_positions, "positions", read_position, [&](const PositionRow& row) {
-                      if (row.account >= image_.rows.accounts.size() ||
-                          row.symbol >= image_.rows.symbols.size())
-                        return violation(row_name(row), "its account or symbol does not exist");
-                      if (row.shares < Shares()) violation(row_name(row), "shares below zero");
-                      shares_[row.symbol] += UInt128(row.shares.units());
-                      image_.rows.positions.push_back(row);
-                    }));
+    const auto check = [&](const PositionRow& row) {
+      if (row.account >= image_.rows.accounts.size() || row.symbol >= image_.rows.symbols.size())
+        return violation(row_name(row), "its account or symbol does not exist");
+      if (row.shares < Shares()) violation(row_name(row), "shares below zero");
+      shares_[row.symbol] += UInt128(row.shares.units());
+      image_.rows.positions.push_back(row);
+    };
+    findings_.count("positions", each(select_positions, "positions", read_position, check));
   }
 
   void check_orders() {
@@ -181,29 +183,29 @@ class TablesCheck {
     OrderId last = 0;
     Timestamp last_opened;
     std::uint64_t open = 0;
-    findings_.count("orders", each(std::string(select_orders) + " ORDER BY id", "orders",
-                                   read_order, [&](const OrderRow& row) {
-                                     expect_next("orders", last, row.id);
-                                     require(row.opened_at >= last_opened, "orders", row.id,
-                                             "opened before the order in front of it");
-                                     last_opened = row.opened_at;
-                                     Int128 executed = 0;
-                                     bought.of(row.id, [&](const ExecutionRow& execution) {
-                                       executed += check_side(row, Side::buy, execution);
-                                     });
-                                     sold.of(row.id, [&](const ExecutionRow& execution) {
-                                       executed += check_side(row, Side::sell, execution);
-                                     });
-                                     check_order(row, executed);
-                                     open += row.is_open();
-                                   }));
-    bought.rest();
-    sold.rest();
+    const auto check = [&](const OrderRow& row) {
+      expect_next("orders", last, row.id);
+      require(row.opened_at >= last_opened, "orders", row.id, "opened before the previous order");
+      last_opened = row.opened_at;
+      Int128 executed = 0;
+      bought.visit(row.id, [&](const ExecutionRow& execution) {
+        executed += check_side(row, Side::buy, execution);
+      });
+      sold.visit(row.id, [&](const ExecutionRow& execution) {
+        executed += check_side(row, Side::sell, execution);
+      });
+      check_order(row, executed);
+      open += row.is_open();
+    };
+    findings_.count("orders",
+                    each(std::string(select_orders) + " ORDER BY id", "orders", read_order, check));
+    bought.finish();
+    sold.finish();
     expect_last("orders", last, image_.rows.totals.orders);
     findings_.count("open orders", open);
   }
 
-  // One execution as one of its orders has it; returns its shares.
+  // Compares an execution with one of its two orders. Returns its shares.
   Int128 check_side(const OrderRow& order, Side side, const ExecutionRow& execution) {
     const auto expect = [&](bool sound, const std::string& problem) {
       if (!sound)
@@ -214,7 +216,8 @@ class TablesCheck {
     expect(order.symbol == execution.symbol, "not on the symbol of its order");
     expect(side == Side::buy ? execution.price <= order.limit : execution.price >= order.limit,
            "its price is beyond the limit of its order");
-    // Market rule 4; and an order executes as a taker while it is placed, or later as a maker.
+    // Market rule 4: the price is the maker's. An order is a taker while it is placed, a maker
+    // later.
     const bool is_maker = order.id == std::min(execution.buy_order, execution.sell_order);
     if (is_maker)
       expect(execution.price == order.limit, "its price is not that of the order that was resting");
@@ -244,14 +247,14 @@ class TablesCheck {
     require(row.canceled_at == Timestamp() || row.canceled_at >= row.opened_at, "orders", row.id,
             "canceled before it was opened");
     require(std::max(row.opened_at, row.canceled_at) <= image_.rows.totals.last_time, "orders",
-            row.id, "is of later than the newest command");
+            row.id, "has a time after that of the newest command");
     if (row.symbol >= image_.rows.symbols.size())
       return violation(row_name("orders", row.id), "its symbol does not exist");
-    if (row.is_open()) rest(row);
+    if (row.is_open()) add_open(row);
   }
 
-  // An open order: in the book, with something set aside.
-  void rest(const OrderRow& row) {
+  // Adds an open order to the sums, with the cash or shares that it reserves, and to its book.
+  void add_open(const OrderRow& row) {
     image_.rows.orders.push_back(row);
     Book& book = books_[row.symbol];
     if (row.side == Side::buy) {
@@ -266,33 +269,31 @@ class TablesCheck {
   void check_executions() {
     ExecutionId last = 0;
     Timestamp last_time;
+    const auto check = [&](const ExecutionRow& row) {
+      expect_next("executions", last, row.id);
+      require(row.time >= last_time, "executions", row.id, "before the previous execution");
+      require(row.shares > Shares() && row.price > Price(), "executions", row.id,
+              "shares or price not above zero");
+      require(row.buy_order != row.sell_order, "executions", row.id, "both sides are one order");
+      last_time = row.time;
+    };
     findings_.count("executions", each(std::string(select_executions) + " ORDER BY id",
-                                       "executions", read_execution, [&](const ExecutionRow& row) {
-                                         expect_next("executions", last, row.id);
-                                         require(row.time >= last_time, "executions", row.id,
-                                                 "before the execution in front of it");
-                                         require(row.shares > Shares() && row.price > Price(),
-                                                 "executions", row.id,
-                                                 "shares or price not above zero");
-                                         require(row.buy_order != row.sell_order, "executions",
-                                                 row.id, "both sides are one order");
-                                         last_time = row.time;
-                                       }));
+                                       "executions", read_execution, check));
     expect_last("executions", last, image_.rows.totals.executions);
   }
 
-  // Sums wrap alike on both sides, so that equality still proves conservation.
+  // Sums are modulo 2^128 on both sides, so that they are equal if cash and shares are conserved.
   void check_sums() {
     if (cash_ != UInt128(image_.rows.totals.cash_created.units()))
-      violation("projection", "cash is not conserved: balances and what open buys set aside are " +
-                                  units_text(Int128(cash_)) + ", created was " +
-                                  units_text(image_.rows.totals.cash_created.units()) +
-                                  " (units of 1e-16)");
+      violation("projection",
+                "cash is not conserved: balances and cash reserved by open buys are " +
+                    units_text(Int128(cash_)) + ", created was " +
+                    units_text(image_.rows.totals.cash_created.units()) + " (units of 1e-16)");
     for (const SymbolRow& row : image_.rows.symbols) {
       if (row.number >= shares_.size()) continue;
       if (shares_[row.number] != UInt128(row.shares_total.units()))
         violation(row_name("symbols", row.number),
-                  "shares are not conserved: positions and what open sells set aside are " +
+                  "shares are not conserved: positions and shares reserved by open sells are " +
                       units_text(Int128(shares_[row.number])) + ", created were " +
                       std::to_string(row.shares_total.units()) + " (units of 1e-8)");
       const Book& book = books_[row.number];

@@ -1,15 +1,15 @@
 #pragma once
-// What the tables must satisfy by themselves, whatever the journal says: references, ranges, sums
-// and the book, of closed orders too. Streams orders and executions; keeps accounts, symbols,
-// positions and the open orders, as a server does.
+// Checks the tables without the journal: references, ranges, sums and that no book is crossed;
+// closed orders too. Called by audit(). Streams orders and executions; keeps accounts, symbols,
+// positions and the open orders in memory, as a server does.
 
 #include "store/store.hpp"
-#include "tools/audit/rows.hpp"
+#include "tools/audit/stored_rows.hpp"
 
 namespace exchange::audit {
 
-// Checks all tables. Returns what a server would load at its start; of no use where violations were
-// found.
+// Checks all tables and adds violations to `findings`. Returns what a server would load at its
+// start, which is valid only if there were no violations. Throws CannotRead.
 TablesImage check_tables(Source& source, Findings& findings);
 
 }  // namespace exchange::audit

@@ -136,7 +136,7 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
 
 void BalanceProbe::add_cash_probes(Cash free) {
   Int128 rest = free.units();
-  if (rest >= units_max) {  // first an order that elements little enough
+  if (rest >= units_max) {  // first an order that leaves little enough
     const Int128 price = rest / units_max + 1, shares = rest / price;
     add(input_.probe_symbol, true, std::int64_t(shares), std::int64_t(price), true);
     rest -= shares * price;

@@ -184,11 +184,12 @@ TEST_CASE("a fail point that is none is refused at start, with the names of all"
     return result.output;
   };
   const std::string unknown = refusal("append.befor=crash");
-  CHECK_THAT(unknown, contains_text("'append.befor=crash' is no fail point"));
+  CHECK_THAT(unknown, contains_text("'append.befor=crash' is not a fail point"));
   for (const FailPointPlace& place : fail_points)
     CHECK_THAT(unknown, contains_text(std::string(place.name)));
   CHECK_THAT(refusal("append.before=explode"),
-             contains_text("none of the actions crash, hang, slow(ms), error"));
-  CHECK_THAT(refusal("append.before=crash@x"), contains_text("a number that is none"));
+             contains_text("unknown action; the actions are crash, hang, slow(ms), error"));
+  CHECK_THAT(refusal("append.before=crash@x"),
+             contains_text("a number that is not a positive integer"));
   CHECK_THAT(refusal("reply.before_send=error"), contains_text("cannot fail"));
 }

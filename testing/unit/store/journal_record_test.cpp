@@ -105,20 +105,20 @@ TEST_CASE(
   CHECK(decode_journal_record(record(std::string(9, '\x80') + '\1', "\1", symbol)).time ==
         Timestamp{INT64_MIN});
   CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\1\0"s)),
-                    "journal record has a text that is no symbol");
+                    "journal record has a text that is not a symbol");
   CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\1\1-")),
-                    "journal record has a text that is no symbol");
+                    "journal record has a text that is not a symbol");
   CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\4\1x\1")),
-                    "journal record has a text that is no account id");
+                    "journal record has a text that is not an account id");
   CHECK_THROWS_WITH(decode_journal_record(record("\1", "\1", "\5\0011\1")),
                     "journal record has an unknown command");
-  // 2^60: no room is made for what is only claimed
+  // 2^60: no memory is reserved for a count that the record only claims
   const std::string many = std::string(8, '\x80') + '\x10';
   CHECK_THROWS_WITH(decode_journal_record(record("\1", many, symbol)),
-                    "journal record has a text that is no account id");
+                    "journal record has a text that is not an account id");
 }
 
-TEST_CASE("random bytes are refused or decoded, never worse") {
+TEST_CASE("random bytes are refused or decoded, and never crash") {
   std::mt19937_64 random(test_seed());
   INFO("--seed " << test_seed());
   for (int i = 0; i < 20'000; ++i) {

@@ -1,4 +1,4 @@
-// exchange-audit finds what is planted in a store, each with its row, and nothing in a sound one.
+// exchange-audit finds planted damage, each with its row, and none in a sound store.
 
 #include "catch.hpp"
 
@@ -108,7 +108,7 @@ std::string line_of(const PastOrder& order, const std::string& id) {
          " limit=" + to_string(order.placed.limit) + "\n";
 }
 
-// A record with other commands under the same promises.
+// A record with other commands and the same totals.
 std::string reworded(const std::string& payload,
                      const std::function<void(std::vector<Command>&)>& edit) {
   JournalRecord record = decode_journal_record(payload);
@@ -195,19 +195,20 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
       {"UPDATE orders SET limit_e8 = 'much' WHERE id = 5",
        "[tables] orders 5: limit_e8 is not an integer"},
       {"UPDATE orders SET opened_at_us = opened_at_us + 86400000000 WHERE id = 5",
-       "[tables] orders 6: opened before the order in front of it"},
+       "[tables] orders 6: opened before the previous order"},
       {"DELETE FROM orders WHERE id = 5", "[tables] orders 5: is missing"},
       {"DELETE FROM orders WHERE id BETWEEN 5 AND 7",
        "[tables] orders 5: is missing, and the rows up to 7"},
       {"UPDATE projection SET orders = orders + 1", " ids were given"},
-      {"UPDATE projection SET last_time_us = 5", "is of later than the newest command"},
+      {"UPDATE projection SET last_time_us = 5", "has a time after that of the newest command"},
       {"UPDATE accounts SET balance_e16 = CAST(1 AS TEXT) WHERE number = 1",
        "[tables] projection: cash is not conserved"},
       {"UPDATE accounts SET balance_e16 = 'much' WHERE number = 1",
-       "[tables] accounts 1: balance_e16 is no amount of cash"},
+       "[tables] accounts 1: balance_e16 is not an amount of cash"},
       {"UPDATE accounts SET balance_e16 = '-5' WHERE number = 1",
        "[tables] accounts 1: balance below zero"},
-      {"UPDATE accounts SET id = 'x' WHERE number = 1", "[tables] accounts 1: id is no account id"},
+      {"UPDATE accounts SET id = 'x' WHERE number = 1",
+       "[tables] accounts 1: id is not an account id"},
       {"DELETE FROM accounts WHERE number = 1", "[tables] accounts 2: number out of sequence"},
       {"UPDATE projection SET cash_created_e16 = '1'",
        "[tables] projection: cash is not conserved"},
@@ -224,7 +225,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
       {"INSERT INTO account_keys SELECT 4242, key_hash FROM account_keys WHERE account = 1",
        "[tables] account_keys 4242: its account does not exist"},
       {"UPDATE account_keys SET key_hash = 'secret' WHERE account = 1",
-       "[tables] account_keys 1: key_hash is none that the exchange wrote"},
+       "[tables] account_keys 1: key_hash is not a key hash"},
       {"DELETE FROM projection", "[tables] projection: the row is missing"},
       {"UPDATE store SET id = 'another'", "[files] store: "},
       {"UPDATE projection SET epoch = 99",
@@ -252,8 +253,7 @@ TEST_CASE_METHOD(SqliteFixture, "a journal of large records is read in pieces of
   CHECK(most < 8'000'000);
 }
 
-TEST_CASE_METHOD(SqliteFixture,
-                 "a file that is damaged beyond its rows is told from one that cannot be read") {
+TEST_CASE_METHOD(SqliteFixture, "a damaged file is distinguished from one that cannot be read") {
   sqlite3* database = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
   sqlite3_stmt* root = nullptr;
@@ -276,7 +276,7 @@ TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found b
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   std::string page(4'096, '\0');
   for (int number = 2; file.seekg((number - 1) * 4'096).read(page.data(), 4'096); ++number) {
-    // Between the pointers of an element of a table and its rows.
+    // Between the cell pointers of a leaf page of the table and its rows.
     const auto word = [&](std::size_t at) {
       return std::size_t(std::uint8_t(page[at])) << 8 | std::uint8_t(page[at + 1]);
     };
@@ -293,7 +293,7 @@ TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found b
 
 TEST_CASE_METHOD(
     SqliteFixture,
-    "an end of the journal that clients were told of is missed, and the mark is only read") {
+    "a lost end of the journal that was acknowledged is found, and the mark is only read") {
   CHECK_THAT(text(), contains_text("clean: no violation"));
   CHECK_FALSE(fs::exists(path + ".lock"));
   fs::copy_file(sound_store().path + ".lock", path + ".lock");
@@ -331,7 +331,7 @@ TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is on
 }
 
 TEST_CASE_METHOD(SqliteFixture,
-                 "what only the journal can tell of the tables is found, closed orders included") {
+                 "tables that contradict the journal are found, closed orders included") {
   check_each_found({
       // Conserving the sum: one account's gain is another's loss.
       {"UPDATE positions SET shares_e8 = shares_e8 + (CASE account WHEN 0 THEN 1 ELSE -1 END) WHERE symbol = 0 AND account IN (0, 1)",
@@ -381,10 +381,10 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
     journal("DELETE FROM journal");
     found("[journal] journal batch 180: is missing, as are all others");
   }
-  SECTION("an epoch that nobody took") {
+  SECTION("an epoch that no server took") {
     journal("UPDATE journal SET epoch = 9 WHERE batch = 7");
     found("[journal] journal batch 7: its epoch 9 was never taken: the fence is at 1");
-    found("[journal] journal batch 8: its epoch 1 is below that of the batch before, 9");
+    found("[journal] journal batch 8: its epoch 1 is below that of the previous batch, 9");
   }
   SECTION("other commands under the same promises") {
     payload(7, [](const std::string& bytes) {
@@ -400,7 +400,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
         commands.push_back(CancelOrder{RandomCommands::account(0), 999'999});
       });
     });
-    found("[replay] journal batch 200: a command that was accepted is refused in the replay");
+    found("[replay] journal batch 200: a command that was accepted is rejected in the replay");
   }
   SECTION("time that goes back") {
     payload(7, [](const std::string& bytes) {
@@ -413,13 +413,14 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
       totals.executions = record.executions;
       return std::string(writer.finish(totals));
     });
-    found("[journal] journal batch 7: its time is before that of the batch in front of it");
+    found("[journal] journal batch 7: its time is before that of the previous batch");
   }
   SECTION("nothing") { found("clean: no violation"); }
 }
 
-TEST_CASE_METHOD(SqliteFixture,
-                 "of a pruned journal the rest is replayed on the tables, and the audit says so") {
+TEST_CASE_METHOD(
+    SqliteFixture,
+    "of a pruned journal the rest is replayed on the tables, and the audit reports so") {
   journal("DELETE FROM journal WHERE batch <= 100");
   CHECK_THAT(
       text(),
@@ -430,7 +431,7 @@ TEST_CASE_METHOD(SqliteFixture,
   tables("UPDATE projection SET digest = digest + 1");
   CHECK_THAT(text(), contains_text("[replay] journal batch 181: leads to "));
   journal("DELETE FROM journal WHERE batch > 180");
-  CHECK_THAT(text(), contains_text("[replay] projection: holds "));
+  CHECK_THAT(text(), contains_text("[replay] projection: has "));
   tables("UPDATE projection SET digest = digest - 1");
   CHECK_THAT(text(), contains_text("clean: no violation"));
 }
@@ -447,7 +448,7 @@ TEST_CASE_METHOD(
   for (const PastOrder& order : past->orders) all += line_of(order, std::to_string(order.id));
   const PastOrder& first = past->orders.front();
   const std::string without_first = all.substr(all.find('\n') + 1);
-  // One that is like no other.
+  // An order that differs from all others.
   const auto alone =
       std::find_if(past->orders.begin(), past->orders.end(), [&](const PastOrder& order) {
         return std::count_if(past->orders.begin(), past->orders.end(), [&](const PastOrder& other) {
@@ -469,7 +470,8 @@ TEST_CASE_METHOD(
   CHECK_THAT(audit_with("9999\n"),
              contains_text("[acknowledged] orders 9999: was acknowledged and is lost"));
   CHECK_THAT(audit_with("5\n5\n"),
-             contains_text("[acknowledged] orders 5: was told to clients as the id of two orders"));
+             contains_text(
+                 "[acknowledged] orders 5: was acknowledged to clients as the id of two orders"));
   CHECK_THAT(
       audit_with(without_alone, true),
       contains_text("[acknowledged] orders " + std::to_string(alone->id) + ": is of account " +
@@ -484,19 +486,19 @@ TEST_CASE_METHOD(
                         "\n"),
              contains_text("[acknowledged] orders 1: is on the other side"));
   CHECK_THAT(audit_with("1 amount=123456\n"),
-             contains_text("is of other shares than were acknowledged"));
+             contains_text("has other shares than were acknowledged"));
   CHECK_THAT(audit_with("1 limit=123456\n"),
              contains_text("has another limit than was acknowledged"));
   CHECK_THAT(audit_with("1 executed=123456\n"),
-             contains_text("has executed less than a client was told"));
+             contains_text("has executed less than was acknowledged"));
   CHECK_THAT(audit_with("1 canceled=123456\n"),
-             contains_text("is not canceled as a client was told"));
-  CHECK_THROWS_WITH(audit_with("1\nx\n"), contains_text("acknowledged:2: 'x' is no order id"));
+             contains_text("has other canceled shares than were acknowledged"));
+  CHECK_THROWS_WITH(audit_with("1\nx\n"), contains_text("acknowledged:2: 'x' is not an order id"));
   CHECK_THROWS_WITH(audit_with("- account=1\n"),
                     contains_text("needs account, symbol, amount and limit"));
 }
 
-TEST_CASE_METHOD(SqliteFixture, "an order that is there twice is found, though all else agrees") {
+TEST_CASE_METHOD(SqliteFixture, "a duplicated order is found, though all else agrees") {
   {  // by a server that applied one of the client's orders a second time
     SqliteStore store(path);
     store.open();
@@ -530,7 +532,7 @@ TEST_CASE_METHOD(SqliteFixture, "an order that is there twice is found, though a
   std::ofstream(file) << id << order;
   CHECK_THAT(text({.acknowledged_file = file, .complete = true}),
              contains_text("[acknowledged] orders " + std::to_string(id + 1) +
-                           ": is there 2 times and was sent 1 times"));
+                           ": is in the store 2 times, but was sent 1 times"));
   std::ofstream(file) << id << order << "-" << order;
   CHECK_THAT(text({.acknowledged_file = file, .complete = true}),
              contains_text("clean: no violation"));
@@ -541,13 +543,13 @@ TEST_CASE_METHOD(
     "beside a running server the tables of a SQLite store are audited, and the journal is left alone") {
   SqliteStore running(path);
   running.open();
-  CHECK_THAT(text(),
-             contains_text("not checked: the journal and its replay: a running server holds"));
+  CHECK_THAT(text(), contains_text(
+                         "not checked: the journal and its replay: a running server has locked "));
   CHECK_THAT(text(), contains_text("clean: no violation"));
   running.append(Past::batches + 1, "not hindered");
 }
 
-TEST_CASE("what cannot be read is no violation") {
+TEST_CASE("a store that cannot be read is not a violation") {
   TemporaryFolder folder;
   CHECK_THROWS_AS(exchange::audit::audit({.store = "sqlite:" + folder.path() + "/nothing.db"}),
                   CannotRead);
@@ -596,7 +598,7 @@ TEST_CASE(
       {"UPDATE accounts SET balance_e16 = 'NaN' WHERE number = 1",
        "UPDATE accounts SET balance_e16 = (SELECT cash_created_e16 FROM projection) - (SELECT sum(balance_e16) FROM accounts WHERE number <> 1)"
        " - (SELECT sum(open_e8::numeric * limit_e8) FROM orders WHERE is_buy) WHERE number = 1",
-       "[tables] accounts 1: balance_e16 is no amount of cash"},
+       "[tables] accounts 1: balance_e16 is not an amount of cash"},
       {"UPDATE accounts SET balance_e16 = balance_e16 + (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
        "UPDATE accounts SET balance_e16 = balance_e16 - (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
        "[replay] accounts 0: balance_e16 is "},
@@ -616,7 +618,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE_METHOD(SqliteFixture, "the result as JSON, and no more violations told than wanted") {
+TEST_CASE_METHOD(SqliteFixture, "the result as JSON, with no more violations than asked for") {
   tables("UPDATE orders SET shares_e8 = shares_e8 + 1");
   const Audit result = exchange::audit::audit({.store = url, .violations_kept = 2});
   CHECK(result.findings.kept().size() == 2);

@@ -1,6 +1,6 @@
 #pragma once
-// A store with a random past: a journal, and tables that lag a little behind it. To be damaged by
-// hand.
+// A store with a random history: a journal, and tables that lag a little behind it. Tests damage
+// it.
 
 #include <filesystem>
 #include <functional>
@@ -34,7 +34,7 @@ struct Past {
     Rows rows;
     while (committer.last_batch() < batches) {
       std::vector<Command> commands;
-      // Everybody is there from the beginning, so that later commands are orders for the most part.
+      // All accounts are created first, so that later commands are mostly orders.
       if (committer.last_batch() == 0)
         for (int i = 0; i < RandomCommands::accounts - 1; ++i) {
           KeyHash key;  // every other account has one

@@ -1,4 +1,4 @@
-#include "tools/audit/rows.hpp"
+#include "tools/audit/stored_rows.hpp"
 
 #include <limits>
 
@@ -21,7 +21,7 @@ Price price_of(const RowStream& row, int column) { return Price::from_units(row.
 Timestamp time_of(const RowStream& row, int column) { return {row.integer(column)}; }
 Cash cash_of(const RowStream& row, int column, const char* name) {
   const auto units = parse_units(row.text(column));
-  if (!units) throw BadValue(std::string(name) + " is no amount of cash");
+  if (!units) throw BadValue(std::string(name) + " is not an amount of cash");
   return Cash::from_units(units.value);
 }
 
@@ -56,7 +56,7 @@ class Differences {
 
 AccountRow read_account(const RowStream& row) {
   const auto id = parse_account_id(row.text(1));
-  if (!id) throw BadValue("id is no account id");
+  if (!id) throw BadValue("id is not an account id");
   return {number_of<AccountNumber>(row, 0, "number"), *id, cash_of(row, 2, "balance_e16")};
 }
 
@@ -69,12 +69,12 @@ std::string select_account_keys(Source& source) {
 AccountKeyRow read_account_key(const RowStream& row) try {
   return {number_of<AccountNumber>(row, 0, "account"), stored_key(row.text(1))};
 } catch (const StoreCorrupt&) {
-  throw BadValue("key_hash is none that the exchange wrote");
+  throw BadValue("key_hash is not a key hash");
 }
 
 SymbolRow read_symbol(const RowStream& row) {
   const auto name = parse_symbol_name(row.text(1));
-  if (!name) throw BadValue("name is no symbol");
+  if (!name) throw BadValue("name is not a symbol");
   return {number_of<SymbolNumber>(row, 0, "number"), *name, shares_of(row, 2)};
 }
 

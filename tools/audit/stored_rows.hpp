@@ -1,7 +1,7 @@
 #pragma once
-// Rows of the tables as an audit reads them: nothing is taken for granted. Each read_ function
-// throws BadValue, naming the column, where a value is none that the exchange could have written
-// there.
+// Reads rows of the tables from a Source without trusting them. Used by all checks of the audit.
+// Each read_... function reads the columns that its select_... lists, and throws BadValue, with the
+// column, for a value that no server can have written there. No state.
 
 #include "engine/rows.hpp"
 #include "tools/audit/source.hpp"
@@ -13,7 +13,7 @@ inline constexpr const char* select_accounts =
 inline constexpr const char* select_symbols =
     "SELECT number, name, shares_total_e8 FROM symbols ORDER BY number";
 inline constexpr const char* select_positions = "SELECT account, symbol, shares_e8 FROM positions";
-// Stores that only servers without keys have opened lack the table, which holds nothing then.
+// Stores of servers from before account keys lack the table: selects no rows then.
 std::string select_account_keys(Source& source);
 // To be followed by WHERE and ORDER BY.
 inline constexpr const char* select_orders =
@@ -32,15 +32,14 @@ struct Projection {
   BatchNumber batch = 0;
   Totals totals;
 };
-// The row of table projection. Throws BadValue, also where there is not exactly one.
+// The row of table projection. Throws BadValue, also if there is not exactly one.
 Projection read_projection(Source& source);
 
 // "orders 17".
 std::string row_name(const char* table, std::uint64_t key);
 std::string row_name(const PositionRow& row);
 
-// How the second differs from the first, in words: "open_e8 is 5, should be 7"; empty where they
-// are alike.
+// The differing columns in words, "open_e8 is 5, should be 7"; empty if the rows are equal.
 std::string difference(const AccountRow& stored, const AccountRow& expected);
 std::string difference(const AccountKeyRow& stored, const AccountKeyRow& expected);
 std::string difference(const SymbolRow& stored, const SymbolRow& expected);
