@@ -183,7 +183,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "requests that a slow server elements unsent are told, and count with the age they have") {
+    "requests that a slow server leaves unsent are reported, and count with the age they have") {
   EditedServer server([&](std::string reply, unsigned) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return std::optional(reply);
@@ -374,7 +374,7 @@ TEST_CASE("wrong answers during a search fail it, whichever try they came in") {
   CHECK(errors(run, "wrong answer") == 1);
 }
 
-TEST_CASE("a search that is interrupted tells its tries") {
+TEST_CASE("a search that is interrupted reports its tries") {
   const Ran run = loadgen("-c 1 -d 500ms --find-capacity 'p99<30s' --store memory:",
                           "timeout --preserve-status -s INT 6 ");
   INFO(run.out << run.err);
