@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "base/version.hpp"
+
 namespace exchange {
 
 Options parse_options(int argc, char** argv) {
@@ -11,6 +13,7 @@ Options parse_options(int argc, char** argv) {
       "An order-matching exchange: XML over TCP in, price-time matching, every reply after its commit.\n"
       "Each option can also be given as the environment variable in brackets.",
       "server");
+  app.set_version_flag("--version", std::string("server ") + version());
   app.option_defaults()->always_capture_default();
   const auto add = [&](const char* name, auto& value, const char* text, const char* environment) {
     return app.add_option(name, value, text)->envname(environment);
@@ -19,14 +22,11 @@ Options parse_options(int argc, char** argv) {
   add("--port", options.net.port, "TCP port for clients; 0 picks a free one", "EXCHANGE_PORT")
       ->check(CLI::Range(0, 65535));
   add("--bind", options.net.bind, "IP address to listen on; 0.0.0.0 for all", "EXCHANGE_BIND");
-  add("--policy", options.net.policy,
+  std::string policy = policy_name(options.net.policy);
+  add("--policy", policy,
       "where sessions run: thread (one per client), pool (fixed number over one queue), loop (event loops)",
       "EXCHANGE_POLICY")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Policy>{{"thread", Policy::thread},
-                                                                        {"pool", Policy::pool},
-                                                                        {"loop", Policy::loop}})
-                      .description("{thread,pool,loop}"))
-      ->default_str("loop");
+      ->check(CLI::IsMember({"thread", "pool", "loop"}));
   add("--threads", options.net.threads,
       "threads of pool and loop; 0: as many as CPUs this process may use", "EXCHANGE_THREADS")
       ->check(CLI::Range(0, 4096));
@@ -106,6 +106,9 @@ Options parse_options(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? 0 : 2);
   }
+  options.net.policy = policy == "thread" ? Policy::thread
+                       : policy == "pool" ? Policy::pool
+                                          : Policy::loop;
   options.http_port.reset();
   if (http_port != "off") options.http_port = std::uint16_t(std::stoul(http_port));
   options.net.limits.idle_ms = idle_timeout_s * 1'000;

@@ -5,38 +5,40 @@
 #include <cstdio>
 #include <random>
 
+#include "base/version.hpp"
 #include "client/bots/trading_floor.hpp"
-#include "client/loadgen/command_line.hpp"
-#include "client/loadgen/options.hpp"
+#include "client/connection/command_line.hpp"
 
 using namespace exchange;
 using namespace exchange::bots;
 
 int main(int argc, char** argv) {
   FloorOptions options{.connect_to = "127.0.0.1:12345",
-                       .account_prefix = loadgen::prefix_from_clock(),
+                       .account_prefix = client::prefix_from_clock(),
                        .seed = std::random_device()()};
   std::string symbols = "SPY=580,QQQ=500,IWM=225,GLD=245", duration;
 
   CLI::App app(
       "Bots that keep a few symbols of an exchange trading: market makers that quote round a price walking at random, and\n"
-      "takers that cross the spread. They go on until SIGTERM or SIGINT, then cancel their orders and end with status 0.",
+      "takers that cross the spread. They trade until SIGTERM or SIGINT, then cancel their orders and end with status 0.",
       "demo-bots");
+  app.set_version_flag("--version", std::string("demo-bots ") + version());
   app.add_option("--connect", options.connect_to, "HOST:PORT of the exchange")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(client::is_address());
   app.add_option("--symbols", symbols, "what to trade, as NAME or NAME=PRICE; without a price 100")
       ->capture_default_str()
-      ->check(loadgen::accepted_by([](const std::string& text) { parse_symbol_list(text); }));
+      ->check(client::accepted_by([](const std::string& text) { parse_symbol_list(text); }));
   app.add_option("--rate", options.requests_per_s, "requests per second, all symbols together")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 10'000.0));
-  app.add_option("--seed", options.seed, "of all chances; drawn where it is not given");
+  app.add_option("--seed", options.seed, "seed of all random choices (default: drawn)");
   app.add_option("-d,--duration", duration,
-                 "how long to trade: 10, 500ms, 2m; for ever where it is not given")
-      ->check(loadgen::accepted_by([](const std::string& text) { loadgen::parse_duration(text); }));
+                 "how long to trade: 10, 500ms, 2m (default: until stopped)")
+      ->check(client::accepted_by([](const std::string& text) { client::parse_duration(text); }));
   app.add_option("--account-prefix", options.account_prefix,
-                 "digits that the account ids start with; the time where it is not given")
-      ->check(loadgen::accepted_by([](const std::string& text) {
+                 "digits that the account ids start with (default: from the clock)")
+      ->check(client::accepted_by([](const std::string& text) {
         if (!parse_account_id(text) || text.size() > 24)
           throw std::invalid_argument("must be 1 to 24 digits");
       }));
@@ -46,12 +48,12 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   options.symbols = parse_symbol_list(symbols);
-  if (!duration.empty()) options.duration_s = loadgen::parse_duration(duration);
+  if (!duration.empty()) options.duration_s = client::parse_duration(duration);
 
-  loadgen::stop_on_signals();
+  client::stop_on_signals();
   std::fprintf(stderr, "demo-bots: %s, --seed %llu\n", symbols.c_str(),
                static_cast<unsigned long long>(options.seed));
-  TradingFloor floor(std::move(options), loadgen::stop_flag());
+  TradingFloor floor(std::move(options), client::stop_flag());
   floor.run();
   std::printf("%s\n", floor.summary().c_str());
   return 0;

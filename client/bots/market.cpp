@@ -33,7 +33,7 @@ Market::Market(MarketOptions options)
     : options_(std::move(options)),
       tick_(tick_for(options_.anchor)),
       anchor_(options_.anchor.units() / tick_.units()),
-      random_(options_.seed, options_.stream),
+      random_(options_.seed + 0x9e3779b97f4a7c15u * (options_.stream + 1)),
       price_(anchor_),
       requests_until_change_(requests_between_changes) {
   ENSURE(options_.anchor >= anchor_min && options_.anchor <= anchor_max);
@@ -44,7 +44,7 @@ const std::vector<Command>& Market::next() {
   intents_.clear();
   walk();
   if (create_accounts() || tidy_up() || change_places()) return request_;
-  if (!maker().open.empty() && random_.below(100) < take_percent)
+  if (!maker().open.empty() && below(100) < take_percent)
     take();
   else
     quote();
@@ -62,9 +62,9 @@ const std::vector<Command>& Market::wind_up() {
 // Half of the time a step to either side, and a pull to the anchor that grows with the distance
 // from it.
 void Market::walk() {
-  if (random_.below(2) == 0) price_ += Ticks(random_.below(2 * step_max + 1)) - step_max;
+  if (below(2) == 0) price_ += Ticks(below(2 * step_max + 1)) - step_max;
   const Ticks range = anchor_ / 10, away = price_ - anchor_;
-  if (Ticks(random_.below(std::uint32_t(range))) < std::abs(away)) price_ -= away > 0 ? 1 : -1;
+  if (Ticks(below(std::uint32_t(range))) < std::abs(away)) price_ -= away > 0 ? 1 : -1;
   price_ = std::clamp(price_, anchor_ - range, anchor_ + range);
 }
 
@@ -116,12 +116,12 @@ bool Market::change_places() {
 // only does what evens it.
 void Market::take() {
   const std::int64_t bias = std::clamp(4 * taker().inventory, -shares_granted, shares_granted);
-  const Side side = Ticks(random_.below(std::uint32_t(2 * shares_granted))) < shares_granted - bias
+  const Side side = Ticks(below(std::uint32_t(2 * shares_granted))) < shares_granted - bias
                         ? Side::buy
                         : Side::sell;
   place(taker(), {.side = side,
                   .limit = side == Side::buy ? price_ + taker_reach : price_ - taker_reach,
-                  .shares = 5 + std::int64_t(random_.below(116)),
+                  .shares = 5 + std::int64_t(below(116)),
                   .level = levels});
   hit_ = side == Side::buy ? Side::sell : Side::buy;
 }
@@ -137,7 +137,7 @@ void Market::quote() {
   }
   place(maker(), {.side = where.side,
                   .limit = limit,
-                  .shares = 10 + std::int64_t(random_.below(91)),
+                  .shares = 10 + std::int64_t(below(91)),
                   .level = where.level});
 }
 
@@ -145,8 +145,8 @@ void Market::quote() {
 // (since a stranger's trade shows only when a quote is touched) any.
 Market::Place Market::choose_place() {
   if (hit_) return {*std::exchange(hit_, {}), 0};
-  const Place any{random_.below(2) == 0 ? Side::buy : Side::sell, random_.below(levels)};
-  if (random_.below(2) == 0) return any;
+  const Place any{below(2) == 0 ? Side::buy : Side::sell, below(levels)};
+  if (below(2) == 0) return any;
   Place worst = any;
   Ticks worst_off = 0;
   for (unsigned level = 0; level < levels; ++level)
@@ -197,10 +197,10 @@ void Market::answered(std::span<const Answer> answers) {
     if (std::holds_alternative<CancelOrder>(request_[i])) {
       canceled(*trader, order, answer);
     } else if (answer.refused) {
-      ++misfortunes_;
+      ++refusals_;
       if (std::holds_alternative<PlaceOrder>(request_[i])) trader->spent = true;
     } else if (std::holds_alternative<PlaceOrder>(request_[i])) {
-      misfortunes_ = 0;
+      refusals_ = 0;
       order.id = answer.order;
       trader->open.push_back(order);
     }

@@ -1,10 +1,10 @@
 #pragma once
-// The bots of one symbol: two traders, of whom one makes the market and the other takes from it, by
-// turns. The maker keeps a ladder of quotes on both sides of a price that walks at random round an
-// anchor; the taker crosses the spread now and then. Decides what is asked next and learns from the
-// answers. Does no I/O, reads no clock: the same seed and answers always give the same requests.
+// The bots of one symbol: two traders; one makes the market and the other takes from it, by turns.
+// The maker keeps a ladder of quotes on both sides of a price that walks at random round an anchor;
+// the taker crosses the spread now and then. Decides the next request and learns from the replies.
+// Does no I/O, reads no clock: the same seed and replies always give the same requests.
 //
-// What keeps it going for ever:
+// Why it can go on without end:
 // - Open orders are bounded: a quote is replaced, not added, and what a taker's order leaves open
 // is canceled at once.
 // - The price is pulled back to its anchor, and never leaves anchor ± 10 %.
@@ -19,11 +19,11 @@
 
 #include <array>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "client/loadgen/random.hpp"
 #include "engine/commands.hpp"
 
 namespace exchange::bots {
@@ -35,7 +35,7 @@ struct MarketOptions {
   std::uint64_t seed = 0, stream = 0;
 };
 
-// What the exchange answered to one command.
+// The result of one command.
 struct Answer {
   bool refused = false;
   OrderId order = 0;  // of an order placed
@@ -59,16 +59,16 @@ class Market {
   const std::vector<Command>& next();
   // One for each command of the last request.
   void answered(std::span<const Answer> answers);
-  // Nobody knows what became of the last request.
+  // The reply to the last request was lost: what it did is not known.
   void lost();
   // In place of next(): cancels what one trader has open; empty once nothing is.
   const std::vector<Command>& wind_up();
 
-  // Accounts and orders refused since the last order was taken: who is refused again and again had
-  // better wait.
-  unsigned misfortunes() const { return misfortunes_; }
+  // Accounts and orders refused since the last order was accepted: after many, the caller should
+  // wait.
+  unsigned refusals() const { return refusals_; }
 
-  // As far as the answers told.
+  // As far as the replies show.
   std::size_t open_orders() const { return traders_[0].open.size() + traders_[1].open.size(); }
   std::uint64_t shares_taken() const { return shares_taken_; }
   std::uint64_t accounts_used() const { return accounts_used_; }
@@ -105,6 +105,9 @@ class Market {
   bool create_accounts();
   bool tidy_up();
   bool change_places();
+  std::uint32_t below(std::uint32_t bound) {
+    return std::uint32_t(((random_() >> 32) * bound) >> 32);
+  }
   void take();
   void quote();
 
@@ -123,7 +126,7 @@ class Market {
   const MarketOptions options_;
   const Price tick_;
   const Ticks anchor_;
-  loadgen::Random random_;
+  std::mt19937_64 random_;
   Ticks price_;
   std::array<Trader, 2> traders_;
   unsigned maker_ = 0;  // of traders_
@@ -131,7 +134,7 @@ class Market {
   // the side of the ladder that a taker's order met: its best quote goes first
   std::optional<Side> hit_;
   std::uint64_t accounts_used_ = 0, shares_taken_ = 0;
-  unsigned misfortunes_ = 0;
+  unsigned refusals_ = 0;
   std::vector<Command> request_;
   std::vector<Intent> intents_;
 };

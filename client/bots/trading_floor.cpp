@@ -6,24 +6,23 @@
 #include <cstdio>
 
 #include "client/bots/wire.hpp"
-#include "client/connection/ask.hpp"
+#include "client/connection/stream.hpp"
 
 namespace exchange::bots {
 namespace {
 
-using loadgen::Interrupted;
-using loadgen::StopFlag;
+using client::StopFlag;
 using std::chrono::milliseconds;
 
 constexpr double reply_timeout_s = 3;
-// a request that was sent is waited for, so that its order is known and can be canceled
+// the reply to a request that was sent is awaited, so that its order can be canceled
 const StopFlag never{false};
 // between attempts to reach the server
 constexpr auto pause_min = milliseconds(100), pause_max = milliseconds(5'000);
-// then a market that is refused all it asks rests
-constexpr unsigned misfortunes_borne = 8;
+// after more refusals one after another, a market rests
+constexpr unsigned refusals_max = 8;
 constexpr auto rest_min = milliseconds(250), rest_max = milliseconds(60'000);
-// whoever stops us does not wait for long
+// SIGTERM ends the bots within this time
 constexpr auto wind_up_max = milliseconds(3'000);
 
 }  // namespace
@@ -50,7 +49,7 @@ void TradingFloor::run() {
     if (!server_) await_server();
     if (over()) break;
     serve(seats_[turn % seats_.size()]);
-    due = std::max(due + interval, Clock::now());  // what was missed is not made up for
+    due = std::max(due + interval, Clock::now());  // a missed turn is dropped
     pause_until(due);
   }
   wind_up();
@@ -59,63 +58,64 @@ void TradingFloor::run() {
 void TradingFloor::serve(Seat& seat) {
   if (Clock::now() < seat.rests_until) return;
   if (!ask(seat.market, seat.market.next(), reply_timeout_s)) return;
-  if (const unsigned misfortunes = seat.market.misfortunes(); misfortunes > misfortunes_borne)
+  if (const unsigned refusals = seat.market.refusals(); refusals > refusals_max)
     seat.rests_until =
-        Clock::now() +
-        std::min(rest_max, rest_min * (1 << std::min(misfortunes - misfortunes_borne, 10u)));
+        Clock::now() + std::min(rest_max, rest_min * (1 << std::min(refusals - refusals_max, 10u)));
 }
 
-// False where the reply was lost, and the server with it.
+// False where the reply was lost: then the server must be found again.
 bool TradingFloor::ask(Market& market, const std::vector<Command>& commands, double timeout_s) {
   ++requests_;
-  std::string why = "its reply makes no sense";
   try {
-    if (const auto answers = read_answers(
-            loadgen::ask(*server_, document_of(commands), timeout_s, never), commands)) {
-      market.answered(*answers);
-      return true;
-    }
-  } catch (const std::runtime_error& error) {  // away, or no exchange
-    why = error.what();
+    market.answered(
+        read_answers(client::ask(*server_, document_of(commands), timeout_s, never), commands));
+    return true;
+  } catch (const std::runtime_error& error) {  // NoReply, BadReply
+    std::fprintf(stderr, "demo-bots: lost the server (%s); trying again\n", error.what());
   }
   market.lost();
   ++lost_;
-  std::fprintf(stderr, "demo-bots: lost the server (%s); trying again\n", why.c_str());
   server_.reset();
   return false;
 }
 
-// Returns once it answers, or when it is time to end.
+// Returns once the server replies, or when it is time to end. Reports each new problem at once, and
+// one that lasts each time the pause between two attempts has grown.
 void TradingFloor::await_server() {
   auto pause = std::chrono::duration_cast<Clock::duration>(pause_min);
-  std::string said;
+  auto reported_at = Clock::duration::zero();
+  std::string reported;
   while (!over()) {
-    std::string why;
+    std::string problem;
     try {
-      const loadgen::Address server = loadgen::resolve(options_.connect_to);
-      loadgen::ask(server, "<transactions id=\"0\"><query id=\"1\"/></transactions>",
-                   reply_timeout_s, stop_);
+      const client::Address server = client::resolve(options_.connect_to);
+      client::ask(server, "<transactions id=\"0\"><query id=\"1\"/></transactions>",
+                  reply_timeout_s, stop_);
       server_ = server;
       std::fprintf(stderr, "demo-bots: trading at %s\n", options_.connect_to.c_str());
       return;
-    } catch (const std::runtime_error& error) {  // away, or no exchange
-      why = error.what();
-    } catch (const Interrupted&) {
+    } catch (const std::runtime_error& error) {  // unreachable, or no exchange
+      problem = error.what();
+    } catch (const client::Interrupted&) {
       return;
     }
-    if (why != said) std::fprintf(stderr, "demo-bots: %s; trying again\n", why.c_str());
-    said = why;
+    if (problem != reported || pause > reported_at)
+      std::fprintf(stderr, "demo-bots: %s; trying again every %.1f s\n", problem.c_str(),
+                   std::chrono::duration<double>(pause).count());
+    reported = problem;
+    reported_at = pause;
     pause_until(Clock::now() + pause);
     pause = std::min<Clock::duration>(2 * pause, pause_max);
   }
 }
 
 void TradingFloor::pause_until(Clock::time_point when) const {
-  constexpr auto look_up = milliseconds(100);  // at `stop_`: a signal may come just before poll()
+  constexpr auto stop_check = milliseconds(100);  // a signal may come just before poll()
   if (end_) when = std::min(when, *end_);
   for (Clock::duration left; !stop_ && (left = when - Clock::now()) > Clock::duration::zero();)
-    ::poll(nullptr, 0,
-           int(std::chrono::ceil<milliseconds>(std::min<Clock::duration>(left, look_up)).count()));
+    ::poll(
+        nullptr, 0,
+        int(std::chrono::ceil<milliseconds>(std::min<Clock::duration>(left, stop_check)).count()));
 }
 
 void TradingFloor::wind_up() {

@@ -1,7 +1,7 @@
 #pragma once
 // Keeps the markets trading: one request at a time, at a steady rate, by turns. Outlives the
-// server: while it is away, tries with growing pauses, and resolves its name again, since a
-// container may come back at another address. Thread: one, the caller's.
+// server: while it is unavailable, tries with growing pauses, and resolves its name again, since a
+// container may return at another address. Thread: one, the caller's.
 
 #include <chrono>
 #include <cstdint>
@@ -27,10 +27,10 @@ struct FloorOptions {
 
 class TradingFloor {
  public:
-  TradingFloor(FloorOptions options, const loadgen::StopFlag& stop);
+  TradingFloor(FloorOptions options, const client::StopFlag& stop);
 
-  // Trades until `stop` is set or the time is over, then cancels what is open, as far as the server
-  // is there.
+  // Trades until `stop` is set or the time is over, then cancels what is open, if the server is
+  // available.
   void run();
   // "requests=… lost=…": what was done so far.
   std::string summary() const;
@@ -51,10 +51,10 @@ class TradingFloor {
   void wind_up();
 
   const FloorOptions options_;
-  const loadgen::StopFlag& stop_;
+  const client::StopFlag& stop_;
   std::optional<Clock::time_point> end_;
-  std::deque<Seat> seats_;                  // markets stay where they are
-  std::optional<loadgen::Address> server_;  // nothing: to be looked for
+  std::deque<Seat> seats_;                 // markets stay where they are
+  std::optional<client::Address> server_;  // nothing: to be looked for
   std::uint64_t requests_ = 0, lost_ = 0;
 };
 

@@ -1,14 +1,11 @@
 #include "client/bots/wire.hpp"
 
-#include "client/connection/reply.hpp"
+#include "client/connection/results.hpp"
 
 namespace exchange::bots {
 namespace {
 
-using loadgen::ReplyElement;
-using loadgen::ReplyElements;
-
-// Names are letters and digits, numbers plain decimals: nothing of it needs escaping.
+// Names are letters and digits, numbers plain decimals: nothing needs escaping.
 std::string text_of(const CreateAccount& create) {
   return "<account id=\"" + std::string(create.account.view()) + "\" balance=\"" +
          to_string(create.balance) + "\"/>";
@@ -33,34 +30,31 @@ std::string text_of(const QueryOrder& query) {
   return "<query id=\"" + std::to_string(query.order) + "\"/>";
 }
 
-// Whose transaction it is; null for creations.
-template <class T>
-const AccountId* trader_of(const T& command) {
-  if constexpr (
-      requires { command.order; } || requires { command.limit; })
-    return &command.account;
-  return nullptr;
+// The account of a transaction; null for creations.
+const AccountId* trader_of(const Command& command) {
+  return std::visit(
+      [](const auto& one) -> const AccountId* {
+        if constexpr (
+            requires { one.order; } || requires { one.limit; })
+          return &one.account;
+        return nullptr;
+      },
+      command);
 }
 
-std::optional<Answer> read_answer(const ReplyElement& element, const Command& command) {
-  if (element.name == "error") return Answer{.refused = true};
-  if (std::holds_alternative<PlaceOrder>(command)) {
-    const std::optional<OrderId> order = parse_order_id(element.attribute("id"));
-    if (element.name != "opened" || !order) return {};
-    return Answer{.order = *order};
-  }
-  if (std::holds_alternative<CancelOrder>(command)) {
-    if (element.name != "canceled") return {};
-    ReplyElements parts = ReplyElements::within(element);
-    for (ReplyElement part; parts.next(part);)
-      if (part.name == "canceled")
-        if (const Parsed<Shares> shares = parse_shares(part.attribute("shares")))
-          return Answer{.canceled = shares.value};
+Answer answer_of(const client::Result& result, const Command& command) {
+  if (std::holds_alternative<client::Error>(result)) return {.refused = true};
+  if (const auto* opened = std::get_if<Opened>(&result);
+      opened && std::holds_alternative<PlaceOrder>(command))
+    return {.order = opened->order};
+  if (const auto* canceled = std::get_if<Canceled>(&result);
+      canceled && canceled->status.canceled > Shares() &&
+      std::holds_alternative<CancelOrder>(command))
+    return {.canceled = canceled->status.canceled};
+  if (std::holds_alternative<Status>(result) && std::holds_alternative<QueryOrder>(command))
     return {};
-  }
-  if (element.name != (std::holds_alternative<QueryOrder>(command) ? "status" : "created"))
-    return {};
-  return Answer{};
+  if (std::holds_alternative<Created>(result) && trader_of(command) == nullptr) return {};
+  throw client::BadReply("an element of another kind than was asked for");
 }
 
 }  // namespace
@@ -70,23 +64,17 @@ std::string document_of(std::span<const Command> commands) {
   const AccountId* trader = nullptr;
   for (const Command& command : commands) {
     elements += std::visit([](const auto& one) { return text_of(one); }, command);
-    trader = std::visit([](const auto& one) { return trader_of(one); }, command);
+    trader = trader_of(command);
   }
   if (trader == nullptr) return "<create>" + elements + "</create>";
   return "<transactions id=\"" + std::string(trader->view()) + "\">" + elements + "</transactions>";
 }
 
-std::optional<std::vector<Answer>> read_answers(std::string_view reply,
-                                                std::span<const Command> commands) {
+std::vector<Answer> read_answers(std::string_view reply, std::span<const Command> commands) {
+  const std::vector<client::Result> results = client::read_results(reply, commands.size());
   std::vector<Answer> answers;
-  ReplyElements elements(reply);
-  for (ReplyElement element; elements.next(element);) {
-    if (answers.size() == commands.size()) return {};
-    const std::optional<Answer> answer = read_answer(element, commands[answers.size()]);
-    if (!answer) return {};
-    answers.push_back(*answer);
-  }
-  if (!elements.complete() || answers.size() != commands.size()) return {};
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    answers.push_back(answer_of(results[i], commands[i]));
   return answers;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a user may ask of the terminal client, one struct per command, with the words as typed: the
-// exchange's rules for them are checked where the request is written (documents.hpp). Plain values.
+// The commands of the terminal client, one struct each, with the words as typed; documents.hpp
+// checks them against the protocol's rules. Plain values.
 
 #include <cstdint>
 #include <optional>
@@ -50,7 +50,7 @@ struct StartShell {};
 
 // In the shell only.
 struct UseAccount {
-  std::optional<std::string> account;  // none: say which it is
+  std::optional<std::string> account;  // none: show which it is
 };
 struct ShowXml {
   bool on = true;

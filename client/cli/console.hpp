@@ -1,6 +1,5 @@
 #pragma once
-// Where words go, and what may be done there. Streams rather than the process's own, so that tests
-// read them.
+// The output of the terminal client, as streams that tests can replace.
 
 #include <ostream>
 

@@ -32,7 +32,7 @@ void append_attribute(std::string& out, const char* name, const std::string& val
 void append_key(std::string& out, const std::string& key) {
   if (key.empty()) return;
   if (key.size() < key_bytes_min || key.size() > key_bytes_max)
-    throw ListError("a key has 8 to 128 bytes");
+    throw UsageError("a key has 8 to 128 bytes");
   append_attribute(out, key_attribute, key);
 }
 
@@ -63,9 +63,9 @@ std::string checked(std::string document) {
   std::vector<exchange::Command> commands;
   const Request request =
       read_request(text.data(), document.size(), ProtocolLimits(), parsed, elements, commands);
-  if (!request.error.empty()) throw ListError(request.error);
+  if (!request.error.empty()) throw UsageError(request.error);
   for (const RequestElement& element : elements)
-    if (!element.error.empty()) throw ListError(element.error);
+    if (!element.error.empty()) throw UsageError(element.error);
   return document;
 }
 
@@ -97,8 +97,8 @@ std::string document_of(const NewOrder& order, const std::string& account, const
   // The protocol's sign is the side. Here both sides count their shares from zero up.
   const auto shares = parse_shares(order.shares);
   if (!shares)
-    throw ListError("number of shares " + std::string(describe_shares_error(shares.error)));
-  if (shares.value <= Shares()) throw ListError("number of shares must be above zero");
+    throw UsageError("number of shares " + std::string(describe_shares_error(shares.error)));
+  if (shares.value <= Shares()) throw UsageError("number of shares must be above zero");
   std::string element = "<order";
   append_attribute(element, "sym", order.symbol);
   append_attribute(element, "amount", (order.side == Side::sell ? "-" : "") + order.shares);
@@ -126,15 +126,15 @@ std::string without_key(const std::string& document) {
 }
 
 const std::string& checked_symbol(const std::string& symbol) {
-  if (!parse_symbol_name(symbol)) throw ListError("symbol must be 1 to 32 letters and digits");
+  if (!parse_symbol_name(symbol)) throw UsageError("symbol must be 1 to 32 letters and digits");
   return symbol;
 }
 
 const std::string& checked_account(const std::string& account) {
   if (account.empty())
-    throw ListError(
+    throw UsageError(
         "which account? say --account ID, set EXCHANGE_ACCOUNT, or 'account ID' in the shell");
-  if (!parse_account_id(account)) throw ListError("account id must be 1 to 64 digits");
+  if (!parse_account_id(account)) throw UsageError("account id must be 1 to 64 digits");
   return account;
 }
 

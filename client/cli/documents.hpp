@@ -1,13 +1,13 @@
 #pragma once
-// The XML of requests. Each is read as the server will read it before it is handed out, so that
-// errors are told with the server's sentences and never sent. Pure.
+// The XML of requests. Each is parsed as the server will parse it, so that an invalid one is
+// reported with the server's own sentence and never sent. Pure.
 
-#include "client/cli/options.hpp"
+#include "client/cli/parser.hpp"
 
 namespace exchange::cli {
 
-// All throw ListError. Accounts, symbols and numbers are as typed.
-// `key`: of the account; empty where the exchange wants none.
+// All throw UsageError. Accounts, symbols and numbers are as typed.
+// `key`: of the account; empty where the exchange requires none.
 std::string document_of(const NewAccount& account, const std::string& key = {});
 std::string document_of(const NewSymbol& symbol);
 std::string document_of(const NewOrder& order, const std::string& account,
@@ -20,7 +20,7 @@ std::string document_of(const ShowOrders& query, const std::string& account,
 // The document as it may be shown: without the key.
 std::string without_key(const std::string& document);
 
-// Of names that go into paths and messages. Throw ListError.
+// Of names that go into paths and messages. Throw UsageError.
 const std::string& checked_symbol(const std::string& symbol);
 const std::string& checked_account(const std::string& account);
 

@@ -11,13 +11,14 @@
 #include <iostream>
 #include <string_view>
 
+#include "client/cli/parser.hpp"
 #include "client/cli/shell.hpp"
 
 using namespace exchange::cli;
 
 namespace {
 
-exchange::loadgen::StopFlag stop_flag{false};
+exchange::client::StopFlag stop_flag{false};
 volatile std::sig_atomic_t last_signal = 0;
 
 // Without SA_RESTART: a read of the keyboard ends too.
@@ -42,7 +43,7 @@ int run(const CommandLine& line) {
   return stop_flag ? 128 + last_signal : status;
 }
 
-// Who lists processes may read command lines; not for longer than this takes.
+// Command lines of processes are public: the key is overwritten at once.
 void hide_key(int argc, char** argv) {
   constexpr std::string_view option = "--key";
   for (int i = 1; i < argc; ++i) {
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
     if (std::cout) return status;
     std::fprintf(stderr, "exchange-cli: cannot write to the standard output\n");
     return status == exit_ok ? exit_refused : status;
-  } catch (const exchange::loadgen::Interrupted&) {
+  } catch (const exchange::client::Interrupted&) {
     return 128 + last_signal;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "exchange-cli: %s\n", error.what());

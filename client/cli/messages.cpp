@@ -6,7 +6,7 @@ namespace exchange::cli {
 namespace {
 
 [[noreturn]] void not_understood(const char* key) {
-  throw NotUnderstood(std::string("an answer without a good '") + key + "'");
+  throw client::BadReply(std::string("a reply without a good '") + key + "'");
 }
 
 Level read_level(const Json& level, const char* key) {
@@ -71,7 +71,7 @@ std::vector<Trade> trades_field(const Json& from, const char* key) {
 
 Json parse_json(std::string_view text) {
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) throw NotUnderstood("no JSON: " + printable(text.substr(0, 200)));
+  if (json.is_discarded()) throw client::BadReply("no JSON: " + printable(text.substr(0, 200)));
   return json;
 }
 

@@ -1,19 +1,20 @@
 #pragma once
-// What the HTTP port says (docs/http-api.md), as values. Texts are made printable. Pure.
+// Replies of the HTTP port (docs/http-api.md) as values. Texts are made printable. Pure.
 // Slow to compile: only for the files that read JSON.
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "client/cli/answers.hpp"
-#include "client/loadgen/report/json.hpp"
+#include "client/connection/framing.hpp"
+#include "engine/decimal.hpp"
 
 namespace exchange::cli {
 
-using loadgen::Json;
+using Json = nlohmann::json;
 
-// What lies under `key`. All throw NotUnderstood where it is missing or of another type.
+// The value of `key`. All throw client::BadReply where it is missing or of another type.
 const Json& field(const Json& from, const char* key);
 std::string text_field(const Json& from, const char* key);
 std::string text_or_dash(const Json& from, const char* key);  // "-" for null
@@ -35,7 +36,7 @@ struct Trade {
 };
 std::vector<Trade> trades_field(const Json& from, const char* key);
 
-// Throws NotUnderstood where it is no JSON.
+// Throws client::BadReply where it is no JSON.
 Json parse_json(std::string_view text);
 
 }  // namespace exchange::cli

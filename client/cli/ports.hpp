@@ -1,77 +1,81 @@
 #pragma once
-// The two ports of a server as the terminal client asks them, one question at a time. Thread: the
-// caller's. All throw loadgen::Unreachable, with the address and what to do in its sentence, and
-// loadgen::Interrupted once `stop` is set.
+// The two ports of a server, for one question at a time. Thread: the caller's. All throw
+// client::Unreachable, with the address and what to do in its sentence, and client::Interrupted
+// once `stop` is set.
 
-#include <memory>
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "client/cli/options.hpp"
-#include "client/connection/socket.hpp"
+#include "client/cli/settings.hpp"
+#include "client/connection/stream.hpp"
 
 namespace exchange::cli {
 
-// Connects to the first address of HOST:PORT that answers. `option` names the port, for the
-// sentence: "--connect" or "--http".
-loadgen::Descriptor connect_any(const std::string& host_and_port, const char* option,
-                                double timeout_s, const loadgen::StopFlag& stop);
+// Connects to the first address of HOST:PORT that answers, with TLS as `security` says. `option`
+// names the port, for the sentence: "--connect" or "--http".
+client::Stream connect(const std::string& host_and_port, const char* option, double timeout_s,
+                       const client::StopFlag& stop, const client::Security& security);
 
-// What changes something is sent on a connection opened for it: one that was left open may have
-// been closed by the server meanwhile, and then nobody could tell whether it was still read. A
-// question may be asked again.
+// A change is sent on a connection opened for it: the server may have closed one that was left
+// open, and then it is not known whether it still read the request. A question may be asked again.
 class XmlPort {
  public:
   enum class Kind { change, question };
-  XmlPort(std::string address, double timeout_s, const loadgen::StopFlag& stop,
-          Security security = {});
-  ~XmlPort();
-  // The reply's document. NoReply: whether the request was executed is not known. Throws
-  // NotUnderstood too.
+  XmlPort(std::string address, double timeout_s, const client::StopFlag& stop,
+          client::Security security = {});
+  // The reply's document. NoReply: whether the request was executed is not known. Throws BadReply
+  // too.
   std::string ask(std::string_view document, Kind kind);
   void connect();
 
  private:
-  struct Secure;
   std::string ask_on_connection(std::string_view document);
-  bool connected() const { return bool(socket_) || secure_; }
-  void close();
 
   const std::string address_;
-  const Security security_;
+  const client::Security security_;
   const double timeout_s_;
-  const loadgen::StopFlag& stop_;
-  loadgen::Descriptor socket_;      // without TLS
-  std::unique_ptr<Secure> secure_;  // with
+  const client::StopFlag& stop_;
+  std::optional<client::Stream> stream_;
 };
 
-struct HttpAnswer {
+struct HttpReply {
   unsigned status = 0;
   std::string body;
 };
-// What goes with a question: whose it is, where the exchange wants keys, and how the connection is
+// Sent with a question: the account, where the exchange requires keys, and how the connection is
 // secured.
 struct Access {
   std::string account, key;
-  Security security;
+  client::Security security;
 };
-HttpAnswer http_get(const std::string& address, const std::string& target, double timeout_s,
-                    const loadgen::StopFlag& stop, const Access& access = {});
+HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
+                   const client::StopFlag& stop, const Access& access = {});
 
-// A WebSocket to /ws, its messages one by one.
+// A WebSocket to /ws (RFC 6455), its text messages one by one.
 class Feed {
  public:
-  Feed(const std::string& address, double timeout_s, const loadgen::StopFlag& stop,
-       const Security& security = {});
-  ~Feed();
+  Feed(const std::string& address, double timeout_s, const client::StopFlag& stop,
+       const client::Security& security = {});
   void send(const std::string& text);
   // The next message; nothing where none comes for so long. Throws Unreachable once the server is
-  // gone.
+  // gone, BadReply for what is no message.
   std::optional<std::string> next(double wait_s);
 
  private:
-  struct Connection;
-  std::unique_ptr<Connection> stream_;
+  enum class Opcode : std::uint8_t { more = 0, text = 1, close = 8, ping = 9, pong = 10 };
+  void handshake(const std::string& address);
+  void send_frame(Opcode opcode, std::string_view payload);
+  std::optional<std::string> take_message();
+  void receive(double wait_s);
+
+  const double timeout_s_;
+  client::Stream stream_;
+  std::string received_;  // not taken yet
+  std::string message_;   // its fragments so far
+  std::chrono::steady_clock::time_point heard_;
+  bool pinged_ = false;  // since then
 };
 
 }  // namespace exchange::cli

@@ -4,15 +4,15 @@
 #include <thread>
 
 #include "client/cli/documents.hpp"
+#include "client/cli/parser.hpp"
 #include "client/cli/views.hpp"
 #include "client/cli/watch.hpp"
+#include "client/connection/results.hpp"
 
 namespace exchange::cli {
-
-using loadgen::NoReply;
-using loadgen::Unreachable;
-
 namespace {
+
+using Results = std::vector<client::Result>;
 
 // The value of a line "name value" of /metrics.
 std::optional<std::uint64_t> metric(std::string_view text, const std::string& name) {
@@ -26,14 +26,14 @@ std::optional<std::uint64_t> metric(std::string_view text, const std::string& na
 
 }  // namespace
 
-Runner::Runner(Settings settings, Console& console, const loadgen::StopFlag& stop)
+Runner::Runner(Settings settings, Console& console, const client::StopFlag& stop)
     : settings_(std::move(settings)),
       console_(console),
       stop_(stop),
       xml_port_(settings_.connect, settings_.timeout_s, stop, settings_.security),
       label_("exchange-cli: ") {}
 
-// What each command does; its settings are those of the session but for what its line says.
+// What each command does; `settings` are those of the session, changed by its line.
 struct Runner::Step {
   Runner& runner;
   const Settings& settings;
@@ -46,51 +46,52 @@ struct Runner::Step {
     runner.accounts_seen_.insert(account);
     return account;
   }
-  std::vector<Answer> change(const std::string& document, std::size_t asked) {
+  Results change(const std::string& document, std::size_t asked) {
     in_doubt = true;
     const std::string reply = runner.ask(document, XmlPort::Kind::change, settings);
     in_doubt = false;
-    return read_answers(reply, asked);
+    return client::read_results(reply, asked);
   }
-  std::vector<Answer> question(const std::string& document, std::size_t asked) {
-    return read_answers(runner.ask(document, XmlPort::Kind::question, settings), asked);
+  Results question(const std::string& document, std::size_t asked) {
+    return client::read_results(runner.ask(document, XmlPort::Kind::question, settings), asked);
   }
   const NewOrder* terms_of(const std::string& order) const {
     const auto found = runner.known_orders_.find(order);
     return found == runner.known_orders_.end() ? nullptr : &found->second;
   }
-  // With --xml the reply has said it.
+  // With --xml the reply itself was shown.
   void say(const std::string& text) {
     if (!settings.xml) out << text << "\n";
   }
-  bool refused(const Answer& answer, const std::string& what) {
-    if (answer.element != "error") return false;
-    status = runner.refused(what, answer.error);
-    return true;
-  }
-  static void expect(const Answer& answer, const char* element) {
-    if (answer.element != element)
-      throw NotUnderstood("<" + answer.element + "> in place of <" + element + ">");
+  // What the command asked for; null after an error, which was shown.
+  template <class Wanted>
+  const Wanted* accepted(const client::Result& result, const std::string& what) {
+    if (const auto* error = std::get_if<client::Error>(&result)) {
+      status = runner.refused(what, printable(error->message));
+      return nullptr;
+    }
+    const auto* wanted = std::get_if<Wanted>(&result);
+    if (wanted == nullptr) throw client::BadReply("an element of another kind than was asked for");
+    return wanted;
   }
 
   void operator()(const NewAccount& created) {
-    const Answer answer = change(document_of(created, settings.key), 1).front();
-    if (refused(answer, "account " + created.account)) return;
-    expect(answer, "created");
+    const Results results = change(document_of(created, settings.key), 1);
+    if (!accepted<Created>(results.front(), "account " + created.account)) return;
     runner.accounts_seen_.insert(created.account);
     say("account " + created.account + ": created with balance " + created.balance);
   }
 
   void operator()(const NewSymbol& created) {
-    const std::vector<Answer> all =
+    const Results results =
         change(document_of(created), std::max<std::size_t>(1, created.holdings.size()));
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string what = "symbol " + created.symbol;
+    for (std::size_t i = 0; i < results.size(); ++i) {
       const NewSymbol::Holding* const holding =
           created.holdings.empty() ? nullptr : &created.holdings[i];
-      const std::string what = "symbol " + created.symbol;
-      if (refused(all[i], holding == nullptr ? what : what + ", account " + holding->account))
+      if (!accepted<Created>(results[i],
+                             holding == nullptr ? what : what + ", account " + holding->account))
         continue;
-      expect(all[i], "created");
       runner.symbols_seen_.insert(created.symbol);
       say(what + (holding == nullptr
                       ? ": created"
@@ -98,84 +99,85 @@ struct Runner::Step {
     }
   }
 
-  // How much of it was executed only a query tells, and that needs the id of the order.
+  // How much of it was executed only a query returns, and that needs the id of the order.
   void operator()(const NewOrder& order) {
-    const Answer opened = change(document_of(order, account(), settings.key), 1).front();
-    const std::string what = std::string(order.side == Side::buy ? "buy " : "sell ") +
-                             order.shares + " " + order.symbol + " @ " + order.limit;
-    if (refused(opened, what)) return;
-    expect(opened, "opened");
-    runner.known_orders_[opened.id] = order;
+    const Results results = change(document_of(order, account(), settings.key), 1);
+    const auto* opened = accepted<Opened>(
+        results.front(), std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares +
+                             " " + order.symbol + " @ " + order.limit);
+    if (opened == nullptr) return;
+    const std::string id = std::to_string(opened->order);
+    runner.known_orders_[id] = order;
     runner.symbols_seen_.insert(order.symbol);
     try {
-      const Answer state =
-          question(document_of(ShowOrders{{opened.id}}, settings.account, settings.key), 1).front();
-      if (refused(state, "order " + opened.id)) return;
-      expect(state, "status");
-      say(sentence(opened.id, state.order, &order));
-    } catch (const Unreachable&) {
-      say("order " + opened.id + ": placed; what became of it could not be asked");
+      const Results state =
+          question(document_of(ShowOrders{{id}}, settings.account, settings.key), 1);
+      if (const auto* found = accepted<Status>(state.front(), "order " + id))
+        say(sentence(id, *found, &order));
+    } catch (const client::Unreachable&) {
+      say("order " + id + ": placed; its state could not be queried");
       throw;
     }
   }
 
   void operator()(const CancelOrders& cancel) {
-    const std::vector<Answer> all =
+    const Results results =
         change(document_of(cancel, account(), settings.key), cancel.orders.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
       const std::string& order = cancel.orders[i];
-      if (refused(all[i], "order " + order)) continue;
-      expect(all[i], "canceled");
-      say(sentence(order, all[i].order, terms_of(order)));
+      if (const auto* canceled = accepted<Canceled>(results[i], "order " + order))
+        say(sentence(order, canceled->status, terms_of(order)));
     }
   }
 
   void operator()(const ShowOrders& query) {
-    const std::vector<Answer> all =
+    const Results results =
         question(document_of(query, account(), settings.key), query.orders.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
       const std::string& order = query.orders[i];
-      if (refused(all[i], "order " + order)) continue;
-      expect(all[i], "status");
-      say(sentence(order, all[i].order, terms_of(order)));
-      if (!settings.xml) out << execution_lines(all[i].order);
+      const auto* found = accepted<Status>(results[i], "order " + order);
+      if (found == nullptr) continue;
+      say(sentence(order, *found, terms_of(order)));
+      if (!settings.xml) out << execution_lines(*found);
     }
   }
 
-  HttpAnswer get(const std::string& target) const {
+  HttpReply get(const std::string& target) const {
     return http_get(settings.http_address(), target, settings.timeout_s, runner.stop_,
                     {settings.account, settings.key, settings.security});
   }
 
-  // What the HTTP port shows follows a commit by up to a fifth of a second. Who has just traded
-  // wants to see that trade: waits until all is shown that is committed now. A server that does not
-  // tell is asked as it is.
+  // The HTTP port follows a commit by up to a fifth of a second. After a trade the user expects to
+  // see it: waits until everything committed now is shown. Where a server does not report its
+  // position, there is no wait.
   void catch_up() const {
     const auto end = std::chrono::steady_clock::now() + catch_up_max;
     const std::optional<std::uint64_t> committed =
         metric(get("/metrics").body, "exchange_journal_batch");
     while (committed && std::chrono::steady_clock::now() < end) {
       const Json symbols = Json::parse(get("/api/symbols").body, nullptr, false);
-      const Json& batch = loadgen::at(symbols, {"batch"});
-      if (!batch.is_number_unsigned() || batch.get<std::uint64_t>() >= *committed) return;
+      const auto batch = symbols.is_object() ? symbols.find("batch") : symbols.end();
+      if (batch == symbols.end() || !batch->is_number_unsigned() ||
+          batch->get<std::uint64_t>() >= *committed)
+        return;
       std::this_thread::sleep_for(catch_up_pause);
     }
   }
 
-  // An answer of the HTTP port as a table.
+  // A reply of the HTTP port as a table.
   void show(const std::string& target, std::string (*view)(const Json&, Style)) {
     catch_up();
-    const HttpAnswer answer = get(target);
-    if (answer.status == 200) {
-      out << view(parse_json(answer.body), runner.console_.style);
+    const HttpReply reply = get(target);
+    if (reply.status == 200) {
+      out << view(parse_json(reply.body), runner.console_.style);
       return;
     }
-    const Json error = Json::parse(answer.body, nullptr, false);
-    if (const std::string sentence = loadgen::text_at(error, {"error"}); !sentence.empty())
-      status = runner.refused("", printable(sentence));
+    const Json error = Json::parse(reply.body, nullptr, false);
+    if (error.is_object() && error.contains("error"))
+      status = runner.refused("", text_field(error, "error"));
     else
-      throw NotUnderstood("HTTP status " + std::to_string(answer.status) + " of " +
-                          settings.http_address() + target);
+      throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
+                             settings.http_address() + target);
   }
   void operator()(const ShowAccount&) { show("/api/accounts/" + account(), account_view); }
   void operator()(const ShowBook& book) {
@@ -207,7 +209,7 @@ struct Runner::Step {
   void operator()(const ShowXml& show_xml) { runner.settings_.xml = show_xml.on; }
   void operator()(const Help& help) { out << help_text(help.command); }
   void operator()(const Quit&) { runner.has_quit_ = true; }
-  void operator()(const StartShell&) { throw ListError("this is the shell"); }
+  void operator()(const StartShell&) { throw UsageError("this is the shell"); }
 };
 
 int Runner::run(const Command& command, const Settings& settings) {
@@ -221,21 +223,23 @@ int Runner::run(const Command& command, const Settings& settings) {
     std::visit(step, command);
     console_.out.flush();
     return step.status;
-  } catch (const ListError& error) {
+  } catch (const UsageError& error) {
     return fail(error.what(), exit_usage);
   } catch (const Refused& error) {
     return fail(error.what(), exit_refused);
-  } catch (const NoReply& error) {
+  } catch (const client::NoReply& error) {
     return fail(
         std::string(error.what()) +
-            (step.in_doubt ? "\nWhether the exchange has done it is not known: 'status' tells."
+            (step.in_doubt ? "\nWhether the exchange executed it is not known: 'status' shows."
                            : ""),
         exit_unreachable);
-  } catch (const Unreachable& error) {
+  } catch (const client::Unreachable& error) {
     return fail(error.what(), exit_unreachable);
-  } catch (const NotUnderstood& error) {
-    return fail("the server's answer is not understood: " + std::string(error.what()),
+  } catch (const client::BadReply& error) {
+    return fail("the server's reply is not understood: " + printable(error.what()),
                 exit_unreachable);
+  } catch (const std::invalid_argument& error) {  // --tls-ca
+    return fail(error.what(), exit_usage);
   }
 }
 
@@ -244,7 +248,7 @@ int Runner::run_line(const std::string& text, std::size_t number) {
   try {
     const std::optional<Line> line = parse_line(text, settings_);
     return line ? run(line->command, line->settings) : exit_ok;
-  } catch (const ListError& error) {
+  } catch (const UsageError& error) {
     console_.err << label_ << error.what() << std::endl;
     return exit_usage;
   }
@@ -254,10 +258,12 @@ bool Runner::connect() {
   try {
     xml_port_.connect();
     return true;
-  } catch (const Unreachable& error) {
+  } catch (const client::Unreachable& error) {
     console_.err << label_ << error.what() << std::endl;
-    return false;
+  } catch (const std::invalid_argument& error) {  // --tls-ca
+    console_.err << label_ << error.what() << std::endl;
   }
+  return false;
 }
 
 std::set<std::string> Runner::symbols() {
@@ -267,10 +273,10 @@ std::set<std::string> Runner::symbols() {
     return symbols_seen_;
   symbols_asked_ = now;
   try {
-    const HttpAnswer answer =
+    const HttpReply reply =
         http_get(settings_.http_address(), "/api/symbols", settings_.completion_timeout_s, stop_,
                  {.security = settings_.security});
-    const Json json = answer.status == 200 ? parse_json(answer.body) : Json();
+    const Json json = reply.status == 200 ? parse_json(reply.body) : Json();
     for (const Json& one : list_field(json, "symbols"))
       symbols_seen_.insert(text_field(one, "symbol"));
   } catch (const std::exception&) {  // then those of this session will do

@@ -5,19 +5,18 @@
 #include <chrono>
 #include <set>
 
-#include "client/cli/answers.hpp"
+#include "client/cli/command.hpp"
 #include "client/cli/console.hpp"
-#include "client/cli/options.hpp"
 #include "client/cli/ports.hpp"
+#include "client/cli/sentences.hpp"
 
 namespace exchange::cli {
 
 class Runner {
  public:
-  Runner(Settings settings, Console& console, const loadgen::StopFlag& stop);
+  Runner(Settings settings, Console& console, const client::StopFlag& stop);
 
-  // Of StartShell, Help, Quit and what else belongs to a shell, a shell has taken care. Returns the
-  // exit status; what went wrong was said. Throws loadgen::Interrupted.
+  // Returns the exit status; an error was printed. Throws client::Interrupted.
   int run(const Command& command) { return run(command, settings_); }
   int run(const Command& command, const Settings& settings);
   // A line of a shell, or with its number of a script; its settings hold for this once.
@@ -25,7 +24,7 @@ class Runner {
 
   Settings& settings() { return settings_; }
   Console& console() { return console_; }
-  // Tells whether the XML port can be reached, and says so where not.
+  // Whether the XML port can be reached; if not, that is printed.
   bool connect();
   bool has_quit() const { return has_quit_; }
 
@@ -43,7 +42,7 @@ class Runner {
 
   Settings settings_;
   Console& console_;
-  const loadgen::StopFlag& stop_;
+  const client::StopFlag& stop_;
   XmlPort xml_port_;
   KnownOrders known_orders_;
   std::set<std::string> accounts_seen_, symbols_seen_;

@@ -10,6 +10,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "client/cli/parser.hpp"
+#include "client/cli/words.hpp"
+
 namespace exchange::cli {
 namespace {
 
@@ -18,7 +21,7 @@ namespace fs = std::filesystem;
 Runner* completing = nullptr;  // the shell's: libedit hands its callbacks nothing
 
 // A signal between the prompt and read(2) would leave read(2) waiting for a key. Once armed it is
-// interrupted until somebody notices.
+// interrupted until the reading ends.
 class Interrupter {
  public:
   Interrupter() {
@@ -61,7 +64,7 @@ std::optional<std::string> read_line(const std::string& prompt) {
 
 char* copy_of(const std::string& text) { return ::strdup(text.c_str()); }
 
-// libedit wants, on the heap: what all have in common, then each, then null.
+// In libedit's form, on the heap: the common prefix, then each word, then null.
 char** complete(const char*, int, int end) {
   rl_attempted_completion_over = 1;  // never names of files
   const std::vector<std::string> found =
@@ -81,7 +84,7 @@ char** complete(const char*, int, int end) {
 }
 
 // The lines typed, kept from one shell to the next. Where the file cannot be read or written there
-// is none: that is nobody's trouble.
+// is none, without an error.
 class History {
  public:
   History() : file_(history_file()) {
@@ -102,7 +105,7 @@ class History {
     if (file_.empty()) return;
     std::error_code ignored;
     fs::create_directories(fs::path(file_).parent_path(), ignored);
-    const mode_t mask = ::umask(0077);  // what somebody trades is not for others
+    const mode_t mask = ::umask(0077);  // readable by the user alone
     write_history(file_.c_str());
     ::umask(mask);
   }
@@ -134,7 +137,7 @@ int run_script(Runner& runner, std::istream& lines) {
   return status;
 }
 
-int run_shell(Runner& runner, loadgen::StopFlag& stop,
+int run_shell(Runner& runner, client::StopFlag& stop,
               const volatile std::sig_atomic_t& last_signal) {
   Console& console = runner.console();
   completing = &runner;
@@ -142,7 +145,7 @@ int run_shell(Runner& runner, loadgen::StopFlag& stop,
   rl_attempted_completion_function = complete;
   History history;
   console.out << "The exchange at " << runner.settings().connect
-              << ". 'help' lists the commands, Tab completes them, Ctrl-D elements." << std::endl;
+              << ". 'help' lists the commands, Tab completes them, Ctrl-D leaves." << std::endl;
   runner.connect();
   while (!runner.has_quit()) {
     const std::optional<std::string> line = read_line(prompt(runner.settings(), console.style));
@@ -157,7 +160,7 @@ int run_shell(Runner& runner, loadgen::StopFlag& stop,
     history.add(*line);
     try {
       runner.run_line(*line);
-    } catch (const loadgen::Interrupted&) {
+    } catch (const client::Interrupted&) {
       console.out << std::endl;
       if (last_signal != SIGINT) return 128 + last_signal;
     }
@@ -172,7 +175,7 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
   std::vector<std::string> words;
   try {
     words = split_words(line.substr(0, line.size() - prefix.size()));
-  } catch (const ListError&) {  // inside quotes
+  } catch (const UsageError&) {  // inside quotes
     return {};
   }
   std::vector<std::string> found = words_after(words, prefix);

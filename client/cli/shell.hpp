@@ -9,13 +9,13 @@
 
 namespace exchange::cli {
 
-// Until its end, "quit" or the first command that fails (then that is said with its line's number),
+// Until its end, "quit" or the first command that fails (which is printed with its line number),
 // with --keep-going until its end. Returns the exit status: that of the first failure.
 int run_script(Runner& runner, std::istream& lines);
 
 // On the terminal of stdin. `stop` is set by signals: SIGINT ends what is under way and brings the
 // prompt back.
-int run_shell(Runner& runner, loadgen::StopFlag& stop,
+int run_shell(Runner& runner, client::StopFlag& stop,
               const volatile std::sig_atomic_t& last_signal);
 
 // For handlers of signals: ends the reading of a line, also where the signal came a moment before

@@ -1,6 +1,6 @@
 #pragma once
-// Text as a terminal shows it: colours, columns, times, and words of others made harmless. Pure,
-// but for the time zone.
+// Text for a terminal: colours, columns, times, and text of others made printable. Pure, but for
+// the time zone.
 
 #include <cstdint>
 #include <string>
@@ -21,8 +21,7 @@ struct Style {
   std::string paint(const char* code, const std::string& text) const;
 };
 
-// What others wrote, on one line and without control characters: a server's words shall not steer a
-// terminal.
+// Text of a server, on one line and without control characters: it must not control the terminal.
 std::string printable(std::string_view text);
 
 // Characters that it takes on a terminal: escape sequences count as none, a UTF-8 character as one.

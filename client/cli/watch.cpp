@@ -1,5 +1,9 @@
 #include "client/cli/watch.hpp"
 
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "client/cli/views.hpp"
@@ -7,7 +11,7 @@
 namespace exchange::cli {
 namespace {
 
-constexpr double look_up_s = 0.2;  // at the size of the terminal
+constexpr double look_up_s = 0.2;  // between two checks of the terminal's size and keys
 // of a symbol: name, headings, a blank line; and the heading of the trades
 constexpr std::size_t lines_beside_levels = 4;
 
@@ -20,6 +24,38 @@ std::vector<std::string> lines_of(const std::string& text) {
   }
   return lines;
 }
+
+// Keys as they are pressed, without a return and not shown, while it lives; none where stdin is no
+// terminal.
+class Keyboard {
+ public:
+  Keyboard() : is_terminal_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (!is_terminal_) return;
+    termios keys = before_;
+    keys.c_lflag &= ~tcflag_t(ICANON | ECHO);
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &keys);
+  }
+  ~Keyboard() {
+    if (is_terminal_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  Keyboard(const Keyboard&) = delete;
+  Keyboard& operator=(const Keyboard&) = delete;
+
+  // Whether q was pressed since the last call.
+  bool asks_to_quit() const {
+    pollfd waiting{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    for (char key = 0; is_terminal_ && ::poll(&waiting, 1, 0) > 0;)
+      if (::read(STDIN_FILENO, &key, 1) != 1)
+        return false;
+      else if (key == 'q' || key == 'Q')
+        return true;
+    return false;
+  }
+
+ private:
+  termios before_{};
+  const bool is_terminal_;
+};
 
 // The other screen of the terminal while it lives; the last picture stays on the first one.
 class Canvas {
@@ -48,7 +84,7 @@ class Canvas {
 class Watcher {
  public:
   Watcher(const Watch& command, const std::string& address, double timeout_s, Console& console,
-          const loadgen::StopFlag& stop, const Security& security)
+          const client::StopFlag& stop, const client::Security& security)
       : command_(command), console_(console), feed_(address, timeout_s, stop, security) {}
 
   void run() {
@@ -59,7 +95,9 @@ class Watcher {
       watched_.push_back({symbol, {}, {}});
       subscribe(symbol);
     }
-    while (!complete()) {
+    std::optional<Keyboard> keyboard;
+    if (console_.live) keyboard.emplace();
+    while (!complete() && !(keyboard && keyboard->asks_to_quit())) {
       const std::optional<std::string> message = feed_.next(look_up_s);
       if (message) take(parse_json(*message));
       if (canvas_ && size_ != terminal_size()) draw();
@@ -69,7 +107,7 @@ class Watcher {
  private:
   struct Watched {
     std::string symbol;
-    Market market;
+    WatchedSymbol market;
     std::string top;
   };
 
@@ -102,8 +140,8 @@ class Watcher {
     console_.out.flush();
   }
 
-  // The first one when all symbols are known: it would jump about else, and one may be unknown to
-  // the server.
+  // The first one when all symbols are known: else it would jump, and one may be unknown to the
+  // server.
   void show_picture() {
     if (!std::all_of(watched_.begin(), watched_.end(),
                      [](const Watched& one) { return one.market.known(); }))
@@ -114,7 +152,7 @@ class Watcher {
   }
   void draw() {
     size_ = terminal_size();
-    std::vector<std::pair<std::string, const Market*>> markets;
+    std::vector<std::pair<std::string, const WatchedSymbol*>> markets;
     for (const Watched& one : watched_) markets.emplace_back(one.symbol, &one.market);
     canvas_->draw(picture(markets, size_, console_.style));
   }
@@ -130,7 +168,7 @@ class Watcher {
 
 }  // namespace
 
-std::vector<std::string> change_lines(const std::string& symbol, const Market& market,
+std::vector<std::string> change_lines(const std::string& symbol, const WatchedSymbol& market,
                                       std::string& top_before) {
   std::vector<std::string> lines;
   for (const Trade& trade : market.new_trades())
@@ -143,8 +181,9 @@ std::vector<std::string> change_lines(const std::string& symbol, const Market& m
   return lines;
 }
 
-std::vector<std::string> picture(const std::vector<std::pair<std::string, const Market*>>& markets,
-                                 Size size, Style style) {
+std::vector<std::string> picture(
+    const std::vector<std::pair<std::string, const WatchedSymbol*>>& markets, Size size,
+    Style style) {
   constexpr std::size_t levels_most = 10, levels_least = 3;
   const std::size_t rows = size.rows > 1 ? size.rows - 1 : 1;  // Ctrl-C shows up in the last one
   const std::size_t each = rows * 2 / 3 / markets.size();
@@ -167,8 +206,8 @@ std::vector<std::string> picture(const std::vector<std::pair<std::string, const 
     return one.second.time_us > other.second.time_us;
   });
   Table tape({"TIME", "SYMBOL", "TRADE", "TAKER"}, style);
-  const std::size_t room = rows > lines.size() + 1 ? rows - lines.size() - 1 : 0;
-  for (std::size_t i = 0; i < std::min(room, trades.size()); ++i) {
+  const std::size_t rows_left = rows > lines.size() + 1 ? rows - lines.size() - 1 : 0;
+  for (std::size_t i = 0; i < std::min(rows_left, trades.size()); ++i) {
     const auto& [symbol, trade] = trades[i];
     tape.add({local_time_of_day(trade.time_us), symbol, trade_text(trade, style), trade.taker});
   }
@@ -180,7 +219,7 @@ std::vector<std::string> picture(const std::vector<std::pair<std::string, const 
 }
 
 void watch(const Watch& command, const std::string& http_address, double timeout_s,
-           Console& console, const loadgen::StopFlag& stop, const Security& security) {
+           Console& console, const client::StopFlag& stop, const client::Security& security) {
   Watcher(command, http_address, timeout_s, console, stop, security).run();
 }
 

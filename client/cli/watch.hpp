@@ -4,28 +4,29 @@
 
 #include "client/cli/command.hpp"
 #include "client/cli/console.hpp"
-#include "client/cli/market.hpp"
 #include "client/cli/ports.hpp"
+#include "client/cli/watched_symbol.hpp"
 
 namespace exchange::cli {
 
-// The server does not want to; what() is its sentence.
+// The server refused; what() is its sentence.
 struct Refused : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// Until `command.count` or `stop`; the names of its symbols were checked. Throws Refused,
-// Unreachable when the server goes away, Interrupted, NotUnderstood.
+// Until `command.count`, q on a terminal, or `stop`; the names of its symbols were checked. Throws
+// Refused, Unreachable when the server goes away, Interrupted, client::BadReply.
 void watch(const Watch& command, const std::string& http_address, double timeout_s,
-           Console& console, const loadgen::StopFlag& stop, const Security& security = {});
+           Console& console, const client::StopFlag& stop, const client::Security& security = {});
 
 // Parts of it, for the tests. What a message changed, a line each: "trade SPY 145.67 40 sell
 // 2026-11-21T10:09:51.123456Z" and "top SPY 145.67 60 146 10" (best bid and its shares, best ask
 // and its shares). `top_before` is kept up.
-std::vector<std::string> change_lines(const std::string& symbol, const Market& market,
+std::vector<std::string> change_lines(const std::string& symbol, const WatchedSymbol& market,
                                       std::string& top_before);
 // The picture, at most so large: a ladder for each symbol, then the last trades of all.
-std::vector<std::string> picture(const std::vector<std::pair<std::string, const Market*>>& markets,
-                                 Size size, Style style);
+std::vector<std::string> picture(
+    const std::vector<std::pair<std::string, const WatchedSymbol*>>& markets, Size size,
+    Style style);
 
 }  // namespace exchange::cli

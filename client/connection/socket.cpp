@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-namespace exchange::loadgen {
+namespace exchange::client {
 
 void Descriptor::close() {
   if (number_ >= 0) ::close(number_);
@@ -41,9 +41,9 @@ std::vector<Address> resolve_all(const std::string& host_and_port) {
 Address resolve(const std::string& host_and_port) { return resolve_all(host_and_port).front(); }
 
 Connecting start_connect(const Address& address) {
-  Connecting connecting{.socket =
-                            Descriptor(::socket(address.storage.ss_family,
-                                                SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0))};
+  Connecting connecting;
+  connecting.socket = Descriptor(
+      ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!connecting.socket) {
     connecting.error = errno;
     return connecting;
@@ -72,13 +72,13 @@ void reset_on_close(int socket) {
 
 bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& stop) {
   using Clock = std::chrono::steady_clock;
-  constexpr int look_up_ms = 100;  // at `stop`: a signal may come just before poll()
+  constexpr int stop_check_ms = 100;  // a signal may come just before poll()
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(timeout_s));
   while (true) {
     if (stop) throw Interrupted();
     pollfd waiting{.fd = descriptor, .events = events, .revents = 0};
-    if (::poll(&waiting, 1, look_up_ms) > 0) return true;
+    if (::poll(&waiting, 1, stop_check_ms) > 0) return true;
     if (Clock::now() >= deadline) return false;
   }
 }
@@ -97,38 +97,4 @@ Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& 
   return std::move(connecting.socket);
 }
 
-std::string serve_requests(int socket, const std::string& peer, std::string_view request,
-                           double timeout_s, const StopFlag& stop,
-                           const std::function<bool(std::string_view)>& is_complete) {
-  const auto ended = [&](const std::string& why) {
-    throw ConnectionEnded("no reply from " + peer + ": " + why);
-  };
-  std::string reply;
-  char bytes[4096];
-  while (true) {
-    if (!wait_for(socket, request.empty() ? POLLIN : POLLIN | POLLOUT, timeout_s, stop))
-      throw NoReply("no reply from " + peer + ": timeout");
-    if (!request.empty()) {
-      const ssize_t sent = ::send(socket, request.data(), request.size(), MSG_NOSIGNAL);
-      if (sent > 0) request.remove_prefix(std::size_t(sent));
-    }
-    const ssize_t received = ::recv(socket, bytes, sizeof bytes, 0);
-    if (received == 0) ended("it closed the connection");
-    if (received < 0 && errno != EAGAIN && errno != EINTR) ended(std::strerror(errno));
-    if (received > 0) reply.append(bytes, std::size_t(received));
-    if (is_complete(reply)) return reply;
-  }
-}
-
-std::string round_trip(const Address& address, std::string_view request, double timeout_s,
-                       const StopFlag& stop,
-                       const std::function<bool(std::string_view)>& is_complete) {
-  const Descriptor socket = connect_to(address, timeout_s, stop);
-  if (request.empty()) return {};
-  std::string reply =
-      serve_requests(socket.number(), address.text, request, timeout_s, stop, is_complete);
-  reset_on_close(socket.number());  // an audit asks tens of thousands of times: ports must last
-  return reply;
-}
-
-}  // namespace exchange::loadgen
+}  // namespace exchange::client

@@ -1,5 +1,5 @@
 #pragma once
-// TCP as the clients need it: non-blocking sockets, and blocking steps that a stop flag ends.
+// TCP for clients: non-blocking sockets, and blocking steps that a stop flag ends.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace exchange::loadgen {
+namespace exchange::client {
 
 // The server cannot be reached, or went away before the measurement.
 struct Unreachable : std::runtime_error {
@@ -26,7 +26,7 @@ struct NoReply : Unreachable {
 struct ConnectionEnded : NoReply {
   using NoReply::NoReply;
 };
-// The user wants us to stop.
+// A signal asked this program to stop.
 struct Interrupted : std::exception {};
 
 // Set by a signal handler.
@@ -79,17 +79,4 @@ bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& st
 // Waits until it is connected. Throws Unreachable, Interrupted.
 Descriptor connect_to(const Address& address, double timeout_s, const StopFlag& stop);
 
-// Sends `request` on an open socket and returns what came once `is_complete` says so of it. `peer`
-// is HOST:PORT, for messages. Throws NoReply after `timeout_s` in which nothing moved and where the
-// connection ends; Interrupted.
-std::string serve_requests(int socket, const std::string& peer, std::string_view request,
-                           double timeout_s, const StopFlag& stop,
-                           const std::function<bool(std::string_view)>& is_complete);
-
-// The same on a connection of its own. An empty request only tries whether the server is there.
-// Throws Unreachable, Interrupted.
-std::string round_trip(const Address& address, std::string_view request, double timeout_s,
-                       const StopFlag& stop,
-                       const std::function<bool(std::string_view)>& is_complete);
-
-}  // namespace exchange::loadgen
+}  // namespace exchange::client

@@ -4,6 +4,11 @@
 #include <cmath>
 
 namespace exchange::loadgen {
+namespace {
+
+constexpr unsigned failures_before_lowest = 3;
+
+}  // namespace
 
 std::string Capacity::client_bottleneck() const {
   const CapacityTry* lowest = nullptr;
@@ -20,6 +25,7 @@ void find_capacity(double guess, const std::function<CapacityTry(double)>& attem
     return capacity.tries.back().held;
   };
   double held = 0, failed = 0;
+  unsigned failures = 0;
   for (double rate = std::clamp(guess, capacity_lowest_per_s, capacity_highest_per_s);
        held == 0 || failed == 0;) {
     if (holds(rate)) {
@@ -30,6 +36,10 @@ void find_capacity(double guess, const std::function<CapacityTry(double)>& attem
       failed = rate;
       if (rate <= capacity_lowest_per_s) return;
       rate = std::max(rate / 2, capacity_lowest_per_s);
+      if (++failures < failures_before_lowest) continue;
+      // Maybe no rate holds: the lowest one shows it without a dozen tries in between.
+      if (!holds(capacity_lowest_per_s) && !holds(capacity_lowest_per_s)) return;
+      held = capacity_lowest_per_s;
     }
   }
   while (failed > held * capacity_precision) {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "client/connection/reply.hpp"
+#include "client/connection/framing.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -43,20 +43,21 @@ bool is_blank(std::string_view bytes) {
 }
 
 // Opens a connection and waits for it. Throws Unreachable, Interrupted.
-std::vector<Descriptor> open_and_wait(const Address& address, std::size_t count, double timeout_s,
-                                      const StopFlag& stop) {
+std::vector<client::Descriptor> open_and_wait(const client::Address& address, std::size_t count,
+                                              double timeout_s, const client::StopFlag& stop) {
   const auto unreachable = [&](const std::string& why) {
-    throw Unreachable("cannot connect to " + address.text + ": " + why);
+    throw client::Unreachable("cannot connect to " + address.text + ": " + why);
   };
-  std::vector<Descriptor> sockets;
+  std::vector<client::Descriptor> sockets;
   for (std::size_t i = 0; i < count; ++i) {
-    Connecting connecting = start_connect(address);
+    client::Connecting connecting = client::start_connect(address);
     if (!connecting.socket) unreachable(std::strerror(connecting.error));
     sockets.push_back(std::move(connecting.socket));
   }
-  for (const Descriptor& socket : sockets) {
-    if (!wait_for(socket.number(), POLLOUT, timeout_s, stop)) unreachable("timeout");
-    if (const int error = connect_result(socket.number())) unreachable(std::strerror(error));
+  for (const client::Descriptor& socket : sockets) {
+    if (!client::wait_for(socket.number(), POLLOUT, timeout_s, stop)) unreachable("timeout");
+    if (const int error = client::connect_result(socket.number()))
+      unreachable(std::strerror(error));
   }
   return sockets;
 }
@@ -68,9 +69,9 @@ Driver::Client::Client(const Workload& workload, unsigned number_, const LoadOpt
       script(workload, number_),
       quota(quota_of(load, number_)),
       in_flight(load.pipeline),
-      elements(std::size_t(load.pipeline) * workload.elements_max()) {}
+      actions(std::size_t(load.pipeline) * workload.actions_max()) {}
 
-Driver::Driver(const LoadOptions& load, const Workload& workload, const Address& address,
+Driver::Driver(const LoadOptions& load, const Workload& workload, const client::Address& address,
                unsigned worker)
     : load_(load),
       workload_(workload),
@@ -88,9 +89,9 @@ Driver::Driver(const LoadOptions& load, const Workload& workload, const Address&
                (worker < load.idle_connections % load.workers ? 1 : 0));
 }
 
-void Driver::open_connections(const StopFlag& stop) {
+void Driver::open_connections(const client::StopFlag& stop) {
   for (std::size_t first = 0; first < idle_.size(); first += connecting_max) {
-    std::vector<Descriptor> sockets =
+    std::vector<client::Descriptor> sockets =
         open_and_wait(address_, std::min<std::size_t>(connecting_max, idle_.size() - first),
                       load_.timeout_s, stop);
     for (std::size_t i = 0; i < sockets.size(); ++i) {
@@ -100,11 +101,11 @@ void Driver::open_connections(const StopFlag& stop) {
     }
   }
   if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) {
-    round_trip(address_, {}, load_.timeout_s, stop, {});
+    client::connect_to(address_, load_.timeout_s, stop);
     return;
   }
   for (std::size_t first = 0; first < clients_.size(); first += connecting_max) {
-    std::vector<Descriptor> sockets =
+    std::vector<client::Descriptor> sockets =
         open_and_wait(address_, std::min<std::size_t>(connecting_max, clients_.size() - first),
                       load_.timeout_s, stop);
     for (std::size_t i = 0; i < sockets.size(); ++i) {
@@ -116,7 +117,7 @@ void Driver::open_connections(const StopFlag& stop) {
   }
 }
 
-void Driver::run(const Ticks& ticks, const StopFlag& stop, const Publish& publish) {
+void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish& publish) {
   ::prctl(PR_SET_TIMERSLACK, 1'000UL);  // ns; the default of 50 us would blur the plan
   ticks_ = &ticks;
   interval_ = std::make_unique<Interval>();
@@ -146,7 +147,7 @@ void Driver::run(const Ticks& ticks, const StopFlag& stop, const Publish& publis
   release_arrivals(std::min(now, ticks.end()), false);
   give_up_backlog(std::min(now, ticks.end()));
   interval_->in_flight = in_flight_;
-  history_.unknown += in_flight_;
+  recorder_.history().unknown += in_flight_;
   publish(std::move(interval_));
 }
 
@@ -221,7 +222,7 @@ void Driver::go_on(Client& client, std::int64_t now) {
 }
 
 void Driver::open(Client& client, std::int64_t now) {
-  Connecting connecting = start_connect(address_);
+  client::Connecting connecting = client::start_connect(address_);
   if (!connecting.socket) return refused_connection(client, connecting.error, now);
   client.socket = std::move(connecting.socket);
   client.connection = next_connection();
@@ -252,7 +253,7 @@ void Driver::fill(Client& client, std::int64_t now) {
 void Driver::write_request(Client& client, std::int64_t now) {
   const std::size_t frame = frames_.size();
   client.script.next(frames_);
-  const Request request = client.script.request();
+  const ScriptedRequest request = client.script.request();
   const std::size_t place = (client.oldest + client.count) % load_.pipeline;
   std::int64_t planned = client.free_since;
   bool measured = measuring_;
@@ -271,10 +272,10 @@ void Driver::write_request(Client& client, std::int64_t now) {
   if (load_.transcript)
     entry = transcript_.asked(client.number, client.connection, monotonic(now),
                               std::string_view(frames_).substr(frames_.find('\n', frame) + 1));
-  client.in_flight[place] = {
-      planned, now, request.account, std::uint32_t(request.elements.size()), measured, entry};
-  std::copy(request.elements.begin(), request.elements.end(),
-            client.elements.begin() + std::ptrdiff_t(place * workload_.elements_max()));
+  client.in_flight[place] = {planned,  now,  request.account, std::uint32_t(request.actions.size()),
+                             measured, entry};
+  std::copy(request.actions.begin(), request.actions.end(),
+            client.actions.begin() + std::ptrdiff_t(place * workload_.actions_max()));
   ++client.count;
   ++in_flight_;
 }
@@ -302,7 +303,7 @@ void Driver::handle(std::uint32_t index, std::uint32_t events) {
   if ((events & (EPOLLIN | EPOLLERR | EPOLLHUP)) && client.socket) receive(client);
 }
 
-// A connection that asks for nothing shall neither get anything nor be closed.
+// An idle connection must neither receive anything nor be closed.
 void Driver::handle_idle(std::uint32_t index) {
   char bytes[512];
   const ssize_t received = ::recv(idle_[index].number(), bytes, sizeof bytes, 0);
@@ -313,7 +314,7 @@ void Driver::handle_idle(std::uint32_t index) {
 
 void Driver::connected(Client& client) {
   const std::int64_t now = ticks_->now();
-  if (const int error = connect_result(client.socket.number())) {
+  if (const int error = client::connect_result(client.socket.number())) {
     close(client);
     return refused_connection(client, error, now);
   }
@@ -358,9 +359,9 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
       wrong_answer(client, ErrorClass::wrong_answer, "a reply to nothing", rest, now);
       return std::nullopt;
     }
-    const ReplyEnd reply = find_reply(rest, client.scanned);
-    if (reply.state == ReplyEnd::State::incomplete) break;
-    if (reply.state == ReplyEnd::State::bad) {
+    const client::ReplyEnd reply = client::find_reply(rest, client.scanned);
+    if (reply.state == client::ReplyEnd::State::incomplete) break;
+    if (reply.state == client::ReplyEnd::State::bad) {
       wrong_answer(client, ErrorClass::protocol, "not a reply", rest, now);
       return std::nullopt;
     }
@@ -380,13 +381,13 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
 // False where it was no right answer and the connection was closed.
 bool Driver::take_reply(Client& client, std::string_view document, std::int64_t now) {
   const InFlight request = client.in_flight[client.oldest];
-  const std::span<const RequestElement> elements(
-      client.elements.data() + client.oldest * workload_.elements_max(), request.elements);
+  const std::span<const Action> actions(
+      client.actions.data() + client.oldest * workload_.actions_max(), request.actions);
   if (load_.transcript) transcript_.answered(request.entry, monotonic(now), document);
   if (load_.check_replies) {
-    const std::string_view problem = check(client, request, elements, document, now);
+    const std::string_view problem = check(client, request, actions, document, now);
     if (!problem.empty()) {
-      wrong_answer(client, answer_.malformed ? ErrorClass::protocol : ErrorClass::wrong_answer,
+      wrong_answer(client, reply_check_.malformed ? ErrorClass::protocol : ErrorClass::wrong_answer,
                    problem, document, now);
       return false;
     }
@@ -399,11 +400,11 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
   last_answer_ = answered_or_calm_ = now;
   if (request.measured == measuring_) {  // else planned while warming up
     ++interval_->answered;
-    interval_->elements += request.elements;
+    interval_->elements += request.actions;
     if (load_.check_replies)
-      for (std::size_t i = 0; i < elements.size(); ++i)
-        interval_->rejected[std::size_t(asked_of(elements[i].kind))] +=
-            answer_.elements[i].rejected;
+      for (std::size_t i = 0; i < actions.size(); ++i)
+        interval_->rejected[std::size_t(asked_of(actions[i].kind))] +=
+            reply_check_.elements[i].rejected;
     interval_->response_ns.record(std::uint64_t(now - request.planned));
     interval_->service_ns.record(std::uint64_t(now - request.sent));
   }
@@ -412,12 +413,12 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
 
 // Returns the problem of a wrong answer.
 std::string_view Driver::check(Client& client, const InFlight& request,
-                               std::span<const RequestElement> elements, std::string_view document,
+                               std::span<const Action> actions, std::string_view document,
                                std::int64_t now) {
-  check_reply(workload_, client.number, {request.account, elements}, document, answer_);
-  if (!answer_.problem.empty()) return answer_.problem;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const ElementAnswer& answer = answer_.elements[i];
+  check_reply(workload_, client.number, {request.account, actions}, document, reply_check_);
+  if (!reply_check_.problem.empty()) return reply_check_.problem;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const CheckedElement& answer = reply_check_.elements[i];
     if (answer.rejected) {
       if (examples_.rejection.empty()) examples_.rejection = answer.element.content;
     } else if (answer.opened != 0) {
@@ -425,51 +426,10 @@ std::string_view Driver::check(Client& client, const InFlight& request,
       client.script.opened(answer.opened, request.account);
     }
     if (!load_.audit) continue;
-    const std::string_view problem = record(client, request, elements[i], answer, now);
+    const std::string_view problem =
+        recorder_.record({client.number, request.account, request.sent, now}, actions[i], answer);
     if (!problem.empty()) return problem;
   }
-  return {};
-}
-
-// Keeps what the audit needs. Returns the problem of an answer that it cannot read.
-std::string_view Driver::record(const Client& client, const InFlight& request,
-                                const RequestElement& element, const ElementAnswer& answer,
-                                std::int64_t now) {
-  switch (element.kind) {
-    case RequestElement::Kind::account:
-      if (!answer.rejected)
-        history_.new_accounts.push_back({.number = element.id, .client = client.number});
-      return {};
-    case RequestElement::Kind::placement:  // comes after its account
-      if (!answer.rejected && !history_.new_accounts.empty() &&
-          history_.new_accounts.back().number == element.id)
-        history_.new_accounts.back() = {.number = element.id,
-                                        .client = client.number,
-                                        .symbol = element.symbol,
-                                        .shares = element.amount};
-      return {};
-    case RequestElement::Kind::order:
-      if (!answer.rejected)
-        history_.orders.push_back({answer.opened, request.account, element.symbol, element.amount,
-                                   element.limit_cents, request.sent, now});
-      return {};
-    case RequestElement::Kind::query:
-    case RequestElement::Kind::cancel: break;
-  }
-  if (answer.rejected) {
-    if (element.kind == RequestElement::Kind::cancel)
-      history_.observations.push_back(
-          {Observation::Kind::cancel_refused, element.id, request.sent, now, {}});
-    return {};
-  }
-  const std::string_view problem = parse_order_state(answer.element, order_state_);
-  if (!problem.empty()) return problem;
-  const std::optional<OrderDigest> digest = digest_of(order_state_);
-  if (!digest) return "parts of a share, of an order for whole ones";
-  history_.observations.push_back({element.kind == RequestElement::Kind::query
-                                       ? Observation::Kind::status
-                                       : Observation::Kind::canceled,
-                                   element.id, request.sent, now, *digest});
   return {};
 }
 
@@ -479,7 +439,7 @@ void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view pro
     reply = reply.substr(0, std::min(reply_shown_max, reply.find_last_not_of(" \r\n") + 1));
     examples_.wrong_answer = std::string(problem);
     if (client.count > 0) {
-      const RequestElement& asked = client.elements[client.oldest * workload_.elements_max()];
+      const Action& asked = client.actions[client.oldest * workload_.actions_max()];
       examples_.wrong_answer += std::string("; asked for: ") + name_of(asked_of(asked.kind));
     }
     examples_.wrong_answer += ", got: " + std::string(reply);
@@ -495,7 +455,7 @@ void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   if (only_the_first && client.count > 1)
     interval_->errors[std::size_t(ErrorClass::reset)] += client.count - 1;
   in_flight_ -= client.count;
-  history_.unknown += client.count;
+  recorder_.history().unknown += client.count;
   if (client.count > 0 && client.quota == 0) --unfinished_;
   client.free_since = now;
   close(client);
@@ -511,7 +471,7 @@ void Driver::refused_connection(Client& client, int error, std::int64_t now) {
 }
 
 void Driver::close(Client& client) {
-  if (client.socket) reset_on_close(client.socket.number());
+  if (client.socket) client::reset_on_close(client.socket.number());
   client.socket.close();
   client.state = State::closed;
   client.count = 0;
@@ -537,12 +497,12 @@ void Driver::sweep_timeouts(std::int64_t now) {
             : client.count > 0 && now - client.in_flight[client.oldest].sent > timeout_ns_;
     if (lost) fail(client, ErrorClass::timeout, now);
   }
-  // A server that has not answered anybody for so long will not.
+  // A server that has answered nothing for so long will not.
   if (!asking) answered_or_calm_ = now;
   gave_up_ = now - answered_or_calm_ > timeout_ns_ + 2 * Ticks::second;
 }
 
-// Requests that were planned but not sent, for want of a free client, count in the response time
+// Requests that were planned but not sent, since no client was free, count in the response time
 // with the age they have: less than what they would have got.
 void Driver::give_up_backlog(std::int64_t now) {
   for (Client& client : clients_)

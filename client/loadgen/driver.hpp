@@ -1,7 +1,7 @@
 #pragma once
 // One worker: plays its share of the clients over one epoll. Each client keeps up to `pipeline`
 // requests in flight, in its own order; in a closed loop it sends when it is free, in an open loop
-// when the plan says so or, if it is not free then, as soon as it is. Every reply is checked. A
+// at the planned time or, if it is not free then, as soon as it is. Every reply is checked. A
 // connection that fails is opened anew. Owns the connections and counts. Thread: one at a time;
 // run() blocks it.
 
@@ -15,12 +15,11 @@
 #include <vector>
 
 #include "client/connection/socket.hpp"
-#include "client/loadgen/answer.hpp"
 #include "client/loadgen/audit/id_set.hpp"
-#include "client/loadgen/audit/order_state.hpp"
-#include "client/loadgen/history.hpp"
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/pacer.hpp"
+#include "client/loadgen/recorder.hpp"
+#include "client/loadgen/reply_check.hpp"
 #include "client/loadgen/tally.hpp"
 #include "client/loadgen/ticks.hpp"
 #include "client/loadgen/transcript.hpp"
@@ -32,27 +31,27 @@ class Driver {
  public:
   // Worker number `worker` of load.workers has the clients whose number, divided by those, leaves
   // its own.
-  Driver(const LoadOptions& load, const Workload& workload, const Address& address,
+  Driver(const LoadOptions& load, const Workload& workload, const client::Address& address,
          unsigned worker);
 
   // Opens all connections that are there from the start, outside the measurement; where each
   // request has its own, tries one. Throws Unreachable, Interrupted.
-  void open_connections(const StopFlag& stop);
+  void open_connections(const client::StopFlag& stop);
 
   // Called at each tick, in order, and once at the end with what remains.
   using Publish = std::function<void(std::unique_ptr<Interval>)>;
   // Sends all requests and waits for what is in flight. `stop` ends it early.
-  void run(const Ticks& ticks, const StopFlag& stop, const Publish& publish);
+  void run(const Ticks& ticks, const client::StopFlag& stop, const Publish& publish);
 
   // After run():
   const Examples& examples() const { return examples_; }
   const IdSet& opened_ids() const { return opened_ids_; }
-  History& history() { return history_; }
+  History& history() { return recorder_.history(); }
   Transcript& transcript() { return transcript_; }
   std::int64_t last_answer() const { return last_answer_; }  // nanoseconds since the start
   // planned, but not sent when sending ended
   std::uint64_t unsent() const { return unsent_; }
-  // nobody was answered for longer than the timeout
+  // no request was answered for longer than the timeout
   bool gave_up() const { return gave_up_; }
 
  private:
@@ -61,7 +60,7 @@ class Driver {
   struct InFlight {
     std::int64_t planned, sent;  // nanoseconds since the start
     std::uint32_t account;
-    std::uint32_t elements;
+    std::uint32_t actions;
     bool measured;
     Transcript::Entry entry;  // where there is a transcript
   };
@@ -69,7 +68,7 @@ class Driver {
     Client(const Workload& workload, unsigned number_, const LoadOptions& load);
     unsigned number;
     Script script;
-    Descriptor socket;
+    client::Descriptor socket;
     std::uint64_t connection = 0;  // its number, from 1, in all of the process
     State state = State::waiting;
     std::uint64_t quota;          // requests still to send; UINT64_MAX: no limit
@@ -77,7 +76,7 @@ class Driver {
     std::int64_t connecting_since = 0;
     std::vector<InFlight> in_flight;  // a ring of `pipeline`
     // of the requests in flight: a fixed number of places for each
-    std::vector<RequestElement> elements;
+    std::vector<Action> actions;
     std::size_t oldest = 0, count = 0;  // in the ring
     // of the open loop: planned times that have come, from backlog_at
     std::vector<std::int64_t> backlog;
@@ -106,12 +105,8 @@ class Driver {
   void receive(Client& client);
   std::optional<std::size_t> take(Client& client, std::string_view bytes, std::int64_t now);
   bool take_reply(Client& client, std::string_view document, std::int64_t now);
-  std::string_view check(Client& client, const InFlight& request,
-                         std::span<const RequestElement> elements, std::string_view document,
-                         std::int64_t now);
-  std::string_view record(const Client& client, const InFlight& request,
-                          const RequestElement& element, const ElementAnswer& answer,
-                          std::int64_t now);
+  std::string_view check(Client& client, const InFlight& request, std::span<const Action> actions,
+                         std::string_view document, std::int64_t now);
   std::int64_t monotonic(std::int64_t now) const {
     return (ticks_->start().time_since_epoch() + std::chrono::nanoseconds(now)).count();
   }
@@ -127,22 +122,21 @@ class Driver {
 
   const LoadOptions& load_;
   const Workload& workload_;
-  const Address& address_;
+  const client::Address& address_;
   const unsigned worker_;
   const std::int64_t timeout_ns_;
   std::vector<Client> clients_;
-  std::vector<Descriptor> idle_;
-  Descriptor epoll_;
+  std::vector<client::Descriptor> idle_;
+  client::Descriptor epoll_;
   Pacer pacer_;
   std::optional<std::int64_t> next_arrival_;
   std::uint64_t arrivals_ = 0;  // of all workers, up to next_arrival_
   std::string frames_;          // written, about to be sent
   std::vector<char> read_buffer_;
-  Answer answer_;
+  ReplyCheck reply_check_;
   IdSet opened_ids_;
-  History history_;
+  Recorder recorder_;
   Transcript transcript_;
-  OrderState order_state_;  // read last
   Examples examples_;
 
   const Ticks* ticks_ = nullptr;
@@ -154,7 +148,7 @@ class Driver {
   std::size_t unfinished_ = 0;
   std::uint64_t in_flight_ = 0, refused_connections_ = 0, unsent_ = 0;
   std::int64_t last_answer_ = 0, next_retry_ = 0, next_sweep_ = 0;
-  // when somebody was answered last, or nobody waited for anything
+  // when a request was answered last, or none was in flight
   std::int64_t answered_or_calm_ = 0;
   bool precise_waits_ = true;  // epoll_pwait2 is there
   bool gave_up_ = false;

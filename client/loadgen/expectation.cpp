@@ -1,10 +1,11 @@
 #include "client/loadgen/expectation.hpp"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
+
+#include "client/connection/command_line.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -39,40 +40,29 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-[[noreturn]] void fail(std::string_view text, const std::string& wanted) {
+[[noreturn]] void invalid(std::string_view text, const std::string& wanted) {
   throw std::invalid_argument("'" + std::string(text) + "' " + wanted);
-}
-
-// A non-negative number, and what follows it.
-double leading_number(std::string_view text, std::string_view& rest) {
-  double value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc() || value < 0 || !std::isfinite(value))
-    fail(text, "does not begin with a number");
-  rest = text.substr(std::size_t(end - text.data()));
-  return value;
 }
 
 double parse_share(std::string_view text) {
   std::string_view unit;
-  const double value = leading_number(text, unit);
+  const double value = client::leading_number(text, unit);
   const double share = unit == "%" ? value / 100 : value;
   if ((unit != "%" && !unit.empty()) || share > 1)
-    fail(text, "is not a share of all requests such as 0.1%");
+    invalid(text, "is not a share of all requests such as 0.1%");
   return share;
 }
 
 double parse_rate(std::string_view text) {
   std::string_view unit;
-  const double value = leading_number(text, unit);
-  if (!unit.empty() && unit != "/s") fail(text, "is not a number of requests per second");
+  const double value = client::leading_number(text, unit);
+  if (!unit.empty() && unit != "/s") invalid(text, "is not a number of requests per second");
   return value;
 }
 
 Expectation parse_one(std::string_view text) {
   const std::size_t sign = text.find_first_of("<>");
-  if (sign == std::string_view::npos) fail(text, "is not a condition such as p99<20ms");
+  if (sign == std::string_view::npos) invalid(text, "is not a condition such as p99<20ms");
   Expectation expectation;
   expectation.text = text;
   expectation.below = text[sign] == '<';
@@ -88,9 +78,9 @@ Expectation parse_one(std::string_view text) {
     }
     names += (names.empty() ? "" : ", ") + std::string(measure_name);
   }
-  if (!known) fail(name, "is not something measured: " + names);
+  if (!known) invalid(name, "is not something measured: " + names);
   switch (dimension_of(expectation.measure)) {
-    case Dimension::latency: expectation.bound = parse_seconds(bound) * 1e3; break;
+    case Dimension::latency: expectation.bound = client::parse_seconds(bound) * 1e3; break;
     case Dimension::share: expectation.bound = parse_share(bound); break;
     case Dimension::rate: expectation.bound = parse_rate(bound); break;
   }
@@ -112,15 +102,6 @@ const char* Expectation::unit() const {
     case Dimension::rate: return "requests/s";
   }
   return "";
-}
-
-double parse_seconds(std::string_view text) {
-  std::string_view unit;
-  const double value = leading_number(text, unit);
-  for (const auto& [name, factor] :
-       {std::pair("us", 1e-6), {"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}})
-    if (unit == name) return value * factor;
-  fail(text, "is not a time such as 20ms, 1.5s or 2m");
 }
 
 std::vector<Expectation> parse_expectations(const std::string& text) {

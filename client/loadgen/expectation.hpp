@@ -42,8 +42,4 @@ struct Expectation {
 // a sentence for people.
 std::vector<Expectation> parse_expectations(const std::string& text);
 
-// A number and its unit's factor to seconds: "250ms", "1.5s", "2m", "1h", "100us". Throws
-// std::invalid_argument.
-double parse_seconds(std::string_view text);
-
 }  // namespace exchange::loadgen

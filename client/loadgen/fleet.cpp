@@ -5,7 +5,7 @@
 #include <exception>
 #include <thread>
 
-#include "client/connection/ask.hpp"
+#include "client/connection/stream.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -58,7 +58,7 @@ struct Board {
     merged.add(interval);
     merged.in_flight += interval.in_flight;
   }
-  // Everybody has published the first tick here, or never will.
+  // All workers have published the first tick here, or have ended.
   bool complete() const {
     if (ticks.empty()) return false;
     for (std::size_t i = 0; i < published.size(); ++i)
@@ -69,14 +69,14 @@ struct Board {
 
 class Fleet {
  public:
-  Fleet(const LoadOptions& load, const Workload& workload, const Address& address,
+  Fleet(const LoadOptions& load, const Workload& workload, const client::Address& address,
         const Watched& watched)
       : load_(load), address_(address), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
     for (unsigned worker = 0; worker < load.workers; ++worker)
       drivers_.push_back(std::make_unique<Driver>(load, workload, address, worker));
   }
 
-  RunResult run(const StopFlag& stop, const Look& look) {
+  RunResult run(const client::StopFlag& stop, const Look& look) {
     for (auto& driver : drivers_) driver->open_connections(stop);
     await_service(stop);
     board_.with([&](Board& board) {
@@ -101,14 +101,13 @@ class Fleet {
   }
 
  private:
-  // Connections are open as soon as the server's system says so. One more that is answered tells
-  // that the server has come to serve those before it: taking them in is no part of the
-  // measurement.
-  void await_service(const StopFlag& stop) const {
+  // The kernel opens connections before the server accepts them. A reply on one more shows that the
+  // server has accepted those before it: accepting is no part of the measurement.
+  void await_service(const client::StopFlag& stop) const {
     try {
-      ask(address_, "<transactions id=\"0\"><query id=\"1\"/></transactions>", load_.timeout_s,
-          stop);
-    } catch (const NotAReply&) {  // somebody answers: what, the run itself will tell
+      client::ask(address_, "<transactions id=\"0\"><query id=\"1\"/></transactions>",
+                  load_.timeout_s, stop);
+    } catch (const client::BadReply&) {  // it replies: the run itself will check how
     }
   }
 
@@ -129,7 +128,7 @@ class Fleet {
   }
 
   // Until all workers have finished.
-  void watch(const StopFlag& stop, const Look& look) {
+  void watch(const client::StopFlag& stop, const Look& look) {
     const auto all_finished = [this](const Board& board) {
       return board.finished == drivers_.size();
     };
@@ -275,12 +274,12 @@ class Fleet {
   }
 
   const LoadOptions& load_;
-  const Address& address_;
+  const client::Address& address_;
   const Watched watched_;
   const Pacer pacer_;  // for its rates
   std::vector<std::unique_ptr<Driver>> drivers_;
   Guarded<Board> board_;
-  StopFlag end_{false};
+  client::StopFlag end_{false};
   const Ticks* ticks_ = nullptr;
   Reading before_{}, last_{};
   bool stopped_early_ = false;
@@ -298,8 +297,9 @@ double RunResult::rejected_share() const {
   return counts.elements > 0 ? double(counts.rejected_in_all()) / double(counts.elements) : 0;
 }
 
-RunResult run_load(const LoadOptions& load, const Workload& workload, const Address& address,
-                   const Watched& watched, const StopFlag& stop, const Look& look) {
+RunResult run_load(const LoadOptions& load, const Workload& workload,
+                   const client::Address& address, const Watched& watched,
+                   const client::StopFlag& stop, const Look& look) {
   return std::make_unique<Fleet>(load, workload, address, watched)->run(stop, look);
 }
 

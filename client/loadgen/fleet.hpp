@@ -40,7 +40,7 @@ struct RunResult {
   Examples examples;
   double seconds = 0;        // measured part
   std::uint64_t unsent = 0;  // planned, but not sent when sending ended
-  // by the user, the server's end, or because nobody was answered any more
+  // by the user, the server's end, or because no request was answered any more
   bool stopped_early = false;
   std::vector<Second> series;
   Consumption client;
@@ -55,7 +55,7 @@ struct RunResult {
   double rejected_share() const;
 };
 
-// Whom to watch, where known, and whom to tell that the measured part begins.
+// The processes to watch, where known, and what to call when the measured part begins.
 struct Watched {
   std::optional<int> server_pid, database_pid;
   std::function<void()> at_begin;
@@ -66,7 +66,8 @@ using Look = std::function<bool(const Second&, const Counts& so_far, double shar
 
 // Opens the connections, runs the load to its end. Throws Unreachable, Interrupted (before the
 // measurement only).
-RunResult run_load(const LoadOptions& load, const Workload& workload, const Address& address,
-                   const Watched& watched, const StopFlag& stop, const Look& look);
+RunResult run_load(const LoadOptions& load, const Workload& workload,
+                   const client::Address& address, const Watched& watched,
+                   const client::StopFlag& stop, const Look& look);
 
 }  // namespace exchange::loadgen

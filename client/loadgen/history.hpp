@@ -1,6 +1,6 @@
 #pragma once
-// What a run remembers for the audit: each order that was opened, and what replies told of orders
-// while the run went on. Records are small, for there are millions. Each worker fills a History of
+// What a run remembers for the audit: each order that was opened, and the order states in replies
+// during the run. Records are small, for there are millions. Each worker fills a History of
 // its own; they are added up once the workers have ended. Times are of one steady clock: sent_ns no
 // later than the first byte went out, answered_ns no earlier than the whole reply was there.
 
@@ -19,7 +19,7 @@ struct OrderRecord {
   std::int64_t sent_ns, answered_ns;
 };
 
-// An OrderState in a few bytes, of an order of whole shares (digest_of).
+// A Status in a few bytes, of an order of whole shares (digest_of).
 struct OrderDigest {
   std::int32_t open = 0, canceled = 0, executed = 0;  // shares
   std::uint32_t executions = 0;

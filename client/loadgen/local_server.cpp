@@ -67,7 +67,7 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-LocalServer::LocalServer(const LocalServerOptions& options, const StopFlag& stop_flag) {
+LocalServer::LocalServer(const LocalServerOptions& options, const client::StopFlag& stop_flag) {
   try {
     start(options);
     await_ready(stop_flag);
@@ -101,9 +101,9 @@ void LocalServer::start(const LocalServerOptions& options) {
   if (options.auth) arguments.push_back("--auth");
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) fail("cannot make a pipe");
-  output_ = Descriptor(pipe[0]);
-  const Descriptor its_output(pipe[1]);
-  const Descriptor its_errors(
+  output_ = client::Descriptor(pipe[0]);
+  const client::Descriptor its_output(pipe[1]);
+  const client::Descriptor its_errors(
       ::open((folder_.path() / "stderr").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600));
   if (!its_errors) fail("cannot write to the temporary folder");
   const pid_t parent = ::getpid();
@@ -113,10 +113,10 @@ void LocalServer::start(const LocalServerOptions& options) {
     become_server(arguments, options.cpus, its_output.number(), its_errors.number(), parent);
 }
 
-void LocalServer::await_ready(const StopFlag& stop_flag) {
+void LocalServer::await_ready(const client::StopFlag& stop_flag) {
   std::string line;
   while (line.find('\n') == std::string::npos) {
-    if (!wait_for(output_.number(), POLLIN, server_start_s, stop_flag))
+    if (!client::wait_for(output_.number(), POLLIN, server_start_s, stop_flag))
       throw ServerFailed("the server is not ready after " + std::to_string(server_start_s) +
                          " s\n" + words());
     char bytes[512];
@@ -157,7 +157,7 @@ std::string LocalServer::stop() {
   if (pid_ <= 0) return {};
   std::string problem;
   if (reap(0)) {
-    problem = "the server " + describe_end(status_) + " before it was told to stop";
+    problem = "the server " + describe_end(status_) + " without being asked to";
   } else {
     ::kill(pid_, SIGTERM);
     if (!reap(server_stop_s)) {
@@ -166,7 +166,7 @@ std::string LocalServer::stop() {
       ::kill(pid_, SIGKILL);
       reap(server_stop_s);
     } else if (!WIFEXITED(status_) || WEXITSTATUS(status_) != 0) {
-      problem = "the server, told to stop, " + describe_end(status_);
+      problem = "the server, asked to stop, " + describe_end(status_);
     }
   }
   pid_ = -1;

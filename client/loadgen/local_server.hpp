@@ -34,7 +34,7 @@ class TemporaryFolder {
 class LocalServer {
  public:
   // Returns once the server accepts clients. Throws ServerFailed, Interrupted.
-  LocalServer(const LocalServerOptions& options, const StopFlag& stop);
+  LocalServer(const LocalServerOptions& options, const client::StopFlag& stop);
   ~LocalServer();
   LocalServer(const LocalServer&) = delete;
 
@@ -42,7 +42,7 @@ class LocalServer {
   std::string address() const;
   // Where its metrics are.
   const std::optional<std::string>& http_address() const { return http_address_; }
-  // "policy=pool threads=2 …": what it said when it was ready, after the port.
+  // "policy=pool threads=2 …": its ready line, after the port.
   const std::string& description() const { return description_; }
   // False once it has ended without being asked to.
   bool running();
@@ -52,12 +52,12 @@ class LocalServer {
 
  private:
   void start(const LocalServerOptions& options);
-  void await_ready(const StopFlag& stop);
+  void await_ready(const client::StopFlag& stop);
   bool reap(double timeout_s);
   std::string words() const;  // its stderr
 
   TemporaryFolder folder_;
-  Descriptor output_;  // its stdout
+  client::Descriptor output_;  // its stdout
   pid_t pid_ = -1;
   bool ended_ = false;
   int status_ = 0;  // of waitpid, once ended_

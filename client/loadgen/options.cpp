@@ -1,16 +1,12 @@
 #include "client/loadgen/options.hpp"
 
-#include <sched.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <map>
-#include <sstream>
-#include <stdexcept>
 
-#include "client/loadgen/command_line.hpp"
+#include "base/version.hpp"
+#include "client/connection/command_line.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -22,16 +18,6 @@ const std::map<std::string, WorkloadKind> workload_kinds{
     {"reads", WorkloadKind::reads}};
 const std::map<std::string, ConnectionUse> connection_uses{
     {"persistent", ConnectionUse::persistent}, {"per-request", ConnectionUse::per_request}};
-
-std::string check_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  unsigned port = 0;
-  const char* const end = text.data() + text.size();
-  if (colon == std::string::npos || colon == 0 ||
-      std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
-    return "'" + text + "' is not HOST:PORT";
-  return {};
-}
 
 std::string check_digits(const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -45,7 +31,7 @@ std::string check_symbol_prefix(const std::string& text) {
                                                             : "must be 1 to 28 letters and digits";
 }
 
-// What the command line says that is put together once all of it is read.
+// Values of the command line that are combined once all of it is read.
 struct Raw {
   std::optional<double> rate;
   std::string stages, mix, expect, capacity, workload = "transactions", connection = "persistent",
@@ -63,7 +49,8 @@ void add_load_options(CLI::App& app, Options& options, Raw& raw) {
                        ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1'000'000'000'000)));
   auto* duration = app.add_option("-d,--duration", raw.duration,
                                   "how long to run in place of --requests: 10, 500ms, 2m")
-                       ->check(accepted_by([](const std::string& text) { parse_duration(text); }))
+                       ->check(client::accepted_by(
+                           [](const std::string& text) { client::parse_duration(text); }))
                        ->type_name("TIME")
                        ->excludes(requests);
   auto* rate =
@@ -75,7 +62,7 @@ void add_load_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_option(
          "--stage", raw.stages,
          "open loop in stages, as 30s:1000,60s:5000: for 30 s 1000 requests per second, then …")
-      ->check(accepted_by(parse_stages))
+      ->check(client::accepted_by(parse_stages))
       ->type_name("LIST")
       ->excludes(rate)
       ->excludes(requests)
@@ -86,7 +73,7 @@ void add_load_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--pipeline", load.pipeline, "requests that a client keeps in flight at most")
       ->check(CLI::Range(1u, pipeline_max));
   app.add_option("--warmup", raw.warmup, "run so long before measuring: 2s, 500ms (default: none)")
-      ->check(accepted_by([](const std::string& text) { parse_duration(text); }))
+      ->check(client::accepted_by([](const std::string& text) { client::parse_duration(text); }))
       ->type_name("TIME");
   app.add_option("--ramp-up", load.ramp_up_per_s,
                  "clients that begin per second (default: all at once)")
@@ -95,7 +82,7 @@ void add_load_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_option(
          "--find-capacity", raw.capacity,
          "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration (default 3 s)")
-      ->check(accepted_by(parse_expectations))
+      ->check(client::accepted_by(parse_expectations))
       ->type_name("CONDITIONS")
       ->excludes(rate)
       ->excludes(requests)
@@ -113,7 +100,7 @@ void add_load_options(CLI::App& app, Options& options, Raw& raw) {
                  "threads that play the clients; their histograms are merged")
       ->check(CLI::Range(1u, workers_max));
   app.add_option("--client-cpus", "CPUs for this process, as 0,2-3 (default: any)")
-      ->check(accepted_by(parse_cpu_list))
+      ->check(client::accepted_by(parse_cpu_list))
       ->type_name("LIST")
       ->each([&](const std::string& text) { options.client_cpus = parse_cpu_list(text); });
 }
@@ -128,7 +115,7 @@ void add_workload_options(CLI::App& app, Options& options, Raw& raw) {
       ->each([&raw](const std::string&) { raw.workload_given = true; });
   app.add_option("--mix", raw.mix,
                  "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9")
-      ->check(accepted_by(parse_mix))
+      ->check(client::accepted_by(parse_mix))
       ->type_name("WEIGHTS");
   app.add_option("--symbols", workload.symbols, "symbols traded")
       ->check(CLI::Range(1u, symbols_max));
@@ -166,7 +153,7 @@ void add_server_options(CLI::App& app, Options& options) {
                "accounts have keys: for a server with --auth, and a private one gets it");
   auto* connect = app.add_option("--connect", options.connect_to,
                                  "drive this running server (default: start a private one)")
-                      ->check(CLI::Validator(check_address, ""))
+                      ->check(client::is_address())
                       ->type_name("HOST:PORT");
   app.add_option("--server-pid", options.server_pid,
                  "process id of that server, to report its CPU and memory (default: none)")
@@ -189,7 +176,7 @@ void add_server_options(CLI::App& app, Options& options) {
          "(default: SQLite in a temporary folder)")
       ->excludes(connect);
   app.add_option("--server-cpus", "CPUs for the private server, as 0,2-3 (default: any)")
-      ->check(accepted_by(parse_cpu_list))
+      ->check(client::accepted_by(parse_cpu_list))
       ->type_name("LIST")
       ->excludes(connect)
       ->each([&](const std::string& text) { options.local_server.cpus = parse_cpu_list(text); });
@@ -204,7 +191,7 @@ void add_output_options(CLI::App& app, Options& options, Raw& raw) {
       "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
   app.add_option("--expect", raw.expect,
                  "conditions of success, as 'p99<20ms,errors<0.1%,rate>5000'")
-      ->check(accepted_by(parse_expectations))
+      ->check(client::accepted_by(parse_expectations))
       ->type_name("CONDITIONS");
   app.add_option("--json", options.json_file, "file for all figures as JSON (default: none)");
   app.add_option("--csv", options.csv_file, "file for one row a second (default: none)");
@@ -232,15 +219,15 @@ void put_together(Options& options, const Raw& raw) {
   load.arrivals = raw.arrivals == "poisson" ? Arrivals::poisson : Arrivals::uniform;
   load.check_replies = raw.check == "on";
   load.transcript = !options.history_file.empty();
-  if (!raw.duration.empty()) load.duration_s = parse_duration(raw.duration);
-  if (!raw.warmup.empty()) load.warmup_s = parse_duration(raw.warmup);
+  if (!raw.duration.empty()) load.duration_s = client::parse_duration(raw.duration);
+  if (!raw.warmup.empty()) load.warmup_s = client::parse_duration(raw.warmup);
   if (!raw.expect.empty()) options.expectations = parse_expectations(raw.expect);
   if (!raw.capacity.empty()) options.capacity_while = parse_expectations(raw.capacity);
   if (!raw.stages.empty()) load.stages = parse_stages(raw.stages);
   if (raw.rate)
     load.stages = {
         {load.duration_s ? *load.duration_s : double(load.requests) / *raw.rate, *raw.rate}};
-  if (raw.rate && load.stages.front().seconds > duration_max_s)
+  if (raw.rate && load.stages.front().seconds > client::duration_max_s)
     error("--rate: so many requests would take longer than 11 days");
   if (load.workers > load.clients) error("--workers: more than clients");
   if (load.connection == ConnectionUse::per_request && load.pipeline > 1)
@@ -260,123 +247,6 @@ void put_together(Options& options, const Raw& raw) {
 
 }  // namespace
 
-Mix mix_of(WorkloadKind kind) {
-  switch (kind) {
-    case WorkloadKind::create: return {.create = 100};
-    case WorkloadKind::transactions: return {.order = 100};
-    case WorkloadKind::mix: return {.order = 70, .query = 20, .cancel = 10};
-    case WorkloadKind::reads: return {.order = 25, .query = 75};
-  }
-  return {};
-}
-
-const char* name_of(WorkloadKind kind) {
-  switch (kind) {
-    case WorkloadKind::create: return "create";
-    case WorkloadKind::transactions: return "transactions";
-    case WorkloadKind::mix: return "mix";
-    case WorkloadKind::reads: return "reads";
-  }
-  return "";
-}
-
-const char* name_of(Arrivals arrivals) {
-  return arrivals == Arrivals::uniform ? "uniform" : "poisson";
-}
-
-const char* name_of(ConnectionUse use) {
-  return use == ConnectionUse::persistent ? "persistent" : "per-request";
-}
-
-std::vector<int> parse_cpu_list(const std::string& text) {
-  std::vector<int> cpus;
-  const char *at = text.data(), *const end = at + text.size();
-  const auto number = [&] {
-    int value = -1;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || value < 0 || value >= CPU_SETSIZE)
-      throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
-    at = next;
-    return value;
-  };
-  while (true) {
-    const int first = number();
-    int last = first;
-    if (at != end && *at == '-') {
-      ++at;
-      last = number();
-    }
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-    if (at == end && !cpus.empty()) return cpus;
-    if (at == end || *at != ',')
-      throw std::invalid_argument("'" + text + "' is not a list of CPUs such as 0,2-3");
-    ++at;
-  }
-}
-
-namespace {
-
-// Calls part(text) for each part of a list with commas.
-template <class Part>
-void for_each_part(const std::string& text, Part part) {
-  std::istringstream parts(text + ",");
-  for (std::string one; std::getline(parts, one, ',');) part(one);
-}
-
-}  // namespace
-
-std::vector<Stage> parse_stages(const std::string& text) {
-  std::vector<Stage> stages;
-  double total_s = 0;
-  for_each_part(text, [&](const std::string& part) {
-    const std::size_t colon = part.find(':');
-    double rate = -1;
-    const char* const end = part.data() + part.size();
-    if (colon == std::string::npos ||
-        std::from_chars(part.data() + colon + 1, end, rate, std::chars_format::fixed).ptr != end ||
-        !(rate >= 0 && rate <= 1e8))
-      throw std::invalid_argument("'" + part + "' is not a stage such as 30s:1000");
-    stages.push_back({parse_duration(part.substr(0, colon)), rate});
-    total_s += stages.back().seconds;
-  });
-  if (total_s > duration_max_s) throw std::invalid_argument("'" + text + "' lasts too long");
-  return stages;
-}
-
-Mix parse_mix(const std::string& text) {
-  Mix mix;
-  for_each_part(text, [&](const std::string& part) {
-    const std::size_t sign = part.find('=');
-    const std::string name = part.substr(0, sign);
-    unsigned* const weight = name == "create"   ? &mix.create
-                             : name == "order"  ? &mix.order
-                             : name == "query"  ? &mix.query
-                             : name == "cancel" ? &mix.cancel
-                                                : nullptr;
-    unsigned value = 0;
-    const char* const end = part.data() + part.size();
-    if (weight == nullptr || sign == std::string::npos ||
-        std::from_chars(part.data() + sign + 1, end, value).ptr != end || sign + 1 == part.size() ||
-        value > 1'000'000)
-      throw std::invalid_argument(
-          "'" + part + "' is not a weight such as order=70 (create, order, query, cancel)");
-    *weight = value;
-  });
-  if (mix.create + mix.order + mix.query + mix.cancel == 0)
-    throw std::invalid_argument("'" + text + "': all weights are 0");
-  if (mix.order == 0 && mix.query + mix.cancel > 0)
-    throw std::invalid_argument("'" + text + "': queries and cancels need orders to name");
-  return mix;
-}
-
-double parse_duration(const std::string& text) {
-  const bool plain = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
-  const double seconds = parse_seconds(plain ? text + "s" : text);
-  if (seconds < 0.001 || seconds > duration_max_s)
-    throw std::invalid_argument("'" + text + "' is not between 1 ms and 11 days");
-  return seconds;
-}
-
 ParsedOptions parse_options(int argc, const char* const* argv) {
   ParsedOptions parsed;
   Options& options = parsed.options;
@@ -384,9 +254,10 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App app(
       "Drives an exchange with many clients at once, checks every reply, and reports throughput, latency and CPU.\n"
       "Starts a private server beside it, unless --connect names one.\n"
-      "loadgen compare A.json B.json says whether B is slower than A.\n"
+      "loadgen compare A.json B.json reports whether B is slower than A.\n"
       "Exit code: 0 all well, 1 wrong answers, errors or an expectation missed, 2 usage, 3 server unreachable or not started, 130 interrupted.",
       "loadgen");
+  app.set_version_flag("--version", std::string("loadgen ") + version());
   app.option_defaults()->always_capture_default();
   Raw raw;
   add_load_options(app, options, raw);

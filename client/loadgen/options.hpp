@@ -103,11 +103,9 @@ inline constexpr unsigned symbols_max = 1'000;             // every account gets
 inline constexpr unsigned orders_per_request_max = 1'000;  // about 60 kB
 inline constexpr unsigned pipeline_max = 10'000;
 inline constexpr unsigned workers_max = 256;
-inline constexpr double duration_max_s = 1e6;  // of a run
 // creations in one set-up request: about 250 kB, a quarter of the server's limit
 inline constexpr unsigned setup_elements_max = 4'000;
-inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a wrong answer
-inline constexpr std::size_t read_bytes_max = 64u << 10;   // taken from a socket at once
+inline constexpr std::size_t read_bytes_max = 64u << 10;  // taken from a socket at once
 // connections opened at once at the start: kind to listen backlogs
 inline constexpr unsigned connecting_max = 256;
 inline constexpr unsigned reconnect_pause_ms = 100;  // after a refused connection
@@ -119,6 +117,7 @@ enum ExitCode {
   exit_wrong = 1,
   exit_usage = 2,
   exit_unreachable = 3,
+  exit_cannot_tell = 4,  // compare
   exit_interrupted = 130
 };
 
@@ -136,7 +135,5 @@ std::vector<int> parse_cpu_list(const std::string& text);
 std::vector<Stage> parse_stages(const std::string& text);
 // "order=70,query=20,cancel=10".
 Mix parse_mix(const std::string& text);
-// "10" (seconds), "500ms", "2m".
-double parse_duration(const std::string& text);
 
 }  // namespace exchange::loadgen

@@ -1,5 +1,5 @@
 #pragma once
-// What the system says of a process and of the machine: CPU time, memory, CPUs it may use,
+// What the system reports of a process and of the machine: CPU time, memory, CPUs it may use,
 // descriptors it may open.
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace exchange::loadgen {
 
-// What a process has used so far. Values that the system does not tell are absent.
+// What a process has used so far. Values that the system does not report are absent.
 struct Usage {
   double cpu_s = 0;  // user and system time, ended threads included
   std::optional<std::uint64_t> resident_bytes;

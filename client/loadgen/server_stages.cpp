@@ -4,6 +4,8 @@
 #include <limits>
 #include <sstream>
 
+#include "client/connection/stream.hpp"
+
 namespace exchange::loadgen {
 namespace {
 
@@ -57,12 +59,14 @@ StageReading parse_stages_of(const std::string& prometheus_text) {
   return reading;
 }
 
-StageReading read_stages(const Address& http, double timeout_s, const StopFlag& stop) {
+StageReading read_stages(const client::Address& http, double timeout_s,
+                         const client::StopFlag& stop) {
   try {
-    return parse_stages_of(round_trip(
-        http, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", timeout_s,
-        stop, [](std::string_view bytes) { return bytes.ends_with(end_of_metrics); }));
-  } catch (const Unreachable&) {
+    client::Stream stream(client::connect_to(http, timeout_s, stop), http.text, timeout_s, stop);
+    return parse_stages_of(stream.send_and_receive(
+        "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        [](std::string_view bytes) { return bytes.ends_with(end_of_metrics); }));
+  } catch (const client::Unreachable&) {
     return {};
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Where the server's time goes, as its own /metrics tell (server/metrics/stages.hpp): the
-// difference between two looks at the histograms of the stages of a request.
+// Where the server's time goes, as its own /metrics report (server/metrics/stages.hpp): the
+// difference between two readings of the histograms of the stages of a request.
 
 #include <cstdint>
 #include <map>
@@ -30,7 +30,8 @@ struct StageReading {
 StageReading parse_stages_of(const std::string& prometheus_text);
 
 // GET /metrics; empty where that fails: a report goes without.
-StageReading read_stages(const Address& http, double timeout_s, const StopFlag& stop);
+StageReading read_stages(const client::Address& http, double timeout_s,
+                         const client::StopFlag& stop);
 
 std::vector<StageLatency> between(const StageReading& before, const StageReading& after);
 

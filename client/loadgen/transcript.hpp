@@ -1,5 +1,5 @@
 #pragma once
-// Everything a run asked and was told, word for word, with times of the machine's monotonic clock:
+// Every request and reply of a run, word for word, with times of the machine's monotonic clock:
 // what `--history` writes (docs/load-generator.md, "Histories"). Each worker fills one of its own
 // in memory, so that no file disturbs the run: about 70 bytes and the two documents for each
 // request. Thread: one at a time.
@@ -33,7 +33,7 @@ class Transcript {
   // Entries of the other follow these.
   void add(Transcript&& other);
   std::size_t size() const { return requests_.size(); }
-  // JSON lines: one that says what follows, then one for each request, by the time it was sent.
+  // JSON lines: a header, then one for each request, by the time it was sent.
   // `command`: what made them.
   void write(std::ostream& out, const std::vector<std::string>& command);
 

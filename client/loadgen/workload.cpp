@@ -37,13 +37,13 @@ const char* name_of(Asked asked) {
   return "";
 }
 
-Asked asked_of(RequestElement::Kind kind) {
+Asked asked_of(Action::Kind kind) {
   switch (kind) {
-    case RequestElement::Kind::account:
-    case RequestElement::Kind::placement: return Asked::create;
-    case RequestElement::Kind::order: return Asked::order;
-    case RequestElement::Kind::query: return Asked::query;
-    case RequestElement::Kind::cancel: return Asked::cancel;
+    case Action::Kind::account:
+    case Action::Kind::placement: return Asked::create;
+    case Action::Kind::order: return Asked::order;
+    case Action::Kind::query: return Asked::query;
+    case Action::Kind::cancel: return Asked::cancel;
   }
   return Asked::order;
 }
@@ -132,8 +132,8 @@ char* write_account(char* out, const Workload& workload, std::uint32_t account) 
   return end;
 }
 
-// Of the account whose id was written last, which began at `id`: it says the same, and more, so
-// that it is long enough.
+// Of the account whose id was written last, which began at `id`: it repeats the id after a prefix,
+// so that it is long enough.
 char* write_key(char* out, const Workload& workload, const char* id) {
   if (!workload.options().keys) return out;
   const std::string_view text(id, std::size_t(out - id));
@@ -155,14 +155,14 @@ Script::Script(const Workload& workload, unsigned client)
     : workload_(&workload), client_(client), random_(workload.options().seed, client) {
   const Mix& mix = workload.options().mix;
   if (mix.query + mix.cancel > 0) orders_.resize(orders_kept_max);
-  elements_.reserve(workload.elements_max());
+  actions_.reserve(workload.actions_max());
 }
 
 void Script::next(std::string& out) {
   draw();
   ++requests_;
   const std::size_t begin = out.size();
-  out.resize(begin + header_bytes_max + document_bytes_max + elements_.size() * element_bytes_max);
+  out.resize(begin + header_bytes_max + document_bytes_max + actions_.size() * element_bytes_max);
   char* const document = out.data() + begin + header_bytes_max;
   char* const end = write(document);
   char header[header_bytes_max];
@@ -178,39 +178,37 @@ void Script::next(std::string& out) {
 // the sequence.
 void Script::draw() {
   const Mix& mix = workload_->options_.mix;
-  elements_.clear();
+  actions_.clear();
   const std::uint64_t choice = random_.next();
   account_ = draw_account(low(choice));
   const bool creates = scaled(high(choice), workload_->weights_) < mix.create;
   if (creates) {
     const std::uint64_t random = random_.next();
     account_ = client_;
-    elements_.push_back({.kind = RequestElement::Kind::account, .id = ++new_accounts_});
+    actions_.push_back({.kind = Action::Kind::account, .id = ++new_accounts_});
     if (random & 1)
-      elements_.push_back(
-          {.kind = RequestElement::Kind::placement,
-           .symbol = std::uint16_t(1 + workload_->symbol_choice_.draw(high(random))),
-           .amount = std::int32_t(1 + scaled(low(random), shares_per_order_max)),
-           .id = new_accounts_});
+      actions_.push_back({.kind = Action::Kind::placement,
+                          .symbol = std::uint16_t(1 + workload_->symbol_choice_.draw(high(random))),
+                          .amount = std::int32_t(1 + scaled(low(random), shares_per_order_max)),
+                          .id = new_accounts_});
     return;
   }
   for (unsigned i = 0; i < workload_->options_.orders_per_request; ++i) {
     const std::uint64_t random = random_.next(), prices = random_.next(), names = random_.next();
-    RequestElement element = draw_order(random, prices);
+    Action action = draw_order(random, prices);
     const std::uint32_t at = scaled(high(names), workload_->weights_ - mix.create);
     if (at >= mix.order) {
-      RequestElement named{.kind = at < mix.order + mix.query ? RequestElement::Kind::query
-                                                              : RequestElement::Kind::cancel};
-      if (name_order(named, low(names), i > 0)) element = named;
+      Action named{.kind = at < mix.order + mix.query ? Action::Kind::query : Action::Kind::cancel};
+      if (name_order(named, low(names), i > 0)) action = named;
     }
-    elements_.push_back(element);
+    actions_.push_back(action);
   }
 }
 
 // A taker's limit crosses the mid price by the whole spread, a maker's stays on its own side:
 // takers trade with makers, makers never with each other. One taker in r/2 makes about r of the
 // shares trade.
-RequestElement Script::draw_order(std::uint64_t random, std::uint64_t prices) {
+Action Script::draw_order(std::uint64_t random, std::uint64_t prices) {
   const unsigned symbol = 1 + workload_->symbol_choice_.draw(high(random));
   const bool buy = (random & 1) == 1;
   const bool taker = double(low(prices)) < workload_->options_.match_ratio / 2 * 4'294'967'296.0;
@@ -218,16 +216,16 @@ RequestElement Script::draw_order(std::uint64_t random, std::uint64_t prices) {
   const std::int32_t below_mid =
       taker ? -spread_cents : std::int32_t(1 + scaled(high(prices), std::uint32_t(spread_cents)));
   const std::int32_t mid = workload_->walk_.mid_cents(symbol, requests_);
-  return {.kind = RequestElement::Kind::order,
+  return {.kind = Action::Kind::order,
           .symbol = std::uint16_t(symbol),
           .amount = buy ? shares : -shares,
           .limit_cents = buy ? mid - below_mid : mid + below_mid};
 }
 
 // An order that is not canceled yet, `back` from the latest or the next older. False where there is
-// none. All elements of a request are one account's: the first chooses it, the others take orders
+// none. All actions of a request are one account's: the first chooses it, the others take orders
 // of that account.
-bool Script::name_order(RequestElement& element, std::uint32_t back, bool own_account) {
+bool Script::name_order(Action& action, std::uint32_t back, bool own_account) {
   const auto kept = std::uint32_t(std::min<std::uint64_t>(opened_, orders_kept_max));
   const bool whole_request = workload_->options_.orders_per_request == 1;
   for (std::uint32_t i = 0, first = kept == 0 ? 0 : scaled(back, kept); i < kept; ++i) {
@@ -237,8 +235,8 @@ bool Script::name_order(RequestElement& element, std::uint32_t back, bool own_ac
       if (own_account || !whole_request) continue;
       account_ = order.account;
     }
-    element.id = order.id;
-    if (element.kind == RequestElement::Kind::cancel) order.id = 0;
+    action.id = order.id;
+    if (action.kind == Action::Kind::cancel) order.id = 0;
     return true;
   }
   return false;
@@ -255,7 +253,7 @@ std::uint32_t Script::draw_account(std::uint32_t random) const {
 
 char* Script::write(char* out) const {
   out = write_text(out, xml_declaration);
-  const bool creates = asked_of(elements_.front().kind) == Asked::create;
+  const bool creates = asked_of(actions_.front().kind) == Asked::create;
   if (creates) {
     out = write_text(out, "<create>");
   } else {
@@ -264,34 +262,32 @@ char* Script::write(char* out) const {
     out = write_key(write_account(out, *workload_, account_), *workload_, id);
     out = write_text(out, "\">");
   }
-  for (const RequestElement& element : elements_) out = write(out, element);
+  for (const Action& action : actions_) out = write(out, action);
   return write_text(out, creates ? "</create>\n" : "</transactions>\n");
 }
 
-char* Script::write(char* out, const RequestElement& element) const {
-  switch (element.kind) {
-    case RequestElement::Kind::account: {
+char* Script::write(char* out, const Action& action) const {
+  switch (action.kind) {
+    case Action::Kind::account: {
       const char* const id = out = write_text(out, "<account id=\"");
-      out = write_key(write_new_account(out, *workload_, client_, element.id), *workload_, id);
+      out = write_key(write_new_account(out, *workload_, client_, action.id), *workload_, id);
       out = write_number(write_text(out, "\" balance=\""), Workload::cash_of_new_account);
       return write_text(out, "\"/>");
     }
-    case RequestElement::Kind::placement:
-      out = write_symbol(write_text(out, "<symbol sym=\""), *workload_, element.symbol);
-      out =
-          write_new_account(write_text(out, "\"><account id=\""), *workload_, client_, element.id);
-      out = write_number(write_text(out, "\">"), element.amount);
+    case Action::Kind::placement:
+      out = write_symbol(write_text(out, "<symbol sym=\""), *workload_, action.symbol);
+      out = write_new_account(write_text(out, "\"><account id=\""), *workload_, client_, action.id);
+      out = write_number(write_text(out, "\">"), action.amount);
       return write_text(out, "</account></symbol>");
-    case RequestElement::Kind::order:
-      out = write_symbol(write_text(out, "<order sym=\""), *workload_, element.symbol);
-      out = write_number(write_text(out, "\" amount=\""), element.amount);
-      out = write_cents(write_text(out, "\" limit=\""), element.limit_cents);
+    case Action::Kind::order:
+      out = write_symbol(write_text(out, "<order sym=\""), *workload_, action.symbol);
+      out = write_number(write_text(out, "\" amount=\""), action.amount);
+      out = write_cents(write_text(out, "\" limit=\""), action.limit_cents);
       return write_text(out, "\"/>");
-    case RequestElement::Kind::query:
-    case RequestElement::Kind::cancel:
-      out = write_text(
-          out, element.kind == RequestElement::Kind::query ? "<query id=\"" : "<cancel id=\"");
-      out = std::to_chars(out, out + 20, element.id).ptr;
+    case Action::Kind::query:
+    case Action::Kind::cancel:
+      out = write_text(out, action.kind == Action::Kind::query ? "<query id=\"" : "<cancel id=\"");
+      out = std::to_chars(out, out + 20, action.id).ptr;
       return write_text(out, "\"/>");
   }
   return out;
@@ -331,10 +327,6 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
     requests.push_back({document, std::size_t(end - first) * (symbols + 1)});
   }
   return requests;
-}
-
-std::string framed(std::string_view document) {
-  return std::to_string(document.size()) + "\n" + std::string(document);
 }
 
 }  // namespace exchange::loadgen

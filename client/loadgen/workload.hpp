@@ -20,8 +20,8 @@ enum class Asked : std::uint8_t { create, order, query, cancel };
 inline constexpr std::size_t asked_kinds = 4;
 const char* name_of(Asked asked);
 
-// One element of a request that gets one reply element.
-struct RequestElement {
+// What one element of a request asks for; it gets one reply element.
+struct Action {
   enum class Kind : std::uint8_t { account, placement, order, query, cancel } kind = Kind::order;
   std::uint16_t symbol = 0;      // from 1; placement, order
   std::int32_t amount = 0;       // shares of an order, negative to sell; shares placed
@@ -29,12 +29,12 @@ struct RequestElement {
   // query, cancel: the order's; account, placement: its number among the client's new accounts
   std::uint64_t id = 0;
 };
-Asked asked_of(RequestElement::Kind kind);
+Asked asked_of(Action::Kind kind);
 
-// A request that was written. Its elements are the script's, until the next one is.
-struct Request {
+// A request that was written. Its actions are the script's, until the next one is.
+struct ScriptedRequest {
   std::uint32_t account = 0;  // whose transactions these are; for new accounts, the client's number
-  std::span<const RequestElement> elements;
+  std::span<const Action> actions;
 };
 
 // Draws 0 to n-1 with probabilities as 1/(i+1)^exponent (Zipf); exponent 0: all alike.
@@ -76,7 +76,7 @@ class Workload {
   }
   // Whether orders are placed at all, by accounts that must be there before.
   bool trades() const { return options_.mix.order + options_.mix.query + options_.mix.cancel > 0; }
-  unsigned elements_max() const { return std::max(2u, options_.orders_per_request); }
+  unsigned actions_max() const { return std::max(2u, options_.orders_per_request); }
 
   // What every account has at the start.
   static constexpr std::int64_t cash_per_account = 1'000'000'000'000;
@@ -106,7 +106,7 @@ class Script {
   // Appends the frame of the next request: the length line, then the document.
   void next(std::string& out);
   // The one last written; valid until the next.
-  Request request() const { return {account_, elements_}; }
+  ScriptedRequest request() const { return {account_, actions_}; }
   // The server opened an order of ours: later queries and cancels may name it.
   void opened(std::uint64_t order, std::uint32_t account);
 
@@ -118,17 +118,17 @@ class Script {
   };
 
   void draw();
-  RequestElement draw_order(std::uint64_t random, std::uint64_t prices);
-  bool name_order(RequestElement& element, std::uint32_t back, bool own_account);
+  Action draw_order(std::uint64_t random, std::uint64_t prices);
+  bool name_order(Action& action, std::uint32_t back, bool own_account);
   std::uint32_t draw_account(std::uint32_t random) const;
   char* write(char* out) const;
-  char* write(char* out, const RequestElement& element) const;
+  char* write(char* out, const Action& action) const;
 
   const Workload* workload_;
   unsigned client_;
   Random random_;
   std::uint32_t account_ = 0;
-  std::vector<RequestElement> elements_;
+  std::vector<Action> actions_;
   std::uint64_t requests_ = 0, new_accounts_ = 0;
   std::uint64_t opened_ = 0;   // orders so far; the latest orders_kept_max are in orders_
   std::vector<Order> orders_;  // ring by opened_
@@ -145,8 +145,5 @@ struct SetupRequest {
   std::size_t elements;  // reply elements that it must get, none an error
 };
 std::vector<SetupRequest> setup_requests(const Workload& workload);
-
-// The frame of a document.
-std::string framed(std::string_view document);
 
 }  // namespace exchange::loadgen

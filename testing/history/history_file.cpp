@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
-#include "client/connection/reply.hpp"
+#include "client/connection/results.hpp"
 
 namespace exchange::history {
 namespace {
@@ -111,8 +111,8 @@ void read_request(const std::string& document, Request& request) {
 }
 
 bool read_reply(const std::string& document, std::vector<std::string>& elements) {
-  loadgen::ReplyElements parts(document);
-  for (loadgen::ReplyElement part; parts.next(part);) {
+  client::ReplyElements parts(document);
+  for (client::ReplyElement part; parts.next(part);) {
     const char* const begin = part.name.data() - 1;  // the '<'
     const char* end = part.attributes.data() + part.attributes.size();
     while (*end != '>') ++end;

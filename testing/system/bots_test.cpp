@@ -86,7 +86,7 @@ constexpr const char* trades = "SELECT count(*) FROM executions";
 constexpr const char* open_orders = "SELECT count(*) FROM orders WHERE open_e8 > 0";
 constexpr const char* accounts = "SELECT count(*) FROM accounts";
 
-// Looks until it is so; a test that waits for ever is ended by its time limit.
+// Waits for a condition; the time limit of the test ends a wait that is too long.
 void await(const std::function<bool()>& is_so) {
   while (!is_so()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
@@ -95,7 +95,7 @@ std::string at(const ServerProcess& server) { return "127.0.0.1:" + std::to_stri
 
 }  // namespace
 
-TEST_CASE("bots trade, outlive their server, and clear the book when they are told to end") {
+TEST_CASE("bots trade, outlive their server, and clear the book on SIGTERM") {
   const TemporaryFolder folder;
   const std::string store = folder / "exchange.db";
   const std::vector<std::string> arguments{"--store", "sqlite:" + store};
@@ -139,7 +139,7 @@ TEST_CASE("bots that were killed start again at the same store, whatever is in i
 }
 
 TEST_CASE(
-    "bots wait for a server that is not there yet, and end when they are told or when their time is over") {
+    "bots wait for a server that is not there yet, and end on a signal or when their time is over") {
   const TemporaryFolder folder;
   unsigned port = 0;
   {
@@ -149,6 +149,7 @@ TEST_CASE(
   {
     Bots bots(folder, {"--connect", "127.0.0.1:" + std::to_string(port)});
     await([&] { return bots.output().find("cannot connect") != std::string::npos; });
+    await([&] { return bots.output().find("trying again every 0.4 s") != std::string::npos; });
     CHECK(bots.end_with(SIGINT) == 0);
   }
   {
@@ -164,13 +165,14 @@ TEST_CASE(
   CHECK(count(folder / "exchange.db", open_orders) == 0);
 }
 
-TEST_CASE("what bots cannot do they refuse, with status 2") {
+TEST_CASE("invalid options of the bots end with status 2") {
   const TemporaryFolder folder;
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--symbols", "S-Y"},
                                                     {"--symbols", "SPY=0"},
                                                     {"--rate", "0"},
                                                     {"--duration", "soon"},
                                                     {"--account-prefix", "x"},
+                                                    {"--connect", "here"},
                                                     {"more"}}) {
     Bots bots(folder, arguments);
     CHECK(bots.wait() == 2);

@@ -283,7 +283,7 @@ TEST_CASE("watch tells trades and best prices of a real server as they happen") 
 }
 
 TEST_CASE(
-    "watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
+    "watch on a terminal is redrawn until Ctrl-C or q, and leaves the last picture; it ends with 3 with its server") {
   Market market;
   REQUIRE(market
               .run("--account 1",
@@ -302,6 +302,12 @@ TEST_CASE(
     const std::size_t back = rest.find("\x1b[?1049l");
     REQUIRE(back != std::string::npos);
     CHECK_THAT(rest.substr(back), contains_text("     1      60  145.67"));
+  }
+  {
+    Terminal terminal({"--http", http, "watch", "SPY"}, {});
+    terminal.await("\x1b[?1049h");
+    terminal.type("xq");
+    CHECK(terminal.wait() == 0);
   }
   Terminal terminal({"--http", http, "watch", "SPY"}, {});
   terminal.await("\x1b[?1049h");
@@ -340,10 +346,10 @@ TEST_CASE("a server that does not answer is given up after --timeout") {
   CHECK(order.status == 3);
   CHECK(order.err ==
         "exchange-cli: no reply from " + silent.address +
-            ": timeout\nWhether the exchange has done it is not known: 'status' tells.\n");
+            ": timeout\nWhether the exchange executed it is not known: 'status' shows.\n");
   const Ran book = cli("--timeout 0.2 --http " + silent.address + " book SPY");
   CHECK(book.status == 3);
-  CHECK(book.err == "exchange-cli: no answer from " + silent.address + ": timeout\n");
+  CHECK(book.err == "exchange-cli: no reply from " + silent.address + ": timeout\n");
   CHECK(cli("--timeout 0.2 --http " + silent.address + " watch SPY").status == 3);
 }
 

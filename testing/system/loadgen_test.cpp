@@ -182,7 +182,8 @@ TEST_CASE(
   CHECK(run.json["result"]["response_ms"]["max"] >= 450);
 }
 
-TEST_CASE("requests that a slow server leaves unsent are told, and count with the age they have") {
+TEST_CASE(
+    "requests that a slow server leaves unsent are reported, and count with the age they have") {
   EditedServer server([&](std::string reply, unsigned) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return std::optional(reply);
@@ -373,7 +374,7 @@ TEST_CASE("wrong answers during a search fail it, whichever try they came in") {
   CHECK(errors(run, "wrong answer") == 1);
 }
 
-TEST_CASE("a search that is interrupted tells its tries") {
+TEST_CASE("a search that is interrupted reports its tries") {
   const Ran run = loadgen("-c 1 -d 500ms --find-capacity 'p99<30s' --store memory:",
                           "timeout --preserve-status -s INT 6 ");
   INFO(run.out << run.err);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "base/version.hpp"
 #include "tools/audit/audit.hpp"
 #include "tools/audit/source.hpp"
 
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
       "Audits a store of the exchange, read-only: tables, journal, replay, and acknowledged orders.\n"
       "Exit status: 0 clean, 1 violations, 2 the store cannot be read or an error in the command line.",
       "exchange-audit");
+  app.set_version_flag("--version", std::string("exchange-audit ") + exchange::version());
   app.option_defaults()->always_capture_default();
   app.add_option("STORE", options.store, "sqlite:PATH or postgresql://USER@HOST/DATABASE")
       ->required();

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <set>
 
+#include "client/connection/results.hpp"
 #include "client/loadgen/audit/balance_probe.hpp"
 #include "client/loadgen/audit/evidence.hpp"
+#include "client/loadgen/audit/pairing.hpp"
 #include "client/loadgen/audit/replay.hpp"
+#include "client/loadgen/audit/reply_checks.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -30,21 +32,15 @@ class Audit {
   void sort_orders();
   void ask_for_final_states();
   void ask_for_orders_of(const AuditAccount& account, std::vector<std::uint32_t> orders);
-  void take_state(std::uint32_t order, const ReplyElement& element);
+  void take_state(std::uint32_t order, const client::ReplyElement& element);
   std::string_view unusable(const OrderRecord& order, const OrderDigest& digest) const;
   std::string_view misfit(const OrderRecord& order, const FinalState& state) const;
-  void sort_observations();
-  void check_observation(const Observation& observation, std::uint32_t order);
-  void check_cancels(std::uint32_t order);
-  void check_pairing();
-  std::string_view contradiction(const Observation& observation, std::uint32_t order) const;
-  std::uint32_t find(std::uint64_t id) const;
 
   AuditInput input_;
   const Ask& ask_;
   Evidence evidence_;
   Findings findings_;
-  OrderState state_;                 // of the element being read
+  Status state_;                     // of the element being read
   std::set<std::uint16_t> unclear_;  // symbols of orders whose final state is not known
 };
 
@@ -54,11 +50,9 @@ AuditResult Audit::run() {
   evidence_.symbol_name = input_.symbol_name;
   sort_orders();
   ask_for_final_states();
-  sort_observations();
-  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) check_cancels(i);
-
   const bool all_known = input_.history.unknown == 0;
-  if (all_known) check_pairing();
+  ReplyChecks(evidence_, findings_, all_known).run(std::move(input_.history.observations));
+  if (all_known) check_pairing(evidence_, unclear_, findings_);
   Replay replay(evidence_, findings_);
   for (const OrderRecord& order : evidence_.orders)
     if (!all_known || unclear_.contains(order.symbol)) replay.leave_out(order.symbol);
@@ -95,9 +89,6 @@ AuditResult Audit::run() {
   return result;
 }
 
-// --- final states
-// ---------------------------------------------------------------------------------
-
 void Audit::sort_orders() {
   std::vector<OrderRecord>& orders = evidence_.orders;
   orders = std::move(input_.history.orders);
@@ -110,16 +101,6 @@ void Audit::sort_orders() {
                   "Two orders were opened under the id " + std::to_string(at->id) + ".");
   orders.erase(std::unique(orders.begin(), orders.end(), same_id), orders.end());
   evidence_.states.resize(orders.size());
-}
-
-// The order of that id; the number of all orders where there is none.
-std::uint32_t Audit::find(std::uint64_t id) const {
-  const std::vector<OrderRecord>& orders = evidence_.orders;
-  const auto at = std::lower_bound(
-      orders.begin(), orders.end(), id,
-      [](const OrderRecord& order, std::uint64_t wanted) { return order.id < wanted; });
-  return std::uint32_t(at != orders.end() && at->id == id ? at - orders.begin()
-                                                          : orders.end() - orders.begin());
 }
 
 void Audit::ask_for_final_states() {
@@ -141,8 +122,8 @@ void Audit::ask_for_final_states() {
     if (!evidence_.states[i].known) unclear_.insert(evidence_.orders[i].symbol);
 }
 
-// A server may refuse to tell too many executions at once: what was refused is asked again, unless
-// the reply told none at all.
+// A server may refuse to return too many executions at once: what was refused is asked again,
+// unless the reply contained none at all.
 void Audit::ask_for_orders_of(const AuditAccount& account, std::vector<std::uint32_t> orders) {
   while (!orders.empty()) {
     std::string request = "<transactions id=\"" + account.id + "\">";
@@ -153,8 +134,8 @@ void Audit::ask_for_orders_of(const AuditAccount& account, std::vector<std::uint
     const std::size_t fills_before = evidence_.fills.size();
     std::vector<std::uint32_t> refused;
     std::vector<std::string> refusals;
-    ReplyElements elements(reply);
-    ReplyElement element;
+    client::ReplyElements elements(reply);
+    client::ReplyElement element;
     std::size_t count = 0;
     for (; count < orders.size() && elements.next(element); ++count) {
       const std::uint32_t order = orders[count];
@@ -168,22 +149,23 @@ void Audit::ask_for_orders_of(const AuditAccount& account, std::vector<std::uint
     }
     if (count < orders.size())
       findings_.add(Check::states, "Asked for " + std::to_string(orders.size()) +
-                                       " orders of account " + account.id + ", the server told " +
-                                       std::to_string(count) + ": " +
+                                       " orders of account " + account.id +
+                                       ", the server returned " + std::to_string(count) + ": " +
                                        reply.substr(0, reply_shown_max));
     if (evidence_.fills.size() == fills_before) {
       for (std::size_t i = 0; i < refused.size(); ++i)
-        findings_.add(Check::states, "Asked in the end for " + evidence_.name(refused[i]) +
-                                         ", which it had opened, the server said: " + refusals[i]);
+        findings_.add(Check::states,
+                      "Asked in the end for " + evidence_.name(refused[i]) +
+                          ", which it had opened, the server replied: " + refusals[i]);
       return;
     }
     orders = std::move(refused);
   }
 }
 
-void Audit::take_state(std::uint32_t order, const ReplyElement& element) {
+void Audit::take_state(std::uint32_t order, const client::ReplyElement& element) {
   const OrderRecord& record = evidence_.orders[order];
-  std::string_view problem = parse_order_state(element, state_);
+  std::string_view problem = client::read_status(element, state_);
   if (problem.empty()) {
     const std::optional<OrderDigest> digest = digest_of(state_);
     problem =
@@ -197,16 +179,16 @@ void Audit::take_state(std::uint32_t order, const ReplyElement& element) {
                .canceled = digest->canceled,
                .executed = digest->executed,
                .known = true};
-      for (const OrderState::Execution& execution : state_.executions)
+      for (const Execution& execution : state_.executions)
         evidence_.fills.push_back({std::int32_t(execution.shares.units() / units_per_share),
                                    std::int32_t(execution.price.units() / units_per_cent),
-                                   std::uint32_t(execution.time)});
+                                   std::uint32_t(execution.time.seconds())});
       problem = misfit(record, final);
     }
   }
   if (!problem.empty())
     findings_.add(Check::states, "In the end " + evidence_.name(order) + " has " +
-                                     std::string(problem) + "; the server said: " +
+                                     std::string(problem) + "; the server replied: " +
                                      std::string(element.content.substr(0, reply_shown_max)));
 }
 
@@ -220,11 +202,11 @@ std::string_view Audit::unusable(const OrderRecord& order, const OrderDigest& di
   };
   if (digest.canceled > 0 && !is_sane(digest.canceled_time))
     return "a time that is not of today, in seconds";
-  for (const OrderState::Execution& execution : state_.executions) {
+  for (const Execution& execution : state_.executions) {
     if (execution.price.units() % units_per_cent != 0 ||
         execution.price.units() / units_per_cent > std::numeric_limits<std::int32_t>::max())
       return "a price that is no order's limit";
-    if (!is_sane(execution.time)) return "a time that is not of today, in seconds";
+    if (!is_sane(execution.time.seconds())) return "a time that is not of today, in seconds";
   }
   return "";
 }
@@ -245,160 +227,6 @@ std::string_view Audit::misfit(const OrderRecord& order, const FinalState& state
   return state.canceled > 0 && state.canceled_time < last_time
              ? "an execution later than its cancel"
              : "";
-}
-
-// --- replies during the run
-// -----------------------------------------------------------------------
-
-// Keeps those of orders that are known, each checked for what it told.
-void Audit::sort_observations() {
-  std::vector<Observation>& kept = evidence_.observations;
-  kept = std::move(input_.history.observations);
-  std::erase_if(kept, [&](Observation& observation) {
-    const std::uint32_t order = find(observation.id);
-    if (order == evidence_.orders.size() || !evidence_.states[order].known) return true;
-    check_observation(observation, order);
-    // A refusal tells that all was executed, where it was.
-    if (observation.kind == Observation::Kind::cancel_refused)
-      observation.digest.executions = evidence_.states[order].fills;
-    return false;
-  });
-  std::sort(kept.begin(), kept.end(), [](const Observation& a, const Observation& b) {
-    return a.id != b.id ? a.id < b.id : a.digest.executions < b.digest.executions;
-  });
-  evidence_.first_observation.reserve(evidence_.orders.size() + 1);
-  std::uint32_t at = 0;
-  for (const OrderRecord& order : evidence_.orders) {
-    evidence_.first_observation.push_back(at);
-    while (at < kept.size() && kept[at].id == order.id) ++at;
-  }
-  evidence_.first_observation.push_back(at);
-}
-
-void Audit::check_observation(const Observation& observation, std::uint32_t order) {
-  const std::string_view problem = contradiction(observation, order);
-  if (problem.empty()) return;
-  const OrderDigest& digest = observation.digest;
-  const FinalState& final = evidence_.states[order];
-  const auto text = [](std::int32_t open, std::int32_t canceled, std::int32_t executed,
-                       std::uint32_t executions) {
-    return std::to_string(open) + " open, " + std::to_string(canceled) + " canceled, " +
-           std::to_string(executed) + " executed in " + std::to_string(executions);
-  };
-  using Kind = Observation::Kind;
-  const char* const kind = observation.kind == Kind::status     ? "A query"
-                           : observation.kind == Kind::canceled ? "The cancel"
-                                                                : "A refused cancel";
-  findings_.add(
-      Check::replies,
-      std::string(kind) + " of " + evidence_.name(order) + ": " + std::string(problem) +
-          (observation.kind == Kind::cancel_refused
-               ? ""
-               : "; told then: " +
-                     text(digest.open, digest.canceled, digest.executed, digest.executions)) +
-          "; in the end: " + text(final.open, final.canceled, final.executed, final.fills) + ".");
-}
-
-// Why the order cannot have stood as told then and as it stands in the end.
-std::string_view Audit::contradiction(const Observation& observation, std::uint32_t order) const {
-  const OrderDigest& digest = observation.digest;
-  const FinalState& final = evidence_.states[order];
-  if (observation.kind == Observation::Kind::cancel_refused)
-    return final.open > 0 ? "it was refused, but the order is open" : "";
-
-  if (std::int64_t(digest.open) + digest.canceled + digest.executed !=
-      std::abs(evidence_.orders[order].amount))
-    return "open, canceled and executed shares were not what was ordered";
-  const bool is_cancel = observation.kind == Observation::Kind::canceled;
-  if (is_cancel && digest.canceled == 0) return "it canceled nothing";
-  if (digest.canceled > 0) {
-    if (digest.executions < final.fills) return "the order was executed after it was canceled";
-    if (final.open > 0) return "the order is open after it was canceled";
-    if (digest.canceled != final.canceled) return "what was canceled is not the same in the end";
-    if (digest.canceled_time != final.canceled_time)
-      return "the time of the cancel is another in the end";
-  }
-  if (digest.executions > final.fills) return "executions that were told have gone";
-  std::uint64_t fingerprint = 0;
-  for (const Fill& fill : evidence_.fills_of(order).first(digest.executions))
-    fingerprint = add_to_fingerprint(fingerprint, execution_of(fill));
-  return fingerprint != digest.fingerprint
-             ? "the executions told then are not the first of those told in the end"
-             : "";
-}
-
-// That the order was canceled by somebody, and that replies agree on when.
-void Audit::check_cancels(std::uint32_t order) {
-  if (!evidence_.states[order].known) return;
-  const bool is_canceled = evidence_.states[order].canceled > 0;
-  const Observation* const cancel = evidence_.cancel_of(order);
-  if (is_canceled && !cancel && input_.history.unknown == 0)
-    findings_.add(Check::replies,
-                  "In the end " + evidence_.name(order) + " is canceled, and nobody did it.");
-  if (!is_canceled || !cancel) return;
-  for (const Observation& other : evidence_.observations_of(order)) {
-    switch (other.kind) {
-      case Observation::Kind::canceled:
-        if (&other != cancel)
-          findings_.add(Check::replies,
-                        "The cancel of " + evidence_.name(order) + " was successful twice.");
-        break;
-      case Observation::Kind::cancel_refused:
-        if (other.answered_ns < cancel->sent_ns)
-          findings_.add(Check::replies,
-                        "The cancel of " + evidence_.name(order) + " was refused, and later done.");
-        break;
-      case Observation::Kind::status:
-        if (other.digest.canceled == 0 && other.sent_ns > cancel->answered_ns)
-          findings_.add(Check::replies,
-                        "A query was stale: sent after the answer to the cancel of " +
-                            evidence_.name(order) + ", it told that order as not canceled.");
-        if (other.digest.canceled > 0 && other.answered_ns < cancel->sent_ns)
-          findings_.add(Check::replies, "A query told " + evidence_.name(order) +
-                                            " as canceled before anybody asked for that.");
-        break;
-    }
-  }
-}
-
-// --- pairing
-// --------------------------------------------------------------------------------------
-
-// Every execution has a buy and a sell, which tell the same of it.
-void Audit::check_pairing() {
-  struct Side {
-    Fill fill;
-    std::uint32_t order;
-  };
-  struct Symbol {
-    std::vector<Side> buys, sells;
-  };
-  std::map<std::uint16_t, Symbol> symbols;
-  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) {
-    Symbol& symbol = symbols[evidence_.orders[i].symbol];
-    for (const Fill& fill : evidence_.fills_of(i))
-      (evidence_.orders[i].amount > 0 ? symbol.buys : symbol.sells).push_back({fill, i});
-  }
-  const auto alone = [&](const Side& side, const char* other) {
-    findings_.add(Check::pairing, "The server told of " + evidence_.name(side.order) +
-                                      " an execution of " + text_of(side.fill) + " at time " +
-                                      std::to_string(side.fill.time) + "; " + other + " has it.");
-  };
-  for (auto& [number, symbol] : symbols) {
-    if (unclear_.contains(number)) continue;
-    const auto by_fill = [](const Side& a, const Side& b) { return a.fill < b.fill; };
-    std::sort(symbol.buys.begin(), symbol.buys.end(), by_fill);
-    std::sort(symbol.sells.begin(), symbol.sells.end(), by_fill);
-    auto buy = symbol.buys.begin(), sell = symbol.sells.begin();
-    while (buy != symbol.buys.end() || sell != symbol.sells.end()) {
-      if (sell == symbol.sells.end() || (buy != symbol.buys.end() && buy->fill < sell->fill))
-        alone(*buy++, "no sell");
-      else if (buy == symbol.buys.end() || sell->fill < buy->fill)
-        alone(*sell++, "no buy");
-      else
-        ++buy, ++sell;
-    }
-  }
 }
 
 }  // namespace

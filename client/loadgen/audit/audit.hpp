@@ -1,19 +1,19 @@
 #pragma once
 // Proves after a run, over the public protocol alone, that the server did what the market rules
-// say. Relies on this: accounts and symbols are of this run, and nobody else traded them. Asks for
-// the final state of every order, then checks that
-//   - each is told whole: open + canceled + executed shares are what was ordered, no price is worse
+// say. Relies on this: accounts and symbols are of this run, and no other client traded them. Asks
+// for the final state of every order, then checks that
+//   - each is complete: open + canceled + executed shares are what was ordered, no price is worse
 //   than the limit;
-//   - what replies told during the run agrees with it, and a cancel was final;
+//   - replies during the run agree with it, and a cancel was final;
 //   - the executions of buys and sells pair up, so that what buyers paid is what sellers got;
 //   - every execution is the one that price-time priority gives, in a course of events that real
 //   time allows (Replay);
 //   - every account has the cash and shares, to the last unit, that follow (BalanceProbe).
 //
 // What it cannot see: an order that was refused although it could be paid for; which of two orders
-// came first where what both were told is the same either way; the order of things between a
+// came first where the replies to both are the same either way; the order of things between a
 // request's sending and its answer, as far as ids leave it open; what happens after the audit.
-// Where requests went without a reply (History::unknown) nobody knows what they did: pairing,
+// Where requests went without a reply (History::unknown) it is not known what they did: pairing,
 // replay and balances are not checked then.
 
 #include <functional>

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "client/connection/results.hpp"
+
 namespace exchange::loadgen {
 namespace {
 
-// docs/protocol.md, N3: the most that one order can say of shares, and of a price.
+// docs/protocol.md, N3: the largest number of shares of an order, and price.
 constexpr std::int64_t units_max = 92'233'720'368 * 100'000'000 - 1;
 constexpr std::size_t probes_per_request = 1'000;
 
-Cash total_cash(const Holdings& holdings) { return holdings.cash + holdings.cash_set_aside; }
+Cash total_cash(const Holdings& holdings) { return holdings.cash + holdings.cash_reserved; }
 
 }  // namespace
 
@@ -38,14 +40,14 @@ std::vector<Holdings> BalanceProbe::expected_holdings() const {
     for (const Fill& fill : evidence_.fills_of(i))
       moved += cost(Shares::whole(fill.shares), price_of(fill.price_cents));
     if (order.amount > 0) {
-      const Cash set_aside = cost(open, price_of(order.limit_cents));
-      holdings.cash -= moved + set_aside;
-      holdings.cash_set_aside += set_aside;
+      const Cash reserved = cost(open, price_of(order.limit_cents));
+      holdings.cash -= moved + reserved;
+      holdings.cash_reserved += reserved;
       position.free += executed;
     } else {
       holdings.cash += moved;
       position.free -= executed + open;
-      position.set_aside += open;
+      position.reserved += open;
     }
   }
   return all;
@@ -60,7 +62,7 @@ void BalanceProbe::check_conservation() {
     for (const AuditAccount::Placed& placed : input_.accounts[i].shares)
       shares[placed.symbol] -= Shares::whole(placed.shares).units();
     for (const auto& [symbol, position] : holdings_[i].positions)
-      shares[symbol] += Int128(position.free.units()) + position.set_aside.units();
+      shares[symbol] += Int128(position.free.units()) + position.reserved.units();
   }
   if (found != created)
     findings_.add(Check::conservation, "By their executions all accounts together have " +
@@ -79,8 +81,8 @@ void BalanceProbe::check_conservation() {
 void BalanceProbe::run() {
   const std::string create = "<create><symbol sym=\"" + input_.probe_symbol + "\"/></create>\n",
                     reply = ask_(create);
-  ReplyElements elements(reply);
-  ReplyElement element;
+  client::ReplyElements elements(reply);
+  client::ReplyElement element;
   if (!elements.next(element) || element.name != "created")
     return findings_.add(Check::balances, "The server did not create the symbol " +
                                               input_.probe_symbol +
@@ -113,8 +115,8 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
     std::string orders;
     for (std::size_t i = first; i < end; ++i) orders += probes_[i].order;
     const std::string reply = ask_(request(account, orders));
-    ReplyElements elements(reply);
-    ReplyElement element;
+    client::ReplyElements elements(reply);
+    client::ReplyElement element;
     std::size_t i = first;
     for (; i < end && elements.next(element); ++i) {
       const bool is_open = element.name == "opened";
@@ -168,15 +170,15 @@ void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::st
     std::string cancels;
     for (std::size_t i = first; i < end; ++i) cancels += "<cancel id=\"" + ids[i] + "\"/>";
     const std::string reply = ask_(request(account, cancels));
-    ReplyElements elements(reply);
-    ReplyElement element;
-    OrderState state;
+    client::ReplyElements elements(reply);
+    client::ReplyElement element;
+    Status state;
     for (std::size_t i = first; i < end; ++i)
       if (!elements.next(element) || element.name != "canceled" ||
-          !parse_order_state(element, state).empty() || !state.executions.empty())
+          !client::read_status(element, state).empty() || !state.executions.empty())
         findings_.add(Check::balances,
                       "Order " + ids[i] + " of account " + account.id +
-                          ", which nobody could match, was not canceled as a whole: " +
+                          ", which no other order could match, was not canceled as a whole: " +
                           std::string(element.content));
   }
 }

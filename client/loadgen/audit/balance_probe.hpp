@@ -1,8 +1,8 @@
 #pragma once
 // What every account must have by its orders and executions, and whether it does. The protocol
 // shows no balance, but an order that takes all of it opens, and one that takes the smallest unit
-// more is refused. Buys are of a symbol that nobody holds, sells at the highest price there is: all
-// of them rest, and are canceled again. Costs two requests for each account.
+// more is refused. Buys are of a symbol that no account holds, sells at the highest price there is:
+// all of them rest, and are canceled again. Costs two requests for each account.
 
 #include <map>
 
@@ -11,11 +11,11 @@
 
 namespace exchange::loadgen {
 
-// Free, and set aside for open orders.
+// Free, and reserved for open orders.
 struct Holdings {
-  Cash cash, cash_set_aside;
+  Cash cash, cash_reserved;
   struct Position {
-    Shares free, set_aside;
+    Shares free, reserved;
   };
   std::map<std::uint16_t, Position> positions;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of the audit share: all that the server told of the orders of a run, and what was
-// found wrong.
+// What the parts of the audit share: all that the server reported of the orders of a run, and the
+// findings.
 
 #include <array>
 #include <cstdlib>
@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "client/loadgen/audit/order_state.hpp"
+#include "client/loadgen/audit/order_digest.hpp"
 #include "client/loadgen/history.hpp"
 
 namespace exchange::loadgen {
 
-// An execution as one of its two orders tells it. Orders are of whole shares and cents, so these
+// An execution as one of its two orders reports it. Orders are of whole shares and cents, so these
 // are too.
 struct Fill {
   std::int32_t shares, price_cents;
@@ -28,8 +28,8 @@ inline Price price_of(std::int32_t cents) {
 inline std::string text_of(const Fill& fill) {
   return std::to_string(fill.shares) + " at " + to_string(price_of(fill.price_cents));
 }
-inline OrderState::Execution execution_of(const Fill& fill) {
-  return {Shares::whole(fill.shares), price_of(fill.price_cents), fill.time};
+inline Execution execution_of(const Fill& fill) {
+  return {Shares::whole(fill.shares), price_of(fill.price_cents), {fill.time * 1'000'000LL}};
 }
 
 // How an order stands after the run.
@@ -38,14 +38,14 @@ struct FinalState {
   std::uint32_t fills = 0;
   std::uint32_t canceled_time = 0;
   std::int32_t open = 0, canceled = 0, executed = 0;
-  bool known = false;  // the server told it, and it could be read
+  bool known = false;  // the server returned it, and it could be read
 };
 
 struct Evidence {
   std::vector<OrderRecord> orders;               // by id
   std::vector<FinalState> states;                // of orders[i] at i, as the next two
   std::vector<std::uint32_t> first_observation;  // and one more: where the last one's end
-  std::vector<Observation> observations;         // an order's by the number of executions they tell
+  std::vector<Observation> observations;         // an order's by the number of executions in them
   std::vector<Fill> fills;
   std::function<std::string(unsigned)> symbol_name;
 

@@ -1,5 +1,5 @@
 #pragma once
-// A set of transaction ids, one bit each where they are dense: tells at once whether an id came
+// A set of transaction ids, one bit each where they are dense: finds at once an id that came
 // twice.
 
 #include <array>

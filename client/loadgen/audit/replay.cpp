@@ -9,7 +9,7 @@ std::int32_t rank_of(const OrderRecord& order) {
   return order.amount > 0 ? -order.limit_cents : order.limit_cents;
 }
 
-std::string told(const Fill* fill) { return fill ? text_of(*fill) : "no further execution"; }
+std::string reported(const Fill* fill) { return fill ? text_of(*fill) : "no further execution"; }
 
 }  // namespace
 
@@ -31,8 +31,9 @@ void Replay::run() {
       contradict("the answer to " + evidence_.name(i), i);
   }
   for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i)
-    if (const Fill* extra = told_next(i); extra && !books_[evidence_.orders[i].symbol].abandoned)
-      findings_.add(Check::executions, "The server told of " + evidence_.name(i) +
+    if (const Fill* extra = next_reported(i);
+        extra && !books_[evidence_.orders[i].symbol].abandoned)
+      findings_.add(Check::executions, "The server reported for " + evidence_.name(i) +
                                            " an execution of " + text_of(*extra) +
                                            "; by the rules it matched no other order then.");
 }
@@ -43,7 +44,7 @@ void Replay::match(std::uint32_t taker, Book& book) {
   while (open_[taker] > 0 && !makers.empty() && makers.begin()->first + rank_of(order) <= 0) {
     Line& line = makers.begin()->second;
     const std::uint32_t maker = line.front();
-    const bool gone = evidence_.states[maker].canceled > 0 && !told_next(maker);
+    const bool gone = evidence_.states[maker].canceled > 0 && !next_reported(maker);
     if (gone) {
       if (const Observation* cancel = evidence_.cancel_of(maker))
         raise({cancel->sent_ns, Bound::Kind::cancel, maker, taker});
@@ -58,18 +59,18 @@ void Replay::match(std::uint32_t taker, Book& book) {
     (order.amount > 0 ? book.buys : book.sells)[rank_of(order)].push_back(taker);
 }
 
-const Fill* Replay::told_next(std::uint32_t order) const {
+const Fill* Replay::next_reported(std::uint32_t order) const {
   return executed_[order] < evidence_.states[order].fills
              ? &evidence_.fills[evidence_.states[order].first_fill + executed_[order]]
              : nullptr;
 }
 
-// False where the server told something else than the rules say.
+// False where the server reported something else than the rules give.
 bool Replay::execute(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
-  const Fill* by_taker = told_next(taker);
+  const Fill* by_taker = next_reported(taker);
   const Fill right{std::min(open_[taker], open_[maker]), evidence_.orders[maker].limit_cents,
                    by_taker ? by_taker->time : 0};
-  const Fill* by_maker = told_next(maker);
+  const Fill* by_maker = next_reported(maker);
   if (!by_taker || !by_maker || *by_taker != right || *by_maker != right) {
     findings_.add(Check::executions, what_is_wrong(taker, maker, right, makers));
     return false;
@@ -84,12 +85,12 @@ bool Replay::execute(std::uint32_t taker, std::uint32_t maker, const Side& maker
 
 std::string Replay::what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right,
                                   const Side& makers) const {
-  const Fill* by_taker = told_next(taker);
-  const Fill* by_maker = told_next(maker);
+  const Fill* by_taker = next_reported(taker);
+  const Fill* by_maker = next_reported(maker);
   std::string text = "When " + evidence_.name(taker) + " came, " + evidence_.name(maker) +
                      " was open, the best price and the first there: by the rules they execute " +
-                     text_of(right) + "; the server told of the one " + told(by_taker) +
-                     ", of the other " + told(by_maker) + ". ";
+                     text_of(right) + "; the server reported for the one " + reported(by_taker) +
+                     ", for the other " + reported(by_maker) + ". ";
   const std::string passed_over = "The open order was passed over (rule 2)",
                     lost = ", or its execution was lost.";
   if (!by_taker) return text + passed_over + lost;
@@ -98,7 +99,7 @@ std::string Replay::what_is_wrong(std::uint32_t taker, std::uint32_t maker, cons
     return text +
            (*by_taker == right && by_maker && by_maker->shares == right.shares &&
                     by_maker->price_cents == right.price_cents
-                ? "The two tell different times of it."
+                ? "The two report different times of it."
                 : "The order that arrived first at that price was passed over (rule 3)" + lost);
   if (price == limit && by_maker && *by_maker == *by_taker)
     return text + "The price was that of the incoming order, not of the resting one (rule 4).";
@@ -116,8 +117,8 @@ void Replay::raise(const Bound& bound) {
   if (bound.ns > earliest_.ns) earliest_ = bound;
 }
 
-// `order` has just executed against `taker`, or is it: replies that tell less came before, those
-// that tell this after.
+// `order` has just executed against `taker`, or is it: replies with less came before, those
+// with this after.
 void Replay::compare_with_observations(std::uint32_t order, std::uint32_t taker) {
   const std::uint32_t end = evidence_.first_observation[order + 1];
   std::uint32_t& next = next_observation_[order];
@@ -129,10 +130,10 @@ void Replay::compare_with_observations(std::uint32_t order, std::uint32_t taker)
   for (std::uint32_t i = next;
        i < end && evidence_.observations[i].digest.executions == executed_[order]; ++i)
     if (earliest_.ns > evidence_.observations[i].answered_ns)
-      contradict("a reply that told of an execution of " + evidence_.name(order), taker);
+      contradict("a reply with an execution of " + evidence_.name(order), taker);
 }
 
-// What `reply` says happened before it came, and only after what was sent later.
+// `reply` contains an event that can only have happened after something sent later.
 void Replay::contradict(const std::string& reply, std::uint32_t taker) {
   const std::string it = evidence_.name(earliest_.order);
   const std::string cause = earliest_.felt_by == earliest_.order
@@ -152,11 +153,11 @@ void Replay::contradict(const std::string& reply, std::uint32_t taker) {
     case Bound::Kind::query:
       findings_.add(Check::time,
                     "A query was stale: " + reply + " came before a query of " + it +
-                        " was sent, which did not tell what that order had executed on " + cause +
-                        ".");
+                        " was sent, which did not contain what that order had executed on " +
+                        cause + ".");
       break;
   }
-  // so that one contradiction is told once
+  // so that one contradiction is reported once
   earliest_ = {evidence_.orders[taker].sent_ns, Bound::Kind::order, taker, taker};
 }
 

@@ -1,18 +1,18 @@
 #pragma once
 // Plays a run's orders again under the market rules, in the plainest form and with no code of the
-// server's, and compares each execution with what the server told of both its orders.
+// server's, and compares each execution with what the server reported for both its orders.
 //
 // Ids rise in the order in which the exchange took the orders, so each order meets the book that
-// those with lower ids left. A cancel has no id; what its order executed in all tells where it
+// those with lower ids left. A cancel has no id; what its order executed in all shows where it
 // belongs: as long as a canceled order is to execute more it is in the book, and when an incoming
 // order would match it beyond that it must have left. So there is one right course of events for
-// what the server told, and every execution is judged. A cancel of an order that no later order
-// reached could belong anywhere: that makes no difference to anybody.
+// what the server reported, and every execution is judged. A cancel of an order that no later order
+// reached could belong anywhere: that makes no difference.
 //
 // Whether that course fits real time: going by id, each order was taken no earlier than it was
 // sent, than any with a lower id was sent, than a cancel that it felt, and than a query that did
-// not tell its executions yet; and it was taken before it was answered. Cancels and queries that
-// tell an execution were answered after its orders were sent. What the intervals between sending
+// not contain its executions yet; and it was taken before it was answered. Cancels and queries that
+// contain an execution were answered after its orders were sent. What the intervals between sending
 // and answer leave open is not seen.
 //
 // After a wrong execution the book of its symbol is not known: the replay of that symbol ends
@@ -52,7 +52,7 @@ class Replay {
 
   void match(std::uint32_t taker, Book& book);
   bool execute(std::uint32_t taker, std::uint32_t maker, const Side& makers);
-  const Fill* told_next(std::uint32_t order) const;
+  const Fill* next_reported(std::uint32_t order) const;
   std::string what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right,
                             const Side& makers) const;
   void raise(const Bound& bound);

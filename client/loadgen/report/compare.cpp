@@ -344,6 +344,17 @@ std::string verdict_text(const MetricComparison& metric, double tolerance_percen
   return within ? text + ", within " + exact_text(tolerance_percent) + " %" : text;
 }
 
+// Of the two figures that every report has: those without an interval, as "throughput, response
+// p99".
+std::string metrics_without_interval(const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const MetricComparison& metric : comparison.metrics)
+    for (const Metric& required : {metrics[0], metrics[3]})
+      if (metric.name == required.name && metric.verdict == Verdict::cannot_tell)
+        names.push_back(metric.name);
+  return joined(names, ", ");
+}
+
 void print(std::ostream& out, const Comparison& comparison) {
   const auto row = [&](const std::string& name, const std::string& a, const std::string& b,
                        const std::string& ratio, const std::string& interval,
@@ -369,10 +380,9 @@ void print(std::ostream& out, const Comparison& comparison) {
   if (!comparison.warnings.empty()) out << "\n";
   for (const std::string& warning : comparison.warnings) out << "WARNING: " << warning << "\n";
   out << "\n";
-  const bool can_tell = std::any_of(comparison.metrics.begin(), comparison.metrics.end(),
-                                    [](const MetricComparison& metric) { return metric.interval; });
-  if (!can_tell)
-    out << "Too short to tell: runs of five seconds or more, or several runs a side, have intervals.\n";
+  if (const std::string unknown = metrics_without_interval(comparison); !unknown.empty())
+    out << "Too short to tell: " << unknown
+        << " without an interval. It needs five measured seconds, or two runs, on each side.\n";
   else if (comparison.regressions.empty())
     out << "No regression beyond " << exact_text(comparison.tolerance_percent) << " %.\n";
   for (const std::string& regression : comparison.regressions)
@@ -497,7 +507,8 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
   CLI::App app(
       "Compares the reports of two runs, or of several each: did B do worse than A?\n"
       "Exit code: 0 no regression, 1 regression: worse by more than the tolerance and by more than chance,\n"
-      "or errors where A has none, or a failed audit in B; 2 usage, or a file that cannot be used.",
+      "or errors where A has none, or a failed audit in B; 2 usage, or a file that cannot be used;\n"
+      "4 cannot tell: throughput or response p99 has no interval. Each side needs five measured seconds, or two runs.",
       "loadgen compare");
   std::string a, b, json_file;
   double tolerance_percent = 5;
@@ -522,7 +533,8 @@ int compare_main(int argc, const char* const* argv, std::ostream& out, std::ostr
     print(out, comparison);
     if (!json_file.empty())
       write_json(json_file, comparison, side_json(files_a, runs_a), side_json(files_b, runs_b));
-    return comparison.regressions.empty() ? exit_ok : exit_wrong;
+    if (!comparison.regressions.empty()) return exit_wrong;
+    return metrics_without_interval(comparison).empty() ? exit_ok : exit_cannot_tell;
   } catch (const std::exception& error) {
     errors << "loadgen compare: " << error.what() << "\n";
     return exit_usage;

@@ -1,12 +1,12 @@
 #include "client/loadgen/report/report.hpp"
 
-#include <commit.hpp>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdarg>
 #include <system_error>
+
+#include "base/version.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -127,15 +127,30 @@ void print_audit(std::FILE* out, const AuditResult& audit) {
 }
 
 void print_capacity(std::FILE* out, const Report& report) {
-  std::fprintf(out, "%-14s %12s %12s %10s\n", "capacity", "planned/s", "achieved/s", "p99 ms");
+  std::fprintf(out, "%-14s %12s %12s %10s\n", "tries", "planned/s", "achieved/s", "p99 ms");
   for (const CapacityTry& one : report.capacity->tries)
     std::fprintf(out, "%-14s %12.0f %12.0f %10.3f  %s\n", "", one.planned_per_s, one.achieved_per_s,
                  one.response_p99_ms, one.held ? "held" : "not held");
-  line(out, "",
-       report.capacity->requests_per_s > 0
-           ? "highest rate held twice: " + grouped(std::uint64_t(report.capacity->requests_per_s)) +
-                 " requests/s"
-           : "no rate was held twice");
+}
+
+// The answer comes first: what follows it is of the last try alone.
+void print_capacity_found(std::FILE* out, const Report& report) {
+  const Capacity& capacity = *report.capacity;
+  std::string conditions;
+  for (const Expectation& one : report.options.capacity_while)
+    conditions += (conditions.empty() ? "" : ",") + one.text;
+  line(out, "CAPACITY",
+       (capacity.requests_per_s > 0
+            ? "highest rate held twice: " + grouped(std::uint64_t(capacity.requests_per_s)) +
+                  " requests/s"
+            : std::string("no rate was held twice")) +
+           ", with " + conditions);
+  if (capacity.closed_loop_per_s > 0)
+    line(out, "",
+         text("for comparison, a closed loop without a plan: %s requests/s, p99 %.1f ms",
+              grouped(std::uint64_t(capacity.closed_loop_per_s)).c_str(),
+              capacity.closed_loop_p99_ms));
+  line(out, "", "the figures from here on are those of the last try");
 }
 
 Json latencies_json(const Histogram& ns) {
@@ -375,8 +390,10 @@ std::string client_bottleneck(const RunResult& result, const LoadOptions& load, 
                response_ms = milliseconds(result.counts.response_ns.quantile(0.99));
   if (late_ms > 1 && late_ms > response_ms / 5)
     return text(
-        "one request in a hundred left %.1f ms or more after its planned time for want of CPU",
-        late_ms);
+        "1 %% of the requests left %.1f ms or more after their planned time; it used %.0f %% of its CPU "
+        "and waited for the rest, which the server or other processes used (--client-cpus and "
+        "--server-cpus keep them apart)",
+        late_ms, 100 * client_share);
   return {};
 }
 
@@ -406,13 +423,14 @@ void print_text(std::FILE* out, const Report& report) {
         out, "WARNING: the client was the bottleneck, the server could do more than this: %s.\n",
         report.bottleneck.c_str());
   std::fprintf(out, "%s; %s\n", describe_load(report.options).c_str(), report.server.c_str());
+  if (report.capacity) print_capacity_found(out, report);
   line(out, "requests",
        grouped(counts.answered) + text(" answered in %.3f s%s", result.seconds,
                                        result.stopped_early ? ", stopped early" : ""));
   if (report.options.load.open_loop())
     line(out, "plan",
          grouped(counts.planned) + " planned, " + grouped(result.unsent) +
-             " of them not sent in time, for want of a free client");
+             " of them not sent in time: no client was free");
   if (counts.answered == 0) line(out, "", "NOTHING was answered in the measured part");
   line(out, "throughput", grouped(std::uint64_t(result.requests_per_s() + 0.5)) + " requests/s");
   std::fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9s\n", "latency (ms)", "mean", "p50", "p90",
@@ -461,7 +479,7 @@ Json to_json(const Report& report) {
                           {"p50", stage.p50_us},
                           {"p99", stage.p99_us}};
   Json json = {{"format", "exchange-loadgen/1"},
-               {"commit", EXCHANGE_COMMIT},
+               {"commit", commit()},
                {"started", report.started},
                {"command", options.command},
                {"machine",

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "client/bots/symbol_list.hpp"
+#include "client/connection/framing.hpp"
 
 using namespace exchange;
 using namespace exchange::bots;
@@ -17,12 +18,12 @@ Command buy(std::int64_t shares, std::int64_t units) {
   return PlaceOrder{me, spy, Side::buy, Shares::whole(shares), Price::from_units(units)};
 }
 
-bool same(const std::optional<std::vector<Answer>>& answers, const std::vector<Answer>& wanted) {
-  return answers && std::equal(answers->begin(), answers->end(), wanted.begin(), wanted.end(),
-                               [](const Answer& a, const Answer& b) {
-                                 return a.refused == b.refused && a.order == b.order &&
-                                        a.canceled == b.canceled;
-                               });
+bool same(const std::vector<Answer>& answers, const std::vector<Answer>& expected) {
+  return std::equal(answers.begin(), answers.end(), expected.begin(), expected.end(),
+                    [](const Answer& a, const Answer& b) {
+                      return a.refused == b.refused && a.order == b.order &&
+                             a.canceled == b.canceled;
+                    });
 }
 
 }  // namespace
@@ -68,12 +69,12 @@ TEST_CASE("a reply that does not fit its request is none") {
         R"(<results><opened id="x"/></results>)", R"(<results><created id="1"/></results>)",
         R"(<results><opened id="1"/>)"}) {
     INFO(reply);
-    CHECK_FALSE(read_answers(reply, one));
+    CHECK_THROWS_AS(read_answers(reply, one), client::BadReply);
   }
-  CHECK_FALSE(read_answers(R"(<results><canceled id="9"></canceled></results>)",
-                           std::vector<Command>{CancelOrder{me, 9}}));
-  CHECK_FALSE(read_answers(R"(<results><status id="9"/></results>)",
-                           std::vector<Command>{CancelOrder{me, 9}}));
+  for (const char* reply : {R"(<results><canceled id="9"></canceled></results>)",
+                            R"(<results><status id="9"/></results>)"})
+    CHECK_THROWS_AS(read_answers(reply, std::vector<Command>{CancelOrder{me, 9}}),
+                    client::BadReply);
 }
 
 TEST_CASE("the list of symbols") {

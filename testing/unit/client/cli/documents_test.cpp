@@ -13,7 +13,7 @@ std::string error(const What&... what) {
   try {
     document_of(what...);
     return "";
-  } catch (const ListError& error) {
+  } catch (const UsageError& error) {
     return error.what();
   }
 }
@@ -38,7 +38,7 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
         R"(<transactions id="3"><query id="1"/></transactions>)");
 }
 
-TEST_CASE("an error is told with the server's sentence") {
+TEST_CASE("an error is reported with the server's sentence") {
   CHECK(error(NewAccount{"x", "1"}) == "account id must be 1 to 64 digits");
   CHECK(error(NewAccount{"1", "-1"}) == "balance is negative");
   CHECK(error(NewAccount{"1", "1e3"}) == "balance is not a plain decimal number");
@@ -75,7 +75,7 @@ TEST_CASE("nothing typed breaks out of an attribute") {
   CHECK(error(CancelOrders{{"1<"}}, "1") == "transaction id must be a whole number from 1");
 }
 
-TEST_CASE("without an account the user is told how to choose one") {
+TEST_CASE("without an account the message says how to choose one") {
   CHECK_THAT(error(CancelOrders{{"1"}}, ""), contains_text("--account"));
 }
 

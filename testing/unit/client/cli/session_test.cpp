@@ -58,7 +58,7 @@ struct Seat {
 
   std::ostringstream said_, complained_;
   Console console{said_, complained_, {}};
-  loadgen::StopFlag stop{false};
+  client::StopFlag stop{false};
   Settings settings;
   std::optional<Runner> runner;
 };
@@ -69,7 +69,7 @@ const std::string set_up = "create account 1 100000\ncreate account 2 0\ncreate 
 
 }  // namespace
 
-TEST_CASE("a script trades, each command told in a sentence") {
+TEST_CASE("a script trades, with a sentence for each command") {
   EditedServer server(honest);
   Seat seat(server.address());
   CHECK(
@@ -121,7 +121,7 @@ TEST_CASE("a script ends where it says quit") {
   CHECK(seat.complained() == "");
 }
 
-TEST_CASE("of several elements each is told, the refused ones as such") {
+TEST_CASE("of several elements each has a sentence, the refused ones their error") {
   EditedServer server(honest);
   Seat seat(server.address());
   REQUIRE(seat.script(set_up + "buy SPY 1 1\nbuy SPY 2 1\n") == exit_ok);
@@ -162,22 +162,33 @@ TEST_CASE("a reply that never comes leaves the outcome open, and says so") {
   Seat seat(server.address());
   REQUIRE(seat.script(set_up) == exit_ok);
   REQUIRE(seat.run("buy SPY 1 1") == exit_unreachable);
-  CHECK_THAT(seat.said(), contains_text("order 1: placed; what became of it could not be asked"));
+  CHECK_THAT(seat.said(), contains_text("order 1: placed; its state could not be queried"));
   CHECK(seat.complained() == "no reply from " + server.address() + ": it closed the connection\n");
   CHECK(seat.run("cancel 1") == exit_ok);              // on a new connection
   CHECK(seat.run("buy SPY 1 1") == exit_unreachable);  // never sent twice
-  CHECK_THAT(seat.complained(), contains_text("Whether the exchange has done it is not known"));
+  CHECK_THAT(seat.complained(), contains_text("Whether the exchange executed it is not known"));
   CHECK(seat.run("status 3") == exit_refused);
 }
 
-TEST_CASE("what is no reply of an exchange ends with 3") {
+TEST_CASE("a reply that no exchange sends ends with 3") {
   EditedServer server([](std::string, unsigned) {
     return std::optional<std::string>("HTTP/1.1 400 Bad Request\r\n\r\n");
   });
   Seat seat(server.address());
   CHECK(seat.run("cancel 1") == exit_unreachable);
   CHECK_THAT(seat.complained(),
-             contains_text("the server's answer is not understood: not a reply: HTTP/1.1 400"));
+             contains_text("the server's reply is not understood: not a reply: HTTP/1.1 400"));
+}
+
+TEST_CASE("a server's words do not steer the terminal") {
+  EditedServer server([](std::string, unsigned) {
+    return std::optional<std::string>(
+        "<results><error>a\x1b[2Jb\nc\xC2\x9B"
+        "d&#x9b;e</error></results>\n");
+  });
+  Seat seat(server.address());
+  CHECK(seat.run("cancel 1") == exit_refused);
+  CHECK(seat.complained() == "order 1: a?[2Jb c?d?e\n");
 }
 
 TEST_CASE("a server that is not there ends with 3 and the way to one") {
@@ -192,7 +203,7 @@ TEST_CASE("a server that is not there ends with 3 and the way to one") {
   CHECK_THAT(seat.complained(), contains_text("--http HOST:PORT"));
 }
 
-TEST_CASE("errors are told without a server") {
+TEST_CASE("invalid commands are reported without a server") {
   Seat seat;
   CHECK(seat.run("buy SPY 1 0") == exit_usage);
   CHECK(seat.complained() == "limit must be above zero\n");
@@ -294,9 +305,9 @@ TEST_CASE("a stop ends every wait") {
   HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY")}; });
   Seat seat(server.address(), http.address());
   seat.stop = true;
-  CHECK_THROWS_AS(seat.run("buy SPY 1 1"), loadgen::Interrupted);
-  CHECK_THROWS_AS(seat.run("symbols"), loadgen::Interrupted);
-  CHECK_THROWS_AS(seat.run("watch SPY"), loadgen::Interrupted);
+  CHECK_THROWS_AS(seat.run("buy SPY 1 1"), client::Interrupted);
+  CHECK_THROWS_AS(seat.run("symbols"), client::Interrupted);
+  CHECK_THROWS_AS(seat.run("watch SPY"), client::Interrupted);
 }
 
 TEST_CASE("completion offers commands, the server's symbols, own orders and accounts") {

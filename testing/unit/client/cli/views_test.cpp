@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "client/cli/watch.hpp"
 
+using namespace exchange;
 using namespace exchange::cli;
 using Lines = std::vector<std::string>;
 
@@ -32,7 +33,7 @@ Json update(int sequence, const char* bids, const char* asks, const char* trades
 
 }  // namespace
 
-TEST_CASE("an account is told with money, positions and open orders") {
+TEST_CASE("an account is shown with cash, positions and open orders") {
   const Json account = Json::parse(
       R"({"account": "1", "balance": "85433.2", "reserved": "8740.2", "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}],
     "open_orders": 1, "orders": [{"order": 12, "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67", "open": "60", "opened_at_us": 1700000000000000}]})");
@@ -87,12 +88,12 @@ TEST_CASE("answers that lack something are not understood") {
                            R"({"symbol": "S", "bids": [["x", "1", 1]], "asks": []})",
                            R"({"symbol": "S", "bids": [["1", "1"]], "asks": []})",
                            R"({"symbol": "S", "bids": {}, "asks": []})"})
-    CHECK_THROWS_AS(book_view(Json::parse(text), {}), NotUnderstood);
-  CHECK_THROWS_AS(parse_json("{"), NotUnderstood);
+    CHECK_THROWS_AS(book_view(Json::parse(text), {}), client::BadReply);
+  CHECK_THROWS_AS(parse_json("{"), client::BadReply);
 }
 
 TEST_CASE("a market follows its updates and notices a gap") {
-  Market market;
+  WatchedSymbol market;
   CHECK(!market.apply(update(4, "[]", "[]")));  // of what?
   CHECK(market.apply(snapshot));
   CHECK(market.top() == "145.67 60 146 10.5");
@@ -115,7 +116,7 @@ TEST_CASE("a market follows its updates and notices a gap") {
 
 TEST_CASE(
     "without a terminal a change is a line: trades first, then the best prices where they are new") {
-  Market market;
+  WatchedSymbol market;
   std::string top;
   market.apply(snapshot);
   CHECK(change_lines("SPY", market, top) == Lines{"top SPY 145.67 60 146 10.5"});
@@ -129,7 +130,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the picture keeps within the terminal, whatever its size") {
-  Market market, other;
+  WatchedSymbol market, other;
   market.apply(snapshot);
   other.apply(snapshot);
   CHECK(picture({{"SPY", &market}}, {24, 80}, {}) ==
@@ -158,7 +159,7 @@ TEST_CASE("colours take no room and are there only where wanted") {
   CHECK(table.text() == style.dim("A      B") + "\n" + style.buy("long") + "   1\ns     22\n");
 }
 
-TEST_CASE("times are told of every moment") {
+TEST_CASE("times are shown of every moment") {
   CHECK(local_time(1700000000) == "2023-11-14 22:13:20");
   CHECK(local_time_of_day(1700000000123999) == "22:13:20.123");
   CHECK(utc_time(1700000000000001) == "2023-11-14T22:13:20.000001Z");

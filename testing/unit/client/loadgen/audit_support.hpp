@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "client/connection/results.hpp"
 #include "client/loadgen/audit/audit.hpp"
-#include "client/loadgen/audit/order_state.hpp"
+#include "client/loadgen/audit/order_digest.hpp"
 #include "protocol/reply.hpp"
 #include "support/local.hpp"
 
@@ -49,7 +50,7 @@ enum class Lie {
   query_of_the_future,
 };
 
-// The market rules by scanning all orders, but for one lie, told now and then.
+// The market rules by scanning all orders, but for one lie now and then.
 class LyingServer {
  public:
   explicit LyingServer(Lie lie) : lie_(lie) {}
@@ -204,7 +205,7 @@ class LyingServer {
     return status;
   }
 
-  // Also an order that is canceled and still in the book is told canceled.
+  // Also an order that is canceled and still in the book is reported canceled.
   Status told(const Order& order) const {
     Status status = order.status;
     if (status.canceled > Shares()) status.open = Shares();
@@ -234,9 +235,9 @@ namespace loadgen {
 inline std::string symbol_name(unsigned symbol) { return "SYM" + std::to_string(symbol); }
 
 // The first element of a reply.
-inline ReplyElement only_element(const std::string& reply) {
-  ReplyElements elements(reply);
-  ReplyElement element;
+inline client::ReplyElement only_element(const std::string& reply) {
+  client::ReplyElements elements(reply);
+  client::ReplyElement element;
   REQUIRE(elements.next(element));
   return element;
 }
@@ -308,7 +309,7 @@ inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& rando
     client.request += "</transactions>";
   };
   const auto record = [&](Client& client) {
-    const ReplyElement element = only_element(client.reply);
+    const client::ReplyElement element = only_element(client.reply);
     if (client.order.amount != 0) {
       if (element.name == "error") return;
       REQUIRE(element.name == "opened");
@@ -323,8 +324,8 @@ inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& rando
       REQUIRE(client.observation.kind == Observation::Kind::canceled);
       client.observation.kind = Observation::Kind::cancel_refused;
     } else {
-      OrderState state;
-      REQUIRE(parse_order_state(element, state) == "");
+      Status state;
+      REQUIRE(client::read_status(element, state) == "");
       client.observation.digest = digest_of(state).value();
     }
     input.history.observations.push_back(client.observation);

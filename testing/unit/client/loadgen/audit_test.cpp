@@ -106,7 +106,7 @@ TEST_CASE("a purchase that is short by the smallest unit is found") {
 }
 
 TEST_CASE("a cancel without effect is found") {
-  // where such orders were all canceled again later, only the time tells
+  // where such orders were all canceled again later, only the time shows it
   CHECK_THAT(found(Lie::cancel_without_effect),
              contains_text("after it was canceled") ||
                  contains_text("the time of the cancel is another in the end"));
@@ -117,25 +117,26 @@ TEST_CASE("a canceled order that trades is found") {
              contains_text("the order was executed after it was canceled"));
 }
 
-TEST_CASE("an order canceled by nobody is found") {
-  CHECK_THAT(found(Lie::canceled_unasked), contains_text("is canceled, and nobody did it"));
+TEST_CASE("an order canceled without a request is found") {
+  CHECK_THAT(found(Lie::canceled_unasked),
+             contains_text("is canceled, but no request canceled it"));
 }
 
-TEST_CASE("an order that vanished is found, and what cannot be checked without it is told") {
+TEST_CASE("an order that vanished is found, and what cannot be checked without it is reported") {
   const std::string text = found(Lie::vanished_order);
-  CHECK_THAT(text,
-             contains_text("which it had opened, the server said: no such order of this account"));
+  CHECK_THAT(text, contains_text(
+                       "which it had opened, the server replied: no such order of this account"));
   CHECK_THAT(text, contains_text("not every order's state is known"));
 }
 
-TEST_CASE("a query that tells less than had happened is found") {
+TEST_CASE("a query that returns less than had happened is found") {
   CHECK_THAT(found(Lie::stale_query), contains_text("A query was stale"));
 }
 
-TEST_CASE("a query that tells what never happened is found") {
+TEST_CASE("a query that returns what never happened is found") {
   CHECK_THAT(found(Lie::query_of_the_future),
-             contains_text("are not the first of those told in the end") ||
-                 contains_text("executions that were told have gone"));
+             contains_text("are not the first of those in the end") ||
+                 contains_text("executions that were reported have gone"));
 }
 
 TEST_CASE("an id that two orders got is found") {
@@ -161,7 +162,7 @@ TEST_CASE("the histories of several workers add up") {
   CHECK(all.unknown == 2);
 }
 
-TEST_CASE("requests without a reply leave the rest to be checked, and are told") {
+TEST_CASE("requests without a reply leave the rest to be checked, and are reported") {
   HonestServer server;
   AuditInput input = run_against(server, test_seed());
   input.history.orders.erase(input.history.orders.begin() + 20);
@@ -201,15 +202,15 @@ TEST_CASE("balances are found to the last unit, however large or small") {
   }
 }
 
-TEST_CASE("final states that the server refuses to tell in one reply are asked for again") {
+TEST_CASE("final states that the server refuses to return in one reply are asked for again") {
   HonestServer server;
   AuditInput input = run_against(server, test_seed());
   const auto at_most_20_executions = [&](std::string_view document) {
     std::string reply = server.ask(document), cut = "<results>";
     if (document.find("<query") == std::string_view::npos) return reply;
-    ReplyElements elements(reply);
+    client::ReplyElements elements(reply);
     std::size_t executions = 0;
-    for (ReplyElement element; elements.next(element);) {
+    for (client::ReplyElement element; elements.next(element);) {
       const std::string id(element.attribute("id"));
       if (executions > 20) {
         cut += "<error id=\"" + id + "\">the reply would be too long</error>";
@@ -276,7 +277,7 @@ TEST_CASE("a final state that no order can have is found") {
              contains_text("an execution later than its cancel"));
 }
 
-TEST_CASE("what replies told that cannot have been is found") {
+TEST_CASE("replies that cannot be true are found") {
   using Kind = Observation::Kind;
   const std::string open = "<open shares=\"10\"/>",
                     canceled = "<canceled shares=\"10\" time=\"1700000000\"/>";
@@ -295,7 +296,7 @@ TEST_CASE("what replies told that cannot have been is found") {
   CHECK_THAT(found(canceled, {cancel, {Kind::status, 1, 70, 80, is_open}}),
              contains_text("A query was stale: sent after the answer to the cancel"));
   CHECK_THAT(found(canceled, {{Kind::status, 1, 30, 40, is_canceled}, cancel}),
-             contains_text("as canceled before anybody asked for that"));
+             contains_text("as canceled before any request to cancel it"));
 }
 
 TEST_CASE("cash and shares that come from nowhere are found") {

@@ -85,6 +85,7 @@ TEST_CASE(
 TEST_CASE(
     "a server that holds nothing has no capacity, one that holds everything has the highest rate tried") {
   CHECK(find(100, Bench{0}).requests_per_s == 0);
+  CHECK(find(1e6, Bench{0}).tries.size() == 5);  // the lowest rate twice, after three others
   CHECK(find(100, Bench{1e12}).requests_per_s == capacity_highest_per_s);
 }
 

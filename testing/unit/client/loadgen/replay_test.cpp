@@ -131,7 +131,7 @@ TEST_CASE("a canceled order does not trade with one sent later") {
           .observed(1, canceled, 1, 16, 18)
           .findings(),
       contains_text(
-          "a reply that told of an execution of order 1 (sell 20 of A at 100) came before order 2 (buy 10 of A at 100) was sent"));
+          "a reply with an execution of order 1 (sell 20 of A at 100) came before order 2 (buy 10 of A at 100) was sent"));
 }
 
 TEST_CASE("a canceled order holds its place until it leaves") {
@@ -154,7 +154,7 @@ TEST_CASE("a canceled order holds its place until it leaves") {
 }
 
 TEST_CASE(
-    "a query tells what was answered before it was sent, and nothing of what was sent after its reply") {
+    "a query returns what was answered before it was sent, and nothing sent after its reply") {
   const std::vector<Story::Told> all{{10, 100'00}};
   const auto story = [&] { return Story().order(-20, 100'00, all).order(10, 100'00, all); };
   CHECK(story().observed(1, status, 0, 16, 26).observed(1, status, 1, 16, 21).findings() == "");
@@ -164,7 +164,7 @@ TEST_CASE(
   CHECK_THAT(
       story().observed(1, status, 1, 16, 19).findings(),
       contains_text(
-          "Time goes against the ids: a reply that told of an execution of order 1 (sell 20 of A at 100) came before order 2"));
+          "Time goes against the ids: a reply with an execution of order 1 (sell 20 of A at 100) came before order 2"));
 }
 
 TEST_CASE("ids that go against time are found") {

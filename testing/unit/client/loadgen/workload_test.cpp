@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "catch.hpp"
+#include "client/connection/framing.hpp"
 #include "engine/exchange.hpp"
 #include "protocol/framing.hpp"
 #include "protocol/request.hpp"
@@ -17,7 +18,7 @@ using namespace exchange::loadgen;
 
 namespace {
 
-using Kind = loadgen::RequestElement::Kind;
+using Kind = loadgen::Action::Kind;
 constexpr WorkloadKind every_kind[] = {WorkloadKind::create, WorkloadKind::transactions,
                                        WorkloadKind::mix, WorkloadKind::reads};
 
@@ -36,8 +37,8 @@ Workload workload(WorkloadKind kind, std::uint64_t seed) {
 std::string next_frame(Script& script, std::uint64_t& order) {
   std::string frame;
   script.next(frame);
-  const loadgen::Request request = script.request();
-  for (const loadgen::RequestElement& element : request.elements)
+  const loadgen::ScriptedRequest request = script.request();
+  for (const loadgen::Action& element : request.actions)
     if (element.kind == Kind::order) script.opened(++order, request.account);
   return frame;
 }
@@ -78,7 +79,7 @@ std::map<Kind, int> kinds_of(const WorkloadOptions& options, int count) {
   std::uint64_t order = 0;
   for (int i = 0; i < count; ++i) {
     next_frame(script, order);
-    for (const loadgen::RequestElement& element : script.request().elements) ++kinds[element.kind];
+    for (const loadgen::Action& element : script.request().actions) ++kinds[element.kind];
   }
   return kinds;
 }
@@ -88,7 +89,7 @@ double matched_share(const WorkloadOptions& options, unsigned clients, unsigned 
   const Workload shared(options, clients);
   Exchange exchange;
   for (const SetupRequest& request : setup_requests(shared))
-    for (const Command& command : read(framed(request.document)).commands)
+    for (const Command& command : read(client::framed(request.document)).commands)
       exchange.apply(command, {1});
   std::vector<Script> scripts;
   for (unsigned client = 0; client < clients; ++client) scripts.emplace_back(shared, client);
@@ -126,8 +127,7 @@ TEST_CASE("ids that the server gives do not shift the sequence of a mix") {
   for (std::uint64_t i = 1; i <= 500; ++i) {
     one.next(ignored);
     other.next(ignored);
-    const loadgen::RequestElement &mine = one.request().elements[0],
-                                  &its = other.request().elements[0];
+    const loadgen::Action &mine = one.request().actions[0], &its = other.request().actions[0];
     REQUIRE(mine.kind == its.kind);
     if (mine.kind != Kind::order) continue;
     REQUIRE(mine.amount == its.amount);
@@ -152,7 +152,7 @@ TEST_CASE(
         std::uint64_t id = UINT64_MAX - orders_per_request_max - 1;  // as long as ids get
         const Understood understood = read(next_frame(script, id));
         REQUIRE(understood.error == "");
-        REQUIRE(understood.commands.size() == script.request().elements.size());
+        REQUIRE(understood.commands.size() == script.request().actions.size());
       }
     }
 }
@@ -219,16 +219,16 @@ TEST_CASE("queries and cancels name orders of the account that asks, cancels eac
   int named = 0;
   for (int i = 0; i < 5'000; ++i) {
     script.next(ignored);
-    const loadgen::Request request = script.request();
+    const loadgen::ScriptedRequest request = script.request();
     accounts.insert(request.account);
-    for (const loadgen::RequestElement& element : request.elements) {
+    for (const loadgen::Action& element : request.actions) {
       if (element.kind == Kind::order) continue;
       ++named;
       REQUIRE(owners.at(element.id) == request.account);
       REQUIRE(!canceled.contains(element.id));
       if (element.kind == Kind::cancel) canceled.insert(element.id);
     }
-    for (const loadgen::RequestElement& element : request.elements) {
+    for (const loadgen::Action& element : request.actions) {
       if (element.kind != Kind::order) continue;
       script.opened(++order, request.account);
       owners[order] = request.account;
@@ -306,7 +306,7 @@ TEST_CASE(
   const Workload shared(options, 10);
   std::set<std::string> accounts, positions;
   for (const SetupRequest& request : setup_requests(shared)) {
-    const Understood understood = read(framed(request.document));
+    const Understood understood = read(client::framed(request.document));
     REQUIRE(understood.error == "");
     REQUIRE(understood.commands.size() == request.elements);
     for (const Command& command : understood.commands) {

@@ -1,11 +1,14 @@
-#include "client/cli/options.hpp"
+#include "client/cli/parser.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <numeric>
+
+#include "base/version.hpp"
+#include "client/cli/words.hpp"
+#include "client/connection/command_line.hpp"
 
 namespace exchange::cli {
 namespace {
@@ -54,7 +57,7 @@ class HelpFormat : public CLI::Formatter {
            (app->get_parent() == nullptr ? "[OPTIONS] [COMMAND …]" : synopsis_of(name_of(app))) +
            "\n";
   }
-  // The type alone: which words are wanted, the usage says.
+  // The type alone: the usage shows the words.
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string type = option->get_type_name();
     return option->get_positional() || type.empty()
@@ -80,16 +83,6 @@ class HelpFormat : public CLI::Formatter {
  private:
   const Place place_;
 };
-
-std::string check_address(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  unsigned port = 0;
-  const char* const end = text.data() + text.size();
-  if (colon == std::string::npos || colon == 0 ||
-      std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
-    return "'" + text + "' is not HOST:PORT";
-  return {};
-}
 
 // SHARES PRICE, SHARES@PRICE or SHARES @ PRICE.
 std::pair<std::string, std::string> shares_and_limit(const std::vector<std::string>& words) {
@@ -130,14 +123,16 @@ class Parser {
         "Trades on an exchange from a terminal. Without a command: a shell, or a script where commands are piped in.");
     app_.formatter(std::make_shared<HelpFormat>(place));
     app_.set_help_flag("-h,--help", "this text");
+    if (place == Place::command_line)
+      app_.set_version_flag("--version", std::string("exchange-cli ") + version());
     app_.fallthrough();
     app_.require_subcommand(0, 1);
     add_settings();
     add_trading();
     add_looking();
     if (place == Place::command_line) {
-      element(app_, "shell", "read commands: with history and completion, Tab", "Other",
-              [this] { command_ = StartShell(); });
+      add_command(app_, "shell", "read commands: with history and completion, Tab", "Other",
+                  [this] { command_ = StartShell(); });
       app_.footer(
           "Examples:\n"
           "  exchange-cli create account 1 100000\n"
@@ -145,7 +140,7 @@ class Parser {
           "  exchange-cli --account 1 buy SPY 100 145.67\n"
           "  exchange-cli watch SPY\n"
           "\n"
-          "exchange-cli COMMAND --help tells more of one.\n"
+          "exchange-cli COMMAND --help shows more of one.\n"
           "Exit status: 0 fine, 1 the exchange refused, 2 usage, 3 the server cannot be reached, 130 Ctrl-C.");
     } else {
       add_shell();
@@ -155,7 +150,7 @@ class Parser {
   CLI::App& app() { return app_; }
   std::optional<Command>& command() { return command_; }
 
-  // In words, what is wrong; with how it is written where a command was recognized.
+  // The error in words; with the usage where a command was recognized.
   std::string explain(const CLI::ParseError& error) const {
     const CLI::App* app = &app_;
     while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
@@ -183,15 +178,15 @@ class Parser {
     account->envname("EXCHANGE_ACCOUNT");
     app_.add_option("--connect", settings_.connect, "XML port of the server")
         ->envname("EXCHANGE_CONNECT")
-        ->check(CLI::Validator(check_address, ""))
+        ->check(client::is_address())
         ->type_name("HOST:PORT")
         ->capture_default_str();
     app_.add_option("--http", settings_.http, "its HTTP port (default: port 8080 of that host)")
         ->envname("EXCHANGE_HTTP")
-        ->check(CLI::Validator(check_address, ""))
+        ->check(client::is_address())
         ->type_name("HOST:PORT");
     app_.add_option("--key", settings_.key,
-                    "the account's key, where the exchange wants keys; '-' asks for it")
+                    "the account's key, where the exchange requires keys; '-' asks for it")
         ->envname("EXCHANGE_KEY")
         ->type_name("KEY");
     app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
@@ -202,8 +197,9 @@ class Parser {
             ->envname("EXCHANGE_TLS_CA")
             ->check(CLI::ExistingFile)
             ->type_name("FILE");
-    app_.add_flag("--tls-insecure", settings_.security.insecure,
-                  "speak TLS with whoever answers: somebody in between can read along")
+    app_.add_flag(
+            "--tls-insecure", settings_.security.insecure,
+            "speak TLS without checking the certificate: a server in between can read everything")
         ->excludes(ca);
     app_.add_option("--timeout", settings_.timeout_s, "seconds to wait for a reply")
         ->check(number_of_seconds)
@@ -214,8 +210,8 @@ class Parser {
   }
 
   // A command without commands of its own.
-  CLI::App* element(CLI::App& parent, const std::string& name, const std::string& description,
-                    const std::string& group, std::function<void()> done) {
+  CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
+                        const std::string& group, std::function<void()> done) {
     CLI::App* const app = parent.add_subcommand(name, description);
     app->group(group)->callback(std::move(done));
     return app;
@@ -226,13 +222,13 @@ class Parser {
                                  ->group("Trade")
                                  ->require_subcommand(1);
     CLI::App* const account =
-        element(*create, "account", "an account with money", "Create", [this] {
+        add_command(*create, "account", "an account with money", "Create", [this] {
           command_ = NewAccount{words_[0], words_[1]};
         });
     add_word(account, "ID", "1 to 64 digits", 0);
     add_word(account, "BALANCE", "money that it starts with", 1);
     CLI::App* const symbol =
-        element(*create, "symbol", "a symbol, or more shares of it", "Create", [this] {
+        add_command(*create, "symbol", "a symbol, or more shares of it", "Create", [this] {
           NewSymbol created{words_[0], {}};
           for (const std::string& text : list_) created.holdings.push_back(holding(text));
           command_ = std::move(created);
@@ -242,7 +238,7 @@ class Parser {
 
     for (const Side side : {Side::buy, Side::sell}) {
       const bool buy = side == Side::buy;
-      CLI::App* const order = element(
+      CLI::App* const order = add_command(
           app_, buy ? "buy" : "sell",
           buy ? "an order to buy, at PRICE or lower" : "an order to sell, at PRICE or higher",
           "Trade", [this, side] {
@@ -253,14 +249,14 @@ class Parser {
       order->add_option("SHARES PRICE", list_, "also as SHARES@PRICE")->required()->expected(1, 3);
     }
 
-    CLI::App* const cancel = element(app_, "cancel", "take back what is open of orders", "Trade",
-                                     [this] { command_ = CancelOrders{list_}; });
+    CLI::App* const cancel = add_command(app_, "cancel", "take back what is open of orders",
+                                         "Trade", [this] { command_ = CancelOrders{list_}; });
     cancel->add_option("ORDER", list_, "ids of orders")->required();
   }
 
   void add_looking() {
     CLI::App* const status =
-        element(app_, "status", "the account, or orders of it", "Look", [this] {
+        add_command(app_, "status", "the account, or orders of it", "Look", [this] {
           if (list_.empty())
             command_ = ShowAccount();
           else
@@ -269,7 +265,7 @@ class Parser {
     status->add_option("ORDER", list_,
                        "ids of orders; without: balance, positions and open orders");
 
-    CLI::App* const book = element(app_, "book", "what is offered and wanted", "Look", [this] {
+    CLI::App* const book = add_command(app_, "book", "open orders by price", "Look", [this] {
       command_ = ShowBook{words_[0], book_.levels};
     });
     add_symbol(book);
@@ -278,7 +274,7 @@ class Parser {
         ->capture_default_str();
 
     CLI::App* const trades =
-        element(app_, "trades", "the latest trades, newest first", "Look", [this] {
+        add_command(app_, "trades", "the latest trades, newest first", "Look", [this] {
           command_ = ShowTrades{words_[0], trades_.count};
         });
     add_symbol(trades);
@@ -286,11 +282,12 @@ class Parser {
         ->check(CLI::Range(1, 500))
         ->capture_default_str();
 
-    element(app_, "symbols", "all symbols with their best prices", "Look",
-            [this] { command_ = ShowSymbols(); });
+    add_command(app_, "symbols", "all symbols with their best prices", "Look",
+                [this] { command_ = ShowSymbols(); });
 
-    CLI::App* const watch =
-        element(app_, "watch", "book and trades as they happen, until Ctrl-C", "Look", [this] {
+    CLI::App* const watch = add_command(
+        app_, "watch", "book and trades as they happen, until Ctrl-C, or q on a terminal", "Look",
+        [this] {
           command_ = Watch{list_, watch_.count};
         });
     watch->add_option("SYM", list_, "symbols")->required();
@@ -299,17 +296,17 @@ class Parser {
   }
 
   void add_shell() {
-    CLI::App* const account = element(app_, "account", "trade as another account", "Shell", [this] {
-      command_ = list_.empty() ? UseAccount() : UseAccount{list_.front()};
-    });
-    account->add_option("ID", list_, "without: say which it is")->expected(1);
-    CLI::App* const xml = element(app_, "xml", "show XML in place of sentences, or not", "Shell",
-                                  [this] { command_ = ShowXml{words_[0] == "on"}; });
+    CLI::App* const account = add_command(
+        app_, "account", "trade as another account", "Shell",
+        [this] { command_ = list_.empty() ? UseAccount() : UseAccount{list_.front()}; });
+    account->add_option("ID", list_, "without: show which it is")->expected(1);
+    CLI::App* const xml = add_command(app_, "xml", "show XML in place of sentences, or not",
+                                      "Shell", [this] { command_ = ShowXml{words_[0] == "on"}; });
     xml->add_option("on|off", words_[0], "")->required()->check(CLI::IsMember({"on", "off"}));
-    CLI::App* const help = element(app_, "help", "what can be said, or more of one command",
-                                   "Shell", [this] { command_ = Help{list_}; });
+    CLI::App* const help = add_command(app_, "help", "all commands, or more of one", "Shell",
+                                       [this] { command_ = Help{list_}; });
     help->add_option("COMMAND", list_, "");
-    element(app_, "quit", "leave; so does Ctrl-D", "Shell", [this] {
+    add_command(app_, "quit", "leave; so does Ctrl-D", "Shell", [this] {
       command_ = Quit();
     })->alias("exit");
   }
@@ -325,30 +322,13 @@ class Parser {
     std::string best;
     std::size_t least = 3;
     for (const CLI::App* sub : app_.get_subcommands([](const CLI::App*) { return true; })) {
-      const std::size_t distance = edits(word, sub->get_name());
+      const std::size_t distance = edit_distance(word, sub->get_name());
       if (distance < least && distance < sub->get_name().size() - 1) {
         least = distance;
         best = sub->get_name();
       }
     }
     return best.empty() ? "" : " (did you mean '" + best + "'?)";
-  }
-  // Letters to insert, remove, replace or swap with the next.
-  static std::size_t edits(const std::string& from, const std::string& to) {
-    std::vector<std::vector<std::size_t>> cost(from.size() + 1,
-                                               std::vector<std::size_t>(to.size() + 1));
-    for (std::size_t i = 0; i <= from.size(); ++i)
-      for (std::size_t j = 0; j <= to.size(); ++j) {
-        if (i == 0 || j == 0) {
-          cost[i][j] = i + j;
-          continue;
-        }
-        cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1,
-                               cost[i - 1][j - 1] + (from[i - 1] != to[j - 1])});
-        if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
-          cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-      }
-    return cost[from.size()][to.size()];
   }
 
   const Place place_;
@@ -389,13 +369,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     words.push_back("--help");
   }
   try {
-    std::reverse(words.begin(), words.end());  // so CLI11 wants them
+    std::reverse(words.begin(), words.end());  // CLI11 takes them in this order
     parser.app().parse(words);
     line.command = parser.command();
-    Security& security = line.settings.security;
+    client::Security& security = line.settings.security;
     security.tls |= security.insecure || !security.ca.empty();
-  } catch (const CLI::CallForHelp& help) {
-    parser.app().exit(help);
+  } catch (const CLI::Success& shown) {  // --help, --version
+    parser.app().exit(shown);
     line.exit_code = exit_ok;
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "exchange-cli: %s\n", parser.explain(error).c_str());
@@ -420,40 +400,11 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
     line.command = Help{command};
     return line;
   } catch (const CLI::ParseError& error) {
-    throw ListError(parser.explain(error));
+    throw UsageError(parser.explain(error));
   }
-  if (!parser.command()) throw ListError("a command is wanted; 'help' lists them");
+  if (!parser.command()) throw UsageError("a command is missing; 'help' lists them");
   line.command = std::move(*parser.command());
   return line;
-}
-
-std::vector<std::string> split_words(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = 0;
-  for (const char c : text) {
-    if (quote != 0) {
-      if (c == quote)
-        quote = 0;
-      else
-        word += c;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-      in_word = true;
-    } else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
-      if (in_word) words.push_back(std::exchange(word, {}));
-      in_word = false;
-    } else if (c == '#' && !in_word) {
-      break;
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (quote != 0) throw ListError(std::string("the quote ") + quote + " does not end");
-  if (in_word) words.push_back(word);
-  return words;
 }
 
 std::string help_text(const std::vector<std::string>& command) {
@@ -462,7 +413,7 @@ std::string help_text(const std::vector<std::string>& command) {
   std::size_t used = 0;
   const CLI::App* const app = find_command(parser.app(), command, used);
   if (used < command.size())
-    throw ListError("there is no command '" + command[used] + "'; 'help' lists them");
+    throw UsageError("there is no command '" + command[used] + "'; 'help' lists them");
   if (app != &parser.app()) return app->help();
   std::string text;
   for (const char* group : {"Trade", "Look", "Shell"}) {
@@ -471,7 +422,7 @@ std::string help_text(const std::vector<std::string>& command) {
              [&](const CLI::App* one) { return one->get_group() == group; }))
       text += HelpFormat(Place::shell).make_subcommand(sub);
   }
-  return text + "\nAny of them takes --account ID for once. 'help COMMAND' tells more of one.\n";
+  return text + "\nAny of them takes --account ID for once. 'help COMMAND' shows more of one.\n";
 }
 
 std::vector<std::string> words_after(const std::vector<std::string>& words,

@@ -1,5 +1,5 @@
 #pragma once
-// One symbol as the WebSocket tells it: a snapshot, kept up by updates. Pure.
+// One symbol as the WebSocket sends it: a snapshot, kept up to date by updates. Pure.
 
 #include <deque>
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace exchange::cli {
 
-class Market {
+class WatchedSymbol {
  public:
-  // Takes a snapshot or an update in. False after a gap in the sequence: a new snapshot is wanted.
-  // Throws NotUnderstood.
+  // Takes a snapshot or an update in. False after a gap in the sequence: a new snapshot is needed.
+  // Throws client::BadReply.
   bool apply(const Json& message);
 
   bool known() const { return known_; }  // a snapshot came

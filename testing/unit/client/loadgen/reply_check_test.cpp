@@ -1,5 +1,5 @@
 // Right and wrong answers.
-#include "client/loadgen/answer.hpp"
+#include "client/loadgen/reply_check.hpp"
 
 #include <string>
 #include <vector>
@@ -12,13 +12,12 @@ using namespace exchange::loadgen;
 namespace {
 
 const Workload workload({.symbols = 3, .account_prefix = "9"}, 5);
-const RequestElement order{
-    .kind = RequestElement::Kind::order, .symbol = 2, .amount = -7, .limit_cents = 99'50};
+const Action order{.kind = Action::Kind::order, .symbol = 2, .amount = -7, .limit_cents = 99'50};
 const std::string order_attributes = "sym=\"SYM2\" amount=\"-7\" limit=\"99.50\"";
 const std::string opened = "<opened " + order_attributes + " id=\"12\"/>";
 
-Answer check(const std::vector<RequestElement>& elements, const std::string& document) {
-  Answer answer;
+ReplyCheck check(const std::vector<Action>& elements, const std::string& document) {
+  ReplyCheck answer;
   answer.problem = "from before";
   check_reply(workload, 3, {0, elements}, document, answer);
   return answer;
@@ -29,14 +28,14 @@ std::string results(const std::string& elements) { return "<results>" + elements
 }  // namespace
 
 TEST_CASE("an order is answered by its own attributes and an id, or rejected with them") {
-  const Answer right = check({order}, results(opened));
+  const ReplyCheck right = check({order}, results(opened));
   CHECK(right.problem == "");
   REQUIRE(right.elements.size() == 1);
   CHECK(!right.elements[0].rejected);
   CHECK(right.elements[0].opened == 12);
   // the answer points into it
   const std::string rejection = results("<error " + order_attributes + ">not enough cash</error>");
-  const Answer rejected = check({order}, rejection);
+  const ReplyCheck rejected = check({order}, rejection);
   CHECK(rejected.problem == "");
   REQUIRE(rejected.elements.size() == 1);
   CHECK(rejected.elements[0].rejected);
@@ -57,9 +56,9 @@ TEST_CASE("an order is answered by its own attributes and an id, or rejected wit
 }
 
 TEST_CASE("an account with shares is answered by two elements in order") {
-  const std::vector<RequestElement> asked{
-      {.kind = RequestElement::Kind::account, .id = 8},
-      {.kind = RequestElement::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
+  const std::vector<Action> asked{
+      {.kind = Action::Kind::account, .id = 8},
+      {.kind = Action::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
   const std::string account = "<created id=\"90000038\"/>",
                     shares = "<created sym=\"SYM3\" id=\"90000038\"/>";
   CHECK(check(asked, results(account + shares)).problem == "");
@@ -69,8 +68,8 @@ TEST_CASE("an account with shares is answered by two elements in order") {
 }
 
 TEST_CASE("queries and cancels are answered under their own names and ids") {
-  const std::vector<RequestElement> query{{.kind = RequestElement::Kind::query, .id = 41}},
-      cancel{{.kind = RequestElement::Kind::cancel, .id = 41}};
+  const std::vector<Action> query{{.kind = Action::Kind::query, .id = 41}},
+      cancel{{.kind = Action::Kind::cancel, .id = 41}};
   CHECK(check(query, results("<status id=\"41\"><open shares=\"1\"/></status>")).problem == "");
   CHECK(check(query, results("<status id=\"42\"><open shares=\"1\"/></status>")).problem != "");
   CHECK(check(cancel, results("<canceled id=\"41\"><canceled shares=\"1\" time=\"5\"/></canceled>"))
@@ -80,7 +79,7 @@ TEST_CASE("queries and cancels are answered under their own names and ids") {
 }
 
 TEST_CASE("several orders in one request are answered each in its place") {
-  const RequestElement query{.kind = RequestElement::Kind::query, .id = 12};
+  const Action query{.kind = Action::Kind::query, .id = 12};
   const std::string status = "<status id=\"12\"><open shares=\"7\"/></status>";
   CHECK(check({order, query, order}, results(opened + status + opened)).problem == "");
   CHECK(check({order, query, order}, results(opened + opened + status)).problem != "");

@@ -1,8 +1,8 @@
-#include "client/cli/market.hpp"
+#include "client/cli/watched_symbol.hpp"
 
 namespace exchange::cli {
 
-bool Market::apply(const Json& message) {
+bool WatchedSymbol::apply(const Json& message) {
   const bool snapshot = text_field(message, "type") == "snapshot";
   const std::int64_t sequence = number_field(message, "sequence");
   new_trades_.clear();
@@ -27,7 +27,7 @@ bool Market::apply(const Json& message) {
   return true;
 }
 
-std::string Market::top() const {
+std::string WatchedSymbol::top() const {
   const auto best = [](const auto& side) {
     return side.empty() ? "- -"
                         : to_string(side.begin()->first) + " " + side.begin()->second.shares;

@@ -1,9 +1,10 @@
 // The command line of the terminal client, and the lines of its shell.
-#include "client/cli/options.hpp"
+#include "client/cli/parser.hpp"
 
 #include <cstdlib>
 
 #include "catch.hpp"
+#include "client/cli/words.hpp"
 
 using namespace exchange;
 using namespace exchange::cli;
@@ -30,7 +31,7 @@ std::string error(const std::string& line) {
   try {
     parse_line(line, Settings());
     return "";
-  } catch (const ListError& error) {
+  } catch (const UsageError& error) {
     return error.what();
   }
 }
@@ -158,13 +159,13 @@ TEST_CASE("what cannot be meant ends with 2, help with 0") {
     CHECK(parse(words).exit_code == exit_ok);
 }
 
-TEST_CASE("an error is told with what would be right") {
+TEST_CASE("an error is reported with what would be right") {
   CHECK(error("by SPY 1 2") == "there is no command 'by' (did you mean 'buy'?); 'help' lists them");
   CHECK(error("sybmols") ==
         "there is no command 'sybmols' (did you mean 'symbols'?); 'help' lists them");
   CHECK(error("x") == "there is no command 'x'; 'help' lists them");
   CHECK(error("--frob") == "there is no option '--frob'; 'help' lists them");
-  CHECK(error("-a 3") == "a command is wanted; 'help' lists them");
+  CHECK(error("-a 3") == "a command is missing; 'help' lists them");
   CHECK(error("buy SPY 1") == "a price is required\nusage: buy SYM SHARES PRICE");
   CHECK(error("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
   CHECK(error("book 'SPY") == "the quote ' does not end");
@@ -203,7 +204,7 @@ TEST_CASE("help of the shell lists the commands with how they are written, and t
   CHECK(all.find("--connect") == std::string::npos);
   CHECK_THAT(help_text({"trades"}), contains_text("Usage: trades SYM\n"));
   CHECK_THAT(help_text({"create", "account"}), contains_text("Usage: create account ID BALANCE\n"));
-  CHECK_THROWS_AS(help_text({"nothing"}), ListError);
+  CHECK_THROWS_AS(help_text({"nothing"}), UsageError);
 }
 
 TEST_CASE("what may follow is known of commands and options") {
@@ -222,9 +223,9 @@ TEST_CASE("a key and how the connection is secured come from options or variable
   CHECK(parse({"--key", "long enough"}).settings.key == "long enough");
   CHECK(parse({"--tls"}).settings.security.tls);
   CHECK_FALSE(parse({"--tls"}).settings.security.insecure);
-  const Security insecure = parse({"--tls-insecure"}).settings.security;
+  const client::Security insecure = parse({"--tls-insecure"}).settings.security;
   CHECK((insecure.tls && insecure.insecure));
-  const Security checked = parse({"--tls-ca", "/etc/hostname"}).settings.security;
+  const client::Security checked = parse({"--tls-ca", "/etc/hostname"}).settings.security;
   CHECK((checked.tls && !checked.insecure && checked.ca == "/etc/hostname"));
   CHECK(parse({"--tls-ca", "/nowhere/ca.pem"}).exit_code == exit_usage);
   CHECK(parse({"--tls-ca", "/etc/hostname", "--tls-insecure"}).exit_code == exit_usage);

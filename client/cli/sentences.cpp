@@ -1,0 +1,91 @@
+#include "client/cli/sentences.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "client/cli/text.hpp"
+
+namespace exchange::cli {
+namespace {
+
+constexpr std::size_t prices_shown_max = 4;
+
+// "@ 145.67", or "for 14568.7 (40 @ 145.67, 60 @ 145.7)" where prices differ.
+std::string at_prices(const Status& status) {
+  std::vector<Execution> by_price;  // one after another at one price are one
+  std::optional<Int128> paid = 0;
+  for (const Execution& execution : status.executions) {
+    if (Int128 all; !paid || __builtin_add_overflow(
+                                 *paid, cost(execution.shares, execution.price).units(), &all))
+      paid.reset();
+    else
+      paid = all;
+    if (!by_price.empty() && by_price.back().price == execution.price)
+      by_price.back().shares += execution.shares;
+    else
+      by_price.push_back(execution);
+  }
+  if (by_price.size() == 1) return "@ " + to_string(by_price.front().price);
+  const std::string total = paid ? "for " + to_string(Cash::from_units(*paid)) + " " : "";
+  if (by_price.size() > prices_shown_max) {
+    Price least = by_price.front().price, most = least;
+    for (const Execution& one : by_price) {
+      least = std::min(least, one.price);
+      most = std::max(most, one.price);
+    }
+    return total + "(@ " + to_string(least) + " to " + to_string(most) + ")";
+  }
+  std::string list;
+  for (const Execution& one : by_price)
+    list += (list.empty() ? "" : ", ") + to_string(one.shares) + " @ " + to_string(one.price);
+  return total + "(" + list + ")";
+}
+
+}  // namespace
+
+std::string sentence(const std::string& id, const Status& status, const NewOrder* terms) {
+  const bool buy = terms != nullptr && terms->side == Side::buy;
+  std::string text = "order " + id + ": ", rest;
+  if (status.open > Shares()) rest = to_string(status.open);
+  if (status.canceled > Shares()) rest = to_string(status.canceled);
+  const bool any = !status.executions.empty();
+  const Shares executed = std::accumulate(
+      status.executions.begin(), status.executions.end(), Shares(),
+      [](Shares sum, const Execution& execution) { return sum + execution.shares; });
+  if (any) {
+    text += terms == nullptr
+                ? "executed " + to_string(executed)
+                : (buy ? "bought " : "sold ") + to_string(executed) + " " + terms->symbol;
+    text += " " + at_prices(status);
+    if (!rest.empty()) text += ", ";
+  } else if (terms != nullptr && !rest.empty()) {
+    rest += " " + terms->symbol;
+  }
+  if (status.open > Shares()) {
+    text += rest + (any ? " still open" : " open");
+    if (terms != nullptr)
+      text += (any   ? " at limit "
+               : buy ? ", to buy at limit "
+                     : ", to sell at limit ") +
+              terms->limit;
+  } else if (status.canceled > Shares()) {
+    text += rest + " canceled";
+  } else if (!any) {
+    text += "nothing open";
+  }
+  return text;
+}
+
+std::string execution_lines(const Status& status) {
+  std::string lines;
+  for (const Execution& execution : status.executions)
+    lines += "  " + local_time(execution.time.seconds()) + "  " + to_string(execution.shares) +
+             " @ " + to_string(execution.price) + "\n";
+  if (status.canceled > Shares())
+    lines += "  " + local_time(status.canceled_at.seconds()) + "  " + to_string(status.canceled) +
+             " canceled\n";
+  return lines;
+}
+
+}  // namespace exchange::cli

@@ -1,0 +1,19 @@
+#pragma once
+// The state of an order, in sentences. Pure.
+
+#include <map>
+
+#include "client/cli/command.hpp"
+#include "engine/commands.hpp"
+
+namespace exchange::cli {
+
+// Orders whose terms are known, by id: those placed in this session.
+using KnownOrders = std::map<std::string, NewOrder>;
+
+// "order 7: bought 40 SPY @ 145.67, 60 still open at limit 145.67". `terms` may be null.
+std::string sentence(const std::string& id, const Status& status, const NewOrder* terms);
+// A line for each execution, oldest first.
+std::string execution_lines(const Status& status);
+
+}  // namespace exchange::cli

@@ -1,0 +1,33 @@
+#pragma once
+// The settings of the terminal client, from its command line, and its limits. Plain values.
+
+#include <chrono>
+#include <string>
+
+#include "client/connection/stream.hpp"
+
+namespace exchange::cli {
+
+struct Settings {
+  std::string connect = "127.0.0.1:12345";  // the XML port
+  std::string http;                         // HOST:PORT; empty: port 8080 of that host
+  std::string account;                      // empty: none chosen
+  std::string key;                          // of the account; empty: none
+  client::Security security;
+  bool xml = false;                   // show requests and replies as they are
+  bool keep_going = false;            // scripts: on after a failure
+  double timeout_s = 30;              // of a reply
+  double completion_timeout_s = 0.5;  // Tab waits no longer for the symbols …
+  double completion_fresh_s = 5;      // … and does not ask again so soon
+
+  std::string http_address() const;
+};
+
+inline constexpr double connect_timeout_s = 5;
+inline constexpr unsigned history_lines_max = 1'000;
+// a command that shows something waits so long for the HTTP port to show what is committed …
+inline constexpr std::chrono::milliseconds catch_up_max{5'000};
+inline constexpr std::chrono::milliseconds catch_up_pause{10};  // … and asks so often
+inline constexpr std::size_t http_body_bytes_max = 64u << 20;
+
+}  // namespace exchange::cli

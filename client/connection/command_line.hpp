@@ -1,0 +1,45 @@
+#pragma once
+// What the client programs share on the command line and as processes. Thread: main, at the start.
+
+#include <CLI/CLI.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "client/connection/socket.hpp"
+
+namespace exchange::client {
+
+// Set by SIGINT, SIGTERM and SIGHUP once stop_on_signals() was called, which also ignores SIGPIPE.
+StopFlag& stop_flag();
+void stop_on_signals();
+
+// Digits from the clock: accounts of two runs against one store must not be the same.
+std::string prefix_from_clock();
+
+inline constexpr double duration_max_s = 1e6;  // of a run
+// A number that is not negative, and the text after it. Throws std::invalid_argument, as do the
+// others.
+double leading_number(std::string_view text, std::string_view& rest);
+// A number and its unit, in seconds: "250ms", "1.5s", "2m", "1h", "100us".
+double parse_seconds(std::string_view text);
+// "10" (seconds), "500ms", "2m": from 1 ms to duration_max_s.
+double parse_duration(const std::string& text);
+
+// Checks of an option: HOST:PORT, and any function that throws std::invalid_argument.
+CLI::Validator is_address();
+template <class Parse>
+CLI::Validator accepted_by(Parse parse) {
+  return CLI::Validator(
+      [parse](const std::string& text) -> std::string {
+        try {
+          parse(text);
+          return {};
+        } catch (const std::invalid_argument& error) {
+          return error.what();
+        }
+      },
+      "");
+}
+
+}  // namespace exchange::client

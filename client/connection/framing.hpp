@@ -1,0 +1,41 @@
+#pragma once
+// Where requests and replies begin and end in a stream of bytes (docs/protocol.md, framing). Pure.
+//
+//   request   length line, document:  "52\n<transactions …>…</transactions>\n"
+//   reply     document, bare or after a length line; blanks may follow
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace exchange::client {
+
+inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a wrong answer
+
+// White space of XML.
+inline bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+inline std::size_t skip_blanks(std::string_view text, std::size_t at = 0) {
+  while (at < text.size() && is_blank(text[at])) ++at;
+  return at;
+}
+
+// The reply is not one of this protocol. what() may quote it, with any bytes.
+struct BadReply : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+// The frame of a request.
+std::string framed(std::string_view document);
+
+struct ReplyEnd {
+  enum class State { incomplete, complete, bad };
+  State state;
+  std::size_t begin = 0, end = 0;  // complete: the document, and blank bytes after it
+};
+
+// The first reply in `buffer`. `scanned` starts at 0 for each reply and remembers, between calls
+// with a growing buffer, what need not be scanned again.
+ReplyEnd find_reply(std::string_view buffer, std::size_t& scanned);
+
+}  // namespace exchange::client

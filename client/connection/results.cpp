@@ -1,0 +1,195 @@
+#include "client/connection/results.hpp"
+
+#include <charconv>
+#include <limits>
+
+#include "protocol/xml.hpp"
+
+namespace exchange::client {
+namespace {
+
+constexpr std::size_t shown_max = 200;  // bytes of a bad reply in messages
+
+// What counts as a name ends at a blank, '/' or the end of the tag.
+std::size_t name_bytes(std::string_view tag) {
+  std::size_t bytes = 0;
+  while (bytes < tag.size() && !is_blank(tag[bytes]) && tag[bytes] != '/') ++bytes;
+  return bytes;
+}
+
+// The number in an attribute, above zero; false where it is none.
+template <class Number>
+bool read_positive(const ReplyElement& element, const char* name,
+                   Parsed<Number> (*parse)(std::string_view), Number& number) {
+  const Parsed<Number> parsed = parse(element.attribute(name));
+  number = parsed.value;
+  return parsed && number > Number();
+}
+
+bool read_time(const ReplyElement& element, Timestamp& time) {
+  constexpr std::int64_t us_per_s = 1'000'000;
+  const std::string_view text = element.attribute("time");
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || seconds < 0 ||
+      seconds > std::numeric_limits<std::int64_t>::max() / us_per_s)
+    return false;
+  time = {seconds * us_per_s};
+  return true;
+}
+
+std::string text_of(std::string_view raw) {
+  std::string scratch;
+  return std::string(resolve_references(raw, scratch));
+}
+
+[[noreturn]] void bad(const ReplyElement& element, std::string_view problem) {
+  throw BadReply("<" + std::string(element.name) + ">: " + std::string(problem));
+}
+
+Status status_of(const ReplyElement& element) {
+  Status status;
+  status.order = parse_order_id(element.attribute("id")).value_or(0);
+  if (const std::string_view problem = read_status(element, status); !problem.empty())
+    bad(element, problem);
+  return status;
+}
+
+Result result_of(const ReplyElement& element) {
+  if (element.name == "created") return Created();
+  if (element.name == "error") return Error{text_of(element.content)};
+  if (element.name == "status") return status_of(element);
+  if (element.name == "canceled") return Canceled{status_of(element)};
+  if (element.name != "opened") bad(element, "an unknown element");
+  const std::optional<OrderId> order = parse_order_id(element.attribute("id"));
+  if (!order) bad(element, "no transaction id");
+  return Opened{*order};
+}
+
+}  // namespace
+
+std::string_view ReplyElement::attribute(std::string_view wanted) const {
+  std::string_view rest = attributes;
+  while (true) {
+    rest.remove_prefix(skip_blanks(rest, 0));
+    const std::size_t equals = rest.find('=');
+    if (equals == std::string_view::npos || equals + 1 >= rest.size()) return {};
+    const char quote = rest[equals + 1];
+    if (quote != '"' && quote != '\'') return {};
+    const std::size_t value = equals + 2, value_end = rest.find(quote, value);
+    if (value_end == std::string_view::npos) return {};
+    if (rest.substr(0, equals) == wanted) return rest.substr(value, value_end - value);
+    rest.remove_prefix(value_end + 1);
+  }
+}
+
+ReplyElements::ReplyElements(std::string_view document) : rest_(document) {
+  std::string_view tag;
+  do {
+    if (!take_tag(tag)) return;
+  } while (tag.starts_with('?') || tag.starts_with('!'));
+  if (tag.substr(0, name_bytes(tag)) != "results")
+    state_ = State::bad;
+  else if (tag.ends_with('/'))
+    state_ = State::complete;
+}
+
+ReplyElements ReplyElements::within(const ReplyElement& element) {
+  ReplyElements elements;
+  elements.rest_ = element.content;
+  elements.end_tag_ = {};
+  return elements;
+}
+
+bool ReplyElements::stop(State state) {
+  state_ = state;
+  return false;
+}
+
+// The next "<…>", without its brackets. Text before it is skipped.
+bool ReplyElements::take_tag(std::string_view& tag) {
+  const std::size_t open = rest_.find('<');
+  const std::size_t close = open == std::string_view::npos ? open : rest_.find('>', open);
+  if (close == std::string_view::npos) return stop(State::bad);
+  tag = rest_.substr(open + 1, close - open - 1);
+  rest_.remove_prefix(close + 1);
+  return tag.empty() ? stop(State::bad) : true;
+}
+
+bool ReplyElements::next(ReplyElement& element) {
+  if (state_ != State::inside) return false;
+  rest_.remove_prefix(skip_blanks(rest_, 0));
+  if (rest_.empty() && end_tag_.empty()) return stop(State::complete);
+  if (!rest_.starts_with('<')) return stop(State::bad);
+  std::string_view tag;
+  if (!take_tag(tag)) return false;
+  if (tag.front() == '/') return stop(tag == end_tag_ ? State::complete : State::bad);
+
+  const std::size_t name = name_bytes(tag);
+  element = {.name = tag.substr(0, name), .attributes = tag.substr(name), .content = {}};
+  if (tag.back() == '/') return true;
+  const char* const content = rest_.data();
+  for (unsigned depth = 1; depth > 0;) {
+    std::string_view inner;
+    if (!take_tag(inner)) return false;
+    if (inner.front() == '/')
+      --depth;
+    else if (inner.back() != '/')
+      ++depth;
+    element.content = {content, std::size_t(inner.data() - 1 - content)};
+  }
+  return true;
+}
+
+std::string_view read_status(const ReplyElement& element, Status& status) {
+  status.open = status.canceled = Shares();
+  status.canceled_at = {};
+  status.executions.clear();
+  std::int64_t executed = 0;
+  ReplyElements parts = ReplyElements::within(element);
+  ReplyElement part;
+  for (bool first = true; parts.next(part); first = false) {
+    if (part.name == "executed") {
+      Execution& execution = status.executions.emplace_back();
+      if (!read_positive(part, "shares", parse_shares, execution.shares))
+        return "<executed> without a positive number of shares";
+      if (!read_positive(part, "price", parse_price, execution.price))
+        return "<executed> without a positive price";
+      if (!read_time(part, execution.time)) return "<executed> without a time";
+      if (__builtin_add_overflow(executed, execution.shares.units(), &executed))
+        return "more shares executed than there can be";
+    } else if (!first) {
+      return "an element that may only stand first, or not at all";
+    } else if (part.name == "open") {
+      if (!read_positive(part, "shares", parse_shares, status.open))
+        return "<open> without a positive number of shares";
+    } else if (part.name == "canceled") {
+      if (!read_positive(part, "shares", parse_shares, status.canceled))
+        return "<canceled> without a positive number of shares";
+      if (!read_time(part, status.canceled_at)) return "<canceled> without a time";
+    } else {
+      return "an element that is no state of an order";
+    }
+  }
+  return parts.complete() ? "" : "content that cannot be read";
+}
+
+std::vector<Result> read_results(std::string_view document, std::size_t asked) {
+  std::vector<Result> results;
+  ReplyElements elements(document);
+  bool of_all = true;  // an <error> without attributes answers all of the request
+  for (ReplyElement element; elements.next(element);) {
+    results.push_back(result_of(element));
+    of_all &= element.attributes.empty();
+  }
+  if (!elements.complete())
+    throw BadReply("not a <results> document: " + std::string(document.substr(0, shown_max)));
+  if (results.size() == 1 && of_all && std::holds_alternative<Error>(results.front()))
+    results.resize(asked, Result(results.front()));
+  if (results.size() != asked)
+    throw BadReply(std::to_string(results.size()) + " reply elements to " + std::to_string(asked) +
+                   " request elements");
+  return results;
+}
+
+}  // namespace exchange::client

@@ -1,0 +1,63 @@
+#pragma once
+// Reads replies, in two depths. ReplyElements walks what is directly inside <results>, or inside
+// one of its elements; it neither copies nor allocates, for clients that read millions of replies.
+// read_results returns a whole reply as values. A reader for well-behaved replies of any server of
+// this protocol, not an XML parser: it tolerates spacing and attribute order, and reports what it
+// cannot follow as bad. Pure.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "client/connection/framing.hpp"
+#include "engine/commands.hpp"
+
+namespace exchange::client {
+
+struct ReplyElement {
+  std::string_view name;        // "opened"
+  std::string_view attributes;  // the rest of its start tag
+  std::string_view content;     // between its tags; empty for <opened …/>
+
+  // The raw value of an attribute; data() is null where it is absent.
+  std::string_view attribute(std::string_view name) const;
+};
+
+class ReplyElements {
+ public:
+  // `document`: from find_reply.
+  explicit ReplyElements(std::string_view document);
+  // Those directly inside an element.
+  static ReplyElements within(const ReplyElement& element);
+  // The next element. False at the end, and where the document is bad.
+  bool next(ReplyElement& element);
+  // After next() returned false: whether </results>, or the end of the element, was reached.
+  bool complete() const { return state_ == State::complete; }
+
+ private:
+  enum class State { inside, complete, bad };
+  ReplyElements() = default;
+  bool stop(State state);
+  bool take_tag(std::string_view& tag);
+  std::string_view rest_;
+  std::string_view end_tag_ = "/results";  // empty: the text just ends
+  State state_ = State::inside;
+};
+
+// The content of a <status> or <canceled> element, exactly. Overwrites `status` but for its id, and
+// uses its memory again. Returns what is wrong with the content; empty if nothing is.
+std::string_view read_status(const ReplyElement& element, Status& status);
+
+struct Error {
+  std::string message;
+};
+// One element of a reply.
+using Result = std::variant<Created, Opened, Status, Canceled, Error>;
+
+// The reply to a request of `asked` elements: one result for each. A reply of one <error> to the
+// whole request counts for each. Throws BadReply.
+std::vector<Result> read_results(std::string_view document, std::size_t asked);
+
+}  // namespace exchange::client

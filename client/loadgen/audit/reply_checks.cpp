@@ -1,0 +1,132 @@
+#include "client/loadgen/audit/reply_checks.hpp"
+
+#include <algorithm>
+
+#include "client/loadgen/audit/order_digest.hpp"
+
+namespace exchange::loadgen {
+
+// The order of that id; the number of all orders where there is none.
+std::uint32_t ReplyChecks::find(std::uint64_t id) const {
+  const std::vector<OrderRecord>& orders = evidence_.orders;
+  const auto at = std::lower_bound(
+      orders.begin(), orders.end(), id,
+      [](const OrderRecord& order, std::uint64_t wanted) { return order.id < wanted; });
+  return std::uint32_t(at != orders.end() && at->id == id ? at - orders.begin()
+                                                          : orders.end() - orders.begin());
+}
+
+// Keeps those of orders that are known, each checked.
+void ReplyChecks::run(std::vector<Observation> observations) {
+  std::vector<Observation>& kept = evidence_.observations;
+  kept = std::move(observations);
+  std::erase_if(kept, [&](Observation& observation) {
+    const std::uint32_t order = find(observation.id);
+    if (order == evidence_.orders.size() || !evidence_.states[order].known) return true;
+    check_observation(observation, order);
+    // A refusal means that all was executed, where it was.
+    if (observation.kind == Observation::Kind::cancel_refused)
+      observation.digest.executions = evidence_.states[order].fills;
+    return false;
+  });
+  std::sort(kept.begin(), kept.end(), [](const Observation& a, const Observation& b) {
+    return a.id != b.id ? a.id < b.id : a.digest.executions < b.digest.executions;
+  });
+  evidence_.first_observation.reserve(evidence_.orders.size() + 1);
+  std::uint32_t at = 0;
+  for (const OrderRecord& order : evidence_.orders) {
+    evidence_.first_observation.push_back(at);
+    while (at < kept.size() && kept[at].id == order.id) ++at;
+  }
+  evidence_.first_observation.push_back(at);
+  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) check_cancels(i);
+}
+
+void ReplyChecks::check_observation(const Observation& observation, std::uint32_t order) {
+  const std::string_view problem = contradiction(observation, order);
+  if (problem.empty()) return;
+  const OrderDigest& digest = observation.digest;
+  const FinalState& final = evidence_.states[order];
+  const auto text = [](std::int32_t open, std::int32_t canceled, std::int32_t executed,
+                       std::uint32_t executions) {
+    return std::to_string(open) + " open, " + std::to_string(canceled) + " canceled, " +
+           std::to_string(executed) + " executed in " + std::to_string(executions);
+  };
+  using Kind = Observation::Kind;
+  const char* const kind = observation.kind == Kind::status     ? "A query"
+                           : observation.kind == Kind::canceled ? "The cancel"
+                                                                : "A refused cancel";
+  findings_.add(
+      Check::replies,
+      std::string(kind) + " of " + evidence_.name(order) + ": " + std::string(problem) +
+          (observation.kind == Kind::cancel_refused
+               ? ""
+               : "; reported then: " +
+                     text(digest.open, digest.canceled, digest.executed, digest.executions)) +
+          "; in the end: " + text(final.open, final.canceled, final.executed, final.fills) + ".");
+}
+
+// Why the order cannot have stood as reported then and as it stands in the end.
+std::string_view ReplyChecks::contradiction(const Observation& observation,
+                                            std::uint32_t order) const {
+  const OrderDigest& digest = observation.digest;
+  const FinalState& final = evidence_.states[order];
+  if (observation.kind == Observation::Kind::cancel_refused)
+    return final.open > 0 ? "it was refused, but the order is open" : "";
+
+  if (std::int64_t(digest.open) + digest.canceled + digest.executed !=
+      std::abs(evidence_.orders[order].amount))
+    return "open, canceled and executed shares were not what was ordered";
+  const bool is_cancel = observation.kind == Observation::Kind::canceled;
+  if (is_cancel && digest.canceled == 0) return "it canceled nothing";
+  if (digest.canceled > 0) {
+    if (digest.executions < final.fills) return "the order was executed after it was canceled";
+    if (final.open > 0) return "the order is open after it was canceled";
+    if (digest.canceled != final.canceled) return "what was canceled is not the same in the end";
+    if (digest.canceled_time != final.canceled_time)
+      return "the time of the cancel is another in the end";
+  }
+  if (digest.executions > final.fills) return "executions that were reported have gone";
+  std::uint64_t fingerprint = 0;
+  for (const Fill& fill : evidence_.fills_of(order).first(digest.executions))
+    fingerprint = add_to_fingerprint(fingerprint, execution_of(fill));
+  return fingerprint != digest.fingerprint
+             ? "the executions reported then are not the first of those in the end"
+             : "";
+}
+
+// That a request canceled the order, and that replies agree on when.
+void ReplyChecks::check_cancels(std::uint32_t order) {
+  if (!evidence_.states[order].known) return;
+  const bool is_canceled = evidence_.states[order].canceled > 0;
+  const Observation* const cancel = evidence_.cancel_of(order);
+  if (is_canceled && !cancel && all_known_)
+    findings_.add(Check::replies, "In the end " + evidence_.name(order) +
+                                      " is canceled, but no request canceled it.");
+  if (!is_canceled || !cancel) return;
+  for (const Observation& other : evidence_.observations_of(order)) {
+    switch (other.kind) {
+      case Observation::Kind::canceled:
+        if (&other != cancel)
+          findings_.add(Check::replies,
+                        "The cancel of " + evidence_.name(order) + " was successful twice.");
+        break;
+      case Observation::Kind::cancel_refused:
+        if (other.answered_ns < cancel->sent_ns)
+          findings_.add(Check::replies,
+                        "The cancel of " + evidence_.name(order) + " was refused, and later done.");
+        break;
+      case Observation::Kind::status:
+        if (other.digest.canceled == 0 && other.sent_ns > cancel->answered_ns)
+          findings_.add(Check::replies,
+                        "A query was stale: sent after the answer to the cancel of " +
+                            evidence_.name(order) + ", it returned that order as not canceled.");
+        if (other.digest.canceled > 0 && other.answered_ns < cancel->sent_ns)
+          findings_.add(Check::replies, "A query returned " + evidence_.name(order) +
+                                            " as canceled before any request to cancel it.");
+        break;
+    }
+  }
+}
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,30 @@
+#pragma once
+// Checks the replies of the run against the final states: what each reported can have been, and a
+// cancel was final.
+
+#include <string_view>
+
+#include "client/loadgen/audit/evidence.hpp"
+
+namespace exchange::loadgen {
+
+class ReplyChecks {
+ public:
+  // `evidence` has the orders and their final states. `all_known`: no request went without a reply.
+  ReplyChecks(Evidence& evidence, Findings& findings, bool all_known)
+      : evidence_(evidence), findings_(findings), all_known_(all_known) {}
+  // Moves `observations` into the evidence, by order.
+  void run(std::vector<Observation> observations);
+
+ private:
+  std::uint32_t find(std::uint64_t id) const;
+  void check_observation(const Observation& observation, std::uint32_t order);
+  std::string_view contradiction(const Observation& observation, std::uint32_t order) const;
+  void check_cancels(std::uint32_t order);
+
+  Evidence& evidence_;
+  Findings& findings_;
+  const bool all_known_;
+};
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,192 @@
+#include "client/loadgen/bench.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <utility>
+
+#include "client/connection/command_line.hpp"
+#include "client/connection/results.hpp"
+#include "client/connection/stream.hpp"
+#include "client/loadgen/audit/audit_input.hpp"
+#include "client/loadgen/report/report.hpp"
+
+namespace exchange::loadgen {
+namespace {
+
+std::string describe_server(const Options& options, const LocalServer* server) {
+  if (server == nullptr) return "server at " + *options.connect_to;
+  std::string description = "private server, " + server->description();
+  const std::size_t store = description.find("store=");
+  if (options.local_server.store.empty() && store != std::string::npos)
+    description.replace(store, std::string::npos, "store=sqlite (temporary)");
+  return description;
+}
+
+// Creates the accounts and shares that the workload needs, before anything is measured.
+void set_up(const Options& options, const Workload& workload, const Ask& ask_server) {
+  for (const SetupRequest& request : setup_requests(workload)) {
+    const std::string reply = ask_server(request.document);
+    if (!options.load.check_replies) continue;
+    for (const client::Result& result : client::read_results(reply, request.elements))
+      if (!std::holds_alternative<Created>(result)) {
+        const auto* error = std::get_if<client::Error>(&result);
+        throw std::runtime_error("set-up: the server created nothing: " +
+                                 (error ? error->message : "a reply element of another kind"));
+      }
+  }
+}
+
+}  // namespace
+
+Bench::Bench(const Options& options) : options_(options), progress_(form(options)) {
+  if (!options.connect_to)
+    server_ = std::make_unique<LocalServer>(options.local_server, client::stop_flag());
+  if (!options.client_cpus.empty()) pin_to(options.client_cpus);
+  address_ = client::resolve(server_ ? server_->address() : *options.connect_to);
+}
+
+RunResult Bench::run(const LoadOptions& load, const Workload& workload) try {
+  set_up(options_, workload, [this](std::string_view document) { return ask_server(document); });
+  StageReading before;
+  const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid,
+                        options_.database_pid, [&] { before = stages_now(); }};
+  RunResult result = run_load(load, workload, address_, watched, client::stop_flag(),
+                              [this](const Second& second, const Counts& so_far, double share) {
+                                progress_.show(second, so_far, share);
+                                return !server_ || server_->running();
+                              });
+  stages_ = between(before, stages_now());
+  transcript_.add(std::move(result.transcript));
+  progress_.clear();
+  return result;
+} catch (const client::Unreachable&) {
+  // its own words say more
+  if (server_ && !server_->running()) throw ServerFailed(server_->stop());
+  throw;
+}
+
+AuditResult Bench::audit_history(const Workload& workload, RunResult& result) {
+  progress_.say("auditing …");
+  const std::size_t created = result.history.new_accounts.size();
+  AuditResult audited;
+  try {
+    audited = audit(audit_input(workload, std::move(result.history)),
+                    [this](std::string_view document) { return ask_server(document); });
+    if (created > new_accounts_audited_max)
+      audited.not_checked += "Of " + std::to_string(created) +
+                             " new accounts some, evenly chosen, were checked, " +
+                             std::to_string(audited.accounts) + " accounts in all.";
+  } catch (const client::Interrupted&) {
+    audited.not_checked = "The audit was interrupted.";
+  } catch (const std::exception& error) {
+    audited.findings = {std::string("The audit could not be finished: ") + error.what()};
+  }
+  progress_.clear();
+  return audited;
+}
+
+Capacity Bench::search_capacity(LoadOptions& load, Workload& workload, RunResult& last) {
+  Capacity capacity;
+  ErrorCounts wrong{};  // of all tries but the last
+  load.duration_s = load.duration_s.value_or(3);
+  if (load.warmup_s == 0) load.warmup_s = 0.5;
+  const auto one_run = [&] {
+    for (const ErrorClass error : {ErrorClass::protocol, ErrorClass::wrong_answer})
+      wrong[std::size_t(error)] += last.counts.errors[std::size_t(error)];
+    const Examples examples = last.examples;
+    last = run(load, workload);
+    last.examples.add({.wrong_answer = examples.wrong_answer});
+  };
+  try {
+    const double duration_s = *std::exchange(load.duration_s, 1);
+    one_run();
+    capacity.closed_loop_per_s = last.requests_per_s();
+    capacity.closed_loop_p99_ms = measured(Measure::p99, last);
+    load.duration_s = duration_s;
+    find_capacity(
+        last.requests_per_s() / 2,
+        [&](double rate) {
+          if (client::stop_flag()) throw client::Interrupted();
+          WorkloadOptions fresh = options_.workload;
+          char number[8];
+          std::snprintf(number, sizeof number, "%03zu", capacity.tries.size());
+          fresh.account_prefix += number;
+          workload = Workload(fresh, load.clients);
+          load.stages = {{duration_s, rate}};
+          one_run();
+          return judge_try(rate, load, last);
+        },
+        capacity);
+  } catch (const client::Interrupted&) {
+    last.stopped_early = true;
+  } catch (const client::Unreachable& error) {
+    progress_.clear();
+    std::fprintf(stderr, "loadgen: the search for the capacity ended early: %s\n", error.what());
+    last.stopped_early = true;
+  }
+  for (std::size_t i = 0; i < error_classes; ++i) last.counts.errors[i] += wrong[i];
+  return capacity;
+}
+
+std::string Bench::bottleneck(const RunResult& result, const LoadOptions& load) const {
+  const unsigned cpus = this_machine().cpus;
+  const std::size_t server_cpus = options_.local_server.cpus.size();
+  return client_bottleneck(result, load, cpus, server_cpus > 0 ? unsigned(server_cpus) : cpus);
+}
+
+std::string Bench::describe() const { return describe_server(options_, server_.get()); }
+
+std::string Bench::stop_server() { return server_ ? server_->stop() : ""; }
+
+Progress::Form Bench::form(const Options& options) {
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  return !options.progress.value_or(terminal) ? Progress::Form::none
+         : terminal                           ? Progress::Form::live
+                                              : Progress::Form::lines;
+}
+
+CapacityTry Bench::judge_try(double rate, const LoadOptions& load, const RunResult& result) {
+  const Counts& counts = result.counts;
+  CapacityTry one{.planned_per_s = rate,
+                  .achieved_per_s = result.requests_per_s(),
+                  .response_p99_ms = measured(Measure::p99, result),
+                  .measured = measured(options_.capacity_while.front().measure, result),
+                  .held = !result.stopped_early,
+                  .client_bottleneck = bottleneck(result, load)};
+  for (const Judgement& judgement : judge(options_.capacity_while, result))
+    one.held &= judgement.met;
+  one.held &= no_errors_but_those_judged(options_.capacity_while, counts);
+  // else a queue grows, however low the latency is so far
+  one.held &= double(counts.answered) > 0.98 * double(counts.planned);
+  char text[120];
+  std::snprintf(text, sizeof text, "%.0f requests/s: %s, p99 %.2f ms", rate,
+                one.held ? "held" : "not held", one.response_p99_ms);
+  progress_.say(text);
+  return one;
+}
+
+std::string Bench::ask_server(std::string_view document) {
+  const auto now_ns = [] {
+    return std::chrono::nanoseconds(Ticks::Clock::now().time_since_epoch()).count();
+  };
+  if (!options_.load.transcript)
+    return client::ask(address_, document, options_.load.timeout_s, client::stop_flag());
+  const Transcript::Entry entry =
+      transcript_.asked(Transcript::set_up, next_connection(), now_ns(), document);
+  const std::string reply =
+      client::ask(address_, document, options_.load.timeout_s, client::stop_flag());
+  transcript_.answered(entry, now_ns(), reply);
+  return reply;
+}
+
+StageReading Bench::stages_now() const {
+  const client::StopFlag never{false};  // also of an interrupted run
+  return server_ && server_->http_address()
+             ? read_stages(client::resolve(*server_->http_address()), 5, never)
+             : StageReading();
+}
+
+}  // namespace exchange::loadgen

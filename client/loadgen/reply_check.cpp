@@ -1,0 +1,112 @@
+#include "client/loadgen/reply_check.hpp"
+
+#include <charconv>
+
+namespace exchange::loadgen {
+namespace {
+
+// Large enough for any one attribute that a request writes.
+using TextBuffer = char[128];
+
+std::string_view between(const char* begin, const char* end) {
+  return {begin, std::size_t(end - begin)};
+}
+
+bool repeats_symbol(const client::ReplyElement& reply, const Workload& workload,
+                    const Action& action) {
+  TextBuffer text;
+  char* const number = write_text(text, workload.options().symbol_prefix);
+  return reply.attribute("sym") == between(text, write_number(number, action.symbol));
+}
+
+bool repeats_order(const client::ReplyElement& reply, const Workload& workload,
+                   const Action& action) {
+  TextBuffer text;
+  return repeats_symbol(reply, workload, action) &&
+         reply.attribute("amount") == between(text, write_number(text, action.amount)) &&
+         reply.attribute("limit") == between(text, write_cents(text, action.limit_cents));
+}
+
+bool repeats_new_account(const client::ReplyElement& reply, const Workload& workload,
+                         unsigned client, const Action& action) {
+  TextBuffer text;
+  return reply.attribute("id") ==
+         between(text, write_new_account(text, workload, client, action.id));
+}
+
+bool repeats_id(const client::ReplyElement& reply, std::uint64_t id) {
+  TextBuffer text;
+  return reply.attribute("id") == between(text, std::to_chars(text, text + sizeof text, id).ptr);
+}
+
+// Whether the attributes come back as they were sent.
+bool repeats(const client::ReplyElement& reply, const Workload& workload, unsigned client,
+             const Action& action) {
+  switch (action.kind) {
+    case Action::Kind::account: return repeats_new_account(reply, workload, client, action);
+    case Action::Kind::placement:
+      return repeats_new_account(reply, workload, client, action) &&
+             repeats_symbol(reply, workload, action);
+    case Action::Kind::order: return repeats_order(reply, workload, action);
+    case Action::Kind::query:
+    case Action::Kind::cancel: return repeats_id(reply, action.id);
+  }
+  return false;
+}
+
+std::string_view name_expected(Action::Kind kind) {
+  switch (kind) {
+    case Action::Kind::account:
+    case Action::Kind::placement: return "created";
+    case Action::Kind::order: return "opened";
+    case Action::Kind::query: return "status";
+    case Action::Kind::cancel: return "canceled";
+  }
+  return "";
+}
+
+// Why this is no right reply to the action; empty if it is one.
+std::string_view problem_of(CheckedElement& checked, const Workload& workload, unsigned client,
+                            const Action& action) {
+  const client::ReplyElement& reply = checked.element;
+  if (reply.name == "error") {
+    if (reply.attributes.empty()) return "an error for all of the request, or for the connection";
+    checked.rejected = true;
+  } else if (reply.name != name_expected(action.kind)) {
+    return "a reply element of another kind";
+  } else if (action.kind == Action::Kind::order &&
+             (checked.opened = parse_order_id(reply.attribute("id")).value_or(0)) == 0) {
+    return "an order opened without a transaction id";
+  }
+  return repeats(reply, workload, client, action)
+             ? std::string_view()
+             : "the reply does not repeat the request's attributes";
+}
+
+}  // namespace
+
+void check_reply(const Workload& workload, unsigned client, const ScriptedRequest& request,
+                 std::string_view document, ReplyCheck& check) {
+  check.problem = {};
+  check.malformed = false;
+  check.elements.clear();
+  client::ReplyElements elements(document);
+  for (client::ReplyElement element; elements.next(element);) {
+    if (check.elements.size() == request.actions.size()) {
+      check.problem = "more reply elements than request elements";
+      return;
+    }
+    const Action& action = request.actions[check.elements.size()];
+    check.problem = problem_of(check.elements.emplace_back(CheckedElement{.element = element}),
+                               workload, client, action);
+    if (!check.problem.empty()) return;
+  }
+  if (!elements.complete()) {
+    check.malformed = true;
+    check.problem = "not a <results> document";
+  } else if (check.elements.size() < request.actions.size()) {
+    check.problem = "fewer reply elements than request elements";
+  }
+}
+
+}  // namespace exchange::loadgen

@@ -1,0 +1,29 @@
+#pragma once
+// Is this reply the right one to that request? Pure.
+
+#include <string_view>
+#include <vector>
+
+#include "client/connection/results.hpp"
+#include "client/loadgen/workload.hpp"
+
+namespace exchange::loadgen {
+
+struct CheckedElement {
+  client::ReplyElement element;
+  bool rejected = false;     // an <error>
+  std::uint64_t opened = 0;  // id of the order opened, if any
+};
+
+struct ReplyCheck {
+  std::string_view problem;  // not empty: not the right reply, and why
+  bool malformed = false;    // … because it is no document of this protocol
+  std::vector<CheckedElement> elements;
+};
+
+// Fills `check`: one reply element for each action, of its kind, that repeats what the client
+// wrote. `client` wrote the request.
+void check_reply(const Workload& workload, unsigned client, const ScriptedRequest& request,
+                 std::string_view document, ReplyCheck& check);
+
+}  // namespace exchange::loadgen
