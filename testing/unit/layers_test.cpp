@@ -148,13 +148,30 @@ class Inspector {
     return {fs::relative(path, root_), text.str(), code_only(text.str())};
   }
 
-  // The layers that define each type, by its last name: "State" for HttpServer::State.
+  // Calls visit(name, position, ending) for each type that `code` declares (ending ';') or defines
+  // (ending '{'); the name is the last one: "State" for HttpServer::State.
+  template <class Visit>
+  static void visit_types(const std::string& code, Visit visit) {
+    static const std::regex type(
+        R"((?:class|struct|union|enum)\s+(?:class\s+)?(?:\w+::)*(\w+)\s*(?:final\s*)?(?::[^:][^]*)?)");
+    for (const std::string keyword : {"class ", "struct ", "union ", "enum "})
+      for (auto at = code.find(keyword); at != code.npos; at = code.find(keyword, at + 1)) {
+        const auto end = code.find_first_of("{;()", at);
+        const std::string_view before = std::string_view(code).substr(0, at);
+        const bool is_word =
+            (before.empty() ||
+             (!std::isalnum(static_cast<unsigned char>(before.back())) && before.back() != '_')) &&
+            !before.ends_with("enum ");  // enum class: found by its first word
+        if (end == code.npos || !is_word || code[end] == '(' || code[end] == ')') continue;
+        const std::string head = code.substr(at, end - at);
+        if (std::smatch match; std::regex_match(head, match, type)) visit(match[1], at, code[end]);
+      }
+  }
+
   void find_types(const Source& source) {
-    static const std::regex definition(
-        R"(\b(?:class|struct|union|enum)\s+(?:class\s+)?(?:\w+::)*(\w+)\s*(?:final\s*)?(?::[^:;{}()][^;{}]*)?\{)");
-    for (std::sregex_iterator at(source.code.begin(), source.code.end(), definition), end;
-         at != end; ++at)
-      types_[(*at)[1]].insert(source.file);
+    visit_types(source.code, [&](const std::string& name, std::size_t, char ending) {
+      if (ending == '{') types_[name].insert(source.file);
+    });
   }
 
   void inspect(const Source& source) {
@@ -162,6 +179,11 @@ class Inspector {
     layer_ = layer_of(file_);
     if (!allowed.contains(layer_))
       return violation(1, "no rule says what layer " + layer_ + " may include");
+    visit_types(source.code, [&](const std::string& name, std::size_t at, char ending) {
+      const auto begin = source.code.begin();
+      const auto line = 1 + std::count(begin, begin + std::ptrdiff_t(at), '\n');
+      if (ending == ';') inspect_declaration(int(line), name);
+    });
     std::istringstream lines(source.text), code(source.code);
     std::string line, code_line;
     for (int number = 1; std::getline(lines, line); ++number) {
@@ -178,10 +200,6 @@ class Inspector {
         return violation(number, "an include that cannot be read: " + line);
       return inspect_include(number, match[2], match[1] == "\"");
     }
-    static const std::regex declaration(
-        R"(\b(?:class|struct|union|enum)\s+(?:class\s+)?(\w+)\s*(?::\s*[\w:]+\s*)?;)");
-    for (std::sregex_iterator at(code.begin(), code.end(), declaration), end; at != end; ++at)
-      inspect_declaration(number, (*at)[1]);
     if (std::smatch match;
         layer_ == "server/engine" && std::regex_search(code, match, not_for_engine))
       violation(number, "the engine is pure and uses '" + match.str() + "'");
