@@ -17,6 +17,8 @@ std::size_t name_bytes(std::string_view tag) {
   return bytes;
 }
 
+Parsed<Price> parse_exact_price(std::string_view text) { return parse_price(text); }
+
 // The number in an attribute, above zero; false where it is none.
 template <class Number>
 bool read_positive(const ReplyElement& element, const char* name,
@@ -153,7 +155,7 @@ std::string_view read_status(const ReplyElement& element, Status& status) {
       Execution& execution = status.executions.emplace_back();
       if (!read_positive(part, "shares", parse_shares, execution.shares))
         return "<executed> without a positive number of shares";
-      if (!read_positive(part, "price", parse_price, execution.price))
+      if (!read_positive(part, "price", parse_exact_price, execution.price))
         return "<executed> without a positive price";
       if (!read_time(part, execution.time)) return "<executed> without a time";
       if (__builtin_add_overflow(executed, execution.shares.units(), &executed))
