@@ -69,7 +69,7 @@ Options parse_options(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000));
   add("--connections-per-address", options.net.limits.connections_per_address,
       "open connections of one address (IPv6: of one /64) at most; 0: three quarters of all",
-      "EXCHANGE_CONNECTIONS_PER_PEER")
+      "EXCHANGE_CONNECTIONS_PER_ADDRESS")
       ->check(CLI::Range(0, 1'000'000));
   std::uint64_t idle_timeout_s = options.net.limits.idle_ms / 1'000;
   add("--idle-timeout-s", idle_timeout_s,
@@ -83,7 +83,7 @@ Options parse_options(int argc, char** argv) {
       ->check(CLI::Range(1, 86'400));
   add("--buffered-bytes-max", options.net.limits.buffered_bytes_max,
       "bytes of unfinished requests and untaken replies of all clients at most, then the worst are ended; 0: a quarter of the memory, at most 1 GiB",
-      "EXCHANGE_HELD_BYTES_MAX")
+      "EXCHANGE_BUFFERED_BYTES_MAX")
       ->check(CLI::Range(std::uint64_t(0), std::uint64_t(1) << 40));
 
   app.add_flag("--keep-journal", options.core.keep_journal,
