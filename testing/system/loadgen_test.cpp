@@ -422,7 +422,7 @@ TEST_CASE("compare takes what --json wrote") {
           0);
   const Ran same = loadgen("compare '" + (folder / "a.json") + "' '" + (folder / "a.json") + "'");
   INFO(same.out << same.err);
-  CHECK(same.status == 0);
+  CHECK(same.status == 4);  // too short to tell
   CHECK(contains_text("1.000").match(same.out));
   CHECK(loadgen("compare '" + (folder / "a.json") + "'").status == 2);
 }
