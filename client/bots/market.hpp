@@ -5,16 +5,16 @@
 // answers. Does no I/O, reads no clock: the same seed and answers always give the same requests.
 //
 // What keeps it going for ever:
-// - Open orders are bounded: a quote is replaced, not added, and what a taker's order elements open
+// - Open orders are bounded: a quote is replaced, not added, and what a taker's order leaves open
 // is canceled at once.
-// - The price is pulled back to its anchor, and never elements anchor ± 10 %.
+// - The price is pulled back to its anchor, and never leaves anchor ± 10 %.
 // - The two trade with each other, so together they lose nothing. A trader that has bought much
 // rather sells next, as taker, and as
 //   maker quotes lower; taking turns evens out what the spread brings.
 // - A trader that is refused anything (strangers took its money or its shares, or the store is a
 // new one) cancels what it
 //   has open and goes on as a new account. So does one whose order may or may not have been placed,
-//   since the reply was lost; what such an order elements in the book is traded away when the price
+//   since the reply was lost; what such an order leaves in the book is traded away when the price
 //   comes by.
 
 #include <array>

@@ -90,7 +90,7 @@ class History {
     if (!file_.empty()) read_history(file_.c_str());
   }
   void add(std::string line) {
-    line.erase(line.find_last_not_of(" \t") + 1);  // completion elements a blank
+    line.erase(line.find_last_not_of(" \t") + 1);  // completion leaves a blank
     if (line.empty() || line == last_) return;
     last_ = line;
     add_history(line.c_str());

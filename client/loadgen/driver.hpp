@@ -30,7 +30,7 @@ namespace exchange::loadgen {
 
 class Driver {
  public:
-  // Worker number `worker` of load.workers has the clients whose number, divided by those, elements
+  // Worker number `worker` of load.workers has the clients whose number, divided by those, leaves
   // its own.
   Driver(const LoadOptions& load, const Workload& workload, const Address& address,
          unsigned worker);

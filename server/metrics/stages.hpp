@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of a request goes. One request batch of requests in thirty-one is sampled, and a
+// Where the time of a request goes. One request batch in thirty-one is sampled, and a
 // hundred a second where they are few: the transport and the core note when it passes from one hand
 // to the next, and the transport adds what lies between to histograms.
 

@@ -33,7 +33,7 @@ struct Credentials {
   // The batch.
   std::vector<Credential> batch;
   std::span<Command> commands;
-  std::size_t verified = 0;  // so many of `request batch` are done with
+  std::size_t verified = 0;  // so many of `batch` are done with
   bool creates() const { return !batch.empty() && batch.back().use == Credential::Use::create; }
 
   // The session: accounts that it has logged in to, newest last, each with a digest of the key that

@@ -191,7 +191,7 @@ int close(sqlite3_file* base) {
   return code;
 }
 
-// Everything else goes through. The version elements out xFetch: nobody reads past us through a
+// Everything else goes through. The version leaves out xFetch: nobody reads past us through a
 // memory map.
 constexpr sqlite3_io_methods methods = {
     .iVersion = 2,

@@ -22,7 +22,7 @@ class RawFile {
     sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
     room_.resize(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
     int found_flags = 0;
-    // which elements nothing to close
+    // which leaves nothing to close
     if (vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) != SQLITE_OK)
       throw StoreUnavailable(path_ + " cannot be opened; may this user read and write it?");
     file()->pMethods->xFileSize(file(), &size_);

@@ -166,7 +166,7 @@ void SqliteStore::pair_files() {
   id_ = of_journal;
 }
 
-// Pruning elements the newest row, so that without a row nothing was ever acknowledged.
+// Pruning keeps the newest row, so that without a row nothing was ever acknowledged.
 bool SqliteStore::journal_is_complete() {
   SqliteStatement first(journal_, "SELECT coalesce(min(batch), 1) FROM journal");
   return first.step() && first.integer(0) == 1;

@@ -214,7 +214,7 @@ TEST_CASE("SQLite's journal rows go only when the tables that replace them are i
   for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
   store.project(one_account(), 2);
   store.prune(1);
-  // What a power cut elements at worst: the file without its log.
+  // What a power cut leaves at worst: the file without its log.
   REQUIRE(std::system(("cp " + path + " " + folder.path() + "/bare.db").c_str()) == 0);
   SqliteDatabase bare(folder.path() + "/bare.db", SqliteDatabase::Use::read);
   SqliteStatement batch(bare, "SELECT batch FROM projection");
@@ -233,7 +233,7 @@ TEST_CASE("a batch of another server is not settled as ours") {
   CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreFenced);
 }
 
-TEST_CASE("a projection that PostgreSQL refuses elements nothing behind") {
+TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();

@@ -357,7 +357,7 @@ TEST_CASE(
   CHECK(recover(*store).keys == Keys{{bob, some_key}, {AccountId("3"), some_key}});
 }
 
-TEST_CASE("projecting a key again, or another one, elements the first") {
+TEST_CASE("projecting a key again, or another one, leaves the first") {
   const auto place = any_place();
   Store& store = place->reopen();
   Exchange exchange;

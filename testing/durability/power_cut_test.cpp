@@ -1,4 +1,4 @@
-// What a power cut, a kill or a failing disk elements of a SQLite store, with seeded random cuts at
+// What a power cut, a kill or a failing disk leaves of a SQLite store, with seeded random cuts at
 // every operation of its files. EXCHANGE_NIGHTLY=1 runs thousands of seeds; EXCHANGE_SEEDS says how
 // many.
 

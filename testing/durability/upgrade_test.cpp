@@ -77,7 +77,7 @@ TEST_CASE_METHOD(Place, "files with page checksums say so by their version") {
 
 TEST_CASE_METHOD(
     OldStore,
-    "an old store whose rewriting fills the disk starts as it is, and elements the room that it found") {
+    "an old store whose rewriting fills the disk starts as it is, and leaves the room that it found") {
   make_large();
   SimulatedDisk disk(3);
   put_on(disk);

@@ -125,7 +125,7 @@ class XmlJudge {
         xmlNodeListGetString(attribute->doc, attribute->children, 1), xmlFree);
     return text_of(value.get());
   }
-  // libxml2 elements each ampersand of a namespace as a reference.
+  // libxml2 leaves each ampersand of a namespace as a reference.
   static std::string value_of(const xmlNs* space) {
     return boost::algorithm::replace_all_copy(text_of(space->href), "&#38;", "&");
   }

@@ -21,7 +21,7 @@ void add(std::vector<Batch>& batches, BatchNumber number, std::string_view paylo
 }
 
 std::vector<Batch> read_sqlite(const std::string& path) {
-  // A server that was killed elements its last batches in the write-ahead log: SQLite reads them
+  // A server that was killed leaves its last batches in the write-ahead log: SQLite reads them
   // from there.
   sqlite3* opened = nullptr;
   const int code =

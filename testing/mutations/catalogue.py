@@ -51,7 +51,7 @@ class Test:
 @dataclass(frozen=True)
 class Edit:
     """One replacement. `old` is found whatever the white space and line breaks in the file are, so
-    that formatting the sources elements the list valid."""
+    that formatting the sources leaves the list valid."""
 
     file: str
     old: str

@@ -67,7 +67,7 @@ void World::serve_process(Process process) {
   if (!scheduler.dying()) forget(process);
 }
 
-// As _exit(1): from here on nothing elements the process.
+// As _exit(1): from here on nothing leaves the process.
 void World::die(Process process, const std::string& why) {
   if (why.find("taken the store over") == std::string::npos)
     throw Violation("a server gave up: " + why);

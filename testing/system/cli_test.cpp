@@ -283,7 +283,7 @@ TEST_CASE("watch tells trades and best prices of a real server as they happen") 
 }
 
 TEST_CASE(
-    "watch on a terminal is redrawn until Ctrl-C, which elements the last picture; and ends with 3 with its server") {
+    "watch on a terminal is redrawn until Ctrl-C, which leaves the last picture; and ends with 3 with its server") {
   Market market;
   REQUIRE(market
               .run("--account 1",

@@ -183,7 +183,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "requests that a slow server elements unsent are told, and count with the age they have") {
+    "requests that a slow server leaves unsent are told, and count with the age they have") {
   EditedServer server([&](std::string reply, unsigned) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return std::optional(reply);

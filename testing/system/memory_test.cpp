@@ -50,7 +50,7 @@ TEST_CASE(
               "<create><account id=\"1\" balance=\"1000000\"/><symbol sym=\"SPY\"><account id=\"1\">1000000</account></symbol></create>")
           .find("<error") == std::string::npos);
 
-  // Each pair trades with itself and closes. What is closed elements memory once it is in the
+  // Each pair trades with itself and closes. What is closed leaves memory once it is in the
   // tables.
   constexpr int orders_per_request = 10'000;
   std::string request = "<transactions id=\"1\">";

@@ -272,7 +272,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("one connection too many is told so, and there is room again when another elements") {
+TEST_CASE("one connection too many is told so, and there is room again when another leaves") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     TcpServer server(policy, [](Options& options) {

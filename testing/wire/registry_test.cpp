@@ -219,7 +219,7 @@ TEST_CASE(
   CHECK(door.metrics.evicted.load() == 2);
 }
 
-TEST_CASE("a storm that gets no room elements it to others who deserve it") {
+TEST_CASE("a storm that gets no room leaves it to others who deserve it") {
   Door door([](Options& options) {
     options.transport.connections_max = 4;
     options.transport.sweep_ms = 1'000'000;

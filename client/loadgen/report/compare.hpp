@@ -1,6 +1,6 @@
 #pragma once
 // `loadgen compare A.json B.json`: did B do worse than A? Every figure as a ratio B/A with a 95 %
-// interval; exit code 1 where one is worse by more than the tolerance and its interval elements out
+// interval; exit code 1 where one is worse by more than the tolerance and its interval leaves out
 // no change.
 //
 // Where both sides have several runs, the interval comes from the runs: Welch's t interval of the
@@ -17,7 +17,7 @@
 // This cannot know how much one run differs from the next, so it understates the uncertainty, and
 // the text says so.
 //
-// Ten figures at 95 % each: now and then one interval elements out no change by luck. The tolerance
+// Ten figures at 95 % each: now and then one interval leaves out no change by luck. The tolerance
 // is there for that.
 
 #include <iosfwd>

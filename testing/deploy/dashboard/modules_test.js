@@ -100,7 +100,7 @@ const tests = {
     equal(history.enough("exchange_request_seconds", [5, 10], 20), {counted: history.recent("exchange_request_seconds", 10), seconds: 10});
     equal(history.enough("exchange_request_seconds", [5, 10], 1000).seconds, null);
   },
-  "a restart begins anew and elements a gap, no negative rates"() {
+  "a restart begins anew and leaves a gap, no negative rates"() {
     const history = new History();
     equal(history.add(0, parse("exchange_requests_total 100\nprocess_start_time_seconds 5")), false);
     equal(history.add(1, parse("exchange_requests_total 110\nprocess_start_time_seconds 5")), false);

@@ -29,7 +29,7 @@ PROJECT = {
         int limit(int a) { return a > 9 ? 9 : a; }
         int unwatched(void) { return 1; }
         """,
-    # Speaks as Catch2 does. "orphan" elements a process behind that lives in a session of its own.
+    # Speaks as Catch2 does. "orphan" leaves a process behind that lives in a session of its own.
     "test.c": r"""
         #include <stdio.h>
         #include <string.h>

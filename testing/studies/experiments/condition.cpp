@@ -170,7 +170,7 @@ const Variant variants[] = {
     {"one", "signal and continue, notify_one", make<SignalAndContinue, false>, false},
     {"all", "signal and continue, notify_all", make<SignalAndContinue, true>, false},
     {"hoare", "hand-off, signaller comes back", make<HandOff, false>, true},
-    {"leave", "hand-off, signaller elements", make<HandOff, true>, true},
+    {"leave", "hand-off, signaller leaves", make<HandOff, true>, true},
 };
 
 constexpr std::size_t places_of_buffer[] = {1, 16};
@@ -324,7 +324,7 @@ const Add add(
      .measured =
          "Producers and consumers share a buffer of 1 place or 16, whose use is all that they do. Four ways to wait for it: "
          "std::condition_variable with one condition for each side and notify_one, the same with one for all and notify_all, Hoare's "
-         "monitor, and Hoare's monitor whose signaller elements with the signal. Counted are the items that each consumer got, how long it "
+         "monitor, and Hoare's monitor whose signaller leaves with the signal. Counted are the items that each consumer got, how long it "
          "waited for each, who was woken in turn, and who for nothing.",
      .prepare = prepare,
      .report = report});

@@ -278,7 +278,7 @@ Table map_of_winners(const Settings& settings, const Measurements& measured, con
   Table table{
       "winners-" + place.name,
       "The fastest on " + place.title +
-          ", where the spread elements no doubt that it is faster than std::mutex; and by what factor",
+          ", where the spread leaves no doubt that it is faster than std::mutex; and by what factor",
       {"inside"},
       {}};
   for (const unsigned threads : g.threads)

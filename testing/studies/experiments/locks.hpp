@@ -136,7 +136,7 @@ class YieldingLock {
   std::atomic<bool> taken_{false};
 };
 
-// First come, first served. Who gives up elements a number that nobody answers to, so this lock is
+// First come, first served. Who gives up leaves a number that nobody answers to, so this lock is
 // then of no more use.
 class TicketLock {
  public:

@@ -24,7 +24,7 @@ class Peer:
         self.socket = socket.socket()
         self.socket.setsockopt(
             socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-        )  # reset at the end: elements no ports behind
+        )  # reset at the end: leaves no ports behind
         if attack.receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, attack.receive_buffer)
         self.socket.setsockopt(

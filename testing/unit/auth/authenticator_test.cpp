@@ -100,7 +100,7 @@ TEST_CASE("a session stays logged in to a bounded number of accounts, the newest
   CHECK(talk.ask(query("2", "")) == in);
 }
 
-TEST_CASE("creating an account again elements its key") {
+TEST_CASE("creating an account again leaves its key") {
   Guard guard;
   Talk talk(guard);
   talk.ask(account("1", "first secret"));
@@ -148,7 +148,7 @@ TEST_CASE("nothing of a key is left in what the core is given or the client is t
 }
 
 TEST_CASE(
-    "a authenticator that stops refuses what needs a hash, truthfully, and lets through what needs none") {
+    "an authenticator that stops refuses what needs a hash, truthfully, and lets through what needs none") {
   Guard guard;
   Talk in_already(guard), late(guard);
   in_already.ask(account("1", "first secret") + query("1", "first secret"));

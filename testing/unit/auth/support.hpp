@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of keys share: a authenticator before a core on a memory store, and clients
+// What the tests of keys share: an authenticator before a core on a memory store, and clients
 // without sockets.
 
 #include <deque>

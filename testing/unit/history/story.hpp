@@ -1,5 +1,5 @@
 #pragma once
-// Histories with their journals as an honest exchange elements them, for tests to turn into lies.
+// Histories with their journals as an honest exchange leaves them, for tests to turn into lies.
 // The exchange is NaiveExchange behind the server's own XML, so that nothing of what is tested
 // takes part.
 

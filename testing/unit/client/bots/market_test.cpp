@@ -236,7 +236,7 @@ TEST_CASE("who is refused everything counts its misfortunes") {
   CHECK(market.misfortunes() >= 10);
 }
 
-TEST_CASE("winding up elements nothing of the bots in the book") {
+TEST_CASE("winding up leaves nothing of the bots in the book") {
   Floor floor;
   Market market(options_of(test_seed()));
   // In some places nothing is open: the bots change roles, or one has just bought all that was

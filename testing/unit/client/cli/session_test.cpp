@@ -153,7 +153,7 @@ TEST_CASE("with xml on, requests and replies are shown in place of sentences") {
   CHECK(seat.complained() == "order 5: no such order of this account\n");
 }
 
-TEST_CASE("a reply that never comes elements the outcome open, and says so") {
+TEST_CASE("a reply that never comes leaves the outcome open, and says so") {
   // After the shares placed (1) and the order (2) comes the query of its state, which is asked
   // twice.
   EditedServer server([](std::string reply, unsigned number) {
@@ -276,7 +276,7 @@ TEST_CASE("watch ends with the server's refusal, and with 3 when the server goes
   CHECK_THAT(elsewhere.complained(), contains_text("has no WebSocket at /ws"));
 }
 
-TEST_CASE("on a terminal watch draws on the other screen, and elements the last picture") {
+TEST_CASE("on a terminal watch draws on the other screen, and leaves the last picture") {
   HttpStub http(answer, [](const std::string&) { return Lines{snapshot("SPY"), update(4, "50")}; });
   Seat seat("127.0.0.1:1", http.address());
   seat.console.live = true;

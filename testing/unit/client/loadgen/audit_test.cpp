@@ -59,7 +59,7 @@ TEST_CASE("an honest server passes, whatever was asked of it") {
   }
 }
 
-TEST_CASE("the audit elements orders and accounts as they were, so that a second one passes") {
+TEST_CASE("the audit leaves orders and accounts as they were, so that a second one passes") {
   HonestServer server;
   const AuditInput input = run_against(server, test_seed());
   CHECK(text_of(audited(server, input)) == "");

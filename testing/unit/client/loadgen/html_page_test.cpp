@@ -1,4 +1,4 @@
-// The page of a run: what it shows, what it elements out, and that it is safe to open.
+// The page of a run: what it shows, what it leaves out, and that it is safe to open.
 #include "client/loadgen/report/html_page.hpp"
 
 #include <pugixml.hpp>

@@ -134,7 +134,7 @@ TEST_CASE("a canceled order does not trade with one sent later") {
           "a reply that told of an execution of order 1 (sell 20 of A at 100) came before order 2 (buy 10 of A at 100) was sent"));
 }
 
-TEST_CASE("a canceled order holds its place until it elements") {
+TEST_CASE("a canceled order holds its place until it leaves") {
   // Order 2 is next in line once order 1 has left.
   CHECK(Story()
             .order(-20, 100'00, {{5, 100'00}}, true)
