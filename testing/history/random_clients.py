@@ -7,9 +7,10 @@ requests mix several commands, and numbers have decimals: what PROTOCOL.md says 
 import json
 import random
 import re
-import socket
 import threading
 import time
+
+from exchange_server import Connection
 
 PRICES = ["9.5", "9.75", "10", "10.25", "10.5"]
 AMOUNTS = ["1", "2", "5", "7.5", "0.25", "20"]
@@ -49,23 +50,20 @@ class History:
 
 class Client:
     def __init__(self, history, number, port):
-        self.history, self.number, self.port, self.socket = history, number, port, None
+        self.history, self.number, self.port, self.wire = history, number, port, None
 
     def connect(self):
-        self.socket = socket.create_connection(("127.0.0.1", self.port), 30)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.replies = self.socket.makefile("rb")
+        self.wire = Connection(self.port)
         self.connection = self.history.connection()
 
     def ask(self, document):
         """The reply, or None where the connection ended."""
-        if self.socket is None:
+        if self.wire is None:
             self.connect()
-        body = document.encode()
         entry = self.history.begin(self.number, self.connection, document)
         try:
-            self.socket.sendall(b"%d\n%s" % (len(body), body))
-            reply = self.replies.readline()
+            self.wire.send(document)
+            reply = self.wire.receive()
         except OSError:
             reply = b""
         if not reply.endswith(b"</results>\n"):
@@ -82,10 +80,9 @@ class Client:
         self.close()
 
     def close(self):
-        if self.socket is not None:
-            self.replies.close()
-            self.socket.close()
-        self.socket = None
+        if self.wire is not None:
+            self.wire.close()
+        self.wire = None
 
 
 class Market:
@@ -112,7 +109,7 @@ class Market:
         account = random_.choice(self.accounts) if random_.random() < 0.97 else "404"
         choice = random_.random()
         if choice < 0.04:
-            new = str(random_.randint(100, 104))  # two clients may want the same
+            new = str(random_.randint(100, 104))  # two clients may ask for the same
             return (
                 f'<create><account id="{new}" balance="{random_.choice(["0", "12.5", "-1"])}"/>'
                 f'<symbol sym="{random_.choice(self.symbols)}"><account id="{random_.choice([account, new])}">3</account></symbol></create>',
@@ -167,7 +164,7 @@ def play(port, seed, clients=4, requests=60, history=None, market=None, set_up=T
             try:
                 reply = client.ask(document)
             except OSError:
-                break  # nobody is there
+                break  # no server is there
             if reply is None:
                 break
             market.learn(account, reply)

@@ -132,7 +132,7 @@ const tests = {
   "commands are listed by kind, refusals after what went well, zeros left out"() {
     const history = new History();
     const text = (funds) => 'exchange_commands_total{kind="cancel",result="ok"} 0\nexchange_commands_total{kind="query",result="ok"} 3\n' +
-      `exchange_commands_total{kind="order",result="insufficient_funds"} ${funds}\nexchange_commands_total{kind="order",result="ok"} 2\nexchange_mistakes_total 1`;
+      `exchange_commands_total{kind="order",result="insufficient_funds"} ${funds}\nexchange_commands_total{kind="order",result="ok"} 2\nexchange_client_errors_total 1`;
     history.add(0, parse(text(40)));
     history.add(10, parse(text(50)));
     equal(commandRows(history, 10).map(({kind, result, count, rate}) => [kind, result, count, rate]),

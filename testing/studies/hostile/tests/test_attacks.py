@@ -3,22 +3,19 @@ hostile ones get what is documented or are ended, memory stays bounded, and newc
 
 import contextlib
 import resource
-import sys
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from exchange_server import ExchangeServer, is_sanitized
 from harness import (
     PATIENCE_S,
     Attack,
-    ExchangeServer,
-    GoodClients,
     ended,
-    is_sanitized,
     make_long_order,
     memory_mib,
-    metrics,  # noqa: E402
+    metrics,
     raise_descriptor_limit,
+    run_good_clients,
     seconds_until_answered,
 )
 
@@ -53,7 +50,7 @@ class Attacks:
         self.before = ended(self.server)
 
     def good_clients(self):
-        well, _, words = GoodClients(self.server, "-n", 3000, clients=20).run()
+        well, _, words = run_good_clients(self.server, "-n 3000", clients=20)
         self.assertTrue(well, words)
 
     def connections(self):

@@ -4,7 +4,6 @@ import socket
 import threading
 import unittest
 
-import support  # noqa: F401
 from exchange_client import BadReply, Connection, ExchangeClient, Refused, frame, judge
 
 OPENED = b'<results><opened sym="SPY" amount="1" limit="2" id="7"/></results>\n'

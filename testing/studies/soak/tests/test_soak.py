@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,14 +12,12 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 SOAK = Path(__file__).resolve().parents[1]
-BIN = Path(os.environ.get("EXCHANGE_BIN", SOAK.parents[2] / "build/bin"))
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(SOAK), str(SOAK.parents[1] / "support")]
 
 import stores  # noqa: E402
-from exchange_server import is_sanitized  # noqa: E402
-from filling import Connection, Filler, FillError, account, orders, symbol_name  # noqa: E402
-from server import Server, ServerError  # noqa: E402
+from exchange_server import BIN, Connection, ServerError, is_sanitized  # noqa: E402
+from filling import Filler, FillError, account, orders, symbol_name  # noqa: E402
+from server import Server  # noqa: E402
 
 
 def program(name):
@@ -175,13 +172,15 @@ class TestFilling(Case):
                     f'<transactions id="{account(0, 0)}"><order sym="{symbol_name(0)}" amount="1" limit="1"/></transactions>'.encode()
                 )
             for _ in range(3):
-                self.assertTrue(connection.reply().endswith(b"unknown account</error></results>\n"))
+                self.assertTrue(
+                    connection.receive().endswith(b"unknown account</error></results>\n")
+                )
             connection.close()
             server.stop()
 
     def test_a_server_that_does_not_start_is_told_with_its_words(self):
         with self.assertRaises(ServerError) as caught:
-            Server(BIN / "server", f"sqlite:{self.folder}/nowhere/x.db")
+            Server(BIN / "server", f"sqlite:{self.folder}/nowhere/x.db").start()
         self.assertIn("nowhere", str(caught.exception))
 
 
