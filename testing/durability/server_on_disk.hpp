@@ -1,6 +1,6 @@
 #pragma once
 // A server's core on a SimulatedDisk, without threads: the real SqliteStore, recovery and
-// Committer, projections and prunes in between, and what clients were told. After a power cut it is
+// Committer, projections and prunes in between, and what clients were sent. After a power cut it is
 // started again and everything is compared with what it must hold: every batch whose commit
 // returned, in order, nothing else but possibly the one that was under way; and tables that are
 // those of an independent model.
@@ -17,8 +17,9 @@
 #include "model/random_commands.hpp"
 #include "model/tables.hpp"
 #include "store/sqlite_store.hpp"
+#include "support/clocks.hpp"
+#include "support/faulty_store.hpp"
 #include "support/folder.hpp"
-#include "unit/core/faulty_store.hpp"
 
 namespace exchange::testing {
 

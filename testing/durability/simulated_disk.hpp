@@ -2,9 +2,9 @@
 // A disk in memory, as SQLite's default VFS while it lives: it knows what was synced and what was
 // only written, and at a power cut keeps of the latter what a real disk might: nothing, all, a
 // prefix, any writes, torn sectors; of files that were made or removed without a sync of their
-// folder, any. It fails operations as told. A sector of 512 bytes is written whole or not at all,
-// as disks promise. A failed sync is Linux' kind: some of what was written is lost for good, and
-// the next sync succeeds. Everything comes from the seed. One thread, one process.
+// folder, any. It fails operations as a test asks. A sector of 512 bytes is written whole or not at
+// all, as disks promise. A failed sync is Linux' kind: some of what was written is lost for good,
+// and the next sync succeeds. Everything comes from the seed. One thread, one process.
 
 #include <sqlite3.h>
 

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 // What the files of a layer may include of the project: layers, or single files. A file directly in
-// server/ or client/ is a layer of its own. A layer without a line here is a violation: whoever
-// adds one says here what it stands on.
+// server/ or client/ is a layer of its own. A layer without a line here is a violation: the one
+// that adds one says here what it stands on.
 const std::map<std::string, std::set<std::string>> allowed = {
     {"server/options",
      {"server/options", "server/auth/limits.hpp", "server/core/limits.hpp",

@@ -35,7 +35,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a feed that is full holds the projector until it is read, or until nobody reads any more") {
+    "a feed that is full holds the projector until it is read, or until its reader has gone") {
   MarketFeed feed(10);
   feed.push(rows_of(10), 1);
   std::atomic<int> pushed{0};

@@ -12,6 +12,7 @@
 #include "store/journal_record.hpp"
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
+#include "support/clocks.hpp"
 #include "support/folder.hpp"
 #include "tools/audit/audit.hpp"
 #include "tools/audit/source.hpp"
@@ -252,8 +253,9 @@ TEST_CASE_METHOD(SqliteFixture, "a journal of large records is read in pieces of
   CHECK(most < 8'000'000);
 }
 
-TEST_CASE_METHOD(SqliteFixture,
-                 "a file that is damaged beyond its rows is told from one that cannot be read") {
+TEST_CASE_METHOD(
+    SqliteFixture,
+    "a file that is damaged beyond its rows is distinguished from one that cannot be read") {
   sqlite3* database = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
   sqlite3_stmt* root = nullptr;
@@ -276,7 +278,7 @@ TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found b
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   std::string page(4'096, '\0');
   for (int number = 2; file.seekg((number - 1) * 4'096).read(page.data(), 4'096); ++number) {
-    // Between the pointers of an element of a table and its rows.
+    // Between the pointers of a leaf of a table and its rows.
     const auto word = [&](std::size_t at) {
       return std::size_t(std::uint8_t(page[at])) << 8 | std::uint8_t(page[at + 1]);
     };
@@ -291,9 +293,8 @@ TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found b
   FAIL("no page has room");
 }
 
-TEST_CASE_METHOD(
-    SqliteFixture,
-    "an end of the journal that clients were told of is missed, and the mark is only read") {
+TEST_CASE_METHOD(SqliteFixture,
+                 "an acknowledged end of the journal is missed, and the mark is only read") {
   CHECK_THAT(text(), contains_text("clean: no violation"));
   CHECK_FALSE(fs::exists(path + ".lock"));
   fs::copy_file(sound_store().path + ".lock", path + ".lock");
@@ -381,7 +382,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
     journal("DELETE FROM journal");
     found("[journal] journal batch 180: is missing, as are all others");
   }
-  SECTION("an epoch that nobody took") {
+  SECTION("an epoch that no server took") {
     journal("UPDATE journal SET epoch = 9 WHERE batch = 7");
     found("[journal] journal batch 7: its epoch 9 was never taken: the fence is at 1");
     found("[journal] journal batch 8: its epoch 1 is below that of the batch before, 9");
@@ -616,7 +617,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE_METHOD(SqliteFixture, "the result as JSON, and no more violations told than wanted") {
+TEST_CASE_METHOD(SqliteFixture, "the result as JSON, and no more violations than asked for") {
   tables("UPDATE orders SET shares_e8 = shares_e8 + 1");
   const Audit result = exchange::audit::audit({.store = url, .violations_kept = 2});
   CHECK(result.findings.kept().size() == 2);
