@@ -24,7 +24,7 @@ void run(const std::string& file, const char* sql) {
 }  // namespace
 
 TEST_CASE(
-    "a SQLite server whose epoch has passed can neither append nor settle, nor vouch for what it knows") {
+    "a SQLite server whose epoch has passed can neither append nor resolve a batch, nor vouch for what it knows") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   SqliteStore(path).open();
@@ -56,7 +56,7 @@ TEST_CASE("a SQLite server whose epoch has passed cannot change the tables") {
 }
 
 TEST_CASE(
-    "a PostgreSQL server whose epoch has passed can neither append, settle, change the tables nor vouch for what it knows") {
+    "a PostgreSQL server whose epoch has passed can neither append, resolve a batch, change the tables nor vouch for what it knows") {
   const std::string url = shared_cluster().create_database();
   PostgresStore zombie(url);
   zombie.open();

@@ -111,7 +111,7 @@ TEST_CASE("a PostgreSQL server that lost its lock to another can neither append 
 }
 
 TEST_CASE(
-    "after PostgreSQL was restarted, an append that failed is settled by its number and service goes on") {
+    "after PostgreSQL was restarted, an append that failed is resolved by its number and service goes on") {
   PostgresCluster cluster;
   PostgresStore store(cluster.create_database());
   store.open();
@@ -190,7 +190,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a SQLite server that finds the journal of a successor when it settles can neither settle nor append") {
+    "a SQLite server that finds the journal of a successor when it resolves a batch can neither resolve nor append") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   const auto run = [&](const std::string& command) {
@@ -222,7 +222,7 @@ TEST_CASE("SQLite's journal rows go only when the tables that replace them are i
   CHECK(batch.integer(0) == 2);
 }
 
-TEST_CASE("a batch of another server is not settled as ours") {
+TEST_CASE("a batch of another server is not resolved as ours") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
@@ -260,7 +260,7 @@ TEST_CASE("rows that stand in the way of a projection are no trouble that passes
     SqliteDatabase(path, SqliteDatabase::Use::write).run(in_the_way);
     refuses(store);
     store.append(1, "payload");
-    CHECK_THROWS_AS(store.append(1, "payload"), StoreUnavailable);  // settled by its number
+    CHECK_THROWS_AS(store.append(1, "payload"), StoreUnavailable);  // resolved by its number
   }
   SECTION("PostgreSQL") {
     PostgresStore store(url);

@@ -146,7 +146,7 @@ TEST_CASE("what was appended is there after reopening, byte for byte and in orde
   CHECK(journal_after(*store, 0)[0].payload == awkward_payload);
 }
 
-TEST_CASE("a batch number is taken once, and settle tells whether it was") {
+TEST_CASE("a batch number is taken once, and resolve_in_doubt returns whether it was") {
   const auto place = any_place();
   Store& store = place->reopen();
   store.append(1, "first");

@@ -66,7 +66,8 @@ class CountingFiles {
 
 }  // namespace
 
-TEST_CASE("SQLite syncs its journal before a commit is told, and its tables at checkpoints") {
+TEST_CASE(
+    "SQLite syncs its journal before a commit is acknowledged, and its tables at checkpoints") {
   TemporaryFolder folder;
   const std::string path = folder.path() + "/x.db";
   CountingFiles& files = CountingFiles::instance();

@@ -277,8 +277,7 @@ TEST_CASE("a store from before the views gets them, and loses the one they repla
   CHECK_THROWS(place->query("SELECT * FROM open_book"));
 }
 
-TEST_CASE(
-    "where somebody's table has the name of a view, the server says so and opens all the same") {
+TEST_CASE("if another table has the name of a view, the server logs it and opens all the same") {
   const auto place = any_place();
   Exchange exchange = script();
   project(place->reopen(), exchange);

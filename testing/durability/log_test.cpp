@@ -75,7 +75,7 @@ TEST_CASE_METHOD(LoggedDatabase,
 }
 
 TEST_CASE_METHOD(LoggedDatabase,
-                 "a damaged commit is told also where a crash cut short the one behind it") {
+                 "a damaged commit is reported also where a crash cut short the one behind it") {
   std::map<std::string, SimulatedDisk::Bytes> files;
   std::size_t end = 0;
   {

@@ -170,7 +170,7 @@ TEST_CASE_METHOD(
   SECTION("rights") {
     make("x", false);
     if (::geteuid() != 0) fs::permissions(db(), fs::perms::owner_read);
-    // Root may do everything: be somebody else for a moment.
+    // Root may do everything: be another user for a moment.
     constexpr uid_t nobody = 65'534;
     if (::geteuid() == 0) {
       fs::permissions(folder.path(),

@@ -142,7 +142,7 @@ void ServerOnDisk::step() {
   clock_.time_us = commands_.next_time().microseconds;
   Submission* const one = &submission;
   committer_->commit({&one, 1});
-  // From here on clients have been told.
+  // From here on clients have their replies.
   if (in_flight_) payloads_.push_back(*in_flight_);
   in_flight_.reset();
   if (random_() % 4 == 0) project();

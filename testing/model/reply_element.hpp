@@ -1,6 +1,6 @@
 #pragma once
 // PROTOCOL's reply element for an outcome, written apart from the server's own code, for judges of
-// what clients were told.
+// what clients were sent.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// Replays what was committed through the naive model and compares everything that anybody was told
+// Replays what was committed through the naive model and compares every reply
 // with it.
 
 #include <algorithm>

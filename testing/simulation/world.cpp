@@ -73,7 +73,7 @@ void World::supervise() {
     if (scheduler.now() > deadline)
       throw Violation("clients still wait, long after the last trouble");
   }
-  // A server that was replaced finds out when it is asked something; nobody will do that now.
+  // A server that was replaced finds out when it is asked something; no client will do that now.
   if (alive_.size() != 1 || disk.lock_holder != alive_[0]) {
     while (!alive_.empty()) crash(alive_.back(), false);
     start_server();
