@@ -126,7 +126,8 @@ TEST_CASE(
   CHECK(store.resolve_in_doubt(2));
 }
 
-TEST_CASE("who has lost PostgreSQL cannot vouch for what it knows until it has asked again") {
+TEST_CASE(
+    "a server that has lost PostgreSQL cannot vouch for what it knows until it has asked again") {
   PostgresCluster cluster;
   PostgresStore store(cluster.create_database());
   store.open();

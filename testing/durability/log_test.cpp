@@ -149,7 +149,8 @@ TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {
   }
 }
 
-TEST_CASE("a checkpoint that fails is no failed projection: the log keeps it, and one line tells") {
+TEST_CASE(
+    "a checkpoint that fails is no failed projection: the log keeps it, and one line is logged") {
   TemporaryFolder folder;
   SimulatedDisk disk(7);
   const std::string path = folder / "x.db";

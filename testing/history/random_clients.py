@@ -1,4 +1,4 @@
-"""Random clients who share a few poor accounts, and write a history of what they did (docs/load-generator.md, "Histories").
+"""Random clients that share a few poor accounts, and write a history of what they did (docs/load-generator.md, "Histories").
 
 The load generator's accounts are rich and its orders its own; here money and shares run out, accounts exist already, orders are other people's,
 requests mix several commands, and numbers have decimals: what PROTOCOL.md says of refusals happens often.
@@ -86,7 +86,7 @@ class Client:
 
 
 class Market:
-    """What the clients know of each other: accounts, symbols, and the ids of orders with who placed them."""
+    """What the clients know of each other: accounts, symbols, and the ids of orders with their accounts."""
 
     def __init__(self, accounts=("1", "2", "3"), symbols=("S1",)):
         self.accounts, self.symbols = accounts, symbols

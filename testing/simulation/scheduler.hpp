@@ -46,7 +46,7 @@ class Scheduler {
 
   // `thread`: a thread of the process, which dies before the rest of it.
   Task spawn(std::string name, Process process, bool thread, std::function<void()> work);
-  // Until every task has ended. Throws what a task threw, or Violation where all wait and nobody
+  // Until every task has ended. Throws what a task threw, or Violation where all wait and none
   // can wake them.
   void run();
 

@@ -64,7 +64,7 @@ void World::supervise() {
     trouble();
     if (alive_.empty() || (alive_.size() == 1 && alive_[0] == zombie_)) start_server();
   }
-  // All is well from here on: everybody must come to an end.
+  // All is well from here on: every task must come to an end.
   disk.faults = {};
   disk.cut_off = zombie_ = 0;
   for (const Nanoseconds deadline = scheduler.now() + 3'600 * second; clients_left_ > 0;

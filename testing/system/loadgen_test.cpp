@@ -182,8 +182,7 @@ TEST_CASE(
   CHECK(run.json["result"]["response_ms"]["max"] >= 450);
 }
 
-TEST_CASE(
-    "requests that a slow server leaves unsent are told, and count with the age they have") {
+TEST_CASE("requests that a slow server leaves unsent are told, and count with the age they have") {
   EditedServer server([&](std::string reply, unsigned) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return std::optional(reply);

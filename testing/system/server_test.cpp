@@ -26,7 +26,7 @@ const std::string create_two =
 }  // namespace
 
 TEST_CASE(
-    "the ready line tells port, policy, threads and store, and SIGTERM ends the server with 0") {
+    "the ready line shows port, policy, threads and store, and SIGTERM ends the server with 0") {
   TemporaryFolder folder;
   const std::string store = "sqlite:" + folder.path() + "/x.db";
   for (const std::string policy : {"thread", "pool", "loop"}) {

@@ -208,7 +208,7 @@ class Page:
         return answer["result"].get("value")
 
     def wait_for(self, expression, seconds=PATIENCE_S):
-        """Returns once the expression is true; tells what the page looked like if it never is."""
+        """Returns once the expression is true; raises with what the page looked like if it never is."""
         end = time.monotonic() + seconds
         while not self.evaluate(f"!!({expression})"):
             if time.monotonic() > end:

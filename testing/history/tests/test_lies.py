@@ -140,7 +140,7 @@ class EditedHistories(support.HistoryTest):
     def test_two_commits_in_the_wrong_order(self):
         def change(
             requests,
-        ):  # order 2 before order 1, so that the seller should have met it first anyway: only real time tells
+        ):  # order 2 before order 1, so that the seller should have met it first anyway: only real time shows it
             for key in ("call", "return"):
                 requests[1][key], requests[2][key] = requests[2][key], requests[1][key]
             requests[1], requests[2] = requests[2], requests[1]

@@ -1,4 +1,4 @@
-"""A real server with --auth, with TLS and without: who gets in, over both ports, and what a restart keeps."""
+"""A real server with --auth, with TLS and without: which keys log in, over both ports, and what a restart keeps."""
 
 import json
 import select

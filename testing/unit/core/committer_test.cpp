@@ -127,7 +127,7 @@ TEST_CASE_METHOD(
   CHECK(committer.executions_held()->load() == 0);
 }
 
-TEST_CASE("who has taken many outcomes keeps no memory of them") {
+TEST_CASE("a submission that has had many outcomes keeps no memory of them") {
   Submission batch;
   batch.outcomes.resize(10'000);
   batch.forget_outcomes();

@@ -118,7 +118,7 @@ TEST_CASE_METHOD(Fixture, "a commit takes so many commands at most, and never sp
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "a server that another has replaced tells nothing more and stops") {
+TEST_CASE_METHOD(Fixture, "a server that another has replaced replies no more and stops") {
   class Replaced : public MemoryStore {
    public:
     void append(BatchNumber batch, std::string_view payload) override {
@@ -144,9 +144,9 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced tells nothing more
     fenced.submit({&one, 1});
   }
   CHECK(sink.order.empty());
-  auto told = fatal.get_future();
-  REQUIRE(told.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
-  CHECK(told.get() == "another server has taken the store over");
+  auto reason = fatal.get_future();
+  REQUIRE(reason.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+  CHECK(reason.get() == "another server has taken the store over");
 }
 
 TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fails now and then") {

@@ -63,7 +63,7 @@ class Attacks:
         return metrics(self.server)['exchange_http_refused_total{reason="peer"}']
 
     def tearDown(self):
-        """The server lives, is small, has forgotten those who are gone, and takes newcomers."""
+        """The server lives, is small, has forgotten those that are gone, and takes newcomers."""
         seconds_until_answered(self.server.port)
         self.server.wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
         if SANITIZED:
@@ -92,7 +92,7 @@ class Attacks:
         self.assertIn(
             self.ended("idle") - (60 + 30 + 20),
             range(20 + 1),
-            "and some of the good ones, who wait for others of them to be done",
+            "and some of the good ones, which wait for others of them to be done",
         )
         for kind in ("idle", "blanks"):
             self.assertEqual(kinds[kind].result["fates"], {"closed": counts[kind], "open": 0}, kind)

@@ -1,4 +1,4 @@
-"""The client of the XML port: framing, replies in pieces, failures, and what it tells the statistics. Without Locust."""
+"""The client of the XML port: framing, replies in pieces, failures, and what it reports to the statistics. Without Locust."""
 
 import socket
 import threading

@@ -116,7 +116,7 @@ class TestConservation(Case):
             Filler(server.port).fill(40, 8)
             server.stop()
         self.assertEqual(stores.conservation(store), [])
-        for sql, told in (
+        for sql, problem in (
             (
                 "UPDATE accounts SET balance_e16 = balance_e16 || '0' WHERE number = 0",
                 "in cash, where",
@@ -127,7 +127,7 @@ class TestConservation(Case):
             subprocess.run(["sqlite3", str(copy.path), sql], check=True)
             problems = stores.conservation(copy)
             self.assertEqual(len(problems), 1)
-            self.assertIn(told, problems[0])
+            self.assertIn(problem, problems[0])
 
 
 class TestFilling(Case):
@@ -164,7 +164,7 @@ class TestFilling(Case):
             self.assertIn("unknown account", str(caught.exception))
             server.stop()
 
-    def test_replies_are_told_apart_however_they_arrive(self):
+    def test_replies_are_separated_however_they_arrive(self):
         with Server(BIN / "server", "memory:") as server:
             connection = Connection(server.port)
             for _ in range(3):
@@ -178,7 +178,7 @@ class TestFilling(Case):
             connection.close()
             server.stop()
 
-    def test_a_server_that_does_not_start_is_told_with_its_words(self):
+    def test_a_server_that_does_not_start_is_reported_with_its_messages(self):
         with self.assertRaises(ServerError) as caught:
             Server(BIN / "server", f"sqlite:{self.folder}/nowhere/x.db").start()
         self.assertIn("nowhere", str(caught.exception))
@@ -210,12 +210,12 @@ class TestSize(Case):
             "ready_cpu_s": [4, 5, 11],
         }
         self.assertEqual(judge(small, large), [])
-        [told] = judge(small, large | {"rss_ready": 60 + 9 * 256 << 20})
-        self.assertIn("memory: 2,304 MiB more for 900,000 open orders more", told)
-        [told] = judge(small, large | {"ready_cpu_s": [40, 4, 40]})
+        [finding] = judge(small, large | {"rss_ready": 60 + 9 * 256 << 20})
+        self.assertIn("memory: 2,304 MiB more for 900,000 open orders more", finding)
+        [finding] = judge(small, large | {"ready_cpu_s": [40, 4, 40]})
         self.assertIn(
             "start: 40.00 s of CPU, 100 times that of the small store, for 10 times the orders",
-            told,
+            finding,
         )
 
 
