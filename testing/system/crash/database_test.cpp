@@ -34,7 +34,9 @@ void ride_out(Trial& trial, Fail fail) {
 bool has_noticed(const ServerProcess& server, std::size_t failures = 1) {
   std::size_t found = 0;
   const std::string log = server.log();
-  for (std::size_t at = 0; (at = log.find("the store is unavailable", at)) != std::string::npos; ++at) ++found;
+  for (std::size_t at = 0; (at = log.find("the store is unavailable", at)) != std::string::npos;
+       ++at)
+    ++found;
   return found >= failures;
 }
 

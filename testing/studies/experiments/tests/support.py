@@ -79,7 +79,7 @@ def document(folder, run, *arguments, texts=TEXTS):
     prose = folder / "testing/studies/experiments/text"
     prose.mkdir(parents=True, exist_ok=True)
     (folder / "docs").mkdir(exist_ok=True)
-    (folder / "locks.cpp").mark_dirty()
+    (folder / "locks.cpp").touch()
     for name, text in texts.items():
         (prose / f"{name}.md").write_text(text)
     (folder / "run.json").write_text(json.dumps(run))

@@ -94,7 +94,7 @@ class Document(unittest.TestCase):
     @needs_matplotlib
     def test_it_writes_page_plots_and_figures_and_leaves_nothing_of_before(self):
         (self.docs / "experiments").mkdir(parents=True)
-        (self.docs / "experiments/old.svg").mark_dirty()
+        (self.docs / "experiments/old.svg").touch()
         run = made_run()
         done = document(self.folder, run)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)

@@ -74,7 +74,7 @@ class Prose(unittest.TestCase):
         with TemporaryDirectory() as folder:
             docs = Path(folder) / "docs"
             docs.mkdir()
-            (Path(folder) / "here.cpp").mark_dirty()
+            (Path(folder) / "here.cpp").touch()
             check_links(
                 parse(
                     "a",
