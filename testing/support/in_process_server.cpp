@@ -43,7 +43,8 @@ void InProcessServer::start(Ports ports) {
     feed.emplace(options.http.unread_rows_max);
     on_projected = [this](const Rows& rows, BatchNumber batch) { feed->push(rows, batch); };
   }
-  core = std::make_unique<Core>(std::move(recovered), store, clock_, options.core, metrics, fatal,
+  Clock& clock = ports.http ? system_clock() : clock_;
+  core = std::make_unique<Core>(std::move(recovered), store, clock, options.core, metrics, fatal,
                                 std::move(on_projected));
   if (options.auth.required)
     authenticator = std::make_unique<Authenticator>(options.auth, keys, *core, metrics);

@@ -1,6 +1,8 @@
 #pragma once
 // The server in this process: core and memory store, with the XML port, the HTTP port or both on
-// free ports of the loopback interface. Stopped by its destructor. Thread: the test's.
+// free ports of the loopback interface. Stopped by its destructor. Its clock stands still, so that
+// every reply is known to the last byte; with HTTP, which reports ages, it is the system's. Thread:
+// the test's.
 
 #include <cstdint>
 #include <functional>
@@ -16,6 +18,10 @@
 #include "support/faulty_store.hpp"
 
 namespace exchange::testing {
+
+inline const char* name_of(Policy policy) {
+  return policy == Policy::thread ? "thread" : policy == Policy::pool ? "pool" : "loop";
+}
 
 class InProcessServer {
  public:

@@ -91,7 +91,7 @@ std::function<void(Options&)> drain(std::uint32_t drain_ms) {
 
 TEST_CASE("300 clients at once each hold their conversation") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     constexpr int count = 300;
     InProcessServer server(policy);
     std::vector<std::unique_ptr<TcpClient>> clients;
@@ -129,7 +129,7 @@ TEST_CASE("300 clients at once each hold their conversation") {
 
 TEST_CASE("clients that connect and leave without a word, or amid a request, harm nobody") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy);
     TcpClient stays(server.port());
     for (int i = 0; i < 50; ++i) {
@@ -145,7 +145,7 @@ TEST_CASE("clients that connect and leave without a word, or amid a request, har
 
 TEST_CASE("a stopping server answers what it has received, then closes") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     constexpr int count = 20, requests = 200;  // more bytes than a session reads at once
     InProcessServer server(policy);
     std::vector<std::unique_ptr<TcpClient>> clients;
@@ -183,7 +183,7 @@ TEST_CASE("a stopping server answers what it has received, then closes") {
 TEST_CASE(
     "a server stops promptly while clients keep sending, and among half requests and silence") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, drain(300));
     TcpClient silent(server.port()), half(server.port());
     REQUIRE(half.send(account(1) + "100\n<create>"));
@@ -209,7 +209,7 @@ TEST_CASE(
 
 TEST_CASE("a client that never reads does not hinder others, nor the server's end") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, drain(200));
     TcpClient reads(server.port());
     REQUIRE(reads.send(account(1)));
@@ -247,7 +247,7 @@ TEST_CASE("a client that never reads does not hinder others, nor the server's en
 
 TEST_CASE("after bad framing the error arrives although the client goes on sending") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy);
     TcpClient client(server.port());
     REQUIRE(client.send(account(1) + "garbage"));
@@ -263,7 +263,7 @@ TEST_CASE("after bad framing the error arrives although the client goes on sendi
 TEST_CASE(
     "after bad framing the connection ends in order, whatever the client had sent behind it") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy);
     TcpClient client(server.port());
     // more than the server has read when it refuses
@@ -277,7 +277,7 @@ TEST_CASE(
 
 TEST_CASE("one connection too many is told so, and there is room again when another leaves") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [](Options& options) {
       options.transport.connections_max = 3;
       options.transport.connections_per_address = 4;
@@ -309,7 +309,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
   request += "</create>";
   reply += "</results>\n";
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy);
     TcpClient client(server.port());
     REQUIRE(client.send(framed(request) + framed("<what/>")));
@@ -322,7 +322,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
 
 TEST_CASE("orders that have left the memory are answered from the tables, in the same words") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy);
     TcpClient client(server.port());
     REQUIRE(client.send(
@@ -363,7 +363,7 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
 TEST_CASE(
     "who does not finish a request, or does not take a reply, is ended in time; who is merely silent is not") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [](Options& options) { options.transport.stall_ms = 100; });
     TcpClient silent(server.port()), stalled(server.port()),
         deaf(server.port(), {.receive_buffer = 4'096}), slow(server.port());
@@ -395,7 +395,7 @@ TEST_CASE(
 
 TEST_CASE("a reply larger than any buffer passes whole to a client that reads late") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy);
     make_large_order(server.port());
     TcpClient client(server.port()), other(server.port());
@@ -410,7 +410,7 @@ TEST_CASE("a reply larger than any buffer passes whole to a client that reads la
 
 TEST_CASE("who does not take a reply is ended in time, though its request came at once") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [](Options& options) { options.transport.stall_ms = 300; });
     make_large_order(server.port());
     TcpClient deaf(server.port(), {.receive_buffer = 4'096});
@@ -422,7 +422,7 @@ TEST_CASE("who does not take a reply is ended in time, though its request came a
 
 TEST_CASE("who took a large reply in time is not ended for it later") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [](Options& options) { options.transport.stall_ms = 500; });
     make_large_order(server.port());
     TcpClient silent(server.port());
@@ -438,7 +438,7 @@ TEST_CASE("who took a large reply in time is not ended for it later") {
 
 TEST_CASE("who sends a request byte by byte is ended all the same") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [](Options& options) { options.transport.stall_ms = 500; });
     TcpClient drips(server.port());
     REQUIRE(drips.send("100000\n"));
@@ -479,7 +479,7 @@ TEST_CASE("who asks little does not wait for all who ask much") {
 TEST_CASE(
     "request batches for which there is no memory are refused whole, unexecuted, and others are not") {
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [](Options& options) {
       options.protocol.frame_bytes_max = 65'536;
       options.transport.buffered_bytes_max = 1;  // four frames then

@@ -22,7 +22,7 @@ const std::string created = "<results><created id=\"1\"/></results>\n";
 TEST_CASE("plain text to a TLS port is closed without a word, and the next client is served") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
     TcpClient plain(server.port());
     REQUIRE(plain.send(create));
@@ -40,7 +40,7 @@ TEST_CASE("plain text to a TLS port is closed without a word, and the next clien
 TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [&](Options& options) {
       options.tls = certificate.files();
       options.transport.stall_ms = 100;
@@ -58,7 +58,7 @@ TEST_CASE(
     "under TLS, what was sent is answered whether the client says that it ends or only closes its side") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
     {
       TcpClient says(server.port(), {.secure = true});
@@ -84,7 +84,7 @@ TEST_CASE(
 TEST_CASE("under TLS, who is closed for bad framing is told why, and that it is the end") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
     TcpClient client(server.port(), {.secure = true});
     REQUIRE(client.send("what\n"));
@@ -102,7 +102,7 @@ TEST_CASE("under TLS, a reply larger than any buffer arrives whole") {
     expected += "<created id=\"" + id + "\"/>";
   }
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
     TcpClient reader(server.port(), {.receive_buffer = 4'096, .secure = true});
     REQUIRE(reader.send(framed("<create>" + creations + "</create>")));
@@ -113,7 +113,7 @@ TEST_CASE("under TLS, a reply larger than any buffer arrives whole") {
 TEST_CASE("a stopping server waits for no handshake, and tells the others that it ends") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
-    INFO(policy_name(policy));
+    INFO(name_of(policy));
     InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
     TcpClient silent(server.port()), idle(server.port(), {.secure = true}),
         busy(server.port(), {.secure = true});
