@@ -17,7 +17,7 @@ using Fault = SimulatedDisk::Fault;
 namespace {
 
 std::uint64_t seeds(std::uint64_t in_ci, std::uint64_t at_night) {
-  if (const char* told = std::getenv("EXCHANGE_SEEDS")) return std::strtoull(told, nullptr, 10);
+  if (const char* seeds = std::getenv("EXCHANGE_SEEDS")) return std::strtoull(seeds, nullptr, 10);
   return nightly() ? at_night : in_ci;
 }
 

@@ -17,8 +17,9 @@
 #include "model/random_commands.hpp"
 #include "model/tables.hpp"
 #include "store/sqlite_store.hpp"
+#include "support/clocks.hpp"
+#include "support/faulty_store.hpp"
 #include "support/folder.hpp"
-#include "unit/core/faulty_store.hpp"
 
 namespace exchange::testing {
 

@@ -143,14 +143,14 @@ class Day {
   }
 
   void compare(const Submission& submission, Timestamp now) {
-    std::size_t told = 0;
+    std::size_t executions = 0;
     HOLDS(submission.outcomes.size() == submission.commands.size(), "outcomes are missing");
     for (std::size_t i = 0; i < submission.commands.size(); ++i) {
       const Command& command = submission.commands[i];
       Outcome outcome = submission.outcomes[i];
       const bool too_long =
-          told > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
-      told += execution_count(outcome);
+          executions > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
+      executions += execution_count(outcome);
       const Outcome expected =
           too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
       if (changed_state(expected)) newest_change_ = now;

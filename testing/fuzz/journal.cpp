@@ -74,7 +74,7 @@ std::optional<Recovered> recovered(Store& store) {
 AccountId account_of(unsigned number) { return AccountId(std::to_string(1 + number)); }
 constexpr unsigned accounts = 4;
 
-// Apart from the engine's own proof: nobody holds what was never created.
+// Apart from the engine's own proof: no account holds what was never created.
 void check_cash(const Exchange& exchange) {
   Int128 left = exchange.totals().cash_created.units();
   for (unsigned number = 0; number < accounts; ++number) {

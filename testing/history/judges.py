@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from servers import BINARIES
+from exchange_server import BIN
 
 PORCUPINE = Path(__file__).resolve().parent / "porcupine"
 GO_ENVIRONMENT = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
@@ -63,7 +63,7 @@ def porcupine(*histories, html=None):
 def check_history(store, *histories):
     """(exit code, output)"""
     done = subprocess.run(
-        [str(BINARIES / "check-history"), "--store", store, *map(str, histories)],
+        [str(BIN / "check-history"), "--store", store, *map(str, histories)],
         capture_output=True,
         text=True,
     )

@@ -75,11 +75,11 @@ class Matcher {
   }
 
  private:
-  using Leaves = std::vector<std::size_t>;
+  using Elements = std::vector<std::size_t>;
 
   // The elements that replies acknowledged as changes.
-  Leaves accepted(std::size_t request) const {
-    Leaves elements;
+  Elements accepted(std::size_t request) const {
+    Elements elements;
     const auto& [asked, replies] =
         std::tie(requests_[request].elements, requests_[request].replies);
     for (std::size_t i = 0; i < std::min(asked.size(), replies.size()); ++i) {
@@ -92,7 +92,7 @@ class Matcher {
 
   // The commit of the first element that only one commit can be, as if the request's commits stood
   // together.
-  std::optional<std::size_t> anchor(std::size_t request, const Leaves& elements) const {
+  std::optional<std::size_t> anchor(std::size_t request, const Elements& elements) const {
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const auto commit = only_commit(request, elements[i]);
       if (commit && *commit >= i) return *commit - i;
@@ -119,7 +119,7 @@ class Matcher {
            id_of(requests_[request].replies[element]) == commits_[commit].order;
   }
 
-  bool fits_together(std::size_t request, const Leaves& elements, std::size_t first) const {
+  bool fits_together(std::size_t request, const Elements& elements, std::size_t first) const {
     for (std::size_t i = 0; i < elements.size(); ++i)
       if (!fits(request, elements[i], first + i)) return false;
     return true;
@@ -131,7 +131,7 @@ class Matcher {
   }
 
   void take_answered(std::size_t request) {
-    const Leaves elements = accepted(request);
+    const Elements elements = accepted(request);
     if (elements.empty()) return;
     std::size_t first = anchor(request, elements).value_or(nobody);
     if (first == nobody || !fits_together(request, elements, first)) {
@@ -146,7 +146,7 @@ class Matcher {
   }
 
   // Of the commits from `begin` on, before `end`.
-  std::size_t first_fit(std::size_t request, const Leaves& elements, std::size_t begin,
+  std::size_t first_fit(std::size_t request, const Elements& elements, std::size_t begin,
                         std::size_t end) const {
     const auto same = by_key_.find(key_of(*requests_[request].elements[elements.front()].command));
     if (same == by_key_.end()) return nobody;
@@ -186,7 +186,7 @@ class Matcher {
     return after == sent_.end() ? commits_.size() : after->second;
   }
 
-  void take_one_by_one(std::size_t request, const Leaves& elements) {
+  void take_one_by_one(std::size_t request, const Elements& elements) {
     bool all = true;
     for (const std::size_t element : elements) all &= take_one(request, element);
     if (all) report(request, "its commands do not stand together in the journal");
@@ -230,11 +230,11 @@ class Matcher {
     std::vector<bool> used(requests_.size());
     for (std::size_t commit = 0; commit < commits_.size(); ++commit) {
       if (commits_[commit].request != nobody) continue;
-      Leaves best;
+      Elements best;
       std::size_t best_request = nobody;
       for (const std::size_t request : askers[keys_[commit]]) {
         if (used[request]) continue;
-        const Leaves elements = executed(request, commit);
+        const Elements elements = executed(request, commit);
         if (elements.size() <= best.size()) continue;
         best = elements;
         best_request = request;
@@ -250,8 +250,8 @@ class Matcher {
 
   // The elements that made the commits from this one on, if the request was executed there. Those
   // between them were refused.
-  Leaves executed(std::size_t request, std::size_t commit) const {
-    Leaves elements;
+  Elements executed(std::size_t request, std::size_t commit) const {
+    Elements elements;
     const std::size_t first = commit;
     for (std::size_t element = 0; element < requests_[request].elements.size(); ++element)
       if (requests_[request].elements[element].command && fits(request, element, commit) &&

@@ -1,4 +1,4 @@
-"""Random clients who share a few poor accounts, and write a history of what they did (docs/load-generator.md, "Histories").
+"""Random clients that share a few poor accounts, and write a history of what they did (docs/load-generator.md, "Histories").
 
 The load generator's accounts are rich and its orders its own; here money and shares run out, accounts exist already, orders are other people's,
 requests mix several commands, and numbers have decimals: what docs/protocol.md says of refusals happens often.
@@ -7,9 +7,10 @@ requests mix several commands, and numbers have decimals: what docs/protocol.md 
 import json
 import random
 import re
-import socket
 import threading
 import time
+
+from exchange_server import Connection
 
 PRICES = [
     "9.5",
@@ -58,23 +59,20 @@ class History:
 
 class Client:
     def __init__(self, history, number, port):
-        self.history, self.number, self.port, self.socket = history, number, port, None
+        self.history, self.number, self.port, self.wire = history, number, port, None
 
     def connect(self):
-        self.socket = socket.create_connection(("127.0.0.1", self.port), 30)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.replies = self.socket.makefile("rb")
+        self.wire = Connection(self.port)
         self.connection = self.history.connection()
 
     def ask(self, document):
         """The reply, or None where the connection ended."""
-        if self.socket is None:
+        if self.wire is None:
             self.connect()
-        body = document.encode()
         entry = self.history.begin(self.number, self.connection, document)
         try:
-            self.socket.sendall(b"%d\n%s" % (len(body), body))
-            reply = self.replies.readline()
+            self.wire.send(document)
+            reply = self.wire.receive()
         except OSError:
             reply = b""
         if not reply.endswith(b"</results>\n"):
@@ -91,14 +89,13 @@ class Client:
         self.close()
 
     def close(self):
-        if self.socket is not None:
-            self.replies.close()
-            self.socket.close()
-        self.socket = None
+        if self.wire is not None:
+            self.wire.close()
+        self.wire = None
 
 
 class Market:
-    """What the clients know of each other: accounts, symbols, and the ids of orders with who placed them."""
+    """What the clients know of each other: accounts, symbols, and the ids of orders with their accounts."""
 
     def __init__(self, accounts=("1", "2", "3"), symbols=("S1",)):
         self.accounts, self.symbols = accounts, symbols
@@ -121,7 +118,7 @@ class Market:
         account = random_.choice(self.accounts) if random_.random() < 0.97 else "404"
         choice = random_.random()
         if choice < 0.04:
-            new = str(random_.randint(100, 104))  # two clients may want the same
+            new = str(random_.randint(100, 104))  # two clients may ask for the same
             return (
                 f'<create><account id="{new}" balance="{random_.choice(["0", "12.5", "-1"])}"/>'
                 f'<symbol sym="{random_.choice(self.symbols)}"><account id="{random_.choice([account, new])}">3</account></symbol></create>',
@@ -176,7 +173,7 @@ def play(port, seed, clients=4, requests=60, history=None, market=None, set_up=T
             try:
                 reply = client.ask(document)
             except OSError:
-                break  # nobody is there
+                break  # no server is there
             if reply is None:
                 break
             market.learn(account, reply)

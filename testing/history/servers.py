@@ -1,68 +1,16 @@
-"""Servers whose store outlives them, and one that lies: what the tests of histories and `run` start. All on loopback."""
+"""A server that keeps its journal, and one that lies: what the tests of histories and `run` start. All on loopback."""
 
-import os
 import re
-import signal
 import socket
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "testing/support"))
-from exchange_server import Ready  # noqa: E402
-
-BINARIES = Path(os.environ.get("EXCHANGE_BINARIES") or ROOT / "build/bin")
-START_S = 60
+from exchange_server import ExchangeServer
 
 
-class Server:
-    """A server that keeps its journal. Leaving the block stops it; kill() is a power cut of the process."""
-
-    def __init__(self, store, policy="loop", port=0, binary=None):
-        self.command = [
-            str(binary or BINARIES / "server"),
-            "--port",
-            str(port),
-            "--http-port",
-            "off",
-            "--log-level",
-            "error",
-            "--keep-journal",
-            "--policy",
-            policy,
-            "--store",
-            store,
-        ]
-
-    def __enter__(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
-        try:
-            self.port = Ready(self.process, START_S).port
-        except RuntimeError:
-            self.__exit__()
-            raise
-        return self
-
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.kill()
-        self.process.stdout.close()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def journaling_server(store, policy="loop", **more):
+    return ExchangeServer(
+        "--keep-journal", "--policy", policy, store=store, http_port="off", **more
+    )
 
 
 def read_frame(file):
@@ -74,7 +22,7 @@ def read_frame(file):
 class StaleServer:
     """A real exchange behind a cache that believes orders do not change: a query that was answered once is answered so ever after.
 
-    Each reply was right once, so that nobody who looks at one connection or one reply alone can tell.
+    Each reply was right once, so that one connection or one reply alone does not show it.
     """
 
     def __init__(self, port):

@@ -1,4 +1,4 @@
-// Replays what was committed through the naive model and compares everything that anybody was told
+// Replays what was committed through the naive model and compares every reply
 // with it.
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class Judge {
   explicit Judge(World& world)
       : world_(world),
         steps_(read_archive(world.disk)),
-        told_(world.connections.size()),
+        replied_(world.connections.size()),
         commands_(world.connections.size()) {}
 
   void run() {
@@ -94,9 +94,9 @@ class Judge {
       if (changed_state(outcome)) {
         if (!more) {
           model_ = *before;
-          if (std::any_of(told_now_.begin(), told_now_.end(), changed_state))
+          if (std::any_of(replied_now_.begin(), replied_now_.end(), changed_state))
             violated("a request is committed in part");
-          told_now_.clear();
+          replied_now_.clear();
           return false;
         }
         if (!(steps_[at_].command == command))
@@ -104,21 +104,22 @@ class Judge {
                    " holds another command than was asked for");
         ++at_;
       }
-      told_now_.push_back(outcome);
+      replied_now_.push_back(outcome);
     }
-    std::vector<Outcome>& told = told_[submitted.connection];
+    std::vector<Outcome>& replied = replied_[submitted.connection];
     const auto& asked = commands_[submitted.connection];
     for (std::size_t i = 0; i < submitted.commands.size(); ++i)
-      if (told.size() + i >= asked.size() || !(*asked[told.size() + i] == submitted.commands[i]))
+      if (replied.size() + i >= asked.size() ||
+          !(*asked[replied.size() + i] == submitted.commands[i]))
         violated("the engine was given a command that the client did not send");
-    told.insert(told.end(), told_now_.begin(), told_now_.end());
-    told_now_.clear();
+    replied.insert(replied.end(), replied_now_.begin(), replied_now_.end());
+    replied_now_.clear();
     return true;
   }
   void judge_connection(std::size_t number) {
     const Connection& connection = world_.connections[number];
     std::string_view received = connection.received;
-    std::span<const Outcome> told = told_[number];
+    std::span<const Outcome> replied = replied_[number];
     constexpr std::string_view end = "</results>\n";
     for (const AskedRequest& request : connection.asked) {
       const std::size_t length = received.find(end);
@@ -132,15 +133,15 @@ class Judge {
       if (connection.cut && received.empty() &&
           reply.starts_with("<results><error>bad framing: the stream ended inside a request"))
         continue;
-      if (told.size() < request.commands.size())
+      if (replied.size() < request.commands.size())
         violated("acknowledged, but not committed: " + std::string(reply));
       std::string expected = "<results>";
       for (std::size_t i = 0; i < request.commands.size(); ++i)
-        expected += reply_element(told[i], request.echoes[i]);
+        expected += reply_element(replied[i], request.echoes[i]);
       expected += end;
       if (reply != expected)
         violated("reply " + std::string(reply) + " should be " + expected + " to " + request.bytes);
-      told = told.subspan(request.commands.size());
+      replied = replied.subspan(request.commands.size());
       ++world_.counts.answered;
     }
     if (const std::size_t length = received.find(end); length != std::string_view::npos)
@@ -169,7 +170,7 @@ class Judge {
         violated("order " + std::to_string(id) + " is another in the tables");
     }
     if (last.tables.order(model_.orders() + 1))
-      violated("the tables hold an order that nobody was promised");
+      violated("the tables hold an order that no client was promised");
   }
 
   World& world_;
@@ -177,9 +178,9 @@ class Judge {
   std::size_t at_ = 0;  // the next step to be accounted for
   NaiveExchange model_;
   // by connection: what its commands came to, in order
-  std::vector<std::vector<Outcome>> told_;
+  std::vector<std::vector<Outcome>> replied_;
   std::vector<std::vector<const Command*>> commands_;  // by connection: what was asked
-  std::vector<Outcome> told_now_;
+  std::vector<Outcome> replied_now_;
 };
 
 }  // namespace

@@ -105,8 +105,8 @@ void Scheduler::run() {
 
 Scheduler::Fiber* Scheduler::choose() {
   ++steps_;
-  // The killed unwind before anybody else moves, threads first, then in the reverse order of their
-  // creation.
+  // The killed unwind before any other task moves, threads first, then in the reverse order of
+  // their creation.
   Fiber* killed = nullptr;
   for (Fiber* fiber : alive_)
     if (fiber->killed && (killed == nullptr || fiber->thread || !killed->thread)) killed = fiber;
@@ -162,8 +162,8 @@ void Scheduler::suspend() {
 #endif
 }
 
-// Swaps what belongs to the fiber with what belongs to whoever ran before: tasks may block inside
-// of a catch.
+// Swaps what belongs to the fiber with what belongs to the one that ran before: tasks may block
+// inside of a catch.
 void Scheduler::switch_exceptions(Fiber& fiber) {
   // of the Itanium C++ ABI: a pointer and a count
   auto* const globals = reinterpret_cast<std::byte*>(abi::__cxa_get_globals());

@@ -19,8 +19,8 @@
 
 namespace exchange::simulation {
 
-// Thrown where a task that was killed would block. Not a std::exception, so that nobody takes it
-// for a failure.
+// Thrown where a task that was killed would block. Not a std::exception, so that no handler takes
+// it for a failure.
 struct Killed {};
 // The promise that was broken, in words; ends the run.
 struct Violation : std::exception {
@@ -46,7 +46,7 @@ class Scheduler {
 
   // `thread`: a thread of the process, which dies before the rest of it.
   Task spawn(std::string name, Process process, bool thread, std::function<void()> work);
-  // Until every task has ended. Throws what a task threw, or Violation where all wait and nobody
+  // Until every task has ended. Throws what a task threw, or Violation where all wait and none
   // can wake them.
   void run();
 
@@ -77,7 +77,7 @@ class Scheduler {
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
   bool chance(std::uint64_t one_in) { return one_in != 0 && below(one_in) == 0; }
 
-  // Holds a lock while it lives: preempt() lets nobody else run.
+  // Holds a lock while it lives: preempt() lets no other task run.
   class Lock {
    public:
     Lock() : scheduler_(current()) {

@@ -36,8 +36,8 @@ struct Disk {
   std::map<BatchNumber, JournalRow> archive;  // every row ever committed: for the judge
   std::deque<Projection> projections{1};      // the last is what is read; the first is safe
   std::optional<JournalRow> under_way;        // of a lost connection: commits later, or never
-  Process lock_holder = 0;                    // a live server's lock; 0: nobody's
-  Process cut_off = 0;                        // cannot reach the store; 0: nobody
+  Process lock_holder = 0;                    // a live server's lock; 0: none
+  Process cut_off = 0;                        // cannot reach the store; 0: none
 
   void commit(const JournalRow& row);
   // Brings what is under way to its end, whichever.

@@ -64,7 +64,7 @@ void World::supervise() {
     trouble();
     if (alive_.empty() || (alive_.size() == 1 && alive_[0] == zombie_)) start_server();
   }
-  // All is well from here on: everybody must come to an end.
+  // All is well from here on: every task must come to an end.
   disk.faults = {};
   disk.cut_off = zombie_ = 0;
   for (const Nanoseconds deadline = scheduler.now() + 3'600 * second; clients_left_ > 0;
@@ -73,7 +73,7 @@ void World::supervise() {
     if (scheduler.now() > deadline)
       throw Violation("clients still wait, long after the last trouble");
   }
-  // A server that was replaced finds out when it is asked something; nobody will do that now.
+  // A server that was replaced finds out when it is asked something; no client will do that now.
   if (alive_.size() != 1 || disk.lock_holder != alive_[0]) {
     while (!alive_.empty()) crash(alive_.back(), false);
     start_server();

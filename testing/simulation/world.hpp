@@ -100,7 +100,7 @@ MarketState state_of(const AnyExchange& exchange) {
 struct ProcessRecord {
   Epoch epoch = 0;
   BatchNumber recovered_batch = 0;
-  // another had taken the store over before it had read all: it may tell nobody anything
+  // another had taken the store over before it had read all: it may send no reply
   bool replaced_at_start = false;
   std::vector<Submitted> submitted;  // in the order in which the core got them
   MarketState state;                 // as recovered

@@ -1,21 +1,47 @@
-"""A server of the test's own: free ports, a store in a temporary folder or in memory, gone when the block is left.
+"""Servers of tests and studies, on loopback and free ports, and connections to them.
 
-Owned by whoever opens it with `with`. Ready and read_metrics also serve those who start servers in their own way."""
+ExchangeServer is a server process, with its store in a temporary folder, in a place of the caller's, or in memory. Connection talks the XML
+protocol, plain or under TLS. read_metrics and the functions for a pid look at a server from outside."""
 
 import os
 import re
 import select
+import shlex
+import signal
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
 import urllib.request
 from pathlib import Path
 
-BINARY = Path(
-    os.environ.get("EXCHANGE_SERVER") or Path(__file__).resolve().parents[2] / "build/bin/server"
-)
-START_S, STOP_S = 30, 10
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
+BINARY, LOADGEN = BIN / "server", BIN / "loadgen"
+POLICIES = ("thread", "pool", "loop")
+PATIENCE_S = 30  # for a reply
+
+
+class ServerError(RuntimeError):
+    pass
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def wait_until(condition, what, seconds=PATIENCE_S):
+    """Until condition() holds. Raises ServerError after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise ServerError(f"waited {seconds} s for {what}")
+        time.sleep(0.02)
 
 
 def process_cpu_seconds(pid):
@@ -24,22 +50,7 @@ def process_cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-class Ready:
-    """What the line says that a server prints once it serves. Raises RuntimeError where it does not come in `seconds`."""
-
-    def __init__(self, process, seconds=START_S):
-        come = select.select([process.stdout], [], [], seconds)[0]
-        self.line = process.stdout.readline().strip() if come else ""
-        if not self.line.startswith("ready "):
-            raise RuntimeError(
-                f"{process.args[0]} {'did not start' if come else f'was not ready in {seconds} s'}: {self.line or 'see its messages'}"
-            )
-        self.port = int(re.search(r"\bport=(\d+)", self.line)[1])
-        http_port = re.search(r"\bhttp-port=(\d+)", self.line)
-        self.http_port = int(http_port[1]) if http_port else None
-
-
-def read_metrics(http_port, timeout_s=START_S):
+def read_metrics(http_port, timeout_s=PATIENCE_S):
     """{name with labels: value} of a server's /metrics."""
     with urllib.request.urlopen(
         f"http://127.0.0.1:{http_port}/metrics", timeout=timeout_s
@@ -58,77 +69,152 @@ def is_sanitized(binary=BINARY):
     return b"__asan_init" in symbols or b"__tsan_init" in symbols
 
 
-class ExchangeServer:
-    def __init__(self, *arguments, store="memory:", binary=None, errors=None):
-        """`store` may hold {folder}, a temporary folder that lives as long as the server. `errors`: a file for its messages."""
-        self.errors = errors
-        self.binary = Path(binary or BINARY)
-        self.arguments, self.store = arguments, store
+def loadgen_command(options, binary=LOADGEN):
+    """The words of a run of the load generator; `options` as in a shell."""
+    return [str(binary), *shlex.split(options)]
+
+
+def run_loadgen(options, binary=LOADGEN, timeout_s=600):
+    """Exit status and output."""
+    done = subprocess.run(
+        loadgen_command(options, binary), capture_output=True, text=True, timeout=timeout_s
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+class Connection:
+    """One connection to the XML port; with `ca` under TLS, and checking the server's certificate."""
+
+    def __init__(self, port, ca=None, timeout_s=PATIENCE_S, source="127.0.0.1"):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout_s, (source, 0))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if ca:
+            self.socket = ssl.create_default_context(cafile=ca).wrap_socket(
+                self.socket, server_hostname="127.0.0.1"
+            )
+        self.file = self.socket.makefile("rb", 1 << 18)
 
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="exchange-")
-        command = [
-            str(self.binary),
-            "--port",
-            "0",
-            "--http-port",
-            "0",
-            *([] if "--log-level" in self.arguments else ["--log-level", "error"]),
-            "--store",
-            self.store.format(folder=self.folder.name),
-            *map(str, self.arguments),
-        ]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=self.errors, text=True
-        )
-        try:
-            ready = Ready(self.process)
-            self.ready_line, self.port, self.http_port = ready.line, ready.port, ready.http_port
-        except BaseException:
-            self.__exit__()
-            raise
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
+        self.close()
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, document):
+        body = document if isinstance(document, bytes) else document.encode()
+        self.socket.sendall(b"%d\n%s" % (len(body), body))
+
+    def receive(self):
+        """The next reply as it came, with the end of its line; less if the connection ended before."""
+        return self.file.readline()
+
+    def reply(self):
+        return self.receive().decode().strip()
+
+    def ask(self, document):
+        self.send(document)
+        return self.reply()
+
+
+class ExchangeServer:
+    """A server process, from start() or entering the block until stop(), kill() or leaving the block.
+
+    `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`: a file for its messages.
+    """
+
+    start_s, stop_s, log_level = 30, 10, "error"
+
+    def __init__(self, *arguments, store="memory:", binary=None, errors=None, port=0, http_port=0):
+        self.binary, self.errors = Path(binary or BINARY), errors
+        self.arguments, self.store, self.ports = arguments, store, (port, http_port)
+
+    def start(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="exchange-")
+        command = [
+            str(self.binary),
+            *("--port", str(self.ports[0]), "--http-port", str(self.ports[1])),
+            *([] if "--log-level" in self.arguments else ["--log-level", self.log_level]),
+            *("--store", self.store.format(folder=self.folder.name)),
+            *map(str, self.arguments),
+        ]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")}
+        began = time.monotonic()
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=environment
+        )
         try:
-            self.process.wait(STOP_S)
+            self._await_ready()
+        except BaseException:
+            self.close()
+            raise
+        self.ready_s = time.monotonic() - began
+        return self
+
+    def _await_ready(self):
+        come = select.select([self.process.stdout], [], [], self.start_s)[0]
+        self.ready_line = self.process.stdout.readline().strip() if come else ""
+        if not self.ready_line.startswith("ready "):
+            failure = "did not start" if come else f"was not ready in {self.start_s} s"
+            raise ServerError(f"{self.binary} {failure}: {self.ready_line or 'see its messages'}")
+        facts = dict(word.split("=", 1) for word in self.ready_line.split() if "=" in word)
+        self.port, self.http_port = int(facts["port"]), int(facts.get("http-port", 0)) or None
+
+    def stop(self):
+        """As an operator would; the seconds that it took. Raises ServerError if it does not end with status 0."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(self.stop_s)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            self.kill()
+            raise ServerError(f"the server did not stop in {self.stop_s} s") from None
+        if status != 0:
+            raise ServerError(f"the server ended with status {status}")
+        return time.monotonic() - began
+
+    def kill(self):
+        """SIGKILL, as a power cut would end it."""
+        self.process.kill()
+        self.process.wait()
+
+    def close(self):
+        """Ends it if it runs, and removes its folder."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(self.stop_s)
+            except subprocess.TimeoutExpired:
+                self.kill()
         self.process.stdout.close()
         self.folder.cleanup()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.close()
 
     @property
     def pid(self):
         return self.process.pid
+
+    @property
+    def address(self):
+        return f"http://127.0.0.1:{self.http_port}"
 
     def cpu_seconds(self):
         return process_cpu_seconds(self.pid)
 
     def http(self, path, data=None):
         """The body of a 200 answer; urllib.error.HTTPError for others."""
-        with urllib.request.urlopen(
-            f"http://127.0.0.1:{self.http_port}{path}", data, timeout=START_S
-        ) as answer:
+        with urllib.request.urlopen(self.address + path, data, timeout=PATIENCE_S) as answer:
             return answer.read().decode()
 
     def request(self, *documents):
-        """Sends XML documents on one connection; their replies."""
-        replies = []
-        with socket.create_connection(
-            ("127.0.0.1", self.port), START_S
-        ) as connection, connection.makefile("rb") as file:
-            for document in documents:
-                body = document.encode()
-                connection.sendall(b"%d\n%s" % (len(body), body))
-                replies.append(file.readline().decode().strip())
-        return replies
-
-    def wait_until(self, condition, what, seconds=START_S):
-        """Until condition() holds; polls, since there is nobody to be told by."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"waited {seconds} s for {what}")
-            time.sleep(0.02)
+        """Sends XML documents in turn on one connection; their replies."""
+        with Connection(self.port) as connection:
+            return [connection.ask(document) for document in documents]

@@ -1,5 +1,5 @@
 #pragma once
-// A temporary folder that goes with its scope, and what a file holds.
+// A temporary folder, removed at the end of its scope, and the contents of a file.
 
 #include <cerrno>
 #include <cstdlib>

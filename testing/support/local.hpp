@@ -13,16 +13,10 @@
 #include "core/recovery.hpp"
 #include "protocol/session.hpp"
 #include "store/memory_store.hpp"
+#include "support/clocks.hpp"
+#include "support/xml_text.hpp"
 
-namespace exchange {
-
-class FixedClock final : public Clock {
- public:
-  static constexpr std::int64_t seconds = 1'700'000'000;
-  Timestamp now() override { return {seconds * 1'000'000 + 999'999}; }
-  std::int64_t monotonic_ns() override { return 0; }
-  void pause(std::uint32_t milliseconds) override { system_clock().pause(milliseconds); }
-};
+namespace exchange::testing {
 
 inline Recovered open_and_recover(Store& store) {
   store.open();
@@ -94,9 +88,4 @@ class LocalClient {
   std::string replies_;
 };
 
-// A request as it goes over the wire.
-inline std::string framed(std::string_view xml) {
-  return std::to_string(xml.size()) + "\n" + std::string(xml);
-}
-
-}  // namespace exchange
+}  // namespace exchange::testing

@@ -5,12 +5,10 @@
 #include <openssl/x509.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <random>
 #include <stdexcept>
 
-namespace exchange {
+namespace exchange::testing {
 namespace {
 
 void require(bool done) {
@@ -26,15 +24,7 @@ void write_file(const std::string& path, Write write) {
 
 }  // namespace
 
-SelfSigned::SelfSigned()
-    : folder_(std::filesystem::temp_directory_path() /
-              ("exchange-tls." + std::to_string(std::random_device()()))) {
-  std::filesystem::create_directories(folder_);
-  files_ = {folder_ + "/cert.pem", folder_ + "/key.pem"};
-  renew();
-}
-
-SelfSigned::~SelfSigned() { std::filesystem::remove_all(folder_); }
+SelfSigned::SelfSigned() : files_{folder_ / "cert.pem", folder_ / "key.pem"} { renew(); }
 
 long SelfSigned::renew() {
   const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> key(EVP_EC_gen("P-256"), EVP_PKEY_free);
@@ -58,4 +48,4 @@ long SelfSigned::renew() {
   return serial_;
 }
 
-}  // namespace exchange
+}  // namespace exchange::testing

@@ -1,25 +1,22 @@
 #pragma once
-// A self-signed certificate for a test's own server, in a temporary folder that goes with it.
-
-#include <string>
+// A self-signed certificate for a test's own server, in a temporary folder.
 
 #include "net/limits.hpp"
+#include "support/folder.hpp"
 
-namespace exchange {
+namespace exchange::testing {
 
 class SelfSigned {
  public:
   SelfSigned();
-  ~SelfSigned();
-  SelfSigned(const SelfSigned&) = delete;
   const TlsFiles& files() const { return files_; }
   // Another certificate under the same names; returns its serial number.
   long renew();
 
  private:
-  std::string folder_;
+  TemporaryFolder folder_;
   TlsFiles files_;
   long serial_ = 0;
 };
 
-}  // namespace exchange
+}  // namespace exchange::testing

@@ -1,5 +1,5 @@
 #pragma once
-// The real server as a child process, and a small blocking client for it.
+// The server program as a child process, and other programs of the build.
 
 #include <sys/types.h>
 
@@ -7,25 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "support/folder.hpp"
+
 namespace exchange::testing {
-
-// An empty file, removed by the destructor.
-class TemporaryFile {
- public:
-  TemporaryFile();
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 class ServerProcess {
  public:
   // Starts `server --port 0` (or `port`) with these arguments and waits for its ready line.
-  // Throws std::runtime_error, with what it wrote, where it does not come up.
+  // Throws std::runtime_error, with its log, if it does not come up.
   explicit ServerProcess(std::vector<std::string> arguments, unsigned port = 0);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
@@ -33,12 +22,14 @@ class ServerProcess {
 
   unsigned port() const { return port_; }
   pid_t pid() const { return pid_; }
+  // Of a server started with --http-port 0.
+  unsigned http_port() const;
   const std::string& ready_line() const { return ready_line_; }
   // SIGKILL, as a power cut of the process.
   void kill();
-  // SIGTERM; returns the exit status (128 + signal where it was killed).
+  // SIGTERM; returns the exit status (128 + signal if it was killed).
   int stop();
-  // The exit status where it has ended by itself, or somebody else ended it.
+  // The exit status, if it has ended by itself or was ended from outside.
   std::optional<int> ended();
   // What it has written to stderr.
   std::string log() const;
@@ -50,7 +41,7 @@ class ServerProcess {
   std::optional<int> status_;
   unsigned port_ = 0;
   std::string ready_line_;
-  const TemporaryFile log_;
+  const TemporaryFolder folder_;  // of its log
 };
 
 // Runs the server to its end with these arguments; returns exit status and output (stdout and
@@ -63,30 +54,5 @@ struct RunResult {
 RunResult run_server(const std::vector<std::string>& arguments);
 // The same for another program beside it.
 RunResult run_program(const std::string& name, const std::vector<std::string>& arguments);
-
-class Client {
- public:
-  // Throws std::runtime_error where the connection is refused.
-  explicit Client(unsigned port);
-  ~Client();
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-
-  // One request and its reply; empty where the connection ended before the reply was complete.
-  std::string request(const std::string& xml);
-  bool send_raw(const std::string& bytes);
-  // Up to the end of one reply document; empty where the connection ended before.
-  std::string receive();
-  // Everything to the end of the stream.
-  std::string receive_all();
-  void half_close();
-
- private:
-  int socket_ = -1;
-  std::string buffer_;
-};
-
-// The value of the first attribute `name` in `xml`, from `from` on; empty where there is none.
-std::string attribute(const std::string& xml, const std::string& name, std::size_t from = 0);
 
 }  // namespace exchange::testing

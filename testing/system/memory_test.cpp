@@ -9,6 +9,7 @@
 
 #include "support/folder.hpp"
 #include "support/server_process.hpp"
+#include "support/tcp_client.hpp"
 
 using namespace exchange::testing;
 
@@ -22,9 +23,9 @@ std::size_t resident_kib(pid_t pid) {
 }
 
 std::size_t metric(unsigned http_port, const std::string& name) {
-  Client http(http_port);
-  http.send_raw("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  const std::string text = http.receive_all();
+  TcpClient http(http_port);
+  http.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string text = http.rest();
   const std::size_t at = text.find("\nexchange_" + name + " ");
   return at == std::string::npos ? SIZE_MAX : std::stoul(text.substr(at + name.size() + 11));
 }
@@ -41,9 +42,8 @@ TEST_CASE(
   TemporaryFolder folder;
   ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--http-port", "0",
                         "--projection-interval-ms", "0"});
-  const unsigned http_port =
-      unsigned(std::stoul(server.ready_line().substr(server.ready_line().find("http-port=") + 10)));
-  Client client(server.port());
+  const unsigned http_port = server.http_port();
+  TcpClient client(server.port());
   REQUIRE(
       client
           .request(

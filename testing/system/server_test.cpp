@@ -11,6 +11,7 @@
 #include "support/folder.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/server_process.hpp"
+#include "support/tcp_client.hpp"
 
 using namespace exchange::testing;
 
@@ -25,7 +26,7 @@ const std::string create_two =
 }  // namespace
 
 TEST_CASE(
-    "the ready line tells port, policy, threads and store, and SIGTERM ends the server with 0") {
+    "the ready line shows port, policy, threads and store, and SIGTERM ends the server with 0") {
   TemporaryFolder folder;
   const std::string store = "sqlite:" + folder.path() + "/x.db";
   for (const std::string policy : {"thread", "pool", "loop"}) {
@@ -42,29 +43,29 @@ TEST_CASE(
   const std::string policy = GENERATE("thread", "pool", "loop");
   TemporaryFolder folder;
   ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--policy", policy});
-  Client idle(server.port()), busy(server.port()), half_sent(server.port());
+  TcpClient idle(server.port()), busy(server.port(), patient), half_sent(server.port());
   REQUIRE(busy.request(create_two).find("<error") == std::string::npos);
-  half_sent.send_raw("100\n<create>");
+  half_sent.send("100\n<create>");
   const std::string orders =
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"2\"/></transactions>";
   std::string pipelined;
   for (int i = 0; i < 100; ++i) pipelined += std::to_string(orders.size()) + "\n" + orders;
-  busy.send_raw(pipelined);
-  const std::string first = busy.receive();
+  busy.send(pipelined);
+  const std::string first = busy.reply();
   CHECK(first.find("<opened") != std::string::npos);
   const auto start = Clock::now();
   CHECK(server.stop() == 0);
   CHECK(Clock::now() - start < std::chrono::seconds(5));
-  CHECK(idle.receive_all().empty());
+  CHECK(idle.rest().empty());
   int opened = 1;
-  const std::string replies = busy.receive_all();
+  const std::string replies = busy.rest();
   for (std::size_t at = replies.find("<opened"); at != std::string::npos;
        at = replies.find("<opened", at + 1))
     ++opened;
 
   ServerProcess again({"--store", "sqlite:" + folder.path() + "/x.db"});
   CHECK(again.log().find("(0 replayed from the journal)") != std::string::npos);  // all projected
-  Client client(again.port());
+  TcpClient client(again.port(), patient);
   for (int id = 1; id <= opened; ++id)
     CHECK(client
               .request("<transactions id=\"1\"><query id=\"" + std::to_string(id) +
@@ -72,7 +73,7 @@ TEST_CASE(
               .find("<open ") != std::string::npos);
 }
 
-TEST_CASE("errors on the command line are told and end with 2, --help with 0") {
+TEST_CASE("errors on the command line are reported and end with 2, --help with 0") {
   CHECK(run_server({"--help"}).status == 0);
   for (const char* flag : {"--port", "--bind", "--policy", "--threads", "--store", "--http-port"})
     CHECK(run_server({"--help"}).output.find(flag) != std::string::npos);
@@ -89,7 +90,7 @@ TEST_CASE("errors on the command line are told and end with 2, --help with 0") {
 }
 
 TEST_CASE(
-    "an address in use, a store in use and a store that cannot be made are told and end with 1") {
+    "an address in use, a store in use and a store that cannot be made are reported and end with 1") {
   TemporaryFolder folder;
   ServerProcess first({"--store", "sqlite:" + folder.path() + "/x.db"});
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& says) {
@@ -138,7 +139,7 @@ TEST_CASE(
     "while PostgreSQL is away nothing is acknowledged; service resumes by itself and nothing is lost or doubled") {
   PostgresCluster cluster;
   ServerProcess server({"--store", cluster.create_database()});
-  Client client(server.port());
+  TcpClient client(server.port(), patient);
   REQUIRE(client.request(create_two).find("<error") == std::string::npos);
   const std::string buy =
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"100\"/></transactions>";
@@ -171,7 +172,7 @@ TEST_CASE("a closed order is still found after its row left memory, by its owner
   TemporaryFolder folder;
   ServerProcess server(
       {"--store", "sqlite:" + folder.path() + "/x.db", "--projection-interval-ms", "0"});
-  Client client(server.port());
+  TcpClient client(server.port(), patient);
   REQUIRE(client.request(create_two).find("<error") == std::string::npos);
   client.request(
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"2\" limit=\"100\"/></transactions>");
@@ -193,14 +194,13 @@ TEST_CASE("a closed order is still found after its row left memory, by its owner
 TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what it has done") {
   PostgresCluster cluster;
   ServerProcess server({"--store", cluster.create_database(), "--http-port", "0"});
-  const unsigned http_port =
-      unsigned(std::stoul(server.ready_line().substr(server.ready_line().find("http-port=") + 10)));
+  const unsigned http_port = server.http_port();
   const auto http = [&](const std::string& request_line) {
-    Client client(http_port);
-    client.send_raw(request_line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    return client.receive_all();
+    TcpClient client(http_port);
+    client.send(request_line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return client.rest();
   };
-  Client client(server.port());
+  TcpClient client(server.port(), patient);
   REQUIRE(client.request(create_two).find("<error") == std::string::npos);
   CHECK(http("GET /healthz").find("HTTP/1.1 200 ") == 0);
   CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
@@ -212,12 +212,12 @@ TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what 
   CHECK(http("POST /metrics").find("HTTP/1.1 405 ") == 0);
 
   cluster.kill();
-  client.send_raw("46\n<create><account id=\"7\" balance=\"1\"/></create>");
+  client.send("46\n<create><account id=\"7\" balance=\"1\"/></create>");
   for (int tries = 0; tries < 200 && http("GET /readyz").find("HTTP/1.1 503 ") != 0; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   CHECK(http("GET /readyz").find("HTTP/1.1 503 ") == 0);
   CHECK(http("GET /healthz").find("HTTP/1.1 200 ") == 0);
   cluster.start();
-  CHECK(client.receive() == "<results><created id=\"7\"/></results>\n");
+  CHECK(client.reply() == "<results><created id=\"7\"/></results>\n");
   CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
 }

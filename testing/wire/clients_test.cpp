@@ -7,11 +7,13 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "support/in_process_server.hpp"
 #include "support/self_signed.hpp"
-#include "support/tcp.hpp"
+#include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
 
 using namespace exchange;
+using namespace exchange::testing;
 
 namespace {
 
@@ -92,12 +94,12 @@ TEST_CASE("300 clients at once each hold their conversation") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     constexpr int count = 300;
-    TcpServer server(policy);
+    InProcessServer server(policy);
     std::vector<std::unique_ptr<TcpClient>> clients;
     for (int i = 0; i < count; ++i) clients.push_back(std::make_unique<TcpClient>(server.port()));
     for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->send(account(i)));
     for (int i = 0; i < count; ++i) REQUIRE(clients[std::size_t(i)]->reply() == account_reply(i));
-    CHECK(server.metrics().connections.load() == count);
+    CHECK(server.metrics.connections.load() == count);
     // Each pipelines three requests, in two pieces, while all others do.
     for (int i = 0; i < count; ++i)
       REQUIRE(clients[std::size_t(i)]->send((buy(i) + buy(i)).substr(0, 100)));
@@ -122,7 +124,7 @@ TEST_CASE("300 clients at once each hold their conversation") {
     std::sort(opened.begin(), opened.end());
     CHECK(std::adjacent_find(opened.begin(), opened.end()) == opened.end());  // no id twice
     clients.clear();
-    CHECK(wait_for([&] { return server.metrics().connections == 0; }));
+    CHECK(wait_for([&] { return server.metrics.connections == 0; }));
   }
 }
 
@@ -130,7 +132,7 @@ TEST_CASE(
     "clients that connect and leave without a request, or in the middle of one, harm no others") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy);
+    InProcessServer server(policy);
     TcpClient stays(server.port());
     for (int i = 0; i < 50; ++i) {
       TcpClient silent(server.port()), amid(server.port()), hasty(server.port());
@@ -139,7 +141,7 @@ TEST_CASE(
     }
     REQUIRE(stays.send(account(1)));
     CHECK(stays.reply() == account_reply(1));
-    CHECK(wait_for([&] { return server.metrics().connections == 1; }));
+    CHECK(wait_for([&] { return server.metrics.connections == 1; }));
   }
 }
 
@@ -147,14 +149,14 @@ TEST_CASE("a stopping server answers what it has received, then closes") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
     constexpr int count = 20, requests = 200;  // more bytes than a session reads at once
-    TcpServer server(policy);
+    InProcessServer server(policy);
     std::vector<std::unique_ptr<TcpClient>> clients;
     for (int i = 0; i < count; ++i) {
       clients.push_back(std::make_unique<TcpClient>(server.port()));
       REQUIRE(clients.back()->send(account(i)));
       REQUIRE(clients.back()->reply() == account_reply(i));
     }
-    server.store().hold(true);
+    server.store.hold_appends.begin();
     std::string pipeline;
     for (int i = 0; i < requests; ++i) pipeline += buy(7);
     for (int i = 0; i < count; i += 2) REQUIRE(clients[std::size_t(i)]->send(pipeline));
@@ -163,7 +165,7 @@ TEST_CASE("a stopping server answers what it has received, then closes") {
     long long stopped_after = -1;
     std::thread stopping([&] { stopped_after = server.stop(); });
     const bool refuses = wait_for([port = server.port()] { return !can_connect(port); });
-    server.store().hold(false);
+    server.store.hold_appends.end();
     stopping.join();
     CHECK(refuses);
     CHECK(stopped_after < 2'500);
@@ -184,7 +186,7 @@ TEST_CASE(
     "a server stops promptly while clients keep sending, and among half requests and silence") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, drain(300));
+    InProcessServer server(policy, drain(300));
     TcpClient silent(server.port()), half(server.port());
     REQUIRE(half.send(account(1) + "100\n<create>"));
     REQUIRE(half.reply() == account_reply(1));
@@ -210,7 +212,7 @@ TEST_CASE(
 TEST_CASE("a client that never reads does not hinder others, nor the server's end") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, drain(200));
+    InProcessServer server(policy, drain(200));
     TcpClient reads(server.port());
     REQUIRE(reads.send(account(1)));
     REQUIRE(reads.reply() == account_reply(1));
@@ -224,7 +226,8 @@ TEST_CASE("a client that never reads does not hinder others, nor the server's en
       std::size_t sent = 0;
     };
     std::vector<std::unique_ptr<Deaf>> deaf;
-    for (int i = 0; i < 6; ++i) deaf.emplace_back(new Deaf{TcpClient(server.port(), 4'096)});
+    for (int i = 0; i < 6; ++i)
+      deaf.emplace_back(new Deaf{TcpClient(server.port(), {.receive_buffer = 4'096})});
     std::size_t in_vain = 0, taken = 0;
     while (in_vain < 50) {
       const std::size_t before = taken;
@@ -247,7 +250,7 @@ TEST_CASE("a client that never reads does not hinder others, nor the server's en
 TEST_CASE("after bad framing the error arrives although the client goes on sending") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy);
+    InProcessServer server(policy);
     TcpClient client(server.port());
     REQUIRE(client.send(account(1) + "garbage"));
     CHECK(client.reply() == account_reply(1));
@@ -255,7 +258,7 @@ TEST_CASE("after bad framing the error arrives although the client goes on sendi
     CHECK(
         client.rest() ==
         "<results><error>bad framing: a request begins with its length in digits</error></results>\n");
-    CHECK(server.metrics().bad_frames.load() == 1);
+    CHECK(server.metrics.bad_frames.load() == 1);
   }
 }
 
@@ -263,7 +266,7 @@ TEST_CASE(
     "after bad framing the connection ends in order, whatever the client had sent behind it") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy);
+    InProcessServer server(policy);
     TcpClient client(server.port());
     // more than the server has read when it refuses
     REQUIRE(client.send("garbage" + std::string(500'000, 'x')));
@@ -278,7 +281,7 @@ TEST_CASE(
     "one connection too many is refused with the reason, and there is room again when another leaves") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) {
+    InProcessServer server(policy, [](Options& options) {
       options.net.limits.connections_max = 3;
       options.net.limits.connections_per_address = 4;
       options.net.limits.evictable_idle_ms = 1'000'000;
@@ -288,16 +291,16 @@ TEST_CASE(
       TcpClient three(server.port());
       REQUIRE(three.send(account(3)));
       REQUIRE(three.reply() == account_reply(3));
-      REQUIRE(wait_for([&] { return server.metrics().connections.load() == 3; }));
+      REQUIRE(wait_for([&] { return server.metrics.connections.load() == 3; }));
       CHECK(TcpClient(server.port()).rest() ==
             "<results><error>the server takes no more connections now (limit 3, "
             "--connections-max)</error></results>\n");
     }
-    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));
+    REQUIRE(wait_for([&] { return server.metrics.connections.load() == 2; }));
     TcpClient four(server.port());
     REQUIRE(four.send(account(4)));
     CHECK(four.reply() == account_reply(4));
-    CHECK(server.metrics().connections_refused.load() == 1);
+    CHECK(server.metrics.connections_refused.load() == 1);
   }
 }
 
@@ -311,7 +314,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
   reply += "</results>\n";
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy);
+    InProcessServer server(policy);
     TcpClient client(server.port());
     REQUIRE(client.send(framed(request) + framed("<what/>")));
     const std::string got = client.reply();
@@ -324,7 +327,7 @@ TEST_CASE("large requests and large replies pass whole, under every policy") {
 TEST_CASE("orders that have left the memory are answered from the tables, in the same words") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy);
+    InProcessServer server(policy);
     TcpClient client(server.port());
     REQUIRE(client.send(
         account(1) +
@@ -344,9 +347,9 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
     REQUIRE(wait_for([&] {
       REQUIRE(client.send(query(1, "1")));
       REQUIRE(client.reply() == "<results>" + first + "</results>\n");
-      return server.metrics().orders_read.load() > 0;
+      return server.metrics.orders_read.load() > 0;
     }));
-    const std::uint64_t read_before = server.metrics().orders_read;
+    const std::uint64_t read_before = server.metrics.orders_read;
     REQUIRE(client.send(framed(
         "<transactions id=\"1\"><query id=\"1\"/><cancel id=\"1\"/><query id=\"2\"/><cancel id=\"2\"/><query id=\"3\"/><order sym=\"S\" amount=\"1\" limit=\"1\"/></transactions>")));
     CHECK(client.reply() ==
@@ -357,14 +360,14 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
               "<error id=\"3\">no such order of this account</error>"
               "<opened sym=\"S\" amount=\"1\" limit=\"1\" id=\"5\"/>"
               "</results>\n");
-    CHECK(server.metrics().orders_read.load() == read_before + 5);
+    CHECK(server.metrics.orders_read.load() == read_before + 5);
   }
 }
 
 TEST_CASE("with open queries any account sees an order that has left the memory") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.protocol.open_queries = true; });
+    InProcessServer server(policy, [](Options& options) { options.protocol.open_queries = true; });
     TcpClient client(server.port());
     REQUIRE(client.send(
         account(1) + account(2) +
@@ -376,7 +379,7 @@ TEST_CASE("with open queries any account sees an order that has left the memory"
       REQUIRE(
           client.reply() ==
           "<results><status id=\"1\"><canceled shares=\"1\" time=\"1700000000\"/></status></results>\n");
-      return server.metrics().orders_read.load() > 0;
+      return server.metrics.orders_read.load() > 0;
     }));
     REQUIRE(client.send(framed("<transactions id=\"2\"><cancel id=\"1\"/></transactions>")));
     CHECK(client.reply() ==
@@ -388,9 +391,9 @@ TEST_CASE(
     "a client that does not finish a request, or does not take a reply, is ended in time; one that is only silent is not") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.net.limits.stall_ms = 100; });
-    TcpClient silent(server.port()), stalled(server.port()), deaf(server.port(), 4'096),
-        slow(server.port());
+    InProcessServer server(policy, [](Options& options) { options.net.limits.stall_ms = 100; });
+    TcpClient silent(server.port()), stalled(server.port()),
+        deaf(server.port(), {.receive_buffer = 4'096}), slow(server.port());
     REQUIRE(slow.send(account(1)));
     REQUIRE(slow.reply() == account_reply(1));
 
@@ -400,7 +403,7 @@ TEST_CASE(
     queries = framed(queries + "</transactions>");
     for (int i = 0; i < 20; ++i) deaf.send_without_waiting(queries);
     // silent and slow are left
-    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 2; }));
+    REQUIRE(wait_for([&] { return server.metrics.connections.load() == 2; }));
 
     // A request that is finished in time is answered, and does not count against the next.
     REQUIRE(slow.send_bytewise("46\n<create><account id=\"2\" balance=\"1\"/></create>"));
@@ -423,7 +426,7 @@ TEST_CASE(
   for (const Policy policy : policies)
     for (const bool secure : {false, true}) {
       INFO(name_of(policy) << (secure ? ", TLS" : ""));
-      TcpServer server(policy, [&](Options& options) {
+      InProcessServer server(policy, [&](Options& options) {
         // stall_ms is a minute, and a client here waits ten seconds
         options.net.limits.complete_document_ms = 100;
         if (secure) options.tls = certificate.files();
@@ -438,15 +441,15 @@ TEST_CASE(
       REQUIRE(
           half.send("<account id=\"1\" balance=\"100\"/>" + std::string(52, ' ') + "</create>"));
       CHECK(half.reply() == "<results><created id=\"1\"/></results>\n");
-      CHECK(server.metrics().bad_frames.load() == 1);
+      CHECK(server.metrics.bad_frames.load() == 1);
     }
 }
 
 TEST_CASE("white space that comes in time finishes a request whose document was complete before") {
-  std::vector<std::unique_ptr<TcpServer>> servers;
+  std::vector<std::unique_ptr<InProcessServer>> servers;
   std::vector<std::unique_ptr<TcpClient>> clients;
   for (const Policy policy : policies) {
-    servers.push_back(std::make_unique<TcpServer>(
+    servers.push_back(std::make_unique<InProcessServer>(
         policy, [](Options& options) { options.net.limits.complete_document_ms = 1'500; }));
     clients.push_back(std::make_unique<TcpClient>(servers.back()->port()));
     REQUIRE(clients.back()->send("50\n<create><account id=\"1\" balance=\"1\"/></create>"));
@@ -462,11 +465,11 @@ TEST_CASE("white space that comes in time finishes a request whose document was 
 TEST_CASE("a reply larger than any buffer passes whole to a client that reads late") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy);
+    InProcessServer server(policy);
     make_large_order(server.port());
     TcpClient client(server.port()), other(server.port());
     REQUIRE(client.send(large_query() + framed("<what/>")));
-    REQUIRE(wait_for([&] { return server.metrics().requests.load() >= 5; }));
+    REQUIRE(wait_for([&] { return server.metrics.requests.load() >= 5; }));
     REQUIRE(other.send(account(7)));  // served meanwhile
     CHECK(other.reply() == account_reply(7));
     CHECK((client.reply() == large_reply()));
@@ -477,19 +480,19 @@ TEST_CASE("a reply larger than any buffer passes whole to a client that reads la
 TEST_CASE("a client that does not take a reply is ended in time, though its request came at once") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.net.limits.stall_ms = 300; });
+    InProcessServer server(policy, [](Options& options) { options.net.limits.stall_ms = 300; });
     make_large_order(server.port());
-    TcpClient deaf(server.port(), 4'096);
+    TcpClient deaf(server.port(), {.receive_buffer = 4'096});
     REQUIRE(deaf.send(large_query()));
-    REQUIRE(wait_for([&] { return server.metrics().requests.load() == 4; }));
-    CHECK(wait_for([&] { return server.metrics().connections.load() == 0; }));
+    REQUIRE(wait_for([&] { return server.metrics.requests.load() == 4; }));
+    CHECK(wait_for([&] { return server.metrics.connections.load() == 0; }));
   }
 }
 
 TEST_CASE("a client that took a large reply in time is not ended for it later") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.net.limits.stall_ms = 500; });
+    InProcessServer server(policy, [](Options& options) { options.net.limits.stall_ms = 500; });
     make_large_order(server.port());
     TcpClient silent(server.port());
     REQUIRE(silent.send(large_query()));
@@ -505,19 +508,20 @@ TEST_CASE("a client that took a large reply in time is not ended for it later") 
 TEST_CASE("a client that sends a request byte by byte is ended all the same") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) { options.net.limits.stall_ms = 500; });
+    InProcessServer server(policy, [](Options& options) { options.net.limits.stall_ms = 500; });
     TcpClient drips(server.port());
     REQUIRE(drips.send("100000\n"));
-    REQUIRE(wait_for([&] { return server.metrics().connections.load() == 1; }));
+    REQUIRE(wait_for([&] { return server.metrics.connections.load() == 1; }));
     CHECK(wait_for([&] {
       drips.send(" ");
-      return server.metrics().connections.load() == 0;
+      return server.metrics.connections.load() == 0;
     }));
   }
 }
 
 TEST_CASE("a small request does not wait for all large ones") {
-  TcpServer server(Policy::loop, [](Options& options) { options.core.batch_commands_max = 4; });
+  InProcessServer server(Policy::loop,
+                         [](Options& options) { options.core.batch_commands_max = 4; });
   TcpClient first(server.port()), small(server.port());
   REQUIRE(first.send(account(1)));
   REQUIRE(first.reply() == account_reply(1));
@@ -527,14 +531,14 @@ TEST_CASE("a small request does not wait for all large ones") {
   std::vector<std::unique_ptr<TcpClient>> large;
   for (int i = 0; i < 3; ++i) large.push_back(std::make_unique<TcpClient>(server.port()));
 
-  server.store().hold(true);
+  server.store.hold_appends.begin();
   REQUIRE(first.send(buy(1)));
-  REQUIRE(wait_for([&] { return server.metrics().batches == 2; }));  // applied, and being committed
+  REQUIRE(wait_for([&] { return server.metrics.batches == 2; }));  // applied, and being committed
   for (const auto& client : large) REQUIRE(client->send(orders));
-  REQUIRE(wait_for([&] { return server.metrics().queue_depth == 3; }));
+  REQUIRE(wait_for([&] { return server.metrics.queue_depth == 3; }));
   REQUIRE(small.send(buy(1)));
-  REQUIRE(wait_for([&] { return server.metrics().queue_depth == 4; }));
-  server.store().hold(false);
+  REQUIRE(wait_for([&] { return server.metrics.queue_depth == 4; }));
+  server.store.hold_appends.end();
   CHECK(first.reply().ends_with("id=\"1\"/></results>\n"));
   // ids are given in the order of execution
   CHECK(small.reply().ends_with("id=\"2\"/></results>\n"));
@@ -545,7 +549,7 @@ TEST_CASE(
     "request batches for which there is no memory are refused whole, unexecuted, and others are not") {
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [](Options& options) {
+    InProcessServer server(policy, [](Options& options) {
       options.protocol.frame_bytes_max = 65'536;
       options.net.limits.buffered_bytes_max = 1;  // four frames then
     });
@@ -555,20 +559,20 @@ TEST_CASE(
     std::string orders = "<transactions id=\"1\">", opened;
     for (int i = 0; i < 300; ++i) orders += "<order sym=\"S\" amount=\"1\" limit=\"0.01\"/>";
     orders = framed(orders + "</transactions>");
-    server.store().hold(true);
+    server.store.hold_appends.begin();
     REQUIRE(one.send(orders));
-    REQUIRE(wait_for([&] { return server.metrics().batches == 2; }));
+    REQUIRE(wait_for([&] { return server.metrics.batches == 2; }));
     REQUIRE(two.send(orders));
     CHECK(
         two.reply() ==
         "<results><error>the server has no memory for so large a request now; nothing of it was executed</error></results>\n");
     REQUIRE(small.send(query(1, "301")));
-    server.store().hold(false);
+    server.store.hold_appends.end();
     CHECK(one.reply().find("id=\"300\"/></results>") != std::string::npos);
     CHECK(small.reply() ==
           "<results><error id=\"301\">no such order of this account</error></results>\n");
     REQUIRE(two.send(orders));  // there is room again
     CHECK(two.reply().find("id=\"600\"/></results>") != std::string::npos);
-    CHECK(server.metrics().requests_refused.load() == 1);
+    CHECK(server.metrics.requests_refused.load() == 1);
   }
 }

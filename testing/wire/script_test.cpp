@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "catch.hpp"
+#include "support/in_process_server.hpp"
+#include "support/local.hpp"
 #include "support/self_signed.hpp"
-#include "support/tcp.hpp"
+#include "support/tcp_client.hpp"
 #include "wire/script.hpp"
 
 using namespace exchange;
+using namespace exchange::testing;
 
 namespace {
 
@@ -92,7 +95,7 @@ class LocalRun {
 // What one client sends without waiting for a reply goes out together.
 void run_over_tcp(const Script& script, Policy policy, bool bytewise,
                   const SelfSigned* certificate = nullptr) {
-  TcpServer server(policy, [&](Options& options) {
+  InProcessServer server(policy, [&](Options& options) {
     options.protocol = script.limits;
     if (certificate != nullptr) options.tls = certificate->files();
   });
@@ -100,9 +103,10 @@ void run_over_tcp(const Script& script, Policy policy, bool bytewise,
   for (std::size_t i = 0; i < script.steps.size(); ++i) {
     const Step& step = script.steps[i];
     INFO(at(script, step) << " under " << name_of(policy) << (bytewise ? ", byte by byte" : ""));
-    TcpClient& client =
-        clients.try_emplace(step.client, server.port(), 0, nullptr, certificate != nullptr)
-            .first->second;
+    TcpClient& client = clients
+                            .try_emplace(step.client, server.port(),
+                                         TcpClient::Settings{.secure = certificate != nullptr})
+                            .first->second;
     switch (step.kind) {
       case Step::Kind::send: {
         std::string bytes = step.bytes;

@@ -2,11 +2,13 @@
 // saying so, or takes long replies.
 
 #include "catch.hpp"
+#include "support/in_process_server.hpp"
 #include "support/self_signed.hpp"
-#include "support/tcp.hpp"
+#include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
 
 using namespace exchange;
+using namespace exchange::testing;
 
 namespace {
 
@@ -21,17 +23,17 @@ TEST_CASE("plain text to a TLS port is closed without a reply, and the next clie
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
     TcpClient plain(server.port());
     REQUIRE(plain.send(create));
     const std::string said = plain.rest();
     CHECK(said.find("<") == std::string::npos);
     CHECK(said.find("[open]") == std::string::npos);
-    CHECK(wait_for([&] { return server.metrics().tls_failures == 1; }));
-    TcpClient secure(server.port(), 0, nullptr, true);
+    CHECK(wait_for([&] { return server.metrics.tls_failures == 1; }));
+    TcpClient secure(server.port(), {.secure = true});
     REQUIRE(secure.send(create));
     CHECK(secure.reply() == created);
-    CHECK(server.metrics().requests == 1);
+    CHECK(server.metrics.requests == 1);
   }
 }
 
@@ -39,7 +41,7 @@ TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [&](Options& options) {
+    InProcessServer server(policy, [&](Options& options) {
       options.tls = certificate.files();
       options.net.limits.stall_ms = 100;
     });
@@ -47,8 +49,8 @@ TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
     REQUIRE(amid.send("\x16\x03\x01\x02"));  // the beginning of a TLS record
     CHECK(silent.rest() == "");
     CHECK(amid.rest().find("[open]") == std::string::npos);
-    CHECK(wait_for([&] { return server.metrics().connections == 0; }));
-    CHECK(server.metrics().tls_failures == 2);
+    CHECK(wait_for([&] { return server.metrics.connections == 0; }));
+    CHECK(server.metrics.tls_failures == 2);
   }
 }
 
@@ -57,21 +59,21 @@ TEST_CASE(
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
     {
-      TcpClient says(server.port(), 0, nullptr, true);
+      TcpClient says(server.port(), {.secure = true});
       REQUIRE(says.send(create));
       says.end();
       CHECK(says.rest() == created);
-      CHECK(says.was_told_the_end());
+      CHECK(says.has_tls_end());
     }
-    TcpClient truncates(server.port(), 0, nullptr, true);
+    TcpClient truncates(server.port(), {.secure = true});
     REQUIRE(truncates.send(create));
     truncates.end_of_tcp();
     CHECK(truncates.rest() ==
           "<results><error id=\"1\">account already exists</error></results>\n");
     // what is cut off amid a request is not executed
-    TcpClient amid(server.port(), 0, nullptr, true);
+    TcpClient amid(server.port(), {.secure = true});
     REQUIRE(amid.send("100\n<create><account id=\"2\" balance=\"1\"/></create>"));
     amid.end_of_tcp();
     CHECK(
@@ -84,11 +86,11 @@ TEST_CASE("under TLS, a client that is closed for bad framing gets the reason an
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient client(server.port(), 0, nullptr, true);
+    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    TcpClient client(server.port(), {.secure = true});
     REQUIRE(client.send("what\n"));
     CHECK(client.rest().starts_with("<results><error>bad framing"));
-    CHECK(client.was_told_the_end());
+    CHECK(client.has_tls_end());
   }
 }
 
@@ -102,8 +104,8 @@ TEST_CASE("under TLS, a reply larger than any buffer arrives whole") {
   }
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient reader(server.port(), 4'096, nullptr, true);
+    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    TcpClient reader(server.port(), {.receive_buffer = 4'096, .secure = true});
     REQUIRE(reader.send(framed("<create>" + creations + "</create>")));
     CHECK(reader.reply() == expected + "</results>\n");
   }
@@ -113,28 +115,28 @@ TEST_CASE("a stopping server waits for no handshake, and sends the others close_
   const SelfSigned certificate;
   for (const Policy policy : policies) {
     INFO(name_of(policy));
-    TcpServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient silent(server.port()), idle(server.port(), 0, nullptr, true),
-        busy(server.port(), 0, nullptr, true);
-    REQUIRE(wait_for([&] { return server.metrics().connections == 3; }));
+    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
+    TcpClient silent(server.port()), idle(server.port(), {.secure = true}),
+        busy(server.port(), {.secure = true});
+    REQUIRE(wait_for([&] { return server.metrics.connections == 3; }));
     REQUIRE(busy.send(create));
     CHECK(busy.reply() == created);
     CHECK(server.stop() < 4'000);
     CHECK(silent.rest() == "");
     CHECK(idle.rest() == "");
-    CHECK(idle.was_told_the_end());
+    CHECK(idle.has_tls_end());
   }
 }
 
 TEST_CASE(
     "a certificate that is read again is shown to new connections; one that cannot be read changes nothing") {
   SelfSigned files;
-  TcpServer server(Policy::loop, [&](Options& options) { options.tls = files.files(); });
-  TcpClient before(server.port(), 0, nullptr, true);
+  InProcessServer server(Policy::loop, [&](Options& options) { options.tls = files.files(); });
+  TcpClient before(server.port(), {.secure = true});
   CHECK(before.serial() == 1);
   files.renew();
-  server.certificate().reload();
-  CHECK(TcpClient(server.port(), 0, nullptr, true).serial() == 2);
+  server.certificate->reload();
+  CHECK(TcpClient(server.port(), {.secure = true}).serial() == 2);
   REQUIRE(before.send(create));
   CHECK(before.reply() == created);
   const TlsFiles crossed{files.files().key, files.files().certificate};

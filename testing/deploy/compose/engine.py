@@ -238,7 +238,7 @@ def rules():
 
 
 def restore_rules(before):
-    """Takes away what an engine added, and nothing that anybody else did."""
+    """Takes away what an engine added, and nothing else."""
     for name, (chains, lines) in rules().items():
         old_chains, old_lines = before.get(name, ({}, []))
         for line in lines:

@@ -1,21 +1,18 @@
-"""What the tests of the dashboard share: the browser, the page's files over HTTP, and the real server."""
+"""What the tests of the dashboard share: the browser, and the page's files over HTTP."""
 
 import atexit
 import os
-import socket
-import subprocess
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from browser import PATIENCE_S, Browser, find_browser
+from browser import Browser, find_browser
 
 TESTS = Path(__file__).resolve().parent
 PROJECT = TESTS.parents[2]
 PAGE = PROJECT / "server" / "http" / "page"
 CHARTS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
-SERVER = Path(os.environ.get("SERVER_BINARY", PROJECT / "build" / "bin" / "server"))
 POLICY = "default-src 'self'"  # as the server sends it
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -91,50 +88,3 @@ class Site:
     def close(self):
         self._server.shutdown()
         self._server.server_close()
-
-
-class Exchange:
-    """The real server, with a store that is gone with it."""
-
-    def __init__(self, port=0, http_port=0):
-        self._process = subprocess.Popen(
-            [
-                SERVER,
-                "--port",
-                str(port),
-                "--http-port",
-                str(http_port),
-                "--store",
-                "memory:",
-                "--log-level",
-                "error",
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-            env={k: v for k, v in os.environ.items() if not k.startswith("EXCHANGE_")},
-        )
-        ready = self._process.stdout.readline()
-        if not ready.startswith("ready "):
-            self.kill()
-            raise RuntimeError(f"the server did not start: {ready!r}")
-        facts = dict(word.split("=", 1) for word in ready.split()[1:])
-        self.port = int(facts["port"])
-        self.http_port = int(facts["http-port"])
-        self.address = f"http://127.0.0.1:{self.http_port}"
-
-    def kill(self):
-        self._process.kill()
-        self._process.wait()
-        self._process.stdout.close()
-
-    def request(self, xml):
-        """Sends one document over the XML port; returns the reply."""
-        with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as connection:
-            connection.sendall(f"{len(xml.encode())}\n{xml}".encode())
-            reply = b""
-            while not reply.rstrip().endswith(b"</results>"):
-                got = connection.recv(65536)
-                if not got:
-                    raise RuntimeError(f"the server hung up after {reply!r}")
-                reply += got
-        return reply.decode()

@@ -3,7 +3,8 @@
 import unittest
 from urllib.request import urlopen
 
-from support import POLICY, SERVER, Exchange, browser
+from exchange_server import BINARY, ExchangeServer
+from support import POLICY, browser
 
 MARKET = '<create><account id="1" balance="100000"/><account id="2" balance="0"/><symbol sym="SPY"><account id="2">500</account></symbol></create>'
 BID = '<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>'
@@ -12,14 +13,14 @@ STATE = "document.querySelector('#state').dataset.state"
 
 
 def setUpModule():
-    if not SERVER.is_file():
-        raise unittest.SkipTest(f"{SERVER} is not built")
+    if not BINARY.is_file():
+        raise unittest.SkipTest(f"{BINARY} is not built")
 
 
 class PageOfTheServer(unittest.TestCase):
     def start(self, **ports):
-        exchange = Exchange(**ports)
-        self.addCleanup(exchange.kill)
+        exchange = ExchangeServer(**ports).start()
+        self.addCleanup(exchange.close)
         return exchange
 
     def open(self, exchange, **more):
@@ -40,7 +41,7 @@ class PageOfTheServer(unittest.TestCase):
         page = self.open(exchange, dark=True)
         page.wait_for("!document.querySelector('#no-symbols').hidden")
 
-        self.assertIn('created sym="SPY"', exchange.request(MARKET))
+        self.assertIn('created sym="SPY"', exchange.request(MARKET)[0])
         page.wait_for("location.hash === '#SPY'")
         page.wait_for(
             "document.querySelector('#book-empty').innerText.startsWith('Nobody bids for SPY')"
@@ -50,7 +51,7 @@ class PageOfTheServer(unittest.TestCase):
         page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
         self.assertEqual(page.text("#ladder .bids .level").split(), ["145.67", "100", "1", "100"])
 
-        self.assertIn("opened", exchange.request(HIT))
+        self.assertIn("opened", exchange.request(HIT)[0])
         page.wait_for("document.querySelectorAll('#tape tbody tr').length === 1")
         self.assertEqual(page.text("#tape tbody tr").split()[1:], ["▼", "sell", "145.67", "40.5"])
         page.wait_for("document.querySelector('#ladder .bids .level').innerText.includes('59.5')")

@@ -1,4 +1,4 @@
-"""Makes the harness of histories importable; a store for each test, and the edits that make a lie of a history."""
+"""A store for each test of histories, and the edits that make a lie of a history."""
 
 import json
 import sys
@@ -6,19 +6,16 @@ import tempfile
 import unittest
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "studies/scaling")]
-
-import cluster  # noqa: E402
-import judges  # noqa: E402
+import judges
+from postgres import Cluster, ClusterError
 
 
 def postgres():
     """A cluster for the whole run of the tests; skips the test, with the reason, where there is no PostgreSQL."""
     if not hasattr(postgres, "cluster"):
         try:
-            postgres.cluster = cluster.Cluster()
-        except cluster.ClusterError as error:
+            postgres.cluster = Cluster()
+        except ClusterError as error:
             postgres.cluster = error
         else:
             unittest.addModuleCleanup(postgres.cluster.stop)

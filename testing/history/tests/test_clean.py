@@ -9,22 +9,14 @@ import time
 import unittest
 
 import support
+from exchange_server import BIN, POLICIES, loadgen_command, run_loadgen
 from random_clients import Client, History, Market, play, set_up_market
-from servers import BINARIES, Server
-
-POLICIES = ["thread", "pool", "loop"]
-
-
-def loadgen(*words):
-    done = subprocess.run(
-        [str(BINARIES / "loadgen"), *map(str, words)], capture_output=True, text=True
-    )
-    return done.returncode, done.stdout + done.stderr
+from servers import journaling_server
 
 
 class RandomClients(support.HistoryTest):
     def run_on(self, store, policy, seed):
-        with Server(store, policy) as server:
+        with journaling_server(store, policy) as server:
             play(server.port, seed, clients=4, requests=50).write(self.file())
         if store != "memory:":  # which keeps no journal that could be read
             said = self.replay(store=store)
@@ -52,44 +44,18 @@ class LoadGenerator(support.HistoryTest):
     def test_every_workload_with_workers_pipelines_and_an_audit_one_after_another_on_one_store(
         self,
     ):
-        with Server(self.store) as server:
+        with journaling_server(self.store) as server:
             asked = 0
             for workload in ["create", "transactions", "mix", "reads"]:
-                code, said = loadgen(
-                    "-c",
-                    6,
-                    "-n",
-                    600,
-                    "--workers",
-                    2,
-                    "--pipeline",
-                    3,
-                    "--orders-per-request",
-                    2,
-                    "--accounts",
-                    4,
-                    "--audit",
-                    "--workload",
-                    workload,
-                    "--connect",
-                    f"127.0.0.1:{server.port}",
-                    "--history",
-                    self.file(),
-                    "--history-append",
+                code, said = run_loadgen(
+                    f"-c 6 -n 600 --workers 2 --pipeline 3 --orders-per-request 2 --accounts 4 --audit --workload {workload}"
+                    f" --connect 127.0.0.1:{server.port} --history {self.file()} --history-append"
                 )
                 self.assertEqual(code, 0, said)
                 asked += 600
-            code, said = loadgen(
-                "-c",
-                3,
-                "-n",
-                30,
-                "--connection",
-                "per-request",
-                "--connect",
-                f"127.0.0.1:{server.port}",
-                "--history",
-                self.file("more.jsonl"),
+            code, said = run_loadgen(
+                f"-c 3 -n 30 --connection per-request --connect 127.0.0.1:{server.port}"
+                f" --history {self.file('more.jsonl')}"
             )
             self.assertEqual(code, 0, said)
         said = self.replay(self.file(), self.file("more.jsonl"))
@@ -97,25 +63,12 @@ class LoadGenerator(support.HistoryTest):
         self.assertIn("0 of them unanswered", said)
         self.replay(
             self.file("more.jsonl"), possible=False
-        )  # the rest is what nobody there asked for
+        )  # the rest is what no client there asked for
 
     def test_small_runs_are_linearizable(self):
         for workload in ["mix", "create"]:
-            code, said = loadgen(
-                "-c",
-                4,
-                "-n",
-                150,
-                "--symbols",
-                2,
-                "--accounts",
-                2,
-                "--workload",
-                workload,
-                "--store",
-                "memory:",
-                "--history",
-                self.file(),
+            code, said = run_loadgen(
+                f"-c 4 -n 150 --symbols 2 --accounts 2 --workload {workload} --store memory: --history {self.file()}"
             )
             self.assertEqual(code, 0, said)
             self.porcupine()
@@ -127,23 +80,11 @@ class LoadGenerator(support.HistoryTest):
             while load.poll() is None and not is_so():
                 time.sleep(0.002)
 
-        with Server(self.store) as server:
+        with journaling_server(self.store) as server:
             load = subprocess.Popen(
-                [
-                    str(BINARIES / "loadgen"),
-                    "-c",
-                    "20",
-                    "-d",
-                    "1h",
-                    "--timeout",
-                    "300",
-                    "--workload",
-                    "mix",
-                    "--connect",
-                    f"127.0.0.1:{server.port}",
-                    "--history",
-                    str(self.file()),
-                ],
+                loadgen_command(
+                    f"-c 20 -d 1h --timeout 300 --workload mix --connect 127.0.0.1:{server.port} --history {self.file()}"
+                ),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -154,11 +95,11 @@ class LoadGenerator(support.HistoryTest):
             )  # it is well under way
             killed = time.monotonic_ns()
             server.kill()
-        with Server(self.store, port=server.port):
+        with journaling_server(self.store, port=server.port):
             restarted = time.monotonic_ns()
             for _ in range(
                 20 + 1
-            ):  # a commit more than clients, each of whom waits for its reply: one was told
+            ):  # a commit more than clients, each of which waits for its reply: one was acknowledged
                 written = journal.stat().st_mtime_ns
                 wait_for(lambda: journal.stat().st_mtime_ns != written)
             load.send_signal(signal.SIGINT)
@@ -177,10 +118,8 @@ class LoadGenerator(support.HistoryTest):
         self.assertGreater(int(re.search(r"(\d+) of them unanswered", said)[1]), 0, said)
 
     def test_usage(self):
-        self.assertEqual(
-            loadgen("-c", 1, "-n", 1, "--store", "memory:", "--history", "/nowhere/h.jsonl")[0], 2
-        )
-        self.assertEqual(loadgen("--history-append")[0], 2)
+        self.assertEqual(run_loadgen("-c 1 -n 1 --store memory: --history /nowhere/h.jsonl")[0], 2)
+        self.assertEqual(run_loadgen("--history-append")[0], 2)
         self.file().write_text("nonsense\n")
         for arguments in [
             [],
@@ -190,7 +129,7 @@ class LoadGenerator(support.HistoryTest):
         ]:
             self.assertEqual(
                 subprocess.run(
-                    [str(BINARIES / "check-history"), *arguments], capture_output=True
+                    [str(BIN / "check-history"), *arguments], capture_output=True
                 ).returncode,
                 2,
                 arguments,
@@ -200,7 +139,7 @@ class LoadGenerator(support.HistoryTest):
 class KillAndRestart(support.HistoryTest):
     def test_what_random_clients_were_told_before_a_kill_holds_after_it(self):
         history, market = History(), Market()
-        with Server(self.store) as server:
+        with journaling_server(self.store) as server:
             set_up_market(history, market, server.port)
 
             begin, once = history.begin, threading.Lock()
@@ -217,7 +156,7 @@ class KillAndRestart(support.HistoryTest):
             )
             history.begin = begin
         self.assertTrue(any(line["return"] is None for line in history.lines))
-        with Server(self.store) as server:
+        with journaling_server(self.store) as server:
             with Client(
                 history, 9, server.port
             ) as client:  # closed orders are in the tables alone now

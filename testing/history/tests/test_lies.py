@@ -11,7 +11,7 @@ from pathlib import Path
 import support
 from judges import go, no_porcupine
 from random_clients import Client, History, Market, play, set_up_market
-from servers import Server, StaleServer
+from servers import StaleServer, journaling_server
 
 
 class StaleReads(support.HistoryTest):
@@ -19,7 +19,7 @@ class StaleReads(support.HistoryTest):
 
     def test_both_judges_catch_a_stale_read(self):
         history = History()
-        with Server(self.store) as server, StaleServer(server.port) as stale, Client(
+        with journaling_server(self.store) as server, StaleServer(server.port) as stale, Client(
             history, 10, stale.port
         ) as asker, Client(history, 11, server.port) as other:
             set_up_market(history, Market(), server.port)
@@ -51,7 +51,7 @@ class StaleReads(support.HistoryTest):
             self.assertIn("<html", page.read_text())
 
     def test_the_same_without_the_cache_is_possible(self):
-        with Server(self.store) as server:
+        with journaling_server(self.store) as server:
             history = play(server.port, 1, 3, 30)
         history.write(self.file())
         self.replay()
@@ -67,7 +67,7 @@ class EditedHistories(support.HistoryTest):
         cls.addClassCleanup(folder.cleanup)
         cls.honest = Path(folder.name)
         history = History()
-        with Server(f"sqlite:{cls.honest}/x.db") as server, Client(
+        with journaling_server(f"sqlite:{cls.honest}/x.db") as server, Client(
             history, 1, server.port
         ) as client:
 
@@ -140,7 +140,7 @@ class EditedHistories(support.HistoryTest):
     def test_two_commits_in_the_wrong_order(self):
         def change(
             requests,
-        ):  # order 2 before order 1, so that the seller should have met it first anyway: only real time tells
+        ):  # order 2 before order 1, so that the seller should have met it first anyway: only real time shows it
             for key in ("call", "return"):
                 requests[1][key], requests[2][key] = requests[2][key], requests[1][key]
             requests[1], requests[2] = requests[2], requests[1]
@@ -148,7 +148,7 @@ class EditedHistories(support.HistoryTest):
         self.assertIn("before that of", self.replay(self.edit(change), possible=False))
 
     def test_a_change_that_was_seen_before_it_was_asked_for(self):
-        def change(requests):  # the query that told of the sale was over before the sale was sent
+        def change(requests):  # the query that showed the sale was over before the sale was sent
             sale, query = requests[3], requests[4]
             sale["call"], query["call"] = query["call"], sale["call"]
             sale["return"], query["return"] = query["return"], sale["return"]
@@ -173,9 +173,9 @@ class EditedHistories(support.HistoryTest):
         self.assertIn("--keep-journal", said)
 
     def test_a_command_that_was_applied_twice(self):
-        with Server(
+        with journaling_server(
             self.store
-        ) as server:  # as if a client's order had been executed once more, by nobody's wish
+        ) as server:  # as if a client's order had been executed once more, unasked
             with Client(History(), 9, server.port) as client:
                 client.ask(
                     '<transactions id="1"><order sym="S1" amount="5" limit="10"/></transactions>'

@@ -1,4 +1,4 @@
-"""Hostile peers, each kind a class; as a program, one kind in a process of its own so that its CPU can be told.
+"""Hostile peers, each kind a class; as a program, one kind in a process of its own so that its CPU can be measured.
 
   attacks.py KIND PORT COUNT ADDRESSES [ORDER]
 

@@ -3,28 +3,17 @@
 Used by tests/ (short) and by run (full)."""
 
 import json
-import os
 import re
 import resource
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
-from exchange_server import (
-    BINARY,
-    ExchangeServer,
-    is_sanitized,
-    process_cpu_seconds,
-    read_metrics,
-)  # noqa: E402,F401
+from exchange_server import Connection, process_cpu_seconds, read_metrics, run_loadgen
 
-LOADGEN = Path(os.environ.get("EXCHANGE_LOADGEN") or BINARY.with_name("loadgen"))
 ATTACKS = Path(__file__).with_name("attacks.py")
-POLICIES = ("thread", "pool", "loop")
 PATIENCE_S = 60
 
 
@@ -65,13 +54,9 @@ def ended(server):
 
 
 def ask(port, document, timeout_s=PATIENCE_S, address="127.0.0.1"):
-    """The reply to one document on a connection of its own; empty where there was none."""
-    with socket.create_connection(
-        ("127.0.0.1", port), timeout_s, (address, 0)
-    ) as connection, connection.makefile("rb") as file:
-        body = document.encode()
-        connection.sendall(b"%d\n%s" % (len(body), body))
-        return file.readline().decode().strip()
+    """The reply to one document on a connection of its own; empty if there was none."""
+    with Connection(port, timeout_s=timeout_s, source=address) as connection:
+        return connection.ask(document)
 
 
 def seconds_until_answered(port):
@@ -89,7 +74,7 @@ def seconds_until_answered(port):
 
 
 def make_long_order(server, executions):
-    """Account 1 buys so many shares one by one; the order's id. It stays open, so that it is told from memory."""
+    """Account 1 buys so many shares one by one; the order's id. It stays open, so that it is answered from memory."""
     server.request(
         f'<create><account id="1" balance="100000000"/><account id="2" balance="0"/><symbol sym="HOSTILE"><account id="2">{executions}'
         "</account></symbol></create>"
@@ -142,27 +127,12 @@ class Attack:
         self.result = json.loads(lines[-1]) if lines else None
 
 
-class GoodClients:
-    """loadgen against a running server: every reply is checked."""
-
-    def __init__(self, server, *arguments, clients=50, cpu=None):
-        self.file = tempfile.NamedTemporaryFile(suffix=".json")
-        self.command = [
-            str(LOADGEN),
-            "--connect",
-            f"127.0.0.1:{server.port}",
-            "-c",
-            str(clients),
-            "--no-progress",
-            "--json",
-            self.file.name,
-            *(["--client-cpus", str(cpu)] if cpu is not None else []),
-            *map(str, arguments),
-        ]
-
-    def run(self):
-        """(whether all was well, its figures, its words)."""
-        done = subprocess.run(self.command, capture_output=True, text=True, timeout=600)
-        text = Path(self.file.name).read_text()
-        self.file.close()
-        return done.returncode == 0, json.loads(text) if text else None, done.stdout + done.stderr
+def run_good_clients(server, options, clients=50, cpu=None):
+    """loadgen against a running server, every reply checked: (whether all was well, its figures, its output)."""
+    pin = f"--client-cpus {cpu}" if cpu is not None else ""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        code, said = run_loadgen(
+            f"--connect 127.0.0.1:{server.port} -c {clients} --no-progress --json {file.name} {pin} {options}"
+        )
+        text = file.read()
+    return code == 0, json.loads(text) if text else None, said

@@ -1,6 +1,6 @@
-"""The exchange's XML port for Locust: one connection kept open, every request told to Locust's statistics.
+"""The exchange's XML port for Locust: one connection kept open, every request reported to Locust's statistics.
 
-Nothing of Locust is imported here; a user hands over what it is to be told to (`environment.events.request.fire`).
+Nothing of Locust is imported here; a user hands over where to report (`environment.events.request.fire`).
 One client belongs to one user and runs in its greenlet."""
 
 import re
@@ -37,7 +37,7 @@ class Connection:
         self.socket.sendall(frame(document))
         reply = self._reply()
         if self.received:
-            raise BadReply(f"{len(self.received)} bytes after the reply that nobody asked for")
+            raise BadReply(f"{len(self.received)} unexpected bytes after the reply")
         return reply
 
     def close(self):

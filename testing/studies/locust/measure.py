@@ -95,7 +95,7 @@ class Watch(threading.Thread):
         try:
             while not self.ended.wait(SAMPLE_S):
                 self.samples.append(self.take())
-        except Exception as error:  # told by usage()
+        except Exception as error:  # raised by usage()
             self.failure = error
 
     def take(self):

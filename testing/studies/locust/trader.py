@@ -1,6 +1,6 @@
 """What one user asks, whatever carries it: three reads to a write, orders round a price so that about half of them trade.
 
-The runner prepares accounts and tells of them in a JSON file named by EXCHANGE_LOCUST_STATE."""
+The runner prepares accounts and lists them in a JSON file named by EXCHANGE_LOCUST_STATE."""
 
 import collections
 import json
@@ -44,7 +44,7 @@ class Trader:
 
 
 class Growing:
-    """One order that trades with every write, and is what everybody reads: its reply grows with the data. `control` reads one that does not."""
+    """One order that trades with every write, and is what all read: its reply grows with the data. `control` reads one that does not."""
 
     def __init__(self, state, control=False):
         growing = state["growing"]

@@ -4,19 +4,17 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import tempfile
 import urllib.error
 from dataclasses import asdict
 from pathlib import Path
 
-from exchange_server import BINARY, ExchangeServer
+from exchange_server import LOADGEN, ExchangeServer, free_ports
 from measure import NotMeasured, Watch, read_failures, read_history, read_marks, read_statistics
 from rows import SPAWN_RATE, USERS
 
 HERE = Path(__file__).resolve().parent
-LOADGEN = Path(os.environ.get("EXCHANGE_LOADGEN", BINARY.parent / "loadgen"))
 RAMP_S = USERS / SPAWN_RATE
 GRACE_S = 60  # beyond the time wanted; then a trial counts as hung
 
@@ -84,11 +82,6 @@ def run_session(command, server, log, limit_s, environment=None):
             end(process)
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
-
-
 def run_locust(row, seconds, python, server, folder):
     (folder / "state.json").write_text(json.dumps(prepare(server)))
     host = f"http://127.0.0.1:{server.http_port}" if row.over_http else f"127.0.0.1:{server.port}"
@@ -116,7 +109,7 @@ def run_locust(row, seconds, python, server, folder):
         str(folder / "csv"),
     ]
     if row.workers > 1:
-        port = str(free_port())
+        port = str(free_ports(1)[0])
         command += [
             "--processes",
             str(row.workers),

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from cells import loadgen_arguments, warmup_of
-from cluster import children, count_waits
 from machine import cpu_times
+from waits import WaitSampler, children, count_waits, pin
 
 GRACE_S = 150  # beyond the time wanted; then a trial counts as hung
 NEEDED_FLAGS = ("--idle", "--warmup", "--database-pid", "--client-cpus", "--server-cpus", "--json")
@@ -34,10 +34,10 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
         report_file = Path(folder) / "report.json"
         try:
             if cell.store == "postgresql":
-                cluster.pin(placement.database or sorted(os.sched_getaffinity(0)))
+                pin(cluster, placement.database or sorted(os.sched_getaffinity(0)))
                 database, url = cluster.create_database()
                 if cell.load == "sustained":
-                    sampler = cluster.sampler(database)
+                    sampler = WaitSampler(cluster, database)
             arguments = loadgen_arguments(
                 cell, placement, trial, settings, url, cluster.pid if cluster else None
             )

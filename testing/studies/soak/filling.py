@@ -4,9 +4,10 @@ In each round an account sells and another buys the same shares, so that these o
 An account trades one symbol. What a store holds already is counted, so that a fill that was cut short goes on.
 """
 
-import socket
 import threading
 import time
+
+from exchange_server import Connection
 
 SYMBOLS, ACCOUNTS_PER_SYMBOL = 50, 20
 CASH, SHARES = 10**12, 10**8
@@ -23,40 +24,6 @@ def account(symbol, number):
 
 def symbol_name(symbol):
     return f"SIZE{symbol}"
-
-
-class Connection:
-    """Requests in turn or pipelined; replies as bytes."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), 600)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.received = bytearray()
-
-    def send(self, document):
-        self.socket.sendall(b"%d\n%s" % (len(document), document))
-
-    def reply(self):
-        end, searched = -1, 0
-        while end < 0:
-            end = self.received.find(b"</results>\n", searched)
-            if end < 0:
-                searched = max(0, len(self.received) - 10)
-                more = self.socket.recv(1 << 18)
-                if not more:
-                    raise FillError("the server closed the connection")
-                self.received += more
-        end += len(b"</results>\n")
-        reply = bytes(self.received[:end])
-        del self.received[:end]
-        return reply
-
-    def ask(self, document):
-        self.send(document)
-        return self.reply()
-
-    def close(self):
-        self.socket.close()
 
 
 def found_market():
@@ -77,7 +44,7 @@ def found_market():
 
 
 def orders(symbol, side, pairs, open_orders):
-    """Those of one side of a round, as XML: `pairs` that meet the other side's at 100, `open_orders` that nobody meets, spread among them."""
+    """Those of one side of a round, as XML: `pairs` that meet the other side's at 100, `open_orders` that no order meets, spread among them."""
     name, amount = symbol_name(symbol), "-1" if side == "sell" else "1"
     closing = f'<order sym="{name}" amount="{amount}" limit="100"/>'
     far = lambda nth: f"{200 + nth * 0.01:.2f}" if side == "sell" else f"{50 - nth * 0.01:.2f}"
@@ -96,6 +63,8 @@ def orders(symbol, side, pairs, open_orders):
 
 
 def expect_all_opened(reply, count):
+    if not reply:
+        raise FillError("the server closed the connection")
     if reply.count(b"<opened ") != count or b"<error" in reply:
         at = reply.find(b"<error")
         raise FillError(
@@ -110,11 +79,10 @@ class Filler:
         self.port, self.connections = port, connections
 
     def create(self):
-        connection = Connection(self.port)
-        for document in found_market():
-            if b"<error" in connection.ask(document):
-                raise FillError("the store holds another market already")
-        connection.close()
+        with Connection(self.port, timeout_s=600) as connection:
+            for document in found_market():
+                if "<error" in connection.ask(document):
+                    raise FillError("the store holds another market already")
 
     def fill(self, closed, open_orders, on_progress=lambda done, total: None):
         pairs_left = -(-closed // 2)
@@ -127,11 +95,11 @@ class Filler:
 
         def work(part):
             try:
-                connection = Connection(self.port)
+                connection = Connection(self.port, timeout_s=600)
                 for nth in range(part, rounds, self.connections):
                     if failures:
                         return
-                    # Each connection has symbols of its own, so that nobody else comes between the two sides.
+                    # Each connection has symbols of its own, so that no other comes between the two sides.
                     symbol = (part + (nth // self.connections) * self.connections) % (
                         SYMBOLS // self.connections * self.connections
                     )
@@ -146,7 +114,7 @@ class Filler:
                             b'<transactions id="%s">%s</transactions>' % (who.encode(), text)
                         )
                     for _ in range(2):
-                        expect_all_opened(connection.reply(), pairs + opens)
+                        expect_all_opened(connection.receive(), pairs + opens)
                     with lock:
                         done[0] += 1
                         on_progress(done[0], rounds)

@@ -29,7 +29,7 @@ class Judgement:
     unit: str
     level: float  # median over the second half
     growth: float  # by its slope, over the second half
-    allowed: float | None  # None: told, and judged by nobody
+    allowed: float | None  # None: reported, not judged
     per_hour: float
 
     @property
@@ -40,7 +40,7 @@ class Judgement:
         criterion = (
             f", allowed is {self.allowed:+.3g}: {'passed' if self.passed else 'FAILED'}"
             if self.allowed is not None
-            else " (told, not judged)"
+            else " (reported, not judged)"
         )
         return (
             f"{self.name}: {self.level:.4g} {self.unit} in the second half, where it grows by {self.growth:+.3g} "

@@ -1,13 +1,11 @@
 """What a server holds and does, looked at from outside while it runs: /proc, /metrics, and the files of its store."""
 
 import os
-import sys
 import threading
 import time
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
-from exchange_server import Ready, read_metrics  # noqa: E402,F401
+from exchange_server import PATIENCE_S, read_metrics
 
 METRICS = {  # name here -> name in /metrics
     "lag_s": "exchange_projection_lag_seconds",
@@ -38,7 +36,7 @@ def cpu_seconds(pid):
     return time.clock_gettime((~pid << 3) | 2)  # the CPU clock of that process
 
 
-def metrics(http_port, timeout_s=30):
+def metrics(http_port, timeout_s=PATIENCE_S):
     """{name: value} of samples without labels, or with any where there is one only."""
     return {
         name.partition("{")[0]: value for name, value in read_metrics(http_port, timeout_s).items()
@@ -69,11 +67,11 @@ class Sampler:
                 self.samples.append(self._sample())
                 if self.stopped.wait(self.interval_s):
                     return
-        except Exception as problem:  # told by stop(): the server may have gone
+        except Exception as problem:  # raised by stop(): the server may have gone
             self.problem = problem
 
     def _sample(self):
-        told = metrics(self.http_port)
+        counted = metrics(self.http_port)
         sample = {
             "t": round(time.monotonic() - self.began, 3),
             "rss": resident_bytes(self.pid),
@@ -81,5 +79,5 @@ class Sampler:
             "fds": descriptors(self.pid),
             "threads": threads(self.pid),
         }
-        sample |= {name: told[metric] for name, metric in METRICS.items()}
+        sample |= {name: counted[metric] for name, metric in METRICS.items()}
         return sample | {f"{what}_bytes": size for what, size in self.sizes().items()}

@@ -1,15 +1,12 @@
 """The stores that a soak or a size run works on: where the server finds them, how large they are, what they hold."""
 
 import contextlib
-import os
 import shutil
 import sqlite3
-import sys
 from decimal import Decimal
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scaling"))
-from cluster import Cluster  # noqa: E402
+from postgres import forget_pages
 
 KINDS = ("sqlite", "postgresql", "memory")
 OPEN = "SELECT count(*) FROM orders WHERE open_e8 > 0"
@@ -64,9 +61,7 @@ class SqliteFiles:
     def forget_pages(self):
         """Drops what the page cache holds of it. True where that could be asked for."""
         for file in self.files():
-            with open(file, "rb") as opened:
-                os.fsync(opened.fileno())
-                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            forget_pages(file)
         return True
 
     def close(self):
@@ -80,11 +75,8 @@ class PostgresDatabase:
 
     def __init__(self, cluster, name=None):
         self.cluster = cluster
-        self.name, self.url = (
-            cluster.create_database()
-            if name is None
-            else (name, f"postgresql://exchange@/{name}?host={cluster.folder}")
-        )
+        self.name = name or cluster.create_database()[0]
+        self.url = cluster.url(self.name)
 
     def query(self, sql):
         return [tuple(line.split("|")) for line in self.cluster.query(self.name, sql).splitlines()]
@@ -123,81 +115,6 @@ class Memory:
 
     def close(self):
         pass
-
-
-class KeptCluster(Cluster):
-    """A cluster that can end and begin again, and whose folder may be kept for another run."""
-
-    def __init__(self, folder=None):
-        self.keep = folder is not None
-        if self.keep and (Path(folder) / "data").exists():
-            self._reopen(Path(folder))
-            return
-        super().__init__()
-        if self.keep:
-            self._halt()
-            shutil.copytree(self.folder, folder, symlinks=True)
-            self._own(folder)
-            shutil.rmtree(self.folder)
-            self._reopen(Path(folder))
-
-    def _own(self, folder):
-        if self.owner:
-            for path in [Path(folder), *Path(folder).rglob("*")]:
-                shutil.chown(path, "postgres", "postgres")
-
-    def _reopen(self, folder):
-        from cluster import find_binaries
-
-        self.binaries, self.folder = find_binaries(), folder
-        self.owner = (
-            {"user": "postgres", "group": "postgres", "extra_groups": []}
-            if os.geteuid() == 0
-            else {}
-        )
-        config = folder / "data/postgresql.conf"
-        lines = [
-            line
-            for line in config.read_text().splitlines()
-            if not line.startswith("unix_socket_directories")
-        ]
-        config.write_text("\n".join([*lines, f"unix_socket_directories = '{folder}'"]) + "\n")
-        (folder / "data/postmaster.pid").unlink(missing_ok=True)
-        self._start()
-        self.databases = int(self.query("postgres", "SELECT count(*) FROM pg_database")) + 1000
-        self.version = self.query("postgres", "SHOW server_version").strip()
-
-    def _start(self):
-        self._run(
-            "pg_ctl",
-            "-D",
-            self.folder / "data",
-            "-l",
-            self.folder / "log",
-            "-w",
-            "-t",
-            "600",
-            "start",
-        )
-        self.pid = int((self.folder / "data/postmaster.pid").read_text().split()[0])
-
-    def _halt(self):
-        self._run("pg_ctl", "-D", self.folder / "data", "-m", "fast", "-w", "-t", "600", "stop")
-
-    def restart(self):
-        self._halt()
-        for file in (self.folder / "data").rglob("*"):
-            if file.is_file():
-                with open(file, "rb") as opened:
-                    os.fsync(opened.fileno())
-                    os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        self._start()
-
-    def stop(self):
-        if self.keep:
-            self._halt()
-        else:
-            super().stop()
 
 
 def conservation(store):

@@ -1,21 +1,15 @@
-"""Servers with keys and TLS, and clients for them."""
+"""Certificates, credentials and HTTP requests of the tests of keys and TLS."""
 
 import base64
 import contextlib
 import http.client
 import shutil
-import socket
 import ssl
 import subprocess
-import sys
 import tempfile
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
-from exchange_server import ExchangeServer  # noqa: E402,F401
+from exchange_server import PATIENCE_S
 
-PATIENCE_S = 30
-POLICIES = ("thread", "pool", "loop")
 OPENSSL = shutil.which("openssl")
 
 
@@ -49,36 +43,6 @@ def certificate():
             capture_output=True,
         )
         yield cert, key
-
-
-class Client:
-    """A connection to the trading port; with `ca` under TLS, and checking the server's certificate."""
-
-    def __init__(self, port, ca=None):
-        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
-        if ca:
-            self.socket = ssl.create_default_context(cafile=ca).wrap_socket(
-                self.socket, server_hostname="127.0.0.1"
-            )
-        self.file = self.socket.makefile("rb")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.file.close()
-        self.socket.close()
-
-    def send(self, document):
-        body = document.encode()
-        self.socket.sendall(b"%d\n%s" % (len(body), body))
-
-    def reply(self):
-        return self.file.readline().decode().strip()
-
-    def ask(self, document):
-        self.send(document)
-        return self.reply()
 
 
 def account(name, key=None, balance=1000):

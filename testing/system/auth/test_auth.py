@@ -1,4 +1,4 @@
-"""A real server with --auth, with TLS and without: who gets in, over both ports, and what a restart elements."""
+"""A real server with --auth, with TLS and without: which keys log in, over both ports, and what a restart keeps."""
 
 import json
 import select
@@ -14,12 +14,16 @@ import unittest
 import warnings
 from pathlib import Path
 
-from support import (
-    OPENSSL,
+from exchange_server import (
+    BINARY,
     PATIENCE_S,
     POLICIES,
-    Client,
+    Connection,
     ExchangeServer,
+    wait_until,
+)
+from support import (
+    OPENSSL,
     account,
     basic,
     certificate,
@@ -52,7 +56,7 @@ class Keys(unittest.TestCase):
                     self.conversation(server, ca=cert)
 
     def conversation(self, server, ca=None):
-        with Client(server.port, ca) as owner, Client(server.port, ca) as other:
+        with Connection(server.port, ca) as owner, Connection(server.port, ca) as other:
             self.assertEqual(
                 owner.ask(account(1)),
                 "<results><error id=\"1\">missing attribute 'key': this exchange wants one for each account</error></results>",
@@ -111,9 +115,7 @@ class Keys(unittest.TestCase):
                 '<results><opened sym="S" amount="2" limit="3" id="1"/></results>',
             )
             self.assertEqual(post(transactions(1, QUERY)), UNKNOWN)  # each request stands alone
-            server.wait_until(
-                lambda: metric(port, "exchange_projection_lag_batches") == 0, "the tables"
-            )
+            wait_until(lambda: metric(port, "exchange_projection_lag_batches") == 0, "the tables")
 
             for path, own in (
                 ("/api/accounts/1", "/api/accounts/3"),
@@ -154,7 +156,7 @@ class Keys(unittest.TestCase):
             with ExchangeServer(
                 "--auth", "--log-level", "debug", store="sqlite:{folder}/x.db", errors=log
             ) as server:
-                with Client(server.port) as client:
+                with Connection(server.port) as client:
                     replies = [
                         client.ask(document)
                         for document in (
@@ -170,7 +172,7 @@ class Keys(unittest.TestCase):
                     ]
                 http_request(server.http_port, "GET", "/api/accounts/1", headers=basic(1, key))
                 texts = replies + [http_request(server.http_port, "GET", "/metrics")[2]]
-                server.wait_until(
+                wait_until(
                     lambda: metric(server.http_port, "exchange_projection_lag_batches") == 0,
                     "the tables",
                 )
@@ -188,16 +190,15 @@ class Keys(unittest.TestCase):
     def test_keys_survive_a_kill_and_a_server_without_auth_in_between(self):
         with tempfile.TemporaryDirectory(prefix="exchange-") as folder:
             store = f"sqlite:{folder}/x.db"
-            with ExchangeServer("--auth", store=store) as server, Client(server.port) as client:
+            with ExchangeServer("--auth", store=store) as server, Connection(server.port) as client:
                 client.ask(account(1, KEY))
-                server.process.kill()
-                server.process.wait()
-            with ExchangeServer(store=store) as server, Client(server.port) as client:
+                server.kill()
+            with ExchangeServer(store=store) as server, Connection(server.port) as client:
                 self.assertEqual(client.ask(transactions(1, QUERY)), LOGGED_IN)
                 self.assertEqual(
                     client.ask(account(2, KEY)), '<results><created id="2"/></results>'
                 )  # the key is an unknown attribute
-            with ExchangeServer("--auth", store=store) as server, Client(server.port) as client:
+            with ExchangeServer("--auth", store=store) as server, Connection(server.port) as client:
                 self.assertEqual(client.ask(transactions(1, QUERY)), UNKNOWN)
                 self.assertEqual(
                     client.ask(transactions(2, QUERY, KEY)), UNKNOWN
@@ -206,15 +207,15 @@ class Keys(unittest.TestCase):
 
     def test_a_burst_of_wrong_keys_keeps_no_logged_in_client_from_trading(self):
         clients, orders = 200, 300
-        with ExchangeServer("--auth") as server, Client(server.port) as good:
+        with ExchangeServer("--auth") as server, Connection(server.port) as good:
             good.ask(account(1, KEY))
             good.ask('<create><symbol sym="S"/></create>')
             self.assertEqual(good.ask(transactions(1, QUERY, KEY)), LOGGED_IN)
-            crowd = [Client(server.port) for _ in range(clients)]
+            crowd = [Connection(server.port) for _ in range(clients)]
             try:
                 for i, client in enumerate(crowd):
                     client.send(transactions(1 if i % 2 else 7_000 + i, QUERY, WRONG))
-                server.wait_until(
+                wait_until(
                     lambda: metric(server.http_port, "exchange_key_queue_depth") > clients / 2,
                     "the crowd",
                 )
@@ -252,11 +253,11 @@ class Keys(unittest.TestCase):
 
     def test_a_stop_does_not_wait_for_keys_that_nobody_has_hashed(self):
         with ExchangeServer("--auth") as server:
-            crowd = [Client(server.port) for _ in range(200)]
+            crowd = [Connection(server.port) for _ in range(200)]
             try:
                 for client in crowd:
                     client.send(transactions(1, QUERY, WRONG))
-                server.wait_until(
+                wait_until(
                     lambda: metric(server.http_port, "exchange_key_queue_depth") > 100, "the crowd"
                 )
                 server.process.terminate()
@@ -341,13 +342,13 @@ class Tls(unittest.TestCase):
             "--tls-cert", cert, "--tls-key", key
         ) as server:
             self.assertIn("<html", http_request(server.http_port, "GET", "/", ca=cert)[2])
-            with Client(server.port, cert) as client:
+            with Connection(server.port, cert) as client:
                 client.ask('<create><symbol sym="S"/></create>')
-            server.wait_until(
+            wait_until(
                 lambda: '"S"' in http_request(server.http_port, "GET", "/api/symbols", ca=cert)[2],
                 "the symbol",
             )
-            with Client(server.http_port, cert) as socket_client:
+            with Connection(server.http_port, cert) as socket_client:
                 socket_client.socket.sendall(
                     b"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
                     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
@@ -387,7 +388,7 @@ class Tls(unittest.TestCase):
             "--tls-cert", cert, "--tls-key", key, errors=log
         ) as server:
             new, old = Path(other_cert).read_text(), Path(cert).read_text()
-            with Client(server.port, cert) as before:
+            with Connection(server.port, cert) as before:
                 Path(cert).write_text(new)
                 Path(key).write_text(Path(other_key).read_text())
                 server.process.send_signal(signal.SIGHUP)
@@ -395,13 +396,11 @@ class Tls(unittest.TestCase):
                     lambda: ssl.get_server_certificate(("127.0.0.1", server.port)).split()
                     == new.split()
                 )
-                server.wait_until(shown, "the new certificate")
+                wait_until(shown, "the new certificate")
                 self.assertEqual(before.ask(account(1)), '<results><created id="1"/></results>')
             Path(cert).write_text("no certificate")
             server.process.send_signal(signal.SIGHUP)
-            server.wait_until(
-                lambda: b"not read again" in Path(log.name).read_bytes(), "its complaint"
-            )
+            wait_until(lambda: b"not read again" in Path(log.name).read_bytes(), "its complaint")
             self.assertEqual(
                 ssl.get_server_certificate(("127.0.0.1", server.http_port)).split(), new.split()
             )
@@ -423,7 +422,7 @@ class Tls(unittest.TestCase):
             ):
                 result = subprocess.run(
                     [
-                        str(ExchangeServer().binary),
+                        str(BINARY),
                         "--port",
                         "0",
                         "--http-port",

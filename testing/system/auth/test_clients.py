@@ -6,16 +6,9 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from support import OPENSSL, ExchangeServer, certificate
+from exchange_server import BIN, ExchangeServer, run_loadgen
+from support import OPENSSL, certificate
 
-BINARIES = (
-    Path(
-        os.environ.get("EXCHANGE_SERVER")
-        or Path(__file__).resolve().parents[3] / "build/bin/server"
-    )
-    .resolve()
-    .parent
-)
 KEY = "correct horse"
 
 
@@ -30,7 +23,7 @@ def cli(server, *words, key=None, environment=None):
     if key:
         variables["EXCHANGE_KEY"] = key
     result = subprocess.run(
-        [BINARIES / "exchange-cli", *words],
+        [BIN / "exchange-cli", *words],
         env=variables,
         capture_output=True,
         text=True,
@@ -40,7 +33,7 @@ def cli(server, *words, key=None, environment=None):
     return result.returncode, result.stdout, result.stderr
 
 
-@unittest.skipUnless((BINARIES / "exchange-cli").exists(), "exchange-cli is not built")
+@unittest.skipUnless((BIN / "exchange-cli").exists(), "exchange-cli is not built")
 class TerminalClient(unittest.TestCase):
     def trade(self, server, environment=None):
         def run(*words, key=KEY):
@@ -104,7 +97,7 @@ class TerminalClient(unittest.TestCase):
             if child == 0:
                 os.environ.pop("EXCHANGE_KEY", None)
                 os.execv(
-                    BINARIES / "exchange-cli",
+                    BIN / "exchange-cli",
                     [
                         "exchange-cli",
                         "--connect",
@@ -140,7 +133,7 @@ class TerminalClient(unittest.TestCase):
             address = f"127.0.0.1:{server.port}"
             for form in (["--key", KEY], [f"--key={KEY}"]):
                 process = subprocess.Popen(
-                    [BINARIES / "exchange-cli", "--connect", address, *form],
+                    [BIN / "exchange-cli", "--connect", address, *form],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     text=True,
@@ -154,32 +147,14 @@ class TerminalClient(unittest.TestCase):
                 process.stdout.close()
 
 
-@unittest.skipUnless((BINARIES / "loadgen").exists(), "loadgen is not built")
+@unittest.skipUnless((BIN / "loadgen").exists(), "loadgen is not built")
 class LoadGenerator(unittest.TestCase):
     def test_auth_gives_keys_to_a_private_server(self):
-        result = subprocess.run(
-            [
-                BINARIES / "loadgen",
-                "-c",
-                "4",
-                "-n",
-                "400",
-                "--workload",
-                "mix",
-                "--auth",
-                "--expect",
-                "errors<1%",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        refused = subprocess.run(
-            [BINARIES / "loadgen", "--auth", "--audit"], capture_output=True, text=True, timeout=60
-        )
-        self.assertNotEqual(refused.returncode, 0)
-        self.assertIn("not with --auth", refused.stderr)
+        code, said = run_loadgen("-c 4 -n 400 --workload mix --auth --expect 'errors<1%'")
+        self.assertEqual(code, 0, said)
+        code, said = run_loadgen("--auth --audit")
+        self.assertNotEqual(code, 0)
+        self.assertIn("not with --auth", said)
 
 
 if __name__ == "__main__":

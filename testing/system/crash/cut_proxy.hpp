@@ -17,7 +17,7 @@ class CutProxy {
  public:
   enum class When { before_commit, after_commit };  // the database gets the append, or not
   enum class How {
-    reset,  // both ends are told at once
+    reset,  // both ends notice at once
     // PostgreSQL sees the end, the server nothing, until the network is mended; then a reset
     half_open,
     // neither sees anything, and new connections get no answer, until the network is mended; then a

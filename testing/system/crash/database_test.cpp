@@ -116,7 +116,7 @@ TEST_CASE("PostgreSQL stands still: nothing is acknowledged meanwhile", "[databa
     cluster.freeze();
     const std::uint64_t before = trial.load.replies();
     std::this_thread::sleep_for(std::chrono::seconds(nightly() ? 60 : 3));  // the failure itself
-    // What was committed when it stopped may still be told: each client waits for one reply.
+    // What was committed when it stopped may still be sent: each client waits for one reply.
     CHECK(trial.load.replies() <= before + 2 * clients);
     cluster.thaw();
   });

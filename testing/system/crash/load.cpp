@@ -4,6 +4,8 @@
 #include <stdexcept>
 
 #include "support/server_process.hpp"
+#include "support/tcp_client.hpp"
+#include "support/xml_text.hpp"
 
 namespace exchange::testing {
 namespace {
@@ -32,8 +34,9 @@ void CrashLoad::create_market(unsigned port) {
     accounts += "<account id=\"" + client.account + "\" balance=\"100000000\"/>";
     places += "<account id=\"" + client.account + "\">1000000</account>";
   }
-  const std::string reply = exchange::testing::Client(port).request(
-      "<create>" + accounts + "<symbol sym=\"" + symbol + "\">" + places + "</symbol></create>");
+  const std::string reply = TcpClient(port, patient)
+                                .request("<create>" + accounts + "<symbol sym=\"" + symbol + "\">" +
+                                         places + "</symbol></create>");
   if (reply.empty() || reply.find("<error") != std::string::npos)
     throw std::runtime_error("the market was not created: " + reply);
 }
@@ -71,7 +74,7 @@ CrashLoad::Order CrashLoad::next_order(Client& client) {
 }
 
 void CrashLoad::trade(Client& client, unsigned port) {
-  exchange::testing::Client connection(port);
+  TcpClient connection(port, patient);
   while (true) {
     const unsigned kind = unsigned(client.random() % 10);
     if (client.ids.empty() || kind < 6) {
@@ -130,7 +133,7 @@ std::string CrashLoad::learn(Order& order, const std::string& reply) {
 
 std::string CrashLoad::disagreement(unsigned port) {
   constexpr std::size_t asked_at_once = 500;
-  exchange::testing::Client connection(port);
+  TcpClient connection(port, patient);
   for (Client& client : clients_) {
     if (!client.error.empty()) return client.error;
     for (std::size_t first = 0; first < client.ids.size(); first += asked_at_once) {

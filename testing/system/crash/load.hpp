@@ -1,7 +1,7 @@
 #pragma once
-// Clients that trade with a server that will not live long. Each remembers what it was told, and
-// what it sent without ever being told; no two orders of a client are alike, so that an order
-// applied twice can be told from two orders. Owner: a test. Each client is a thread of its own
+// Clients that trade with a server that will not live long. Each remembers the replies it got, and
+// what it sent without a reply; no two orders of a client are alike, so that an order
+// applied twice differs from two orders. Owner: a test. Each client is a thread of its own
 // while start() to join(); all else on the test's thread.
 
 #include <atomic>
@@ -29,8 +29,8 @@ class CrashLoad {
   // they came.
   bool await_replies(std::uint64_t wanted);
 
-  // Asks the server for every order that was acknowledged: there, and nothing told was taken back.
-  // What is found wrong, in words.
+  // Asks the server for every order that was acknowledged: there, and nothing acknowledged was
+  // taken back. What is found wrong, in words.
   std::string disagreement(unsigned port);
   // All of it, for exchange-audit --acknowledged --complete.
   void write(const std::string& path) const;
@@ -40,8 +40,8 @@ class CrashLoad {
   struct Order {
     int amount;                                    // negative sells
     std::string limit;                             // different for each of a client
-    long open = -1, canceled = -1, executed = -1;  // as told; -1: not told
-    std::string executions;                        // the elements as told
+    long open = -1, canceled = -1, executed = -1;  // as replied; -1: not replied
+    std::string executions;                        // the elements as replied
   };
   struct Client {
     std::string account;
@@ -49,15 +49,15 @@ class CrashLoad {
     std::map<std::string, Order> orders;  // by id
     std::vector<std::string> ids;
     std::vector<Order> unanswered;
-    std::string error;  // the first thing that it was told and must not be
+    std::string error;  // the first reply that must not be
     std::uint64_t sent = 0;
   };
   static constexpr const char* symbol = "SPY";
 
   void trade(Client& client, unsigned port);
   static Order next_order(Client& client);
-  // Reads the inside of a status or canceled reply into `order`; returns what it takes back of what
-  // was told before.
+  // Reads the inside of a status or canceled reply into `order`; returns what it takes back of
+  // earlier replies.
   static std::string learn(Order& order, const std::string& reply);
 
   std::vector<Client> clients_;

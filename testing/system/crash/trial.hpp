@@ -43,7 +43,7 @@ class Trial {
     return run_server(arguments).status;
   }
   // A new server, which every client asks about everything; then the store is audited, with what
-  // clients were told.
+  // clients were sent.
   void verify() {
     load.join();
     {

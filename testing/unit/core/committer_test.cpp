@@ -2,7 +2,8 @@
 
 #include "core/committer.hpp"
 #include "core/recovery.hpp"
-#include "unit/core/faulty_store.hpp"
+#include "support/clocks.hpp"
+#include "support/faulty_store.hpp"
 
 using namespace exchange;
 using exchange::testing::FaultyStore;
@@ -96,7 +97,7 @@ TEST_CASE_METHOD(Fixture, "time never goes back, though the clock does") {
 
 TEST_CASE_METHOD(
     Fixture,
-    "a batch tells a bounded number of executions; the rest of its submissions come in the next, and what is told is given back") {
+    "the replies of a batch hold a bounded number of executions; the rest of its submissions come in the next, and their memory is given back") {
   limits.executions_held_max = 3;
   const AccountId seller{"2"};
   const SymbolName symbol{"S"};
@@ -126,7 +127,7 @@ TEST_CASE_METHOD(
   CHECK(committer.executions_held()->load() == 0);
 }
 
-TEST_CASE("who has taken many outcomes keeps no memory of them") {
+TEST_CASE("a submission that has had many outcomes keeps no memory of them") {
   Submission batch;
   batch.outcomes.resize(10'000);
   batch.forget_outcomes();

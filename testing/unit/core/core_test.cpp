@@ -4,7 +4,8 @@
 #include <semaphore>
 
 #include "core/core.hpp"
-#include "unit/core/faulty_store.hpp"
+#include "support/clocks.hpp"
+#include "support/faulty_store.hpp"
 
 using namespace exchange;
 using exchange::testing::FaultyStore;
@@ -117,7 +118,7 @@ TEST_CASE_METHOD(Fixture, "a commit takes so many commands at most, and never sp
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "a server that another has replaced tells nothing more and stops") {
+TEST_CASE_METHOD(Fixture, "a server that another has replaced replies no more and stops") {
   class Replaced : public MemoryStore {
    public:
     void append(BatchNumber batch, std::string_view payload) override {
@@ -143,9 +144,9 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced tells nothing more
     fenced.submit({&one, 1});
   }
   CHECK(sink.order.empty());
-  auto told = fatal.get_future();
-  REQUIRE(told.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
-  CHECK(told.get() == "another server has taken the store over");
+  auto reason = fatal.get_future();
+  REQUIRE(reason.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+  CHECK(reason.get() == "another server has taken the store over");
 }
 
 TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fails now and then") {
@@ -186,8 +187,8 @@ TEST_CASE_METHOD(Fixture,
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "a closed order is told while its projection is under way") {
-  store.hold_projection.with([](bool& hold) { hold = true; });
+TEST_CASE_METHOD(Fixture, "a closed order is answered while its projection is under way") {
+  store.hold_projections.begin();
   start();
   std::vector<Command> trade = market;
   trade.push_back(PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)});
@@ -197,13 +198,11 @@ TEST_CASE_METHOD(Fixture, "a closed order is told while its projection is under 
       1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
   for (int i = 0; i < 5; ++i) CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
   CHECK(metrics.orders_read == 0);
-  store.hold_projection.with([](bool& hold) { hold = false; });
-  store.hold_projection.notify();
+  store.hold_projections.end();
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture,
-                 "the journal keeps what it is told to keep, and all of it where it is told so") {
+TEST_CASE_METHOD(Fixture, "the journal keeps what it is asked to keep, and all of it if so asked") {
   class Pruned : public MemoryStore {
    public:
     void project(const Rows& rows, BatchNumber batch) override {
@@ -242,7 +241,7 @@ TEST_CASE_METHOD(Fixture,
 
 TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits for them") {
   limits.unprojected_rows_max = 10;
-  store.hold_projection.with([](bool& hold) { hold = true; });
+  store.hold_projections.begin();
   start();
   run(market);  // handed over, held
   for (int i = 0; i < 11; ++i) run({CreateAccount{AccountId(std::to_string(10 + i)), Cash()}});
@@ -253,8 +252,7 @@ TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits fo
   Submission* const one = &waiting;
   core->submit({&one, 1});
   CHECK_FALSE(sink.done.try_acquire_for(std::chrono::milliseconds(50)));
-  store.hold_projection.with([](bool& hold) { hold = false; });
-  store.hold_projection.notify();
+  store.hold_projections.end();
   sink.done.acquire();
   CHECK(metrics.lag_waits > 0);
   core.reset();

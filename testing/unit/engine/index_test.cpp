@@ -179,7 +179,7 @@ TEST_CASE("an id index finds ids given in sequence and forgotten in any order") 
   }
 }
 
-TEST_CASE("an interner gives dense numbers in order of arrival and tells alike texts apart") {
+TEST_CASE("an interner gives dense numbers in order of arrival and distinguishes similar texts") {
   std::mt19937_64 random(test_seed());
   INFO("--seed " << test_seed());
   Interner<AccountId> interner(test_seed());

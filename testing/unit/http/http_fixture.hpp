@@ -1,5 +1,5 @@
 #pragma once
-// A core on a memory store with its HTTP server, in this process, and clients for it.
+// The server in this process with its HTTP port, and clients for it.
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
@@ -8,12 +8,9 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "catch.hpp"
-#include "http/http_server.hpp"
-#include "options.hpp"
-#include "unit/core/faulty_store.hpp"
+#include "support/in_process_server.hpp"
 
 namespace exchange::testing {
 
@@ -30,38 +27,14 @@ struct Exchanged {
   Json json() const { return Json::parse(body); }
 };
 
-class HttpFixture {
+class HttpFixture : public InProcessServer {
  public:
-  HttpFixture() {
-    store.open();
-    options.http_port = 0;
-    options.core.projection_interval_ms = 0;
-  }
-  ~HttpFixture() { stop(); }
-
-  void start() {
-    MarketView view(options.http.trades_kept_max, 1);
-    Recovered recovered = recover(store);
-    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,
-              store.newest_executions(options.http.trades_loaded_max));
-    feed.emplace(options.http.unread_rows_max);
-    core.emplace(
-        std::move(recovered), store, system_clock(), options.core, metrics,
-        [](const std::string& why) { FAIL(why); },
-        [this](const Rows& rows, BatchNumber batch) { feed->push(rows, batch); });
-    server.emplace(
-        HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
-        ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view), *feed, *core, metrics);
-  }
-  void stop() {
-    if (server) server->stop();
-    core.reset();
-    server.reset();
-  }
+  HttpFixture() { options.core.projection_interval_ms = 0; }
+  void start() { InProcessServer::start({.http = true}); }
 
   asio::ip::tcp::socket connect() {
     asio::ip::tcp::socket socket(context);
-    socket.connect({asio::ip::make_address("127.0.0.1"), server->port()});
+    socket.connect({asio::ip::make_address("127.0.0.1"), http_port()});
     return socket;
   }
   // Sends a request; read() waits for the response.
@@ -94,17 +67,11 @@ class HttpFixture {
             std::string(response[http::field::content_type]), response.base()};
   }
   // Waits until the view has everything that was committed.
-  void resolve_in_doubt() {
+  void await_view() {
     while (metrics.projected_batch != metrics.batch) std::this_thread::yield();
     while (get("/api/symbols").json()["batch"] != metrics.batch.load()) std::this_thread::yield();
   }
 
-  FaultyStore store;
-  Options options;
-  Metrics metrics;
-  std::optional<MarketFeed> feed;
-  std::optional<Core> core;
-  std::optional<HttpServer> server;
   asio::io_context context;
 };
 

@@ -12,7 +12,7 @@ struct Market : HttpFixture {
     REQUIRE(post(small_market).status == 200);
     REQUIRE(post(first_bid).status == 200);
     REQUIRE(post(first_ask).status == 200);
-    resolve_in_doubt();
+    await_view();
   }
   Json without_times(const std::string& target) {
     const Exchanged got = get(target);
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are return
     "executions": [{"shares": "40", "price": "145.67", "time_us": 1}]})"));
   CHECK(get("/api/orders/2").json()["state"] == "executed");
   post("<transactions id=\"1\"><cancel id=\"1\"/></transactions>");
-  resolve_in_doubt();
+  await_view();
   const Json canceled = without_times("/api/orders/1");
   CHECK((canceled["state"] == "canceled" && canceled["canceled"] == "60" &&
          canceled["canceled_at_us"] == 1));
@@ -68,7 +68,7 @@ TEST_CASE_METHOD(
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"3\"/><order sym=\"SPY\" amount=\"1\" limit=\"2.5\"/>"
       "<order sym=\"SPY\" amount=\"1\" limit=\"3\"/></transactions>");
   post("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-10\" limit=\"145\"/></transactions>");
-  resolve_in_doubt();
+  await_view();
   CHECK(get("/api/books/SPY?levels=2").json()["bids"] ==
         Json::parse(R"([["145.67", "50", 1], ["3", "2", 2]])"));
   CHECK(get("/api/books/SPY").json()["bids"].size() == 3);
@@ -181,7 +181,7 @@ TEST_CASE_METHOD(HttpFixture,
     http::write(socket, request);
   }
   while (metrics.batch < 2) std::this_thread::yield();
-  resolve_in_doubt();
+  await_view();
   CHECK(get("/api/orders/1").json()["open"] == "100");
 }
 
@@ -302,21 +302,19 @@ TEST_CASE_METHOD(
   CHECK(get("/readyz").status == 200);
 
   options.http.store_answer_ms = 50;  // the server sees it: its options are ours
-  store.hold_reads.with([](bool& hold) { hold = true; });
+  store.hold_reads.begin();
   const Exchanged held = get("/readyz");
   CHECK((held.status == 503 && held.body == "the store does not answer\n"));
   CHECK(get("/api/orders/1").status == 503);
   CHECK(get("/healthz").status == 200);
-  store.hold_reads.with([](bool& hold) { hold = false; });
-  store.hold_reads.notify();
+  store.hold_reads.end();
   while (get("/readyz").status != 200) std::this_thread::yield();
 
   options.http.journal_stall_ms = 20;
-  store.hold_appends.with([](bool& hold) { hold = true; });
+  store.hold_appends.begin();
   asio::ip::tcp::socket bid = send(http::verb::post, "/api/xml", first_bid);
   while (!unready("the journal has not moved for 0 s\n")) std::this_thread::yield();
-  store.hold_appends.with([](bool& hold) { hold = false; });
-  store.hold_appends.notify();
+  store.hold_appends.end();
   CHECK(read(bid).status == 200);
   CHECK(get("/readyz").status == 200);
 }
@@ -325,7 +323,7 @@ TEST_CASE_METHOD(HttpFixture, "order reads beyond the limit are refused at once"
   options.http.order_reads_max = 3;
   options.http.store_answer_ms = 600'000;
   start();
-  store.hold_reads.with([](bool& hold) { hold = true; });
+  store.hold_reads.begin();
   std::vector<asio::ip::tcp::socket> waiting;
   for (int i = 0; i < 4; ++i) {  // one is being read, three wait
     waiting.push_back(connect());
@@ -344,8 +342,7 @@ TEST_CASE_METHOD(HttpFixture, "order reads beyond the limit are refused at once"
   while (refused() == waiting.end()) std::this_thread::yield();
   const Exchanged response = read(*refused());
   CHECK((response.status == 503 && response.json()["error"] == "too many orders are being read"));
-  store.hold_reads.with([](bool& hold) { hold = false; });
-  store.hold_reads.notify();
+  store.hold_reads.end();
   CHECK(read(waiting.front()).status == 404);
 }
 
@@ -371,7 +368,7 @@ TEST_CASE_METHOD(Market, "of an order's executions the newest are listed, with t
   for (const char* shares : {"1", "2", "3"})
     post(std::string("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-") + shares +
          "\" limit=\"1\"/></transactions>");
-  resolve_in_doubt();
+  await_view();
   const Json order = get("/api/orders/1").json();
   CHECK(order["executions_total"] == 4);
   REQUIRE(order["executions"].size() == 2);
@@ -405,7 +402,7 @@ TEST_CASE_METHOD(HttpFixture,
                  "a server that stops still reports its health, and takes no more requests") {
   start();
   post(small_market);
-  server->stop();
+  http->stop();
   CHECK(get("/healthz").status == 200);
   CHECK((post(first_bid).status == 503 &&
          post(first_bid).body == "<results><error>the server is stopping</error></results>\n"));
@@ -428,7 +425,7 @@ TEST_CASE_METHOD(Market, "metrics count commands by kind and result, batches, tr
   post("<create><account id=\"1\" balance=\"5\"/></create>");
   post(
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"-900\" limit=\"1\"/><query id=\"2\"/><cancel id=\"9\"/><query id=\"x\"/></transactions>");
-  resolve_in_doubt();
+  await_view();
   const Exchanged got = get("/metrics");
   CHECK(got.content_type == "text/plain; version=0.0.4; charset=utf-8");
   const auto has = [&](const std::string& line) {
@@ -462,15 +459,14 @@ TEST_CASE_METHOD(
     HttpFixture,
     "the age of changes that the tables lack is reported, and an early reader sees the state before") {
   start();
-  store.hold_projection.with([](bool& hold) { hold = true; });
+  store.hold_projections.begin();
   post(small_market);
   post(first_bid);
   const std::string text = get("/metrics").body;
   CHECK(text.find("exchange_projection_lag_batches 2\n") != std::string::npos);
   CHECK(text.find("exchange_projection_lag_seconds 0\n") == std::string::npos);
   CHECK(get("/api/symbols").json() == Json::parse(R"({"batch": 0, "symbols": []})"));
-  store.hold_projection.with([](bool& hold) { hold = false; });
-  store.hold_projection.notify();
-  resolve_in_doubt();
+  store.hold_projections.end();
+  await_view();
   CHECK(get("/metrics").body.find("exchange_projection_lag_seconds 0\n") != std::string::npos);
 }

@@ -39,7 +39,7 @@ struct Follow : HttpFixture {
   void trade() {
     post(small_market);
     post(first_bid);
-    resolve_in_doubt();
+    await_view();
   }
 };
 
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(Follow,
   send(socket, R"({"unsubscribe": "SPY"})");
   CHECK(receive(socket) == Json::parse(R"({"type": "unsubscribed", "symbol": "SPY"})"));
   post(first_ask);
-  resolve_in_doubt();
+  await_view();
   send(socket, subscribe("SPY"));
   const Json again = receive(socket);
   CHECK((again["type"] == "snapshot" && again["sequence"] == 4 &&
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(Follow, "subscribers get the symbols that they subscribed to an
   start();
   trade();
   post("<create><symbol sym=\"QQQ\"><account id=\"2\">5</account></symbol></create>");
-  resolve_in_doubt();
+  await_view();
   Socket spy = follow(), both = follow();
   send(spy, subscribe("SPY"));
   send(both, subscribe("SPY"));
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(Follow, "subscriptions of one subscriber are limited") {
   start();
   trade();
   post("<create><symbol sym=\"QQQ\"/></create>");
-  resolve_in_doubt();
+  await_view();
   Socket socket = follow();
   send(socket, subscribe("SPY"));
   CHECK(receive(socket)["type"] == "snapshot");
@@ -171,7 +171,7 @@ TEST_CASE_METHOD(Follow, "a subscriber that does not read is disconnected, and t
   options.http.update_entries_max = 100'000;
   start();
   post(small_market);
-  resolve_in_doubt();
+  await_view();
   Socket slow(connect());
   slow.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
   slow.handshake("exchange", "/ws");
@@ -229,7 +229,7 @@ TEST_CASE_METHOD(
     orders +=
         "<order sym=\"SPY\" amount=\"0.00000001\" limit=\"1." + std::to_string(10'000 + i) + "\"/>";
   post("<transactions id=\"1\">" + orders + "</transactions>");
-  resolve_in_doubt();
+  await_view();
   Socket socket(connect());
   socket.next_layer().set_option(asio::socket_base::receive_buffer_size(4'096));
   socket.handshake("exchange", "/ws");
@@ -258,6 +258,6 @@ TEST_CASE_METHOD(Follow, "a server that stops closes its subscribers with a reas
   Socket socket = follow();
   send(socket, subscribe("SPY"));
   CHECK(receive(socket)["type"] == "snapshot");
-  server->stop();
+  http->stop();
   CHECK(closed(socket) == websocket::close_code::going_away);
 }

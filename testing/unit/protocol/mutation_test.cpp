@@ -4,6 +4,7 @@
 #include "unit/protocol/support.hpp"
 
 using namespace exchange;
+using namespace exchange::testing;
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "support/local.hpp"
 
 namespace exchange {
+using namespace testing;
 
 class RandomRequests {
  public:

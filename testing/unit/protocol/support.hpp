@@ -12,6 +12,7 @@
 #include "unit/protocol/well_formed.hpp"
 
 namespace exchange {
+using namespace testing;
 
 // All that a fresh exchange replies to one client that sends `bytes` in pieces of these sizes, over
 // and over, and then no more. " [closed]" follows where the session ended before the client did.

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+from exchange_server import ExchangeServer, free_ports, wait_until
 from metric_names import (
     ALERTS,
     ROOT,
@@ -26,8 +26,6 @@ from metric_names import (
     offered,
 )
 
-sys.path.insert(0, str(ROOT / "testing/support"))
-from exchange_server import ExchangeServer  # noqa: E402
 
 TRAFFIC = (
     '<create><account id="1" balance="1000"/><account id="1" balance="1"/><symbol sym="SPY"><account id="1">50</account></symbol></create>',
@@ -204,8 +202,7 @@ class Prometheus(unittest.TestCase):
                 configuration = configuration.replace(was, now)
             Path(folder, "prometheus.yml").write_text(configuration)
             shutil.copy(ALERTS, folder)
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                port = free.getsockname()[1]
+            (port,) = free_ports(1)
             with open(Path(folder, "log"), "w") as log:
                 process = subprocess.Popen(
                     [
@@ -250,10 +247,10 @@ class Prometheus(unittest.TestCase):
         # Rates need two scrapes with traffic between them, and a counter that existed at the first.
         make_traffic(server)
         scrapes_of = "count_over_time(exchange_requests_total[1h])"
-        server.wait_until(lambda: values(scrapes_of), "a first scrape")
+        wait_until(lambda: values(scrapes_of), "a first scrape")
         first = values(scrapes_of)[0]
         make_traffic(server)
-        server.wait_until(lambda: values(scrapes_of)[0] >= first + 2, "two more scrapes")
+        wait_until(lambda: values(scrapes_of)[0] >= first + 2, "two more scrapes")
         for title, expression in dashboard_expressions(load_dashboard()):
             with self.subTest(title, expression=expression):
                 found = values(expression)
@@ -264,7 +261,7 @@ class Prometheus(unittest.TestCase):
             {rule["name"] for rule in rules},
             {name for name, _ in alert_expressions(ALERTS.read_text())},
         )
-        server.wait_until(
+        wait_until(
             lambda: all(
                 rule["health"] != "unknown"
                 for group in answer("rules")["groups"]

@@ -1,6 +1,6 @@
 #pragma once
 // What sources see in a simulation in place of server/base/guarded.hpp: a lock is a point where
-// another task may go first. Whoever waits sleeps until it is notified, so that a forgotten
+// another task may go first. A task that waits sleeps until it is notified, so that a forgotten
 // notify() is found.
 
 #include <chrono>

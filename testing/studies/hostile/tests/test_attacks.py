@@ -5,22 +5,19 @@ import collections
 import contextlib
 import re
 import resource
-import sys
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from exchange_server import ExchangeServer, is_sanitized
 from harness import (
     PATIENCE_S,
     Attack,
-    ExchangeServer,
-    GoodClients,
     ended,
-    is_sanitized,
     make_long_order,
     memory_mib,
-    metrics,  # noqa: E402
+    metrics,
     raise_descriptor_limit,
+    run_good_clients,
     seconds_until_answered,
 )
 
@@ -71,7 +68,7 @@ class Attacks:
         self.before = ended(self.server)
 
     def good_clients(self):
-        well, _, words = GoodClients(self.server, "-n", 3000, clients=20).run()
+        well, _, words = run_good_clients(self.server, "-n 3000", clients=20)
         self.assertTrue(well, words)
 
     def connections(self):
@@ -84,7 +81,7 @@ class Attacks:
         return metrics(self.server)['exchange_http_refused_total{reason="peer"}']
 
     def tearDown(self):
-        """The server lives, is small, has forgotten those who are gone, and takes newcomers."""
+        """The server lives, is small, has forgotten those that are gone, and takes newcomers."""
         seconds_until_answered(self.server.port)
         self.server.wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
         if SANITIZED:
@@ -113,7 +110,7 @@ class Attacks:
         self.assertIn(
             self.ended("idle") - (60 + 30 + 20),
             range(20 + 1),
-            "and some of the good ones, who wait for others of them to be done",
+            "and some of the good ones, which wait for others of them to be done",
         )
         for kind in ("idle", "blanks"):
             self.assertEqual(kinds[kind].result["fates"], {"closed": counts[kind], "open": 0}, kind)

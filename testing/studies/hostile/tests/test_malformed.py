@@ -1,13 +1,11 @@
 """Every entry of malformed.py, at once and byte by byte, under each policy: every byte that comes back."""
 
 import socket
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from harness import PATIENCE_S, POLICIES, ExchangeServer  # noqa: E402
-from malformed import ENTRIES, deep, framed, malformed  # noqa: E402
+from exchange_server import POLICIES, ExchangeServer
+from harness import PATIENCE_S
+from malformed import ENTRIES, deep, framed, malformed
 
 BYTEWISE_MAX = 400  # longer ones in pieces of which there are so many
 

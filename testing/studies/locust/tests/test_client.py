@@ -1,10 +1,9 @@
-"""The client of the XML port: framing, replies in pieces, failures, and what it tells the statistics. Without Locust."""
+"""The client of the XML port: framing, replies in pieces, failures, and what it reports to the statistics. Without Locust."""
 
 import socket
 import threading
 import unittest
 
-import support  # noqa: F401
 from exchange_client import BadReply, Connection, ExchangeClient, Refused, frame, judge
 
 OPENED = b'<results><opened sym="SPY" amount="1" limit="2" id="7"/></results>\n'

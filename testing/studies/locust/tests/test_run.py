@@ -9,8 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import support
-
+LOCUST = Path(__file__).resolve().parents[1]
 WANTED = (
     os.environ.get("EXCHANGE_LOCUST_TEST") == "1" or importlib.util.find_spec("locust") is not None
 )
@@ -35,7 +34,7 @@ class Run(unittest.TestCase):
                 [
                     sys.executable,
                     "-B",
-                    support.LOCUST / "run",
+                    LOCUST / "run",
                     "--seconds",
                     "3",
                     "--only",

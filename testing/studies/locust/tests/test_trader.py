@@ -3,7 +3,6 @@
 import unittest
 from unittest import mock
 
-import support  # noqa: F401
 import trader
 from trader import Growing, Trader
 

@@ -1,4 +1,4 @@
-"""Makes the harness importable, and runs it against a load generator that only pretends."""
+"""Runs the harness against a load generator that only pretends."""
 
 import os
 import subprocess
@@ -8,7 +8,6 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 HARNESS = TESTS.parent
 FAKE = TESTS / "fake"
-sys.path.insert(0, str(HARNESS))
 
 
 def environment(**more):

@@ -1,6 +1,5 @@
 import unittest
 
-import support  # noqa: F401
 from cells import (
     CORES,
     KINDS,

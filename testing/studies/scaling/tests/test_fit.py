@@ -1,7 +1,6 @@
 import unittest
 from random import Random
 
-import support  # noqa: F401
 from fit import fit_law, fit_with_interval, interval, law, projection
 
 

@@ -4,10 +4,10 @@ import unittest
 from support import made_head, made_record
 from cells import Settings, choose
 from documents import blocks_of, fill
-from cluster import count_waits, parse_samples
 from progress import Progress
 from summary import results_of, summarise
 from tables import Table, all_tables, find, headline, html, markdown, markdown_page, number, table_a
+from waits import count_waits, parse_samples
 
 SETTINGS = Settings(
     trials=2,

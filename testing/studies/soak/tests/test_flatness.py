@@ -1,13 +1,9 @@
 """What counts as flat."""
 
 import random
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from flatness import judge, memory_allowed, slope, thin  # noqa: E402
+from flatness import judge, memory_allowed, slope, thin
 
 
 def course(value_at, seconds=1800, every=5):
@@ -53,7 +49,7 @@ class TestFlatness(unittest.TestCase):
     def test_what_is_only_told_never_fails(self):
         judgement = judge("response p99", "ms", course(lambda t: 1 + t))
         self.assertTrue(judgement.passed)
-        self.assertIn("told, not judged", judgement.sentence())
+        self.assertIn("reported, not judged", judgement.sentence())
 
     def test_what_shrinks_is_flat(self):
         self.assertTrue(

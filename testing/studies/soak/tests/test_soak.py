@@ -3,7 +3,6 @@
 import contextlib
 import io
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,14 +12,12 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 SOAK = Path(__file__).resolve().parents[1]
-BIN = Path(os.environ.get("EXCHANGE_BIN", SOAK.parents[2] / "build/bin"))
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(SOAK), str(SOAK.parents[1] / "support")]
 
 import stores  # noqa: E402
-from exchange_server import is_sanitized  # noqa: E402
-from filling import Connection, Filler, FillError, account, orders, symbol_name  # noqa: E402
-from server import Server, ServerError  # noqa: E402
+from exchange_server import BIN, Connection, ServerError, is_sanitized  # noqa: E402
+from filling import Filler, FillError, account, orders, symbol_name  # noqa: E402
+from server import Server  # noqa: E402
 
 
 def program(name):
@@ -119,7 +116,7 @@ class TestConservation(Case):
             Filler(server.port).fill(40, 8)
             server.stop()
         self.assertEqual(stores.conservation(store), [])
-        for sql, told in (
+        for sql, problem in (
             (
                 "UPDATE accounts SET balance_e16 = balance_e16 || '0' WHERE number = 0",
                 "in cash, where",
@@ -130,7 +127,7 @@ class TestConservation(Case):
             subprocess.run(["sqlite3", str(copy.path), sql], check=True)
             problems = stores.conservation(copy)
             self.assertEqual(len(problems), 1)
-            self.assertIn(told, problems[0])
+            self.assertIn(problem, problems[0])
 
 
 class TestFilling(Case):
@@ -167,7 +164,7 @@ class TestFilling(Case):
             self.assertIn("unknown account", str(caught.exception))
             server.stop()
 
-    def test_replies_are_told_apart_however_they_arrive(self):
+    def test_replies_are_separated_however_they_arrive(self):
         with Server(BIN / "server", "memory:") as server:
             connection = Connection(server.port)
             for _ in range(3):
@@ -175,13 +172,15 @@ class TestFilling(Case):
                     f'<transactions id="{account(0, 0)}"><order sym="{symbol_name(0)}" amount="1" limit="1"/></transactions>'.encode()
                 )
             for _ in range(3):
-                self.assertTrue(connection.reply().endswith(b"unknown account</error></results>\n"))
+                self.assertTrue(
+                    connection.receive().endswith(b"unknown account</error></results>\n")
+                )
             connection.close()
             server.stop()
 
-    def test_a_server_that_does_not_start_is_told_with_its_words(self):
+    def test_a_server_that_does_not_start_is_reported_with_its_messages(self):
         with self.assertRaises(ServerError) as caught:
-            Server(BIN / "server", f"sqlite:{self.folder}/nowhere/x.db")
+            Server(BIN / "server", f"sqlite:{self.folder}/nowhere/x.db").start()
         self.assertIn("nowhere", str(caught.exception))
 
 
@@ -211,12 +210,12 @@ class TestSize(Case):
             "ready_cpu_s": [4, 5, 11],
         }
         self.assertEqual(judge(small, large), [])
-        [told] = judge(small, large | {"rss_ready": 60 + 9 * 256 << 20})
-        self.assertIn("memory: 2,304 MiB more for 900,000 open orders more", told)
-        [told] = judge(small, large | {"ready_cpu_s": [40, 4, 40]})
+        [finding] = judge(small, large | {"rss_ready": 60 + 9 * 256 << 20})
+        self.assertIn("memory: 2,304 MiB more for 900,000 open orders more", finding)
+        [finding] = judge(small, large | {"ready_cpu_s": [40, 4, 40]})
         self.assertIn(
             "start: 40.00 s of CPU, 100 times that of the small store, for 10 times the orders",
-            told,
+            finding,
         )
 
 

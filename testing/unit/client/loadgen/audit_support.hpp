@@ -18,6 +18,7 @@
 #include "support/local.hpp"
 
 namespace exchange {
+using namespace testing;
 
 // The whole server, without sockets.
 class HonestServer {

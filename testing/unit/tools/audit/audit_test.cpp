@@ -12,6 +12,7 @@
 #include "store/journal_record.hpp"
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
+#include "support/clocks.hpp"
 #include "support/folder.hpp"
 #include "tools/audit/audit.hpp"
 #include "tools/audit/source.hpp"

@@ -9,8 +9,9 @@
 #include "core/committer.hpp"
 #include "model/random_commands.hpp"
 #include "store/sqlite_store.hpp"
+#include "support/clocks.hpp"
+#include "support/faulty_store.hpp"
 #include "support/postgres_cluster.hpp"
-#include "unit/core/faulty_store.hpp"
 
 namespace exchange::testing {
 

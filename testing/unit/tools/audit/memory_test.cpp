@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 
+#include "support/clocks.hpp"
 #include "support/folder.hpp"
 #include "support/server_process.hpp"
 #include "unit/tools/audit/built_store.hpp"

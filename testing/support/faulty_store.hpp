@@ -1,14 +1,30 @@
 #pragma once
-// A memory store whose next operations fail on demand, and a clock that the test sets.
+// A memory store whose next operations fail, or wait, as a test has asked for.
 
 #include <atomic>
 #include <deque>
 
 #include "base/guarded.hpp"
-#include "core/clock.hpp"
 #include "store/memory_store.hpp"
 
 namespace exchange::testing {
+
+// While it is held, operations wait.
+class Hold {
+ public:
+  void begin() { set(true); }
+  void end() { set(false); }
+  void pass() {
+    held_.when([](bool held) { return !held; }, [](bool) {});
+  }
+
+ private:
+  void set(bool held) {
+    held_.with([&](bool& now) { now = held; });
+    held_.notify();
+  }
+  Guarded<bool> held_;
+};
 
 class FaultyStore : public MemoryStore {
  public:
@@ -16,8 +32,8 @@ class FaultyStore : public MemoryStore {
   enum class Fault { none, lost, committed_but_lost };
 
   void append(BatchNumber batch, std::string_view payload) override {
+    hold_appends.pass();
     ++appends;
-    hold_appends.when([](bool hold) { return !hold; }, [](bool) {});
     switch (next(append_faults)) {
       case Fault::none: return MemoryStore::append(batch, payload);
       case Fault::lost: throw StoreUnavailable("append lost");
@@ -32,7 +48,7 @@ class FaultyStore : public MemoryStore {
     return MemoryStore::resolve_in_doubt(batch);
   }
   void project(const Rows& rows, BatchNumber batch) override {
-    hold_projection.when([](bool hold) { return !hold; }, [](bool) {});
+    hold_projections.pass();
     switch (next(project_faults)) {
       case Fault::none: break;
       case Fault::lost: throw StoreUnavailable("projection lost");
@@ -44,13 +60,13 @@ class FaultyStore : public MemoryStore {
     ++projections;
   }
   std::optional<StoredOrder> read_order(OrderId order) override {
-    hold_reads.when([](bool hold) { return !hold; }, [](bool) {});
+    hold_reads.pass();
     if (next(read_faults) != Fault::none) throw StoreUnavailable("read failed");
     return MemoryStore::read_order(order);
   }
 
   Guarded<std::deque<Fault>> append_faults, resolve_faults, project_faults, read_faults;
-  Guarded<bool> hold_appends, hold_projection, hold_reads;
+  Hold hold_appends, hold_projections, hold_reads;
   std::atomic<int> appends{0}, resolves{0}, projections{0};
 
  private:
@@ -62,14 +78,6 @@ class FaultyStore : public MemoryStore {
       return fault;
     });
   }
-};
-
-class ManualClock : public Clock {
- public:
-  Timestamp now() override { return {time_us}; }
-  std::int64_t monotonic_ns() override { return time_us * 1'000; }
-  void pause(std::uint32_t milliseconds) override { time_us += milliseconds * 1'000; }
-  std::atomic<std::int64_t> time_us{1'000'000'000};
 };
 
 }  // namespace exchange::testing

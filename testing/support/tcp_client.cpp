@@ -1,4 +1,4 @@
-#include "support/tcp.hpp"
+#include "support/tcp_client.hpp"
 
 #include <arpa/inet.h>
 #include <linux/sockios.h>
@@ -10,68 +10,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
-namespace exchange {
-namespace {
-
-constexpr timeval patience = {10, 0};
-
-[[noreturn]] void fatal(const std::string& why) {
-  std::fprintf(stderr, "core failed: %s\n", why.c_str());
-  std::abort();
-}
-
-}  // namespace
-
-Options TcpServer::make_options(Policy policy, const std::function<void(Options&)>& adjust) {
-  Options options;
-  options.net.port = 0;
-  options.net.policy = policy;
-  options.net.threads = policy == Policy::pool ? 3 : 2;
-  if (adjust) adjust(options);
-  options.protocol.keys = options.auth.required;
-  return options;
-}
-
-Recovered TcpServer::open(Store& store) {
-  store.open();
-  return recover(store);
-}
-
-TcpServer::TcpServer(Policy policy, const std::function<void(Options&)>& adjust)
-    : options_(make_options(policy, adjust)),
-      core_(std::make_unique<Core>(open(store_), store_, clock_, options_.core, metrics_, fatal)),
-      authenticator_(options_.auth.required
-                         ? std::make_unique<Authenticator>(options_.auth, keys_, metrics_)
-                         : nullptr),
-      certificate_(options_.tls.enabled() ? std::make_unique<Certificate>(options_.tls) : nullptr),
-      transport_(make_transport({.options = options_.net,
-                                 .protocol = options_.protocol,
-                                 .service = *core_,
-                                 .metrics = metrics_,
-                                 .authenticator = authenticator_.get(),
-                                 .certificate = certificate_.get()})) {}
-
-// In the order of main.cpp: a core thread may still be leaving a transport's completed().
-TcpServer::~TcpServer() {
-  if (authenticator_) authenticator_->stop();
-  transport_->stop();
-  core_.reset();
-}
-
-long long TcpServer::stop() {
-  const auto start = std::chrono::steady_clock::now();
-  if (authenticator_) authenticator_->stop();
-  transport_->stop();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
-                                                               start)
-      .count();
-}
+namespace exchange::testing {
 
 struct TcpClient::Tls {
   std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context{SSL_CTX_new(TLS_client_method()),
@@ -79,25 +22,30 @@ struct TcpClient::Tls {
   std::unique_ptr<SSL, void (*)(SSL*)> ssl{SSL_new(context.get()), SSL_free};
 };
 
-TcpClient::TcpClient(std::uint16_t port, int receive_buffer, const char* from, bool secure)
+TcpClient::TcpClient(unsigned port, const Settings& settings)
     : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(port)};
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(std::uint16_t(port))};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int on = 1;
+  const timeval patience = {settings.patience_s, 0};
   ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (receive_buffer > 0)
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-  if (from != nullptr) {
+  if (settings.receive_buffer > 0)
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &settings.receive_buffer,
+                 sizeof settings.receive_buffer);
+  if (settings.from != nullptr) {
     sockaddr_in own{.sin_family = AF_INET};
-    ::inet_pton(AF_INET, from, &own.sin_addr);
+    ::inet_pton(AF_INET, settings.from, &own.sin_addr);
     if (::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0)
       throw std::system_error(errno, std::generic_category(), "bind");
   }
-  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    throw std::system_error(errno, std::generic_category(), "connect");
-  if (!secure) return;
+  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int error = errno;
+    ::close(socket_);
+    throw std::system_error(error, std::generic_category(), "connect");
+  }
+  if (!settings.secure) return;
   tls_ = std::make_unique<Tls>();
   SSL_set_fd(tls_->ssl.get(), socket_);
   if (SSL_connect(tls_->ssl.get()) != 1) throw std::runtime_error("no TLS handshake");
@@ -109,7 +57,7 @@ long TcpClient::serial() const {
   return ASN1_INTEGER_get(X509_get0_serialNumber(certificate.get()));
 }
 
-bool TcpClient::was_told_the_end() const {
+bool TcpClient::has_tls_end() const {
   return (SSL_get_shutdown(tls_->ssl.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
 }
 
@@ -173,16 +121,25 @@ bool TcpClient::receive() {
   return true;
 }
 
+namespace {
+constexpr std::string_view last_line = "</results>\n";
+}
+
 std::string TcpClient::reply() {
-  constexpr std::string_view last = "</results>\n";
   std::size_t searched = 0, found;
-  while ((found = received_.find(last, searched)) == std::string::npos) {
-    searched = received_.size() < last.size() ? 0 : received_.size() - last.size();
+  while ((found = received_.find(last_line, searched)) == std::string::npos) {
+    searched = received_.size() < last_line.size() ? 0 : received_.size() - last_line.size();
     if (!receive()) return std::exchange(received_, {});
   }
-  std::string reply = received_.substr(0, found + last.size());
-  received_.erase(0, found + last.size());
+  std::string reply = received_.substr(0, found + last_line.size());
+  received_.erase(0, found + last_line.size());
   return reply;
+}
+
+std::string TcpClient::request(std::string_view xml) {
+  if (!send(framed(xml))) return {};
+  std::string text = reply();
+  return text.ends_with(last_line) ? text : std::string();
 }
 
 std::string TcpClient::rest() {
@@ -191,4 +148,4 @@ std::string TcpClient::rest() {
   return std::exchange(received_, {}) + (closed_ ? "" : "[open]");
 }
 
-}  // namespace exchange
+}  // namespace exchange::testing

@@ -1,0 +1,65 @@
+#pragma once
+// A blocking client over TCP, plain or TLS. Thread: one at a time.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "support/xml_text.hpp"
+
+namespace exchange::testing {
+
+class TcpClient {
+ public:
+  struct Settings {
+    int receive_buffer = 0;      // bytes; 0: the system's
+    const char* from = nullptr;  // the client's own address; null: the system's choice
+    bool secure = false;         // speaks TLS, and accepts any certificate
+    int patience_s = 10;         // a reply that takes longer counts as the end; 0: waits forever
+  };
+  // Throws std::system_error if the connection is refused.
+  explicit TcpClient(unsigned port, const Settings& settings);
+  explicit TcpClient(unsigned port) : TcpClient(port, Settings{}) {}
+  ~TcpClient();
+  TcpClient(const TcpClient&) = delete;
+  TcpClient& operator=(const TcpClient&) = delete;
+
+  // One request and its reply; empty if the connection ended before the reply was complete.
+  std::string request(std::string_view xml);
+  // False if the server does not accept it (any more).
+  bool send(std::string_view bytes);
+  bool send_bytewise(std::string_view bytes);
+  // Sends what can be sent without waiting; returns how many bytes.
+  std::size_t send_without_waiting(std::string_view bytes);
+  // Whether the server's system has acknowledged all that was sent.
+  bool has_arrived() const;
+  // Serial number of the server's certificate.
+  long serial() const;
+  // Whether the server has sent the end of its stream in TLS (close_notify).
+  bool has_tls_end() const;
+  // No more will be sent; replies can still be read.
+  void end();
+  // The same without TLS's close_notify.
+  void end_of_tcp();
+  // The next bytes through "</results>\n", or all that came before the end.
+  std::string reply();
+  // All that comes until the server closes; "[open]" follows if it does not.
+  std::string rest();
+  // Whether the stream ended with a reset: elsewhere than on one machine, it may overtake replies.
+  bool was_reset() const { return reset_; }
+
+ private:
+  bool receive();
+
+  struct Tls;
+  int socket_;
+  std::unique_ptr<Tls> tls_;
+  bool closed_ = false, reset_ = false;
+  std::string received_;
+};
+
+// For a server whose store may be slow, or unavailable for a while.
+inline constexpr TcpClient::Settings patient{.patience_s = 120};
+
+}  // namespace exchange::testing

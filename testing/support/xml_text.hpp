@@ -1,0 +1,24 @@
+#pragma once
+// Requests and replies as text.
+
+#include <string>
+#include <string_view>
+
+namespace exchange::testing {
+
+// A request as it goes over the wire.
+inline std::string framed(std::string_view xml) {
+  return std::to_string(xml.size()) + "\n" + std::string(xml);
+}
+
+// The value of the first attribute `name` in `xml`, from `from` on; empty if there is none.
+inline std::string attribute(const std::string& xml, const std::string& name,
+                             std::size_t from = 0) {
+  const std::string key = " " + name + "=\"";
+  const std::size_t at = xml.find(key, from);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + key.size();
+  return xml.substr(begin, xml.find('"', begin) - begin);
+}
+
+}  // namespace exchange::testing
