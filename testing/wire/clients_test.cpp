@@ -431,7 +431,7 @@ TEST_CASE(
         options.net.limits.complete_document_ms = 100;
         if (secure) options.tls = certificate.files();
       });
-      TcpClient client(server.port(), 0, nullptr, secure), half(server.port(), 0, nullptr, secure);
+      TcpClient client(server.port(), {.secure = secure}), half(server.port(), {.secure = secure});
       REQUIRE(half.send("100\n<create>"));
       REQUIRE(client.send("50\n<create><account id=\"1\" balance=\"1\"/></create>"));
       CHECK(
