@@ -11,6 +11,7 @@ struct Market : HttpFixture {
     start();
     REQUIRE(post(small_market).status == 200);
     REQUIRE(post(first_bid).status == 200);
+    await_view();  // one projection, and so one sequence number, for each
     REQUIRE(post(first_ask).status == 200);
     await_view();
   }
