@@ -150,7 +150,7 @@ int run(Options options) {
                recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
                recovered.last_batch, recovered.batches_replayed);
 
-  // 3. The core, people who look on over HTTP, and clients.
+  // 3. The core, the HTTP port, and the XML port.
   MarketView view(options.http.trades_kept_max, std::random_device()());
   if (options.http_port)
     view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,
@@ -197,7 +197,7 @@ int run(Options options) {
               store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);
 
-  // 4. Until told to stop: then answer what was accepted, project what is journaled.
+  // 4. Wait for a stop signal; then answer accepted requests and project the journal.
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(*certificate);
   spdlog::info("stopping on signal {}", signal);

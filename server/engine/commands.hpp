@@ -1,5 +1,5 @@
 #pragma once
-// What can be asked of the engine, one struct per element of a request, and what it answers.
+// Commands of the engine, one struct for each kind of request element, and their outcomes.
 
 #include <string_view>
 #include <variant>
@@ -24,7 +24,7 @@ struct CreateSymbol {
   SymbolName symbol;
   bool operator==(const CreateSymbol&) const = default;
 };
-// Gives new shares of a symbol to an account; creates the symbol where it is new.
+// Gives new shares of a symbol to an account; creates the symbol if it is new.
 struct PlaceShares {
   SymbolName symbol;
   AccountId account;
@@ -47,12 +47,12 @@ struct CancelOrder {
 struct QueryOrder {
   AccountId account;
   OrderId order;
-  bool of_any_account = false;  // else only of its own
+  bool of_any_account = false;  // --open-queries: else only its own orders
   bool operator==(const QueryOrder&) const = default;
 };
 using Command =
     std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder, QueryOrder>;
-// orders are what goes through in numbers; nothing else may make them larger
+// Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 
 enum class Reason : std::uint8_t {
@@ -64,9 +64,9 @@ enum class Reason : std::uint8_t {
   insufficient_shares,
   cash_total_overflow,
   shares_total_overflow,
-  reply_too_long,  // said by the core, not the engine: a request may ask for many long histories
-  key_unchecked,  // said by the authenticator before the core: it stops, or has no memory to hash a
-                  // key
+  reply_too_long,  // by the core: the queries of a request would return too many executions
+  key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
+                   // one address
 };
 inline constexpr std::size_t reasons = std::size_t(Reason::key_unchecked) + 1;
 std::string_view describe(Reason reason);
@@ -103,7 +103,7 @@ struct Rejected {
   bool operator==(const Rejected&) const = default;
 };
 // The engine does not hold that order: it never existed, or it closed and its row is in the tables.
-// The core resolves this before a reply is written; nobody else sees it.
+// The order reader replaces this outcome before the submission completes.
 struct NotInMemory {
   AccountNumber account;
   OrderId order;

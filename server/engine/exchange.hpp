@@ -1,9 +1,9 @@
 #pragma once
 // Exchange owns all accounts, positions and books and applies one command at a time.
-// The same commands and times always give the same state, outcomes and changes: recovery, audit and
-// simulation stand on that.
+// Deterministic: the same commands and times give the same state, outcomes and changes. Recovery,
+// audit and simulation depend on that.
 // Memory: accounts, positions, open orders, and closed orders until release_closed().
-// Thread: one at a time (the core thread). Does no I/O, reads no clock, starts no thread.
+// Thread: one at a time (the core thread). No I/O, no clock, no threads.
 
 #include <string>
 #include <vector>
@@ -16,51 +16,51 @@
 
 namespace exchange {
 
-// No history is as long: at a hundred thousand orders a second it would take a year. Larger ids in
-// tables are a broken disk.
+// More orders than a year gives at a hundred thousand a second. Larger ids in tables mean that the
+// store is damaged.
 inline constexpr OrderId order_ids_max = OrderId(1) << 42;
 
-// How many orders had closed at some moment, counted from the start of the process.
+// The number of orders that have closed since the start of the process.
 using ClosedMark = std::uint64_t;
 
 class Exchange {
  public:
-  // `hash_seed` is for the lookups inside and changes no outcome; a server draws one at random.
+  // `hash_seed` seeds the hash tables and changes no outcome; a server draws it at random.
   explicit Exchange(std::uint64_t hash_seed = 0)
       : account_ids_(hash_seed), symbol_names_(hash_seed), position_index_(hash_seed) {}
-  // The state whose rows these are. `image.orders` holds the open orders by id, `image.executions`
-  // those of the open orders by id, accounts and symbols in order of their numbers.
-  // Throws std::runtime_error, naming the row, where the rows contradict each other.
+  // Restores the state from its rows: open orders and their executions in order of id, accounts and
+  // symbols in order of number.
+  // Throws std::runtime_error, which names the row, if the rows contradict each other.
   explicit Exchange(const Rows& image, std::uint64_t hash_seed = 0);
   Exchange(Exchange&&) = default;
   Exchange& operator=(Exchange&&) = default;
 
-  // Each returns Rejected with a reason where the command is refused; a refusal changes nothing.
-  // `now` must not go back.
+  // Each returns Rejected with a reason if the command is refused; a refusal changes nothing.
+  // `now` must not decrease.
 
   // Created. Refused: account_exists; cash_total_overflow, so that no balance can ever overflow.
   Outcome apply(const CreateAccount& command, Timestamp now);
-  // Created, also where the symbol exists.
+  // Created, also if the symbol exists.
   Outcome apply(const CreateSymbol& command, Timestamp now);
   // Created. Refused: unknown_account; shares_total_overflow (2^63 units of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
-  // Sets aside funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
+  // Reserves funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
   // A buy of a symbol that does not exist creates it, without shares.
   // Opened. Refused: unknown_account, insufficient_funds, insufficient_shares.
   Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
-  // Gives back what is set aside for the open part. Canceled. Refused: unknown_account,
-  // unknown_order (another's order included), nothing_open. NotInMemory where the order may be in
-  // the tables.
+  // Releases what is reserved for the open part. Canceled. Refused: unknown_account, unknown_order
+  // (also for another account's order), nothing_open. NotInMemory if the order may be in the
+  // tables.
   Outcome apply(const CancelOrder& command, Timestamp now) { return cancel(command, now, {}); }
-  // Status. Refused: unknown_account, unknown_order (another's included, unless of_any_account).
+  // Status. Refused: unknown_account, unknown_order (another account's, unless of_any_account).
   // NotInMemory as above. Changes nothing.
   Outcome apply(const QueryOrder& command, Timestamp now);
   Outcome apply(const Command& command, Timestamp now) { return apply(command, now, Located{}); }
 
-  // Looking ahead, for batches: with a large book most of a command's time is memory misses, which
-  // overlap when commands are located some way ahead of being applied, and prefetched a little
-  // later. What locate() finds stays true until release_closed(); what it does not find, apply()
-  // looks up itself.
+  // Look-ahead for batches. With a large book, cache misses take most of the time of a command.
+  // They overlap if commands are located several commands ahead of apply(), and prefetched a little
+  // later. A result of locate() is valid until release_closed(); apply() looks up whatever locate()
+  // did not find.
   struct Located {
     AccountNumber account = no_index;
     SymbolNumber symbol = no_index;
@@ -70,21 +70,21 @@ class Exchange {
   void prefetch(const Command& command, const Located& located) const;
   Outcome apply(const Command& command, Timestamp now, const Located& located);
 
-  // Moves every row changed since the last call into `rows` (overwritten), with the values they
-  // have now. Returns the mark to pass to release_closed() once these rows are in the tables.
+  // Copies every row that changed since the last call into `rows` (overwritten), with its present
+  // values. Returns the mark to pass to release_closed() once these rows are in the tables.
   ClosedMark take_changes(Rows& rows);
-  // Rows that take_changes() would move now.
+  // Number of rows that take_changes() would copy now.
   std::size_t changed_rows() const;
-  // Forgets the orders that had closed by `mark`.
+  // Frees the orders that closed up to `mark`.
   void release_closed(ClosedMark mark);
 
   const Totals& totals() const { return totals_; }
   std::size_t accounts() const { return accounts_.size(); }
   std::size_t orders_in_memory() const { return orders_.used(); }
 
-  // Empty where cash + cash set aside = cash created, shares + shares set aside = shares created,
-  // no book is crossed and every index agrees; else the first violation, in words. Takes time in
-  // O(state).
+  // Empty if cash + reserved cash = cash created, shares + reserved shares = shares created, no
+  // book is crossed and every index agrees; else a sentence that names the first violation. Takes
+  // time in O(state).
   std::string check_invariants() const;
 
   struct Depth {
@@ -93,9 +93,9 @@ class Exchange {
     std::uint32_t orders;
     bool operator==(const Depth&) const = default;
   };
-  // Levels of one side, best first; empty where the symbol is unknown.
+  // Levels of one side, best first; empty if the symbol is unknown.
   std::vector<Depth> depth(const SymbolName& symbol, Side side) const;
-  // What is free; zero where nothing is known of it.
+  // The free part, without reservations; zero if the account or symbol is unknown.
   Cash balance(const AccountId& account) const;
   Shares position(const AccountId& account, const SymbolName& symbol) const;
 

@@ -2,9 +2,9 @@
 // The engine's lookups; none of them allocates unless it grows.
 // FlatMap: 64-bit key to 32-bit index, never erased. Interner: text to a dense number, in order of
 // arrival, never erased. Both are open addressing with linear probing, at most half full, and hash
-// with a seed, so that nobody can choose ids that collide. Where things are found does not depend
-// on it. IdIndex: order id to 32-bit index, for ids that are given in sequence and forgotten in any
-// order.
+// with a seed, so that no client can choose ids that collide. Where things are found does not
+// depend on it. IdIndex: order id to 32-bit index, for ids that are given in sequence and forgotten
+// in any order.
 
 #include <algorithm>
 #include <cstdint>

@@ -102,7 +102,7 @@ class PriceIndex {
     std::unique_ptr<Block> block;
   };
 
-  // The last block whose first rank is not above `rank`; the first block where there is none.
+  // The last block whose first rank is not above `rank`; the first block if there is none.
   std::size_t block_of(std::int64_t rank) const {
     if (blocks_.back().first_rank <= rank) return blocks_.size() - 1;
     const auto after =

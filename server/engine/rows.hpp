@@ -14,7 +14,7 @@ namespace exchange {
 struct AccountRow {
   AccountNumber number;
   AccountId id;
-  Cash balance;  // what is free; what open buys set aside follows from the orders
+  Cash balance;  // the free part; reservations of open buys follow from the orders
 };
 // Of accounts that were created with a key. Never changes.
 struct AccountKeyRow {
@@ -29,7 +29,7 @@ struct SymbolRow {
 struct PositionRow {
   AccountNumber account;
   SymbolNumber symbol;
-  Shares shares;  // what is free; what open sells set aside follows from the orders
+  Shares shares;  // the free part; reservations of open sells follow from the orders
 };
 struct OrderRow {
   OrderId id;

@@ -25,7 +25,7 @@ Frame find_frame(std::string_view buffer, const ProtocolLimits& limits) {
     too_long |= length > limits.frame_bytes_max;
     if (too_long) length = limits.frame_bytes_max;
   }
-  // Also where more is here already: what a client is told must not depend on how its bytes came.
+  // Also if more bytes are here already: the error must not depend on how the bytes arrive.
   if (at >= limits.length_line_bytes_max) return bad("bad framing: length line too long");
   if (at == line.size()) return frame;
   if (at == 0) return bad("bad framing: a request begins with its length in digits");

@@ -1,6 +1,6 @@
 #pragma once
 // Where requests begin and end in a stream of bytes (docs/protocol.md, F1 to F12). Pure: looks at
-// bytes that somebody else holds.
+// bytes that the caller owns.
 
 #include <string_view>
 

@@ -19,7 +19,8 @@ XmlDocument& thread_document() {
 
 constexpr std::size_t large_bytes = 16'384;
 // A document takes up to sixteen times its size while it is read: so few at once, however many
-// threads there are. A thread may have one client, who may be silent for long: it keeps nothing.
+// threads there are. A thread may serve one client that is silent for long, so it keeps no
+// document.
 std::counting_semaphore<> large_documents{8};
 struct LargeDocument {
   LargeDocument() { large_documents.acquire(); }
@@ -100,7 +101,7 @@ bool Session::take_requests() {
     begin_ += frame.skip;
     if (frame.state == Frame::State::complete) {
       read_frame(frame);
-      // Who logs in to an account in the next request finds it: a key counts once it is committed.
+      // A key counts once it is committed, so a login in the next request waits for this batch.
       if (!credentials_.empty() && (credentials_.back().use == Credential::Use::create ||
                                     credentials_.size() >= keys_per_batch_max))
         break;

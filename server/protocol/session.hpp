@@ -43,7 +43,7 @@ class Session {
   void refuse_requests(std::string_view sentence);
   // What the connection keeps in memory now, about; outcomes that are still to come are counted in.
   std::size_t memory_bytes() const;
-  // The request batch's commands, for the engine. reply() wants one outcome for each.
+  // The request batch's commands, for the engine. reply() takes one outcome for each.
   std::vector<Command>& commands() { return commands_; }
   // The keys that came with them; none if accounts have no keys.
   std::vector<Credential>& credentials() { return credentials_; }
