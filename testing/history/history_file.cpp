@@ -8,6 +8,14 @@
 namespace exchange::history {
 namespace {
 
+// Text between them is ignored.
+std::vector<pugi::xml_node> elements_of(const pugi::xml_node& parent) {
+  std::vector<pugi::xml_node> elements;
+  for (const pugi::xml_node& child : parent.children())
+    if (child.type() == pugi::node_element) elements.push_back(child);
+  return elements;
+}
+
 // The attribute as a reply repeats it; nothing where it is absent.
 std::string repeated(const pugi::xml_node& node, const char* name) {
   const pugi::xml_attribute attribute = node.attribute(name);
@@ -44,10 +52,11 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
       .echo = repeated(node, "sym") + repeated(node, "amount") + repeated(node, "limit")};
   const auto symbol = parse_symbol_name(node.attribute("sym").value());
   const auto amount = parse_shares(node.attribute("amount").value());
-  const auto limit = parse_price(node.attribute("limit").value());
+  const bool buys = amount.value > Shares();
+  const auto limit =
+      parse_price(node.attribute("limit").value(), buys ? Rounding::down : Rounding::up);
   if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price())
     return element;
-  const bool buys = amount.value > Shares();
   element.command = PlaceOrder{*by, *symbol, buys ? Side::buy : Side::sell,
                                buys ? amount.value : Shares() - amount.value, limit.value};
   return element;
@@ -62,15 +71,15 @@ RequestElement by_id(const pugi::xml_node& node, const std::optional<AccountId>&
 }
 
 void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elements) {
-  for (const pugi::xml_node& node : root.children()) {
+  for (const pugi::xml_node& node : elements_of(root)) {
     const std::string_view name = node.name();
-    if (name == "symbol" && !node.first_child()) {
+    if (name == "symbol" && elements_of(node).empty()) {
       RequestElement& element =
           elements.emplace_back(RequestElement{.name = "symbol", .echo = repeated(node, "sym")});
       if (const auto symbol = parse_symbol_name(node.attribute("sym").value()))
         element.command = CreateSymbol{*symbol};
     } else if (name == "symbol") {
-      for (const pugi::xml_node& child : node.children())
+      for (const pugi::xml_node& child : elements_of(node))
         elements.push_back(std::string_view(child.name()) == "account"
                                ? placement(child, node)
                                : RequestElement{.name = child.name()});
@@ -83,14 +92,13 @@ void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elemen
 
 void read_transactions(const pugi::xml_node& root, Request& request) {
   const auto by = parse_account_id(root.attribute("id").value());
-  for (const pugi::xml_node& node : root.children()) {
+  for (const pugi::xml_node& node : elements_of(root)) {
     const std::string_view name = node.name();
     request.elements.push_back(name == "order"    ? order(node, by)
                                : name == "query"  ? by_id<QueryOrder>(node, by)
                                : name == "cancel" ? by_id<CancelOrder>(node, by)
                                                   : RequestElement{.name = std::string(name)});
   }
-  if (request.elements.empty()) request.refusal = "transactions without an element";
 }
 
 }  // namespace

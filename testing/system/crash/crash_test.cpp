@@ -193,5 +193,5 @@ TEST_CASE("a fail point that is none is refused at start, with the names of all"
              contains_text("unknown action; the actions are crash, hang, slow(ms), error"));
   CHECK_THAT(refusal("append.before=crash@x"),
              contains_text("a number that is not a positive integer"));
-  CHECK_THAT(refusal("reply.before_send=error"), contains_text("cannot fail"));
+  CHECK_THAT(refusal("reply.before_send=error"), contains_text("cannot throw"));
 }
