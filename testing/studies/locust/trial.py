@@ -10,7 +10,7 @@ import urllib.error
 from dataclasses import asdict
 from pathlib import Path
 
-from exchange_server import LOADGEN, ExchangeServer, free_ports
+from exchange_server import LOADGEN, ExchangeServer, free_ports, wait_until
 from measure import NotMeasured, Watch, read_failures, read_history, read_marks, read_statistics
 from rows import SPAWN_RATE, USERS
 
@@ -46,7 +46,7 @@ def prepare(server):
         except urllib.error.HTTPError:
             return None
 
-    server.wait_until(readable, "the prepared orders to be in the tables")
+    wait_until(readable, "the prepared orders to be in the tables")
     return {
         "accounts": prepared,
         "growing": {"buyer": "1", "order": growing, "quiet_order": quiet, "sellers": accounts[1:]},

@@ -8,7 +8,7 @@ import resource
 import unittest
 from pathlib import Path
 
-from exchange_server import ExchangeServer, is_sanitized
+from exchange_server import ExchangeServer, is_sanitized, wait_until
 from harness import (
     PATIENCE_S,
     Attack,
@@ -88,7 +88,7 @@ class Attacks:
     def tearDown(self):
         """The server lives, is small, has forgotten those that are gone, and takes newcomers."""
         seconds_until_answered(self.server.port)
-        self.server.wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
+        wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
         if SANITIZED:
             print("memory is not measured: the server was built with a sanitizer")
         else:
@@ -104,7 +104,7 @@ class Attacks:
             refused = self.http_refused()
             attacks.enter_context(Attack("slow-http", self.server.http_port, 450, "20"))
             self.good_clients()
-            self.server.wait_until(
+            wait_until(
                 lambda: self.ended("idle") >= 110 and self.ended("stalled") >= 80,
                 "idle and slow ones to be ended",
                 PATIENCE_S,
@@ -131,14 +131,12 @@ class Attacks:
             "never-reading", self.server.port, 30, "31", self.order
         ) as deaf:
             self.good_clients()
-            self.server.wait_until(
+            wait_until(
                 lambda: self.ended("memory") + self.ended("stalled") >= 60,
                 "all of them to be ended",
                 PATIENCE_S,
             )
-            self.server.wait_until(
-                lambda: self.connections() == 0, "the last to be gone", PATIENCE_S
-            )
+            wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
         self.assertGreaterEqual(self.ended("memory"), 30)
         self.assertLessEqual(set(without_counts(half.result["told"])), {MISSING})
         self.assertEqual(deaf.result["fates"], {"closed": 30, "open": 0})
@@ -148,7 +146,7 @@ class Attacks:
             "garbage", self.server.port, 20, "42"
         ) as garbage:
             self.good_clients()
-            self.server.wait_until(lambda: self.ended("refused") > 0, "refusals", PATIENCE_S)
+            wait_until(lambda: self.ended("refused") > 0, "refusals", PATIENCE_S)
         self.assertLessEqual(set(storm.result["told"]), {FULL, EXHAUSTED, TOO_MANY_OF_ADDRESS})
         self.assertLessEqual(set(garbage.result["told"]), {NO_DIGITS, FULL, EXHAUSTED})
         self.assertGreater(self.ended("evicted"), 0, "good clients had room made for them")
