@@ -153,17 +153,19 @@ void Authenticator::run() {
 // One hash, and then the next job in turn.
 void Authenticator::work(Job job) {
   KeyCheck& check = *job.check;
+  bool done = false;
   try {
     check_next(check);
-    if (is_checked(check)) {
-      job.share = {};
-      return finish(check);
-    }
-    if (enqueue(job)) return;
+    done = is_checked(check);
+    if (!done && enqueue(job)) return;
   } catch (const std::exception& error) {  // no memory
     spdlog::error("a key could not be hashed: {}", error.what());
   }
-  refuse(check);
+  job.share = {};  // first: the connection may check its next keys at once
+  if (done)
+    finish(check);
+  else
+    refuse(check);
 }
 
 template <class Work>

@@ -217,7 +217,7 @@ class HttpServer::State {
     stream.expires_after(std::chrono::seconds(1));
     for (char discarded[4096]; !error;) {
       const auto [read_error, bytes] =
-          co_await stream.socket().async_read_some(asio::buffer(discarded), use_tuple);
+          co_await stream.async_read_raw(asio::buffer(discarded), use_tuple);
       error = read_error;
     }
   }

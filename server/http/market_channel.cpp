@@ -51,6 +51,8 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
 
   asio::awaitable<bool> accept(const http::request<http::string_body>& handshake) {
     const auto [error] = co_await socket_.async_accept(handshake, use_tuple);
+    accepted_ = !error;
+    if (accepted_ && close_) write_on();
     co_return !error;
   }
   // The next message; nothing at the end of the connection. Waits first until the backlog is at
@@ -105,7 +107,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     end();
   }
   void write_on() {
-    if (writing_) return;
+    if (writing_ || !accepted_) return;  // the response of the handshake goes first
     writing_ = true;
     asio::co_spawn(socket_.get_executor(), write(shared_from_this()), asio::detached);
   }
@@ -133,7 +135,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   std::size_t backlog_bytes_ = 0, backlog_before_turn_ = 0;
   const std::uint64_t& turn_;
   std::uint64_t last_turn_ = 0;
-  bool writing_ = false, failed_ = false;
+  bool accepted_ = false, writing_ = false, failed_ = false;
   asio::steady_timer backlog_shrank_{socket_.get_executor()};
   std::optional<websocket::close_reason> close_;
 };

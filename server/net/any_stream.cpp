@@ -48,6 +48,9 @@ void AnyStream::start_shutdown(IoHandler handler) {
 void AnyStream::start_read(asio::mutable_buffer buffer, IoHandler handler) {
   layers_->async_read_some(buffer, std::move(handler));
 }
+void AnyStream::start_read_raw(asio::mutable_buffer buffer, IoHandler handler) {
+  layers_->next_layer().async_read_some(buffer, std::move(handler));
+}
 void AnyStream::start_write(const WriteBuffers& buffers, IoHandler handler) {
   layers_->async_write_some(buffers, std::move(handler));
 }

@@ -69,7 +69,7 @@ class AnyStream {
   AnyStream(AnyStream&&) noexcept;
 
   executor_type get_executor();
-  Socket& socket();
+  Socket& socket();  // operations on it have no time limit
   bool is_secure() const;
   SSL* native_tls();  // of a secure stream
 
@@ -80,8 +80,7 @@ class AnyStream {
   // At once; operations under way fail.
   void close();
 
-  // Of a secure stream. The handler takes an error. `host`: the client requires a certificate of
-  // this name; empty: of any.
+  // Of a secure stream. The handler takes an error.
   template <class Token>
   auto async_handshake(Side side, Token&& token) {
     return boost::asio::async_initiate<Token, void(Error)>(
@@ -90,6 +89,7 @@ class AnyStream {
         },
         token, this, side);
   }
+  // A client requires a certificate of this name; call it before the handshake.
   void verify_host(const std::string& host);
   // Of a secure stream: sends TLS's end of the stream and waits for the other side's.
   template <class Token>
@@ -109,6 +109,15 @@ class AnyStream {
           self->start_read(first_of(into), IoHandler(std::move(handler)));
         },
         token, this, buffers);
+  }
+  // Reads below TLS, to discard what arrives after the end of the stream.
+  template <class Token>
+  auto async_read_raw(boost::asio::mutable_buffer buffer, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, std::size_t)>(
+        [](auto handler, AnyStream* self, boost::asio::mutable_buffer into) {
+          self->start_read_raw(into, IoHandler(std::move(handler)));
+        },
+        token, this, buffer);
   }
   template <class Buffers, class Token>
   auto async_write_some(const Buffers& buffers, Token&& token) {
@@ -150,6 +159,7 @@ class AnyStream {
   void start_handshake(Side side, IoHandler handler);
   void start_shutdown(IoHandler handler);
   void start_read(boost::asio::mutable_buffer buffer, IoHandler handler);
+  void start_read_raw(boost::asio::mutable_buffer buffer, IoHandler handler);
   void start_write(const WriteBuffers& buffers, IoHandler handler);
   void start_teardown(boost::beast::role_type role, IoHandler handler);
   friend void beast_close_socket(AnyStream& stream) { stream.close(); }

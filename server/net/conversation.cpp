@@ -128,6 +128,7 @@ Conversation::Step Conversation::sent() {
   submission_.stamps.end(Stage::write);
   if (executed_) metrics_.stage_times.record(submission_.stamps);
   session_.output().clear();
+  sent_ = 0;
   lease_.idle();
   return take_requests();
 }

@@ -65,7 +65,7 @@ std::vector<fs::path> sources(std::initializer_list<const char*> folders) {
 // The names of all test cases, as they are written in the sources.
 std::set<std::string> case_names() {
   static const std::regex test_case(R"re(TEST_CASE\(\s*"((?:[^"\\]|\\.)*)")re"),
-      wrapped(R"re(, "((?:[^"\\]|\\.)*)"\))re");
+      wrapped(R"re(,\s*"((?:[^"\\]|\\.)*)"\))re");
   std::set<std::string> names;
   for (const fs::path& path : sources({"testing"})) {
     const std::string text = text_of(path);

@@ -187,6 +187,21 @@ TEST_CASE_METHOD(HttpFixture,
 }
 
 TEST_CASE_METHOD(HttpFixture,
+                 "a client that keeps its end open after a refusal is closed in time") {
+  start();
+  asio::ip::tcp::socket silent = connect();
+  asio::write(silent, asio::buffer(std::string_view("no request\r\n\r\n")));
+  CHECK(read(silent).status == 400);
+  boost::system::error_code error;
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!error && std::chrono::steady_clock::now() < patience) {  // discarded until it is closed
+    asio::write(silent, asio::buffer(std::string_view(" ")), error);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK(error);
+}
+
+TEST_CASE_METHOD(HttpFixture,
                  "bodies and headers over their limits are refused, with an answer that arrives") {
   options.protocol.frame_bytes_max = 10'000;
   start();

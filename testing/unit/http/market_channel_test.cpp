@@ -168,6 +168,7 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(Follow, "a subscriber that does not read is disconnected, and the others go on") {
   options.http.websocket_backlog_bytes_max = 200'000;
+  options.http.websocket_idle_ms = 600'000;  // it answers no ping either
   options.http.update_entries_max = 100'000;
   start();
   post(small_market);
