@@ -1,7 +1,7 @@
 #pragma once
 // AnyStream is a TCP connection with a timeout, with TLS or without, as one type that is not a
 // template: Beast's operations are compiled once for it, and the operations of TLS and of plain TCP
-// below are compiled in any_stream.cpp only. For HTTP and the clients. An operation costs one
+// below are compiled in any_stream.cpp only. For the HTTP port. An operation costs one
 // allocation more than one of Stream, which the XML port of the server uses.
 // Owner: the coroutine or function that serves the connection. Thread: that of the executor, on
 // which every handler runs; one operation at a time in each direction.
