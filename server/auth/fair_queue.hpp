@@ -3,6 +3,7 @@
 // one address keep the others waiting for one job each turn. Thread: one at a time.
 
 #include <deque>
+#include <list>
 #include <map>
 #include <utility>
 
@@ -14,22 +15,24 @@ template <class Job>
 class FairQueue {
  public:
   void push(const PeerAddress& address, Job job) {
+    std::list<PeerAddress> turn;
     std::deque<Job>& jobs = jobs_[address];
-    if (jobs.empty()) turns_.push_back(address);
+    if (jobs.empty()) turn.push_back(address);
     jobs.push_back(std::move(job));
+    turns_.splice(turns_.end(), turn);  // nothing is changed if one of the above throws
     ++size_;
   }
   // Of a queue that is not empty.
   Job pop() {
-    const PeerAddress address = turns_.front();
-    turns_.pop_front();
-    const auto entry = jobs_.find(address);
+    const auto entry = jobs_.find(turns_.front());
     Job job = std::move(entry->second.front());
     entry->second.pop_front();
-    if (entry->second.empty())
+    if (entry->second.empty()) {
       jobs_.erase(entry);
-    else
-      turns_.push_back(address);
+      turns_.pop_front();
+    } else {
+      turns_.splice(turns_.end(), turns_, turns_.begin());
+    }
     --size_;
     return job;
   }
@@ -38,7 +41,7 @@ class FairQueue {
 
  private:
   std::map<PeerAddress, std::deque<Job>> jobs_;  // a tree: clients cannot choose colliding keys
-  std::deque<PeerAddress> turns_;                // those that have jobs
+  std::list<PeerAddress> turns_;                 // those that have jobs
   std::size_t size_ = 0;
 };
 

@@ -158,7 +158,7 @@ void Core::offer_projection() {
 // Back-pressure: the tables lag too far behind, so no batch starts until one projection has ended.
 void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
-  // the next one has to wait
+  // to /readyz and the stall metrics this wait is part of a batch
   health_->begin_batch(clock_.monotonic_ns());
   projector_.hurry();
   while (!projector_.idle())

@@ -79,7 +79,7 @@ bool OrderReader::run(Submission& submission) {
 bool OrderReader::run(const Lookup& lookup) {
   try {
     lookup.found(lookup.order > std::uint64_t(INT64_MAX) ? std::nullopt
-                                                         : read_until_there(lookup.order));
+                                                         : read_with_retries(lookup.order));
     return true;
   } catch (const StoreUnavailable&) {
     return false;
@@ -101,7 +101,7 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
       try {
         outcome = too_long ? Outcome(Rejected{Reason::reply_too_long})
                            : outcome_from_tables(submission.commands[at], missing->account,
-                                                 read_until_there(missing->order));
+                                                 read_with_retries(missing->order));
       } catch (const StoreUnavailable&) {
         return Progress::stopped;
       }
@@ -117,7 +117,7 @@ OrderReader::Progress OrderReader::resolve_some(Submission& submission) {
 }
 
 // Retries while the store is unavailable; throws StoreUnavailable only if the reader must stop.
-std::optional<StoredOrder> OrderReader::read_until_there(OrderId order) {
+std::optional<StoredOrder> OrderReader::read_with_retries(OrderId order) {
   for (bool failed = false;;) {
     try {
       return store_.read_order(order);

@@ -55,7 +55,7 @@ class OrderReader {
   bool run(const Lookup& lookup);
   enum class Progress { done, more, stopped };
   Progress resolve_some(Submission& submission);
-  std::optional<StoredOrder> read_until_there(OrderId order);
+  std::optional<StoredOrder> read_with_retries(OrderId order);
 
   Store& store_;
   Clock& clock_;

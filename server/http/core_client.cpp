@@ -8,6 +8,26 @@ namespace exchange {
 
 namespace asio = boost::asio;
 
+// One request under way, for which close() waits; none once that was called.
+class CoreClient::Lease {
+ public:
+  explicit Lease(Guarded<State>& state)
+      : state_(state.with([](State& data) { return !data.closed && ++data.executing; }) ? &state
+                                                                                        : nullptr) {
+  }
+  ~Lease() {
+    if (state_ == nullptr) return;
+    state_->with([](State& data) { --data.executing; });
+    state_->notify();
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  explicit operator bool() const { return state_ != nullptr; }
+
+ private:
+  Guarded<State>* const state_;
+};
+
 void Event::set() {
   set_ = true;
   timer_.cancel();
@@ -22,28 +42,23 @@ asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
 
 asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
   pending.sink = this;
-  const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
-    if (state.closed) return "the server is stopping";
-    pending.share = executing_.take(pending.keys.address);
-    if (!pending.share)
-      return pending.share.refusal() == AddressQuota::Refusal::address
-                 ? "too many requests of your address are under way"
-                 : "too many requests are under way";
-    ++state.executing;  // close() waits for it
-    return "";
-  });
-  if (!refusal.empty()) co_return refusal;
-  Submission* const submission = &pending;
+  const AddressQuota::Share share = executing_.take(pending.keys.address);
+  if (!share)
+    co_return share.refusal() == AddressQuota::Refusal::address
+        ? "too many requests of your address are under way"
+        : "too many requests are under way";
+  const Lease lease(state_);
+  if (!lease) co_return "the server is stopping";
   if (authenticator_ != nullptr) co_await check_keys(pending.keys);
   if (pending.keys.refused) {
     pending.refuse(Reason::key_unchecked);
-    completed({&submission, 1});
-  } else {
-    core_.submit({&submission, 1});
+    co_return "";
   }
+  Submission* const submission = &pending;
+  core_.submit({&submission, 1});
   co_await pending.executed.wait_until(Event::Clock::time_point::max());
   if (authenticator_ != nullptr) authenticator_->add_created(pending.keys, pending.outcomes);
-  co_return refusal;
+  co_return "";
 }
 
 // The authenticator calls back before it ends, and this waits for it.
@@ -68,16 +83,9 @@ asio::awaitable<std::optional<bool>> CoreClient::may_see(const AccountId& accoun
 
 // Core threads.
 void CoreClient::completed(std::span<Submission* const> submissions) {
-  state_.with([&](State& state) {
-    for (Submission* submission : submissions) {
-      auto* const pending = static_cast<PendingRequest*>(submission);
-      pending->share = {};
-      // from here on it may be gone
-      asio::post(context_, [pending] { pending->executed.set(); });
-    }
-    state.executing -= submissions.size();
-  });
-  state_.notify();
+  for (Submission* submission : submissions)
+    asio::post(context_,
+               [submission] { static_cast<PendingRequest*>(submission)->executed.set(); });
 }
 
 asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,

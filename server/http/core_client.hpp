@@ -35,7 +35,6 @@ struct PendingRequest : Submission {
   PendingRequest(boost::asio::io_context& context, const PeerAddress& address)
       : keys(address), executed(context) {}
   KeyCheck keys;
-  AddressQuota::Share share;  // of the requests under way
   Event executed;
 };
 
@@ -84,6 +83,7 @@ class CoreClient final : public CompletionSink {
     bool closed = false;
     std::size_t executing = 0;
   };
+  class Lease;
   boost::asio::awaitable<void> check_keys(KeyCheck& keys);
   void completed(std::span<Submission* const> submissions) override;
 

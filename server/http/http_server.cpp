@@ -5,11 +5,9 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
@@ -22,6 +20,7 @@
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
 #include "net/any_stream.hpp"
+#include "net/listener.hpp"
 #include "net/memory_budget.hpp"
 
 namespace exchange {
@@ -34,6 +33,11 @@ using asio::ip::tcp;
 namespace {
 
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
+
+// To run(), which logs it.
+void rethrow(const std::exception_ptr& problem) {
+  if (problem) std::rethrow_exception(problem);
+}
 
 // HTTP begins with the name of a method; a request to the XML port with its length, or with XML.
 bool looks_like_xml(const beast::flat_buffer& received) {
@@ -71,13 +75,20 @@ class HttpServer::State {
         certificate_(certificate),
         view_(std::move(view)),
         feed_(feed),
+        acceptor_(exchange::listen(
+            context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
+                       "--http-port"})),
         core_client_(context_, core, authenticator, options.limits.connections_max / 2),
         routes_(options, std::move(info), view_, core_client_, metrics, certificate, context_),
         channel_(view_, options.limits, metrics) {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
-    listen(options.bind, options.port);
     feed_.follow([this] { asio::post(context_, [this] { apply(); }); });
-    asio::co_spawn(context_, accept(), asio::detached);
+    asio::co_spawn(context_,
+                   accept_loop(
+                       acceptor_, std::chrono::milliseconds(100),
+                       [this](tcp::socket socket) { start_connection(std::move(socket)); },
+                       [](const boost::system::error_code&) {}),
+                   rethrow);
     thread_ = std::thread([this] { run(); });
   }
   ~State() {
@@ -92,19 +103,6 @@ class HttpServer::State {
   }
 
  private:
-  void listen(const std::string& bind, std::uint16_t port) {
-    const tcp::endpoint endpoint(asio::ip::make_address(bind), port);
-    acceptor_.open(endpoint.protocol());
-    acceptor_.set_option(tcp::acceptor::reuse_address(true));
-    boost::system::error_code error;
-    acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    if (error)
-      throw std::system_error(error,
-                              "cannot listen for HTTP on " + bind + ":" + std::to_string(port) +
-                                  " (--http-port N for another port, --http-port off for none)");
-  }
-
   void run() {
     pthread_setname_np(pthread_self(), "http");
     while (!context_.stopped()) {
@@ -129,30 +127,13 @@ class HttpServer::State {
     channel_.close();
   }
 
-  asio::awaitable<void> accept() {
-    while (true) {
-      auto [error, socket] = co_await acceptor_.async_accept(use_tuple);
-      if (!error) {
-        start_connection(std::move(socket));
-        continue;
-      }
-      asio::steady_timer pause(context_, std::chrono::milliseconds(100));  // no descriptors
-      co_await pause.async_wait(use_tuple);
-    }
-  }
-
-  void start_connection(tcp::socket socket) try {
+  void start_connection(tcp::socket socket) {
     AddressQuota::Share share = connections_.take(peer_address(socket));
     if (!share) {
       Metrics::add(metrics_.http_refused_peer);
       return;  // closes it
     }
-    asio::co_spawn(context_, serve(std::move(socket), std::move(share)),
-                   [](const std::exception_ptr& problem) {
-                     if (problem) std::rethrow_exception(problem);
-                   });
-  } catch (const std::exception& error) {  // no memory for one more
-    spdlog::error("HTTP: {}", error.what());
+    asio::co_spawn(context_, serve(std::move(socket), std::move(share)), rethrow);
   }
 
   asio::awaitable<void> serve(tcp::socket socket, AddressQuota::Share connection) {
@@ -298,7 +279,7 @@ class HttpServer::State {
                         .bytes_per_address_max = limits_.buffered_bytes_max / 2,
                         .small_bytes_max = 65'536}};  // connections are limited already
   asio::io_context context_{1};  // its destructor ends the coroutines, which release their shares
-  tcp::acceptor acceptor_{context_};
+  tcp::acceptor acceptor_;
   CoreClient core_client_;
   HttpRoutes routes_;
   MarketChannel channel_;

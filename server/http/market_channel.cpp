@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
@@ -64,6 +63,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
     }
     beast::flat_buffer buffer;
     const auto [error, bytes] = co_await socket_.async_read(buffer, use_tuple);
+    if (error == beast::error::timeout) Metrics::add(metrics_.websockets_dropped);
     if (error) co_return std::nullopt;
     co_return beast::buffers_to_string(buffer.data());
   }
@@ -96,6 +96,7 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
       socket_.next_layer().socket().set_option(asio::socket_base::linger(true, 0), ignored);
     backlog_.resize(std::min<std::size_t>(backlog_.size(), 1));  // the first may be under way
     socket_.next_layer().close();
+    backlog_shrank_.cancel();
   }
 
   std::set<SymbolNumber> symbols;
@@ -109,9 +110,12 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
   void write_on() {
     if (writing_ || !accepted_) return;  // the response of the handshake goes first
     writing_ = true;
-    asio::co_spawn(socket_.get_executor(), write(shared_from_this()), asio::detached);
+    asio::co_spawn(socket_.get_executor(), write(),
+                   [self = shared_from_this()](const std::exception_ptr& problem) {
+                     if (problem) self->end();
+                   });
   }
-  asio::awaitable<void> write([[maybe_unused]] std::shared_ptr<Subscriber> alive) {
+  asio::awaitable<void> write() {
     while (!backlog_.empty()) {
       const auto [error, bytes] =
           co_await socket_.async_write(asio::buffer(*backlog_.front()), use_tuple);

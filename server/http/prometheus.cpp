@@ -218,8 +218,10 @@ void add_http(Text& text, const Metrics& metrics) {
   text.counters("http_refused_total", "HTTP connections and responses refused, by limit.", "reason",
                 {{"peer", metrics.http_refused_peer}, {"memory", metrics.http_refused_memory}});
   text.gauge("websockets", "Open WebSocket connections.", metrics.websockets);
-  text.counter("websockets_dropped_total", "WebSocket connections closed for reading too slowly.",
-               metrics.websockets_dropped);
+  text.counter(
+      "websockets_dropped_total",
+      "WebSocket connections closed because the client read too slowly or stopped answering.",
+      metrics.websockets_dropped);
 }
 
 }  // namespace

@@ -31,8 +31,14 @@ AdmissionControl::Decision AdmissionControl::decide(const PeerAddress& address,
 }
 
 void AdmissionControl::add(ConnectionRecord& connection) {
-  AddressGroup& group = groups_[connection.place.address()];
-  group.connections.push_back(&connection);
+  const auto [entry, is_new] = groups_.try_emplace(connection.place.address());
+  AddressGroup& group = entry->second;
+  try {
+    group.connections.push_back(&connection);
+  } catch (...) {  // no memory
+    if (is_new) groups_.erase(entry);
+    throw;
+  }
   connection.group = &group;
   connection.position = group.connections.size() - 1;
   ++size_;

@@ -2,10 +2,10 @@
 // AdmissionControl decides which connections a port has: at most connections_max, of one address
 // connections_per_address, and no more than file descriptors allow. If all places are taken, the
 // connection idle longest of the address with most connections is evicted for a new one; an address
-// never loses a connection to one that has more. A connection that is closing has no place, only a
-// descriptor, and there are at most closing_max of them. Decides only: ConnectionTable ends
-// connections.
-// Owner: ConnectionTable. Thread: one at a time (under its lock).
+// never loses a connection to one that has more. A connection that is closing has no place among
+// connections_max, but still counts for its address; there are at most closing_max of them. Decides
+// only: ConnectionTable ends connections. Owner: ConnectionTable. Thread: one at a time (under its
+// lock).
 
 #include <cstdint>
 #include <limits>

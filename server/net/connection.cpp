@@ -6,7 +6,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <tuple>
@@ -95,7 +94,7 @@ asio::awaitable<void> serve(std::shared_ptr<Connection> connection) {
 }
 
 void start_connection(tcp::socket socket, Host& host, ConnectionTable& table,
-                      const TransportParts& parts) try {
+                      const TransportParts& parts) {
   const auto context = parts.certificate == nullptr ? nullptr : parts.certificate->context();
   Stream<tcp::socket> stream(std::move(socket), context.get());
   std::optional<ConnectionLease> lease = table.admit(stream.next_layer());
@@ -103,29 +102,20 @@ void start_connection(tcp::socket socket, Host& host, ConnectionTable& table,
   auto connection = std::make_shared<Connection>(std::move(stream), std::move(*lease), host, parts);
   const auto executor = connection->stream.get_executor();
   asio::co_spawn(executor, serve(std::move(connection)), asio::detached);
-} catch (const std::exception& error) {  // no memory for one more
-  spdlog::error("a connection could not be served: {}", error.what());
 }
 
 }  // namespace
 
 asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, ConnectionTable& table,
                                      const TransportParts& parts) {
-  while (acceptor.is_open()) {
-    auto [error, socket] = co_await acceptor.async_accept(use_tuple);
-    if (table.stopping()) co_return;
-    if (!error) {
-      start_connection(std::move(socket), host, table, parts);
-      continue;
-    }
-    Metrics::add(parts.metrics.accept_failures);
-    if (is_fd_exhaustion(error)) {
-      table.handle_fd_exhaustion();
-      asio::steady_timer pause(acceptor.get_executor(),
-                               std::chrono::milliseconds(parts.options.limits.accept_retry_ms));
-      co_await pause.async_wait(use_tuple);
-    }
-  }
+  return accept_loop(
+      acceptor, std::chrono::milliseconds(parts.options.limits.accept_retry_ms),
+      [&](tcp::socket socket) { start_connection(std::move(socket), host, table, parts); },
+      [&](const boost::system::error_code& error) {
+        if (table.stopping()) return;
+        Metrics::add(parts.metrics.accept_failures);
+        if (is_fd_exhaustion(error)) table.handle_fd_exhaustion();
+      });
 }
 
 }  // namespace exchange

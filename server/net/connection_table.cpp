@@ -226,7 +226,11 @@ void ConnectionTable::expect(ConnectionRecord& connection, std::size_t buffered_
   const Time now = Clock::now();
   state_.with([&](State& state) {
     connection.sending = sending;
-    if (connection.closing) return;
+    if (connection.closing) {
+      // executing may have taken longer than the time to close: its last reply begins it anew
+      if (sending) deadlines_.begin_closing(connection, now);
+      return;
+    }
     deadlines_.expect(connection, now, time);
     if (connection.buffer_memory.bytes() == 0) connection.buffered_since = now;
     connection.buffer_memory.hold(buffered_bytes);
@@ -308,12 +312,14 @@ void ConnectionTable::sweep() {
   const auto pause = [&] {
     return late.empty() ? std::chrono::milliseconds(limits_.sweep_ms) : between_ends;
   };
-  while (!state_.wait_for(pause(), [](const State& state) { return !state.sweeping; })) {
-    deadlines_.tick(Clock::now());
-    if (late.empty()) late = find_late();
-    end_late(late);
-    log_ended(Clock::now(), logged);
-  }
+  while (!state_.wait_for(pause(), [](const State& state) { return !state.sweeping; })) try {
+      deadlines_.tick(Clock::now());
+      if (late.empty()) late = find_late();
+      end_late(late);
+      log_ended(Clock::now(), logged);
+    } catch (const std::exception& error) {  // no memory: the next round tries again
+      spdlog::error("late connections could not be ended: {}", error.what());
+    }
 }
 
 std::vector<ConnectionTable::Serial> ConnectionTable::find_late() {

@@ -6,8 +6,8 @@
 namespace exchange {
 namespace {
 
-// Commands of a batch whose memory is not counted: a hundred kilobytes.
-constexpr std::size_t small_batch_commands_max = 256;
+// A batch that needs no more memory than this is not counted.
+constexpr std::size_t small_batch_bytes_max = 128 * 1024;
 
 }  // namespace
 
@@ -73,8 +73,8 @@ Conversation::Step Conversation::begin_batch() {
   Metrics::add(metrics_.requests, session_.requests());
   if (const std::size_t errors = session_.errors(); errors > 0)
     Metrics::add(metrics_.client_errors, errors);
-  const bool large = session_.commands().size() > small_batch_commands_max;
-  if (!lease_.executing(large ? session_.memory_bytes() : 0))
+  const std::size_t bytes = session_.memory_bytes();
+  if (!lease_.executing(bytes > small_batch_bytes_max ? bytes : 0))
     session_.refuse_requests(
         "the server has no memory for so large a request now; nothing of it was executed");
   submission_.commands = session_.commands();

@@ -36,8 +36,8 @@ class Conversation {
     execute,        // submit the submission, until it is completed
     send_now,       // as many bytes of output() as go without waiting
     send,           // all bytes of output()
-    shut_down_tls,  // say in TLS that no more is sent
-    end_output,     // say so in TCP
+    shut_down_tls,  // send close_notify
+    end_output,     // send FIN
     discard,        // some bytes of the socket into space()
     close,          // nothing more: destroy the conversation, then close the socket
   };

@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -28,6 +27,11 @@ std::thread start_thread_of(unsigned count, std::function<void()> work) try {
                           "cannot start " + std::to_string(count) + " threads (--threads)");
 }
 
+// A server that cannot accept any more must not look as if it were well: this ends the process.
+void rethrow(const std::exception_ptr& problem) {
+  if (problem) std::rethrow_exception(problem);
+}
+
 unsigned thread_count(const NetOptions& options) {
   return options.threads > 0 ? options.threads : usable_cpus();
 }
@@ -39,7 +43,7 @@ class PoolPolicy final : public Transport, public Host {
   explicit PoolPolicy(const TransportParts& parts)
       : parts_(parts),
         table_(parts.options.limits, parts.protocol, parts.metrics, parts.certificate != nullptr),
-        acceptor_(listen(context_, parts.options, parts.options.port, Sharing::exclusive)),
+        acceptor_(listen(context_, parts.options, parts.options.port)),
         port_(acceptor_.local_endpoint().port()) {
     const unsigned count = thread_count(parts.options);
     try {
@@ -53,8 +57,7 @@ class PoolPolicy final : public Transport, public Host {
       for (std::thread& thread : threads_) thread.join();
       throw;
     }
-    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, table_, parts_),
-                   asio::detached);
+    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, table_, parts_), rethrow);
   }
   ~PoolPolicy() override { stop(); }
 
@@ -102,7 +105,7 @@ class EventLoop final : public Host {
   EventLoop(const TransportParts& parts, std::uint16_t port, ConnectionTable& table)
       : parts_(parts),
         table_(table),
-        acceptor_(listen(context_, parts.options, port, Sharing::one_of_many)),
+        acceptor_(listen(context_, parts.options, port, true)),
         port_(acceptor_.local_endpoint().port()) {}
   void start(unsigned count) {
     thread_ = start_thread_of(count, [this] {
@@ -111,7 +114,7 @@ class EventLoop final : public Host {
     });
   }
   void accept() {
-    asio::co_spawn(context_, accept_clients(acceptor_, *this, table_, parts_), asio::detached);
+    asio::co_spawn(context_, accept_clients(acceptor_, *this, table_, parts_), rethrow);
   }
   std::uint16_t port() const { return port_; }
   void close_acceptor() {
@@ -170,7 +173,7 @@ class LoopPolicy final : public Transport {
     // With SO_REUSEPORT a second server of the same user would silently share the port: ask first.
     if (port != 0) {
       asio::io_context context;
-      listen(context, parts.options, port, Sharing::exclusive);
+      listen(context, parts.options, port);
     }
     for (unsigned i = 0; i < count; ++i) {
       loops_.push_back(std::make_unique<EventLoop>(parts_, port, table_));

@@ -2,11 +2,14 @@
 
 #include <netinet/tcp.h>
 #include <sched.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
-#include <string>
 #include <system_error>
 
 #include "net/transport.hpp"
@@ -15,18 +18,17 @@ namespace exchange {
 
 namespace asio = boost::asio;
 
-tcp::acceptor listen(asio::io_context& context, const NetOptions& options, std::uint16_t port,
-                     Sharing sharing) {
-  const std::string where = options.bind + ":" + std::to_string(port);
+tcp::acceptor listen(asio::io_context& context, const Listening& listening) {
+  const std::string where = listening.bind + ":" + std::to_string(listening.port);
   boost::system::error_code error;
-  const auto ip = asio::ip::make_address(options.bind, error);
+  const auto ip = asio::ip::make_address(listening.bind, error);
   if (error) throw std::system_error(error, "cannot listen on " + where + ": not an IP address");
-  const tcp::endpoint endpoint(ip, port);
+  const tcp::endpoint endpoint(ip, listening.port);
   tcp::acceptor acceptor(context);
   acceptor.open(endpoint.protocol(), error);
   if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   using reuse_port = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
-  if (!error && sharing == Sharing::one_of_many) acceptor.set_option(reuse_port(true), error);
+  if (!error && listening.one_of_many) acceptor.set_option(reuse_port(true), error);
   // What accepted sockets inherit. A client that does not answer at all is given up after two
   // minutes.
   const auto set = [&](int level, int name, int value) {
@@ -40,11 +42,17 @@ tcp::acceptor listen(asio::io_context& context, const NetOptions& options, std::
     set(IPPROTO_TCP, TCP_KEEPCNT, 4);
   }
   if (!error) acceptor.bind(endpoint, error);
-  if (!error) acceptor.listen(options.limits.listen_backlog, error);
+  if (!error) acceptor.listen(listening.backlog, error);
   if (error)
-    throw std::system_error(error, "cannot listen on " + where +
-                                       " (--port takes another port, --bind another address)");
+    throw std::system_error(error, "cannot listen on " + where + " (" + listening.port_option +
+                                       " takes another port, --bind another address)");
   return acceptor;
+}
+
+tcp::acceptor listen(asio::io_context& context, const NetOptions& options, std::uint16_t port,
+                     bool one_of_many) {
+  return listen(context,
+                {options.bind, port, options.limits.listen_backlog, one_of_many, "--port"});
 }
 
 bool is_fd_exhaustion(const boost::system::error_code& error) {
@@ -52,6 +60,29 @@ bool is_fd_exhaustion(const boost::system::error_code& error) {
          error == boost::system::errc::too_many_files_open_in_system ||
          error == boost::system::errc::no_buffer_space ||
          error == boost::system::errc::not_enough_memory;
+}
+
+asio::awaitable<void> accept_loop(tcp::acceptor& acceptor, std::chrono::milliseconds retry,
+                                  std::function<void(tcp::socket)> serve,
+                                  std::function<void(const boost::system::error_code&)> failed) {
+  constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
+  while (acceptor.is_open()) {
+    bool exhausted = false;
+    try {
+      auto [error, socket] = co_await acceptor.async_accept(use_tuple);
+      if (error)
+        failed(error);
+      else
+        serve(std::move(socket));
+      exhausted = is_fd_exhaustion(error);
+    } catch (const std::exception& error) {  // no memory for one more
+      spdlog::error("a connection could not be accepted: {}", error.what());
+      exhausted = true;
+    }
+    if (!exhausted) continue;
+    asio::steady_timer pause(acceptor.get_executor(), retry);
+    co_await pause.async_wait(use_tuple);
+  }
 }
 
 std::size_t send_now(tcp::socket& socket, std::string_view bytes,

@@ -1,9 +1,13 @@
 #pragma once
-// What the policies share about sockets.
+// What the thread policies and the HTTP port share about sockets.
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "net/limits.hpp"
@@ -12,15 +16,29 @@ namespace exchange {
 
 using boost::asio::ip::tcp;
 
-enum class Sharing { exclusive, one_of_many };  // one_of_many: SO_REUSEPORT
-
-// Binds and listens on options.bind and `port`; accepted sockets send without delay, and notice a
-// client that has gone without closing. Throws std::system_error that names the address.
+struct Listening {
+  std::string bind;  // IP address
+  std::uint16_t port = 0;
+  int backlog = 0;               // capped by net.core.somaxconn
+  bool one_of_many = false;      // several acceptors share the port: SO_REUSEPORT
+  const char* port_option = "";  // names the port in error messages
+};
+// Binds and listens. Accepted sockets send without delay, and notice a client that has gone without
+// closing. Throws std::system_error that names the address.
+tcp::acceptor listen(boost::asio::io_context& context, const Listening& listening);
+// The XML port, as the options say.
 tcp::acceptor listen(boost::asio::io_context& context, const NetOptions& options,
-                     std::uint16_t port, Sharing sharing);
+                     std::uint16_t port, bool one_of_many = false);
 
 // Accepting failed for lack of descriptors or memory and is worth another try in a while.
 bool is_fd_exhaustion(const boost::system::error_code& error);
+
+// Accepts until the acceptor is closed. Calls `serve` with each socket, and `failed` with the error
+// if there is none; pauses for `retry` if descriptors or memory ran out, and if one of them throws.
+boost::asio::awaitable<void> accept_loop(
+    tcp::acceptor& acceptor, std::chrono::milliseconds retry,
+    std::function<void(tcp::socket)> serve,
+    std::function<void(const boost::system::error_code&)> failed);
 
 // Sends as much as goes without waiting, on a socket that blocks too. Returns the bytes sent, 0 if
 // none go now.

@@ -59,7 +59,7 @@ class ThreadPolicy final : public Transport {
   explicit ThreadPolicy(const TransportParts& parts)
       : parts_(parts),
         table_(parts.options.limits, parts.protocol, parts.metrics, parts.certificate != nullptr),
-        acceptor_(listen(context_, parts.options, parts.options.port, Sharing::exclusive)) {
+        acceptor_(listen(context_, parts.options, parts.options.port)) {
     use_small_stacks();
     accept_thread_ = std::thread([this] {
       pthread_setname_np(pthread_self(), "accept");
@@ -76,7 +76,6 @@ class ThreadPolicy final : public Transport {
     table_.begin_stop();
     ::shutdown(acceptor_.native_handle(), SHUT_RDWR);  // wakes accept()
     accept_thread_.join();
-    table_.begin_stop();  // what was accepted in between
     table_.wait_until_empty();
     clients_.when([](const int& clients) { return clients == 0; }, [](int&) {});
     boost::system::error_code ignored;
@@ -85,30 +84,37 @@ class ThreadPolicy final : public Transport {
 
  private:
   void accept() {
-    while (true) {
-      boost::system::error_code error;
-      tcp::socket socket = acceptor_.accept(error);
-      if (table_.stopping()) return;
-      if (!error) {
-        start_client(std::move(socket));
-        continue;
+    while (!table_.stopping()) try {
+        boost::system::error_code error;
+        tcp::socket socket = acceptor_.accept(error);
+        if (!error)
+          start_client(std::move(socket));
+        else if (!table_.stopping())
+          handle(error);
+      } catch (const std::exception& error) {  // no memory for one more
+        spdlog::error("a connection could not be accepted: {}", error.what());
+        pause();
       }
-      Metrics::add(parts_.metrics.accept_failures);
-      if (!is_fd_exhaustion(error)) continue;
-      table_.handle_fd_exhaustion();
-      std::this_thread::sleep_for(std::chrono::milliseconds(parts_.options.limits.accept_retry_ms));
-    }
   }
 
-  void start_client(tcp::socket socket) try {
+  void handle(const boost::system::error_code& error) {
+    Metrics::add(parts_.metrics.accept_failures);
+    if (!is_fd_exhaustion(error)) return;
+    table_.handle_fd_exhaustion();
+    pause();
+  }
+
+  void pause() const {
+    std::this_thread::sleep_for(std::chrono::milliseconds(parts_.options.limits.accept_retry_ms));
+  }
+
+  void start_client(tcp::socket socket) {
     const auto context = parts_.certificate == nullptr ? nullptr : parts_.certificate->context();
     Stream<tcp::socket> stream(std::move(socket), context.get());
     std::optional<ConnectionLease> lease = table_.admit(stream.next_layer());
     if (!lease) return;
     auto client = std::make_unique<Client>(std::move(stream), std::move(*lease), sink_, parts_);
     start_thread(client);
-  } catch (const std::exception& error) {  // no memory for one more
-    spdlog::error("a connection could not be served: {}", error.what());
   }
 
   // The thread takes the client over; if there is none, the client is closed.

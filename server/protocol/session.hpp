@@ -54,8 +54,8 @@ class Session {
   std::string& output() { return output_; }
   // Nothing more will come in or out, but for what output() still holds: close.
   bool finished() const { return finished_; }
-  // We ended it, the client did not: it may still be sending, and closing at once could take our
-  // last reply with it.
+  // The server ended the stream, the client did not: it may still be sending, and closing at once
+  // could take our last reply with it.
   bool closed_by_server() const { return finished_ && !stream_ended_; }
   // Closed for bad framing.
   bool refused() const { return refused_; }

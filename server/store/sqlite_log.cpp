@@ -25,23 +25,38 @@ class RawFile {
     // after a failed xOpen there is nothing to close
     if (vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) != SQLITE_OK)
       throw StoreUnavailable(path_ + " cannot be opened; may this user read and write the file?");
-    file()->pMethods->xFileSize(file(), &size_);
+    if (file()->pMethods->xFileSize(file(), &size_) != SQLITE_OK) {
+      file()->pMethods->xClose(file());
+      throw unreadable();
+    }
   }
   ~RawFile() { file()->pMethods->xClose(file()); }
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
   sqlite3_int64 size() const { return size_; }
+  // Returns false at the end of the file. A read that fails throws StoreUnavailable: it must not
+  // look like the end.
   bool read(unsigned char* into, std::size_t bytes, sqlite3_int64 offset) {
-    return file()->pMethods->xRead(file(), into, int(bytes), offset) == SQLITE_OK;
+    const int code = file()->pMethods->xRead(file(), into, int(bytes), offset);
+    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) throw unreadable();
+    return code == SQLITE_OK;
   }
-  bool write(const unsigned char* from, std::size_t bytes, sqlite3_int64 offset) {
-    return file()->pMethods->xWrite(file(), from, int(bytes), offset) == SQLITE_OK;
+  void write(const unsigned char* from, std::size_t bytes, sqlite3_int64 offset) {
+    require_written(file()->pMethods->xWrite(file(), from, int(bytes), offset));
   }
-  bool cut(sqlite3_int64 size) { return file()->pMethods->xTruncate(file(), size) == SQLITE_OK; }
+  void cut(sqlite3_int64 size) { require_written(file()->pMethods->xTruncate(file(), size)); }
   bool sync() { return file()->pMethods->xSync(file(), SQLITE_SYNC_NORMAL) == SQLITE_OK; }
 
  private:
+  StoreUnavailable unreadable() const {
+    return StoreUnavailable(path_ + " cannot be read; is the disk sound?");
+  }
+  void require_written(int code) const {
+    if (code != SQLITE_OK)
+      throw StoreUnavailable(
+          path_ + " cannot be written; is the disk full, and may this user write the file?");
+  }
   sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(memory_.data()); }
   const std::string path_;  // SQLite keeps a pointer to it
   std::vector<std::max_align_t> memory_;
@@ -57,6 +72,7 @@ std::string behind_links(std::filesystem::path file) {
   return file.string();
 }
 
+// A file too short for a header has lost it, and counts as one with checksums.
 bool has_checksums(const std::string& path) {
   RawFile file(behind_links(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB);
   unsigned char header[100];
@@ -97,19 +113,16 @@ void secure_log(const std::string& path) {
   const std::optional<WalState> state = examine(path, log);
   if (state && !state->damage.empty())
     throw StoreCorrupt(name + ": " + state->damage + "; " + restore_store);
-  const auto require_written = [&](bool written) {
-    if (!written)
-      throw StoreUnavailable(
-          name + " cannot be written; is the disk full, and may this user write the file?");
-  };
   // Old frames behind the last commit must not look like later commits after the next crash. A
   // checkpoint by SQLite would remove them too, but not while another program reads the file.
   const sqlite3_int64 size = state ? sqlite3_int64(state->committed_bytes) : log.size();
-  if (size < log.size()) require_written(log.cut(size));
+  if (size < log.size()) log.cut(size);
   std::vector<unsigned char> chunk(64 * 1024);  // one VFS call writes less than 128 KiB
   for (sqlite3_int64 at = 0; at < size; at += sqlite3_int64(chunk.size())) {
     const auto bytes = std::size_t(std::min<sqlite3_int64>(size - at, sqlite3_int64(chunk.size())));
-    require_written(log.read(chunk.data(), bytes, at) && log.write(chunk.data(), bytes, at));
+    if (!log.read(chunk.data(), bytes, at))
+      throw StoreUnavailable(name + " became shorter; does another program write it?");
+    log.write(chunk.data(), bytes, at);
   }
   if (!log.sync()) throw StoreCorrupt(name + after_failed_sync);
 }

@@ -22,7 +22,7 @@ std::string log_of(const std::string& path);
 // Returns the damage of a database file's log in words; empty if it is sound or does not exist.
 // Only reads. Always empty for files without page checksums: older servers did not sync each commit
 // of the tables, so that after a power cut commits may be missing before later ones, without any
-// damage. Throws StoreUnavailable if a file cannot be opened.
+// damage. Throws StoreUnavailable if a file cannot be opened or read.
 std::string find_log_damage(const std::string& path);
 
 // Makes the log of a database file safe to open; called before the first connection. Throws
@@ -30,7 +30,7 @@ std::string find_log_damage(const std::string& path);
 // commit, then writes and syncs the log once more: if a sync failed before, the page cache may hold
 // parts of the log that never reached the disk. SQLite would not sync them again, and would copy
 // pages into the file as if the log were durable. Throws StoreUnavailable if the log cannot be
-// written, StoreCorrupt if the sync fails.
+// read or written, StoreCorrupt if the sync fails.
 void secure_log(const std::string& path);
 
 }  // namespace exchange

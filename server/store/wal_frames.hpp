@@ -66,7 +66,8 @@ WalFrameHeader read_wal_frame_header(const unsigned char* bytes);
 bool wal_frame_fits(bool big_endian, const WalSums& before, const unsigned char* frame_header,
                     const unsigned char* page, std::size_t page_bytes);
 
-// Reads `size` bytes at `offset`; returns false if it cannot, as at the end of the file.
+// Reads `size` bytes at `offset`; returns false if the file ends before, throws if it cannot be
+// read.
 using ReadAt = std::function<bool(unsigned char* into, std::size_t size, std::uint64_t offset)>;
 
 struct WalState {

@@ -126,6 +126,27 @@ TEST_CASE_METHOD(
   CHECK(reopened(files, [&](auto& log) { log[end + page_at] ^= 1; }) == "2 rows");
 }
 
+TEST_CASE_METHOD(LoggedDatabase, "a log that cannot be read is not cut short") {
+  std::map<std::string, SimulatedDisk::Bytes> files;
+  {
+    SqliteDatabase database(path, SqliteDatabase::Use::write);
+    database.run("CREATE TABLE t (x)");
+    put(database, 6);
+    files = disk.files();
+  }
+  disk.set_files(files);
+  const std::uint64_t bad = files.at(path + "-wal").size() / 2;
+  disk.unreadable = [&](const std::string& name, std::uint64_t at, std::uint64_t end) {
+    return name == path + "-wal" && at <= bad && bad < end;
+  };
+  CHECK_THROWS_WITH(SqliteDatabase(path, SqliteDatabase::Use::write),
+                    contains_text(path + "-wal cannot be read"));
+  CHECK(disk.files() == files);
+  CHECK_THROWS_AS(find_log_damage(path), StoreUnavailable);
+  disk.unreadable = nullptr;
+  CHECK(reopened(files, [](auto&) {}) == "6 rows");
+}
+
 TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {
   make("x", true);
   fs::create_directory(folder / "elsewhere");

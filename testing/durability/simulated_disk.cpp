@@ -93,7 +93,10 @@ struct SimulatedDiskMethods {
 
   static int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
     File& file = of(base);
-    if (file.disk->stopped_) return SQLITE_IOERR_READ;
+    if (file.disk->stopped_ ||
+        (file.disk->unreadable &&
+         file.disk->unreadable(file.name, std::uint64_t(offset), std::uint64_t(offset + amount))))
+      return SQLITE_IOERR_READ;
     const auto& bytes = file.node->now;
     const std::size_t begin = std::min<std::size_t>(bytes.size(), std::size_t(offset)),
                       count = std::min<std::size_t>(bytes.size() - begin, std::size_t(amount));

@@ -49,6 +49,8 @@ class SimulatedDisk {
   // disk full.
   std::function<bool(const std::string& name, std::uint64_t bytes)> full;
   std::uint64_t used() const;  // bytes of all files that have a name
+  // Whether reading a file from `at` to `end` fails; empty: never.
+  std::function<bool(const std::string& name, std::uint64_t at, std::uint64_t end)> unreadable;
   // Before every operation.
   std::function<void()> on_operation;
 

@@ -101,7 +101,7 @@ struct Port {
   Options options;
   Metrics metrics;
   boost::asio::io_context context;
-  tcp::acceptor acceptor = listen(context, NetOptions{}, 0, Sharing::exclusive);
+  tcp::acceptor acceptor = listen(context, NetOptions{}, 0);
   ConnectionTable table;
   std::vector<std::unique_ptr<Guest>> guests;
 };
