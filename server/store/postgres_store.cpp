@@ -8,6 +8,7 @@
 #include <chrono>
 #include <iterator>
 #include <thread>
+#include <tuple>
 
 #include "base/fail_point.hpp"
 #include "store/pqxx_shim.hpp"
@@ -223,94 +224,59 @@ void bring_up_views(pqxx::connection& connection) {
   }
 }
 
-// One statement writes all rows of a table: each column is one array parameter.
-void put_accounts(pqxx::transaction_base& work, const std::vector<AccountRow>& rows) {
+// Writes all rows of a table with one prepared statement: each column is one array parameter.
+// `add(columns, row)` appends a row to the arrays.
+template <std::size_t column_count, class Row, class Add>
+void put(pqxx::transaction_base& work, const char* statement, const std::vector<Row>& rows,
+         Add add) {
   if (rows.empty()) return;
-  ArrayText number, id, balance;
-  for (const AccountRow& row : rows) {
-    number << row.number;
-    id.quoted(row.id.view());
-    balance << units_text(row.balance.units());
-  }
-  work.exec_prepared("put_accounts", number.finish(), id.finish(), balance.finish());
-}
-
-void put_account_keys(pqxx::transaction_base& work, const std::vector<AccountKeyRow>& rows) {
-  if (rows.empty()) return;
-  ArrayText account, key;
-  for (const AccountKeyRow& row : rows) {
-    account << row.account;
-    key.quoted(key_text(row.key));
-  }
-  work.exec_prepared("put_account_keys", account.finish(), key.finish());
-}
-
-void put_symbols(pqxx::transaction_base& work, const std::vector<SymbolRow>& rows) {
-  if (rows.empty()) return;
-  ArrayText number, name, total;
-  for (const SymbolRow& row : rows) {
-    number << row.number;
-    name.quoted(row.name.view());
-    total << row.shares_total.units();
-  }
-  work.exec_prepared("put_symbols", number.finish(), name.finish(), total.finish());
-}
-
-void put_positions(pqxx::transaction_base& work, const std::vector<PositionRow>& rows) {
-  if (rows.empty()) return;
-  ArrayText account, symbol, count;
-  for (const PositionRow& row : rows) {
-    account << row.account;
-    symbol << row.symbol;
-    count << row.shares.units();
-  }
-  work.exec_prepared("put_positions", account.finish(), symbol.finish(), count.finish());
-}
-
-void put_orders(pqxx::transaction_base& work, const std::vector<OrderRow>& rows) {
-  if (rows.empty()) return;
-  ArrayText id, account, symbol, is_buy, count, limit, open, canceled, opened_at, canceled_at;
-  for (const OrderRow& row : rows) {
-    id << row.id;
-    account << row.account;
-    symbol << row.symbol;
-    is_buy << (row.side == Side::buy);
-    count << row.shares.units();
-    limit << row.limit.units();
-    open << row.open.units();
-    canceled << row.canceled.units();
-    opened_at << row.opened_at.microseconds;
-    canceled_at << row.canceled_at.microseconds;
-  }
-  work.exec_prepared("put_orders", id.finish(), account.finish(), symbol.finish(), is_buy.finish(),
-                     count.finish(), limit.finish(), open.finish(), canceled.finish(),
-                     opened_at.finish(), canceled_at.finish());
-}
-
-void put_executions(pqxx::transaction_base& work, const std::vector<ExecutionRow>& rows) {
-  if (rows.empty()) return;
-  ArrayText id, symbol, buy, sell, count, price_, time;
-  for (const ExecutionRow& row : rows) {
-    id << row.id;
-    symbol << row.symbol;
-    buy << row.buy_order;
-    sell << row.sell_order;
-    count << row.shares.units();
-    price_ << row.price.units();
-    time << row.time.microseconds;
-  }
-  work.exec_prepared("put_executions", id.finish(), symbol.finish(), buy.finish(), sell.finish(),
-                     count.finish(), price_.finish(), time.finish());
+  std::array<ArrayText, column_count> columns;
+  for (const Row& row : rows) add(columns, row);
+  std::apply([&](auto&... column) { work.exec_prepared(statement, column.finish()...); }, columns);
 }
 
 void put_rows(pqxx::transaction_base& work, const Rows& rows) {
-  put_accounts(work, rows.accounts);
-  put_account_keys(work, rows.account_keys);
-  put_symbols(work, rows.symbols);
-  put_positions(work, rows.positions);
-  put_orders(work, rows.orders);
+  put<3>(work, "put_accounts", rows.accounts, [](auto& columns, const AccountRow& row) {
+    columns[0] << row.number;
+    columns[1].quoted(row.id.view());
+    columns[2] << units_text(row.balance.units());
+  });
+  put<2>(work, "put_account_keys", rows.account_keys, [](auto& columns, const AccountKeyRow& row) {
+    columns[0] << row.account;
+    columns[1].quoted(key_text(row.key));
+  });
+  put<3>(work, "put_symbols", rows.symbols, [](auto& columns, const SymbolRow& row) {
+    columns[0] << row.number;
+    columns[1].quoted(row.name.view());
+    columns[2] << row.shares_total.units();
+  });
+  put<3>(work, "put_positions", rows.positions, [](auto& columns, const PositionRow& row) {
+    columns[0] << row.account;
+    columns[1] << row.symbol;
+    columns[2] << row.shares.units();
+  });
+  put<10>(work, "put_orders", rows.orders, [](auto& columns, const OrderRow& row) {
+    columns[0] << row.id;
+    columns[1] << row.account;
+    columns[2] << row.symbol;
+    columns[3] << (row.side == Side::buy);
+    columns[4] << row.shares.units();
+    columns[5] << row.limit.units();
+    columns[6] << row.open.units();
+    columns[7] << row.canceled.units();
+    columns[8] << row.opened_at.microseconds;
+    columns[9] << row.canceled_at.microseconds;
+  });
   fail_point<StoreUnavailable>("projection.amid_rows");
-  put_executions(work, rows.executions);
+  put<7>(work, "put_executions", rows.executions, [](auto& columns, const ExecutionRow& row) {
+    columns[0] << row.id;
+    columns[1] << row.symbol;
+    columns[2] << row.buy_order;
+    columns[3] << row.sell_order;
+    columns[4] << row.shares.units();
+    columns[5] << row.price.units();
+    columns[6] << row.time.microseconds;
+  });
 }
 
 // --- steps of open() and load(); `database`: its description, for messages ---
