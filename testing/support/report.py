@@ -1,0 +1,16 @@
+"""Writes a report as a page: a page model, whose format stands at the top of the template, in the one template of all reports."""
+
+import json
+import os
+from pathlib import Path
+
+TEMPLATE = Path(__file__).resolve().parents[2] / "client" / "report" / "page.html"
+CHART_JS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
+
+
+def write_html(model, path):
+    # JSON has "<" in strings alone: without it, no text can close the script element.
+    data = json.dumps(model, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    head, rest = TEMPLATE.read_text().split("@CHART_JS@")
+    middle, tail = rest.split("@MODEL@")
+    Path(path).write_text(head + CHART_JS.read_text() + middle + data + tail)
