@@ -11,8 +11,9 @@
 #include "client/loadgen/bench.hpp"
 #include "client/loadgen/report/compare.hpp"
 #include "client/loadgen/report/csv.hpp"
-#include "client/loadgen/report/html_page.hpp"
+#include "client/loadgen/report/page_model.hpp"
 #include "client/loadgen/report/report.hpp"
+#include "client/report/html_page.hpp"
 
 using namespace exchange;
 using namespace exchange::loadgen;
@@ -63,10 +64,8 @@ bool write_reports(const Options& options, const Report& report) {
       written = false;
     }
   };
-  // What servers sent may be no UTF-8.
-  write(options.json_file,
-        [&] { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; });
-  write(options.html_file, [&] { return html_page(json); });
+  write(options.json_file, [&] { return to_text(json, 1) + "\n"; });
+  write(options.html_file, [&] { return html_page(to_text(page_model(json))); });
   write(options.csv_file, [&] {
     std::string rows = csv_header();
     for (const Json& second : json["series"]) rows += csv_row(second);

@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "auth/basic_credentials.hpp"
+#include "base/embedded_file.hpp"
 #include "http/api.hpp"
-#include "http/page.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 
@@ -51,11 +51,20 @@ std::string_view last_segment(const HttpHeader& header, std::string_view prefix)
   return path.substr(prefix.size());
 }
 
-const PageFile* find_page_file(std::string_view path) {
-  const auto files = page_files();
-  const auto found = std::find_if(files.begin(), files.end(),
-                                  [&](const PageFile& file) { return file.path == path; });
+const EmbeddedFile* find_page_file(std::string_view path) {
+  if (!path.starts_with('/')) return nullptr;
+  const auto files = dashboard_files();
+  const auto found = std::find_if(files.begin(), files.end(), [&](const EmbeddedFile& file) {
+    return path.substr(1) == (file.name == "index.html" ? "" : file.name);
+  });
   return found == files.end() ? nullptr : &*found;
+}
+
+const char* content_type(std::string_view name) {
+  if (name.ends_with(".html")) return "text/html; charset=utf-8";
+  if (name.ends_with(".css")) return "text/css; charset=utf-8";
+  if (name.ends_with(".svg")) return "image/svg+xml";
+  return "text/javascript; charset=utf-8";
 }
 
 // The methods of a path; empty if there is no such path.
@@ -93,9 +102,9 @@ HttpResponse json(const HttpHeader& header, std::string body) {
   return respond(header, http::status::ok, json_type, std::move(body));
 }
 
-HttpResponse page(const HttpHeader& header, const PageFile& file) {
-  HttpResponse response = respond(header, http::status::ok, "", std::string(file.content));
-  response.set(http::field::content_type, {file.content_type.data(), file.content_type.size()});
+HttpResponse page(const HttpHeader& header, const EmbeddedFile& file) {
+  HttpResponse response =
+      respond(header, http::status::ok, content_type(file.name), std::string(file.content));
   response.set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'");
   response.set("Referrer-Policy", "no-referrer");
   return response;

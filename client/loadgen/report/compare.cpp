@@ -15,7 +15,7 @@
 #include <stdexcept>
 
 #include "client/loadgen/options.hpp"
-#include "client/loadgen/report/markup.hpp"
+#include "client/loadgen/report/numbers.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -229,9 +229,7 @@ MetricComparison compare_errors(const Runs& a, const Runs& b, bool from_runs,
 }
 
 std::string plain(const Json& value) {
-  return value.is_null()     ? "none"
-         : value.is_string() ? value.get<std::string>()
-                             : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.is_null() ? "none" : value.is_string() ? value.get<std::string>() : to_text(value);
 }
 
 std::string joined(const std::vector<std::string>& parts, const char* separator) {
@@ -430,7 +428,7 @@ void write_json(const std::string& path, const Comparison& comparison, Json a, J
   for (const MetricComparison& metric : comparison.metrics)
     document["metrics"].push_back(metric_json(metric));
   std::ofstream file(path);
-  file << document.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  file << to_text(document, 2) << "\n";
   if (!file.flush())
     throw std::runtime_error(path + ": cannot be written: " + std::strerror(errno));
 }

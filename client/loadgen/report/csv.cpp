@@ -11,9 +11,7 @@ constexpr const char* columns[] = {"second",          "warmup",           "plann
 
 std::string field(const Json& value) {
   if (value.is_null()) return {};
-  const std::string text = value.is_string()
-                               ? value.get<std::string>()
-                               : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);

@@ -13,7 +13,7 @@ namespace exchange::loadgen {
 using Json = nlohmann::ordered_json;
 using Keys = std::initializer_list<const char*>;
 
-// What lies under these keys, one inside the other; null where any is missing.
+// What lies under these keys, one inside the other; null if any is missing.
 inline const Json& at(const Json& from, Keys keys) {
   static const Json nothing;
   const Json* found = &from;
@@ -26,16 +26,21 @@ inline const Json& at(const Json& from, Keys keys) {
   return *found;
 }
 
-// NaN where it is no number.
+// NaN if it is not a number.
 inline double number_at(const Json& from, Keys keys) {
   const Json& value = at(from, keys);
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Empty where it is no text.
+// Empty if it is not a text.
 inline std::string text_at(const Json& from, Keys keys) {
   const Json& value = at(from, keys);
   return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+// Bytes that are no UTF-8, which a server may have sent, become U+FFFD.
+inline std::string to_text(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 inline bool true_at(const Json& from, Keys keys) { return at(from, keys) == Json(true); }

@@ -1,10 +1,12 @@
 // What `loadgen compare` finds between reports, and its exit codes.
 #include "client/loadgen/report/compare.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
 #include "catch.hpp"
+#include "client/loadgen/report/numbers.hpp"
 #include "sample_report.hpp"
 #include "support/folder.hpp"
 
@@ -330,4 +332,18 @@ TEST_CASE("a file that cannot be used is named, with what is wrong with it") {
     CHECK_THAT(outcome.errors, contains_text("loadgen compare: " + path + ": " + wrong));
     CHECK(outcome.out == "");
   }
+}
+
+TEST_CASE("numbers have thousands separators and three figures") {
+  CHECK(number_text(0) == "0");
+  CHECK(number_text(0.012345) == "0.0123");
+  CHECK(number_text(3.2149) == "3.21");
+  CHECK(number_text(48.25) == "48.2");
+  CHECK(number_text(999.6) == "1,000");
+  CHECK(number_text(1'234'567.8) == "1,234,568");
+  CHECK(number_text(-1234) == "-1,234");
+  CHECK(number_text(-123) == "-123");
+  CHECK(number_text(std::nan("")) == "–");
+  CHECK(exact_text(0.05) == "0.05");
+  CHECK(exact_text(1234.5) == "1,234.5");
 }

@@ -1,0 +1,13 @@
+#pragma once
+// A report as one HTML file that loads nothing from the network: the template of all reports,
+// page.html, with its data and Chart.js.
+
+#include <string>
+#include <string_view>
+
+namespace exchange {
+
+// `model`: JSON in the form that page.html describes.
+std::string html_page(std::string_view model);
+
+}  // namespace exchange
