@@ -42,24 +42,29 @@ bool is_blank(std::string_view bytes) {
   return bytes.find_first_not_of(" \r\n") == std::string_view::npos;
 }
 
-// Opens a connection and waits for it. Throws Unreachable, Interrupted.
-std::vector<client::Descriptor> open_and_wait(const client::Address& address, std::size_t count,
-                                              double timeout_s, const client::StopFlag& stop) {
+// Opens connections, connecting_max at once, and calls take(i, socket) for each that is open.
+// Throws Unreachable, Interrupted.
+template <class Take>
+void open_and_wait(const client::Address& address, std::size_t count, double timeout_s,
+                   const client::StopFlag& stop, Take take) {
   const auto unreachable = [&](const std::string& why) {
     throw client::Unreachable("cannot connect to " + address.text + ": " + why);
   };
   std::vector<client::Descriptor> sockets;
-  for (std::size_t i = 0; i < count; ++i) {
-    client::Connecting connecting = client::start_connect(address);
-    if (!connecting.socket) unreachable(std::strerror(connecting.error));
-    sockets.push_back(std::move(connecting.socket));
+  for (std::size_t first = 0; first < count; first += sockets.size()) {
+    sockets.clear();
+    while (sockets.size() < std::min<std::size_t>(connecting_max, count - first)) {
+      client::Connecting connecting = client::start_connect(address);
+      if (!connecting.socket) unreachable(std::strerror(connecting.error));
+      sockets.push_back(std::move(connecting.socket));
+    }
+    for (std::size_t i = 0; i < sockets.size(); ++i) {
+      const int socket = sockets[i].number();
+      if (!client::wait_for(socket, POLLOUT, timeout_s, stop)) unreachable("timeout");
+      if (const int error = client::connect_result(socket)) unreachable(std::strerror(error));
+      take(first + i, std::move(sockets[i]));
+    }
   }
-  for (const client::Descriptor& socket : sockets) {
-    if (!client::wait_for(socket.number(), POLLOUT, timeout_s, stop)) unreachable("timeout");
-    if (const int error = client::connect_result(socket.number()))
-      unreachable(std::strerror(error));
-  }
-  return sockets;
 }
 
 }  // namespace
@@ -90,31 +95,21 @@ Driver::Driver(const LoadOptions& load, const Workload& workload, const client::
 }
 
 void Driver::open_connections(const client::StopFlag& stop) {
-  for (std::size_t first = 0; first < idle_.size(); first += connecting_max) {
-    std::vector<client::Descriptor> sockets =
-        open_and_wait(address_, std::min<std::size_t>(connecting_max, idle_.size() - first),
-                      load_.timeout_s, stop);
-    for (std::size_t i = 0; i < sockets.size(); ++i) {
-      idle_[first + i] = std::move(sockets[i]);
-      watch(EPOLL_CTL_ADD, idle_[first + i].number(), std::uint32_t(clients_.size() + first + i),
-            EPOLLIN);
-    }
-  }
+  open_and_wait(
+      address_, idle_.size(), load_.timeout_s, stop, [&](std::size_t i, client::Descriptor socket) {
+        idle_[i] = std::move(socket);
+        watch(EPOLL_CTL_ADD, idle_[i].number(), std::uint32_t(clients_.size() + i), EPOLLIN);
+      });
   if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) {
     client::connect_to(address_, load_.timeout_s, stop);
     return;
   }
-  for (std::size_t first = 0; first < clients_.size(); first += connecting_max) {
-    std::vector<client::Descriptor> sockets =
-        open_and_wait(address_, std::min<std::size_t>(connecting_max, clients_.size() - first),
-                      load_.timeout_s, stop);
-    for (std::size_t i = 0; i < sockets.size(); ++i) {
-      Client& client = clients_[first + i];
-      client.socket = std::move(sockets[i]);
-      client.connection = next_connection();
-      watch(EPOLL_CTL_ADD, client.socket.number(), std::uint32_t(first + i), EPOLLIN);
-    }
-  }
+  open_and_wait(address_, clients_.size(), load_.timeout_s, stop,
+                [&](std::size_t i, client::Descriptor socket) {
+                  clients_[i].socket = std::move(socket);
+                  clients_[i].connection = next_connection();
+                  watch(EPOLL_CTL_ADD, clients_[i], EPOLLIN);
+                });
 }
 
 void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish& publish) {
@@ -226,15 +221,14 @@ void Driver::open(Client& client, std::int64_t now) {
   if (!connecting.socket) return refused_connection(client, connecting.error, now);
   client.socket = std::move(connecting.socket);
   client.connection = next_connection();
-  const auto index = std::uint32_t(&client - clients_.data());
   if (connecting.error == 0) {
-    watch(EPOLL_CTL_ADD, client.socket.number(), index, EPOLLIN);
+    watch(EPOLL_CTL_ADD, client, EPOLLIN);
     client.state = State::open;
     return fill(client, now);
   }
   client.state = State::connecting;
   client.connecting_since = now;
-  watch(EPOLL_CTL_ADD, client.socket.number(), index, EPOLLOUT);
+  watch(EPOLL_CTL_ADD, client, EPOLLOUT);
 }
 
 void Driver::fill(Client& client, std::int64_t now) {
@@ -246,8 +240,7 @@ void Driver::fill(Client& client, std::int64_t now) {
   if (sent == ssize_t(frames_.size())) return;
   // a broken connection shows when reading
   client.unsent = frames_.substr(sent < 0 ? 0 : std::size_t(sent));
-  watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()),
-        EPOLLIN | EPOLLOUT);
+  watch(EPOLL_CTL_MOD, client, EPOLLIN | EPOLLOUT);
 }
 
 void Driver::write_request(Client& client, std::int64_t now) {
@@ -286,12 +279,16 @@ void Driver::watch(int operation, int socket, std::uint32_t index, std::uint32_t
     throw std::system_error(errno, std::generic_category(), "epoll_ctl");
 }
 
+void Driver::watch(int operation, const Client& client, std::uint32_t events) {
+  watch(operation, client.socket.number(), std::uint32_t(&client - clients_.data()), events);
+}
+
 void Driver::send_rest(Client& client) {
   const ssize_t sent =
       ::send(client.socket.number(), client.unsent.data(), client.unsent.size(), MSG_NOSIGNAL);
   if (sent > 0) client.unsent.erase(0, std::size_t(sent));
   if (!client.unsent.empty()) return;
-  watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()), EPOLLIN);
+  watch(EPOLL_CTL_MOD, client, EPOLLIN);
   go_on(client, ticks_->now());
 }
 
@@ -318,7 +315,7 @@ void Driver::connected(Client& client) {
     close(client);
     return refused_connection(client, error, now);
   }
-  watch(EPOLL_CTL_MOD, client.socket.number(), std::uint32_t(&client - clients_.data()), EPOLLIN);
+  watch(EPOLL_CTL_MOD, client, EPOLLIN);
   client.state = State::open;
   fill(client, now);
 }

@@ -98,6 +98,7 @@ class Driver {
   void fill(Client& client, std::int64_t now);
   void write_request(Client& client, std::int64_t now);
   void watch(int operation, int socket, std::uint32_t index, std::uint32_t events);
+  void watch(int operation, const Client& client, std::uint32_t events);
   void send_rest(Client& client);
   void handle(std::uint32_t index, std::uint32_t events);
   void handle_idle(std::uint32_t index);

@@ -3,21 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
-#include <map>
 
 #include "base/version.hpp"
 #include "client/connection/command_line.hpp"
 
 namespace exchange::loadgen {
 namespace {
-
-const std::map<std::string, WorkloadKind> workload_kinds{
-    {"create", WorkloadKind::create},
-    {"transactions", WorkloadKind::transactions},
-    {"mix", WorkloadKind::mix},
-    {"reads", WorkloadKind::reads}};
-const std::map<std::string, ConnectionUse> connection_uses{
-    {"persistent", ConnectionUse::persistent}, {"per-request", ConnectionUse::per_request}};
 
 std::string check_digits(const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -31,66 +22,70 @@ std::string check_symbol_prefix(const std::string& text) {
                                                             : "must be 1 to 28 letters and digits";
 }
 
-// Values of the command line that are combined once all of it is read.
-struct Raw {
-  std::optional<double> rate;
-  std::string stages, mix, expect, capacity, workload = "transactions", connection = "persistent",
-                                             arrivals = "uniform", check = "on";
-  std::string duration, warmup;
-  bool workload_given = false;
-};
+// An option whose text `parse` reads, which throws std::invalid_argument.
+template <class Value, class Parse>
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, Value& value, Parse parse,
+                        const std::string& type, const std::string& help) {
+  const auto set = [&value, parse](const std::string& text) { value = parse(text); };
+  return app.add_option_function<std::string>(name, set, help)
+      ->check(client::accepted_by(parse))
+      ->type_name(type);
+}
 
-void add_load_options(CLI::App& app, Options& options, Raw& raw) {
+// An option that is one of these, by its name.
+template <class Choice>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, Choice& value,
+                        const std::vector<Choice>& choices, const std::string& help) {
+  std::vector<std::string> names;
+  for (const Choice choice : choices) names.push_back(name_of(choice));
+  const auto set = [&value, choices, names](const std::string& text) {
+    value = choices[std::size_t(std::find(names.begin(), names.end(), text) - names.begin())];
+  };
+  return app.add_option_function<std::string>(name, set, help)
+      ->check(CLI::IsMember(names))
+      ->default_str(name_of(value));
+}
+
+void add_load_options(CLI::App& app, Options& options, std::optional<double>& rate_per_s) {
   LoadOptions& load = options.load;
   app.add_option("-c,--clients", load.clients, "concurrent clients")
       ->check(CLI::Range(1u, clients_max));
   auto* requests = app.add_option("-n,--requests", load.requests,
                                   "requests to send in total, dealt out evenly to the clients")
                        ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1'000'000'000'000)));
-  auto* duration = app.add_option("-d,--duration", raw.duration,
-                                  "how long to run in place of --requests: 10, 500ms, 2m")
-                       ->check(client::accepted_by(
-                           [](const std::string& text) { client::parse_duration(text); }))
-                       ->type_name("TIME")
+  auto* duration = add_parsed(app, "-d,--duration", load.duration_s, client::parse_duration, "TIME",
+                              "how long to run in place of --requests: 10, 500ms, 2m")
                        ->excludes(requests);
   auto* rate =
       app.add_option(
-             "--rate", raw.rate,
+             "--rate", rate_per_s,
              "open loop: plan so many requests per second, whatever the server does, and count latency from the planned time")
           ->check(CLI::Range(0.001, 1e8))
           ->type_name("PER_SECOND");
-  app.add_option(
-         "--stage", raw.stages,
-         "open loop in stages, as 30s:1000,60s:5000: for 30 s 1000 requests per second, then …")
-      ->check(client::accepted_by(parse_stages))
-      ->type_name("LIST")
+  add_parsed(app, "--stage", load.stages, parse_stages, "LIST",
+             "open loop in stages, as 30s:1000,60s:5000: for 30 s 1000 requests per second, then …")
       ->excludes(rate)
       ->excludes(requests)
       ->excludes(duration);
-  app.add_option("--arrivals", raw.arrivals,
-                 "planned times: uniform, or poisson as of many independent users")
-      ->check(CLI::IsMember({"uniform", "poisson"}));
+  add_choice(app, "--arrivals", load.arrivals, {Arrivals::uniform, Arrivals::poisson},
+             "planned times: uniform, or poisson as of many independent users");
   app.add_option("--pipeline", load.pipeline, "requests that a client keeps in flight at most")
       ->check(CLI::Range(1u, pipeline_max));
-  app.add_option("--warmup", raw.warmup, "run so long before measuring: 2s, 500ms (default: none)")
-      ->check(client::accepted_by([](const std::string& text) { client::parse_duration(text); }))
-      ->type_name("TIME");
+  add_parsed(app, "--warmup", load.warmup_s, client::parse_duration, "TIME",
+             "run so long before measuring: 2s, 500ms (default: none)");
   app.add_option("--ramp-up", load.ramp_up_per_s,
                  "clients that begin per second (default: all at once)")
       ->check(CLI::Range(0.001, 1e9))
       ->type_name("PER_SECOND");
-  app.add_option(
-         "--find-capacity", raw.capacity,
-         "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration (default 3 s)")
-      ->check(client::accepted_by(parse_expectations))
-      ->type_name("CONDITIONS")
+  add_parsed(
+      app, "--find-capacity", options.capacity_while, parse_expectations, "CONDITIONS",
+      "search the highest rate at which this holds, as 'p99<10ms'; each try takes --duration (default 3 s)")
       ->excludes(rate)
       ->excludes(requests)
       ->excludes(app.get_option("--stage"));
-  app.add_option(
-         "--connection", raw.connection,
-         "persistent, or per-request: a new connection for each request, reset after its reply so that ports last")
-      ->check(CLI::IsMember({"persistent", "per-request"}));
+  add_choice(
+      app, "--connection", load.connection, {ConnectionUse::persistent, ConnectionUse::per_request},
+      "persistent, or per-request: a new connection for each request, reset after its reply so that ports last");
   app.add_option("--idle", load.idle_connections,
                  "connections opened beside the clients' that never ask anything")
       ->check(CLI::Range(0u, clients_max));
@@ -99,24 +94,18 @@ void add_load_options(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--workers", load.workers,
                  "threads that play the clients; their histograms are merged")
       ->check(CLI::Range(1u, workers_max));
-  app.add_option("--client-cpus", "CPUs for this process, as 0,2-3 (default: any)")
-      ->check(client::accepted_by(parse_cpu_list))
-      ->type_name("LIST")
-      ->each([&](const std::string& text) { options.client_cpus = parse_cpu_list(text); });
+  add_parsed(app, "--client-cpus", options.client_cpus, parse_cpu_list, "LIST",
+             "CPUs for this process, as 0,2-3 (default: any)");
 }
 
-void add_workload_options(CLI::App& app, Options& options, Raw& raw) {
-  WorkloadOptions& workload = options.workload;
-  app.add_option(
-         "--workload", raw.workload,
-         "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, 20 % queries, 10 % cancels; "
-         "reads: three queries to one order")
-      ->check(CLI::IsMember({"create", "transactions", "mix", "reads"}))
-      ->each([&raw](const std::string&) { raw.workload_given = true; });
-  app.add_option("--mix", raw.mix,
-                 "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9")
-      ->check(client::accepted_by(parse_mix))
-      ->type_name("WEIGHTS");
+void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
+  add_choice(
+      app, "--workload", workload.kind,
+      {WorkloadKind::create, WorkloadKind::transactions, WorkloadKind::mix, WorkloadKind::reads},
+      "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, 20 % queries, 10 % cancels; "
+      "reads: three queries to one order");
+  add_parsed(app, "--mix", workload.mix, parse_mix, "WEIGHTS",
+             "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9");
   app.add_option("--symbols", workload.symbols, "symbols traded")
       ->check(CLI::Range(1u, symbols_max));
   app.add_option("--accounts", workload.accounts,
@@ -175,24 +164,23 @@ void add_server_options(CLI::App& app, Options& options) {
          "store of the private server: sqlite:PATH, postgresql://USER@HOST/DATABASE, memory: "
          "(default: SQLite in a temporary folder)")
       ->excludes(connect);
-  app.add_option("--server-cpus", "CPUs for the private server, as 0,2-3 (default: any)")
-      ->check(client::accepted_by(parse_cpu_list))
-      ->type_name("LIST")
-      ->excludes(connect)
-      ->each([&](const std::string& text) { options.local_server.cpus = parse_cpu_list(text); });
+  add_parsed(app, "--server-cpus", server.cpus, parse_cpu_list, "LIST",
+             "CPUs for the private server, as 0,2-3 (default: any)")
+      ->excludes(connect);
 }
 
-void add_output_options(CLI::App& app, Options& options, Raw& raw) {
-  app.add_option("--reply-check", raw.check,
-                 "off: whatever ends with </results> will do, to measure a bare echo server")
-      ->check(CLI::IsMember({"on", "off"}));
+void add_output_options(CLI::App& app, Options& options) {
+  add_parsed(
+      app, "--reply-check", options.load.check_replies,
+      [](const std::string& text) { return text == "on"; }, "TEXT",
+      "off: whatever ends with </results> will do, to measure a bare echo server")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->default_str("on");
   app.add_flag(
       "--audit", options.load.audit,
       "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
-  app.add_option("--expect", raw.expect,
-                 "conditions of success, as 'p99<20ms,errors<0.1%,rate>5000'")
-      ->check(client::accepted_by(parse_expectations))
-      ->type_name("CONDITIONS");
+  add_parsed(app, "--expect", options.expectations, parse_expectations, "CONDITIONS",
+             "conditions of success, as 'p99<20ms,errors<0.1%,rate>5000'");
   app.add_option("--json", options.json_file, "file for all figures as JSON (default: none)");
   app.add_option("--csv", options.csv_file, "file for one row a second (default: none)");
   app.add_option("--html", options.html_file, "file for a page with charts (default: none)");
@@ -206,28 +194,22 @@ void add_output_options(CLI::App& app, Options& options, Raw& raw) {
 }
 
 // What only all options together show. Throws CLI::ValidationError.
-void put_together(Options& options, const Raw& raw) {
+void put_together(Options& options, const CLI::App& app, std::optional<double> rate_per_s) {
   LoadOptions& load = options.load;
   WorkloadOptions& workload = options.workload;
   const auto error = [](const std::string& text) { throw CLI::ValidationError(text); };
-  workload.kind = workload_kinds.at(raw.workload);
-  workload.mix = raw.mix.empty() ? mix_of(workload.kind) : parse_mix(raw.mix);
-  if (!raw.mix.empty() && raw.workload_given && workload.kind != WorkloadKind::mix)
-    error("--mix: has no meaning with --workload " + raw.workload);
-  if (!raw.mix.empty()) workload.kind = WorkloadKind::mix;
-  load.connection = connection_uses.at(raw.connection);
-  load.arrivals = raw.arrivals == "poisson" ? Arrivals::poisson : Arrivals::uniform;
-  load.check_replies = raw.check == "on";
+  if (app.count("--mix") == 0) {
+    workload.mix = mix_of(workload.kind);
+  } else {
+    if (app.count("--workload") > 0 && workload.kind != WorkloadKind::mix)
+      error(std::string("--mix: has no meaning with --workload ") + name_of(workload.kind));
+    workload.kind = WorkloadKind::mix;
+  }
   load.transcript = !options.history_file.empty();
-  if (!raw.duration.empty()) load.duration_s = client::parse_duration(raw.duration);
-  if (!raw.warmup.empty()) load.warmup_s = client::parse_duration(raw.warmup);
-  if (!raw.expect.empty()) options.expectations = parse_expectations(raw.expect);
-  if (!raw.capacity.empty()) options.capacity_while = parse_expectations(raw.capacity);
-  if (!raw.stages.empty()) load.stages = parse_stages(raw.stages);
-  if (raw.rate)
+  if (rate_per_s)
     load.stages = {
-        {load.duration_s ? *load.duration_s : double(load.requests) / *raw.rate, *raw.rate}};
-  if (raw.rate && load.stages.front().seconds > client::duration_max_s)
+        {load.duration_s ? *load.duration_s : double(load.requests) / *rate_per_s, *rate_per_s}};
+  if (rate_per_s && load.stages.front().seconds > client::duration_max_s)
     error("--rate: so many requests would take longer than 11 days");
   if (load.workers > load.clients) error("--workers: more than clients");
   if (load.connection == ConnectionUse::per_request && load.pipeline > 1)
@@ -259,18 +241,18 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       "loadgen");
   app.set_version_flag("--version", std::string("loadgen ") + version());
   app.option_defaults()->always_capture_default();
-  Raw raw;
-  add_load_options(app, options, raw);
-  add_workload_options(app, options, raw);
+  std::optional<double> rate_per_s;
+  add_load_options(app, options, rate_per_s);
+  add_workload_options(app, options.workload);
   add_server_options(app, options);
-  add_output_options(app, options, raw);
+  add_output_options(app, options);
   bool progress = false;
   const auto* progress_flag = app.add_flag(
       "--progress,!--no-progress", progress,
       "report on stderr while running: each second on a terminal (the default there), else each 5 s");
   try {
     app.parse(argc, argv);
-    put_together(options, raw);
+    put_together(options, app, rate_per_s);
   } catch (const CLI::ParseError& error) {
     parsed.exit_code = app.exit(error) == 0 ? exit_ok : exit_usage;
   }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/version.hpp"
+#include "client/loadgen/report/numbers.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -31,12 +32,7 @@ double median(std::vector<double> values) {
   return buffer;
 }
 
-// 1234567 as "1,234,567".
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
-  return digits;
-}
+std::string grouped(std::uint64_t number) { return exact_text(double(number)); }
 
 // "12 wrong answer, 3 timeout", or "none".
 template <class Kind, std::size_t N>
@@ -48,11 +44,26 @@ std::string list(const std::array<std::uint64_t, N>& counts) {
   return listed.empty() ? "none" : listed;
 }
 
+double latency_ms(Measure measure, const Histogram& ns) {
+  switch (measure) {
+    case Measure::minimum: return milliseconds(ns.quantile(0));
+    case Measure::p50: return milliseconds(ns.quantile(0.5));
+    case Measure::p75: return milliseconds(ns.quantile(0.75));
+    case Measure::p90: return milliseconds(ns.quantile(0.9));
+    case Measure::p95: return milliseconds(ns.quantile(0.95));
+    case Measure::p99: return milliseconds(ns.quantile(0.99));
+    case Measure::p99_9: return milliseconds(ns.quantile(0.999));
+    case Measure::maximum: return milliseconds(ns.max());
+    default: return ns.mean() / 1e6;
+  }
+}
+
 std::string latencies(const Histogram& ns) {
-  return text("%9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f", ns.mean() / 1e6,
-              milliseconds(ns.quantile(0.5)), milliseconds(ns.quantile(0.9)),
-              milliseconds(ns.quantile(0.95)), milliseconds(ns.quantile(0.99)),
-              milliseconds(ns.quantile(0.999)), milliseconds(ns.max()));
+  std::string row;
+  for (const Measure measure : {Measure::mean, Measure::p50, Measure::p90, Measure::p95,
+                                Measure::p99, Measure::p99_9, Measure::maximum})
+    row += text(row.empty() ? "%9.3f" : " %9.3f", latency_ms(measure, ns));
+  return row;
 }
 
 // "5.49 us per request, 45 % of a CPU, 12.3 MB, 100 + 3 context switches per 1000 requests".
@@ -85,35 +96,30 @@ std::string describe_load(const Options& options) {
   return described;
 }
 
-const char* name_of_measured(const Judgement& judgement) {
-  return judgement.met ? "met" : "MISSED";
-}
-
 // Shares are written in per cent.
-bool is_share(const Expectation& expectation) {
-  return std::string_view(expectation.unit()) == "share";
+std::string unit_for_people(const Expectation& expectation) {
+  const std::string unit = expectation.unit();
+  return unit == "share" ? "%" : unit;
 }
 double for_people(const Expectation& expectation, double value) {
-  return is_share(expectation) ? value * 100 : value;
-}
-std::string unit_for_people(const Expectation& expectation) {
-  return is_share(expectation) ? "%" : expectation.unit();
+  return unit_for_people(expectation) == "%" ? value * 100 : value;
 }
 
-std::string measured_text(const Judgement& judgement) {
-  return text("%.4g ", for_people(judgement.expectation, judgement.measured)) +
-         unit_for_people(judgement.expectation);
+std::string joined(const std::vector<Expectation>& conditions) {
+  std::string text;
+  for (const Expectation& one : conditions) text += (text.empty() ? "" : ",") + one.text;
+  return text;
 }
 
 void line(std::FILE* out, const char* label, const std::string& value) {
   std::fprintf(out, "%-14s %s\n", label, value.c_str());
 }
 
-void print_problems(std::FILE* out, const Report& report) {
-  const Examples& examples = report.result.examples;
-  if (!examples.rejection.empty()) line(out, "first rejected", examples.rejection);
-  if (!examples.connect_error.empty()) line(out, "not connected", examples.connect_error);
-  if (!examples.wrong_answer.empty()) line(out, "wrong answer", examples.wrong_answer);
+void print_problems(std::FILE* out, const Examples& examples) {
+  for (const auto& [label, example] : {std::pair{"first rejected", &examples.rejection},
+                                       {"not connected", &examples.connect_error},
+                                       {"wrong answer", &examples.wrong_answer}})
+    if (!example->empty()) line(out, label, *example);
 }
 
 void print_audit(std::FILE* out, const AuditResult& audit) {
@@ -136,15 +142,12 @@ void print_capacity(std::FILE* out, const Report& report) {
 // The answer comes first: what follows it is of the last try alone.
 void print_capacity_found(std::FILE* out, const Report& report) {
   const Capacity& capacity = *report.capacity;
-  std::string conditions;
-  for (const Expectation& one : report.options.capacity_while)
-    conditions += (conditions.empty() ? "" : ",") + one.text;
   line(out, "CAPACITY",
        (capacity.requests_per_s > 0
             ? "highest rate held twice: " + grouped(std::uint64_t(capacity.requests_per_s)) +
                   " requests/s"
             : std::string("no rate was held twice")) +
-           ", with " + conditions);
+           ", with " + joined(report.options.capacity_while));
   if (capacity.closed_loop_per_s > 0)
     line(out, "",
          text("for comparison, a closed loop without a plan: %s requests/s, p99 %.1f ms",
@@ -154,15 +157,18 @@ void print_capacity_found(std::FILE* out, const Report& report) {
 }
 
 Json latencies_json(const Histogram& ns) {
-  return {{"mean", ns.mean() / 1e6},
-          {"min", milliseconds(ns.count() > 0 ? ns.quantile(0) : 0)},
-          {"p50", milliseconds(ns.quantile(0.5))},
-          {"p75", milliseconds(ns.quantile(0.75))},
-          {"p90", milliseconds(ns.quantile(0.9))},
-          {"p95", milliseconds(ns.quantile(0.95))},
-          {"p99", milliseconds(ns.quantile(0.99))},
-          {"p99_9", milliseconds(ns.quantile(0.999))},
-          {"max", milliseconds(ns.max())}};
+  Json json;
+  for (const auto& [name, measure] : {std::pair{"mean", Measure::mean},
+                                      {"min", Measure::minimum},
+                                      {"p50", Measure::p50},
+                                      {"p75", Measure::p75},
+                                      {"p90", Measure::p90},
+                                      {"p95", Measure::p95},
+                                      {"p99", Measure::p99},
+                                      {"p99_9", Measure::p99_9},
+                                      {"max", Measure::maximum}})
+    json[name] = latency_ms(measure, ns);
+  return json;
 }
 
 Json buckets_json(const Histogram& ns) {
@@ -185,20 +191,16 @@ Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json or_nothing(bool known, double value) { return known ? Json(value) : Json(); }
-
-Json consumption_json(const Consumption& consumption, std::uint64_t answered, double cpus) {
-  const Usage& used = consumption.used;
+Json consumption_json(const std::optional<Consumption>& consumption, std::uint64_t answered,
+                      double cpus = 1) {
+  if (!consumption) return {};
+  const Usage& used = consumption->used;
   return {{"cpu_s", used.cpu_s},
           {"cpu_us_per_request", answered > 0 ? Json(used.cpu_s * 1e6 / double(answered)) : Json()},
-          {"cpu_share", used.cpu_s / std::max(1e-9, consumption.seconds) / cpus},
+          {"cpu_share", used.cpu_s / std::max(1e-9, consumption->seconds) / cpus},
           {"resident_bytes", or_null(used.resident_bytes)},
           {"voluntary_switches", or_null(used.voluntary_switches)},
           {"involuntary_switches", or_null(used.involuntary_switches)}};
-}
-
-Json consumption_json(const std::optional<Consumption>& consumption, std::uint64_t answered) {
-  return consumption ? consumption_json(*consumption, answered, 1) : Json();
 }
 
 // "loop" of "policy=loop threads=2 store=…"; empty where the word is not there.
@@ -287,25 +289,26 @@ Json result_json(const RunResult& result) {
 
 Json series_json(const std::vector<Second>& series) {
   Json seconds = Json::array();
-  for (const Second& second : series)
-    seconds.push_back(
-        {{"second", second.end_s},
-         {"warmup", second.warmup},
-         {"planned_per_s", or_null(second.planned_per_s)},
-         {"requests_per_s", second.requests_per_s},
-         {"response_mean_ms", or_nothing(second.any_response, second.response_mean_ns / 1e6)},
-         {"response_p50_ms", or_nothing(second.any_response, milliseconds(second.response_p50_ns))},
-         {"response_p99_ms", or_nothing(second.any_response, milliseconds(second.response_p99_ns))},
-         {"response_p99_9_ms",
-          or_nothing(second.any_response, milliseconds(second.response_p99_9_ns))},
-         {"response_max_ms", or_nothing(second.any_response, milliseconds(second.response_max_ns))},
-         {"service_p50_ms", or_nothing(second.any_service, milliseconds(second.service_p50_ns))},
-         {"service_p99_ms", or_nothing(second.any_service, milliseconds(second.service_p99_ns))},
-         {"errors", second.errors},
-         {"rejected", second.rejected},
-         {"in_flight", second.in_flight},
-         {"client_cpu_share", second.client_cpu_share},
-         {"server_cpu_share", or_null(second.server_cpu_share)}});
+  for (const Second& second : series) {
+    const auto response = [&](double ns) { return second.any_response ? Json(ns / 1e6) : Json(); };
+    const auto service = [&](double ns) { return second.any_service ? Json(ns / 1e6) : Json(); };
+    seconds.push_back({{"second", second.end_s},
+                       {"warmup", second.warmup},
+                       {"planned_per_s", or_null(second.planned_per_s)},
+                       {"requests_per_s", second.requests_per_s},
+                       {"response_mean_ms", response(second.response_mean_ns)},
+                       {"response_p50_ms", response(double(second.response_p50_ns))},
+                       {"response_p99_ms", response(double(second.response_p99_ns))},
+                       {"response_p99_9_ms", response(double(second.response_p99_9_ns))},
+                       {"response_max_ms", response(double(second.response_max_ns))},
+                       {"service_p50_ms", service(double(second.service_p50_ns))},
+                       {"service_p99_ms", service(double(second.service_p99_ns))},
+                       {"errors", second.errors},
+                       {"rejected", second.rejected},
+                       {"in_flight", second.in_flight},
+                       {"client_cpu_share", second.client_cpu_share},
+                       {"server_cpu_share", or_null(second.server_cpu_share)}});
+  }
   return seconds;
 }
 
@@ -319,8 +322,6 @@ Json audit_json(const std::optional<AuditResult>& audit) {
 
 // What was measured, and its limit, are those of the first condition.
 Json capacity_json(const Capacity& capacity, const std::vector<Expectation>& conditions) {
-  std::string condition;
-  for (const Expectation& one : conditions) condition += (condition.empty() ? "" : ",") + one.text;
   Json trials = Json::array();
   for (const CapacityTry& one : capacity.tries)
     trials.push_back({{"requests_per_s", one.planned_per_s},
@@ -328,7 +329,7 @@ Json capacity_json(const Capacity& capacity, const std::vector<Expectation>& con
                       {"response_p99_ms", one.response_p99_ms},
                       {"measured", for_people(conditions.front(), one.measured)},
                       {"held", one.held}});
-  return {{"expectation", condition},
+  return {{"expectation", joined(conditions)},
           {"unit", unit_for_people(conditions.front())},
           {"limit", for_people(conditions.front(), conditions.front().bound)},
           {"requests_per_s", capacity.requests_per_s},
@@ -338,22 +339,12 @@ Json capacity_json(const Capacity& capacity, const std::vector<Expectation>& con
 }  // namespace
 
 double measured(Measure measure, const RunResult& result) {
-  const Histogram& response = result.counts.response_ns;
   switch (measure) {
-    case Measure::minimum: return milliseconds(response.quantile(0));
-    case Measure::mean: return response.mean() / 1e6;
-    case Measure::p50: return milliseconds(response.quantile(0.5));
-    case Measure::p75: return milliseconds(response.quantile(0.75));
-    case Measure::p90: return milliseconds(response.quantile(0.9));
-    case Measure::p95: return milliseconds(response.quantile(0.95));
-    case Measure::p99: return milliseconds(response.quantile(0.99));
-    case Measure::p99_9: return milliseconds(response.quantile(0.999));
-    case Measure::maximum: return milliseconds(response.max());
     case Measure::errors: return result.error_share();
     case Measure::rejected: return result.rejected_share();
     case Measure::rate: return result.requests_per_s();
+    default: return latency_ms(measure, result.counts.response_ns);
   }
-  return NAN;
 }
 
 std::vector<Judgement> judge(const std::vector<Expectation>& expectations,
@@ -441,7 +432,7 @@ void print_text(std::FILE* out, const Report& report) {
   line(out, "  service", latencies(counts.service_ns) + "  from the send");
   line(out, "errors", list<ErrorClass>(counts.errors));
   line(out, "rejected", list<Asked>(counts.rejected));
-  print_problems(out, report);
+  print_problems(out, result.examples);
   line(out, "client CPU", describe(result.client, counts.answered));
   if (result.server) line(out, "server CPU", describe(*result.server, counts.answered));
   if (result.database) line(out, "database CPU", describe(*result.database, counts.answered));
@@ -455,8 +446,9 @@ void print_text(std::FILE* out, const Report& report) {
   if (report.audit) print_audit(out, *report.audit);
   for (const Judgement& judgement : report.judgements)
     line(out, "expected",
-         judgement.expectation.text + ": " + name_of_measured(judgement) + " (" +
-             measured_text(judgement) + ")");
+         judgement.expectation.text + (judgement.met ? ": met (" : ": MISSED (") +
+             text("%.4g ", for_people(judgement.expectation, judgement.measured)) +
+             unit_for_people(judgement.expectation) + ")");
 }
 
 Json to_json(const Report& report) {

@@ -126,6 +126,15 @@ TEST_CASE("the interval of several runs is Welch's of the logarithms") {
   CHECK(std::log(p99.interval->second) == Approx(0.51 + 0.0498).margin(0.0005));
 }
 
+TEST_CASE("the interval of two runs a side has the t of two degrees of freedom") {
+  const MetricComparison p99 = metric(compare({slower(1), slower(std::exp(0.02))},
+                                              {slower(std::exp(0.5)), slower(std::exp(0.52))}, 5),
+                                      "response p99");
+  REQUIRE(p99.interval);
+  CHECK(std::log(p99.interval->second) - 0.5 ==
+        Approx(4.302652730 * std::sqrt(0.0002)).epsilon(1e-6));
+}
+
 TEST_CASE("with several runs on one side only, the seconds decide") {
   const Comparison comparison = compare({sample_report(), sample_report()}, {slower(1.2)}, 5);
   CHECK(!comparison.intervals_from_runs);
