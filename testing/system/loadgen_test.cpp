@@ -56,6 +56,13 @@ Reported report_of(const std::string& words) {
   return reported;
 }
 
+Reported success_of(const std::string& words) {
+  Reported reported = report_of(words);
+  INFO(words << "\n" << reported.out << reported.err);
+  REQUIRE(reported.status == 0);
+  return reported;
+}
+
 std::uint64_t errors(const Reported& reported, const char* error) {
   return reported.json["result"]["errors"][error];
 }
@@ -94,10 +101,8 @@ TEST_CASE(
   for (const char* policy : {"thread", "pool", "loop"})
     for (const char* workload : {"create", "transactions", "mix", "reads"})
       for (const char* connection : {"persistent", "per-request"}) {
-        const Reported run = report_of(small + "--policy " + policy + " --workload " + workload +
-                                       " --connection " + connection);
-        INFO(policy << " " << workload << " " << connection << "\n" << run.out << run.err);
-        REQUIRE(run.status == 0);
+        const Reported run = success_of(small + "--policy " + policy + " --workload " + workload +
+                                        " --connection " + connection);
         CHECK(run.json["result"]["answered"] == 300);
         CHECK(run.json["server"]["policy"] == policy);
         CHECK(run.json["workload"]["kind"] == workload);
@@ -109,15 +114,11 @@ TEST_CASE(
 
 TEST_CASE(
     "workers, pipelines, ramp-up, warm-up and idle connections lose no request and no second") {
-  const Reported run = report_of(
+  const Reported run = success_of(
       small +
       "--workers 3 --pipeline 4 --idle 20 --workload mix --orders-per-request 3 --accounts 11 --skew 1 --price-walk 10");
-  INFO(run.out << run.err);
-  REQUIRE(run.status == 0);
   CHECK(run.json["result"]["answered"] == 300);
-  const Reported ramped = report_of("-c 10 -d 600ms --warmup 1200ms --ramp-up 10 --store memory:");
-  INFO(ramped.out << ramped.err);
-  REQUIRE(ramped.status == 0);
+  const Reported ramped = success_of("-c 10 -d 600ms --warmup 1200ms --ramp-up 10 --store memory:");
   std::vector<bool> warmups;
   for (const Json& second : ramped.json["series"]) warmups.push_back(second["warmup"]);
   CHECK(warmups.size() >= 3);
@@ -146,9 +147,7 @@ TEST_CASE("the same seed sends the same orders, another seed others") {
 
 TEST_CASE("an open loop plans what its stages say and counts from the plan") {
   const Reported run =
-      report_of("-c 4 --stage 500ms:200,500ms:600 --store memory: --arrivals uniform");
-  INFO(run.out << run.err);
-  REQUIRE(run.status == 0);
+      success_of("-c 4 --stage 500ms:200,500ms:600 --store memory: --arrivals uniform");
   CHECK(run.json["load"]["mode"] == "open");
   CHECK(run.json["result"]["planned"] == 400);
   const std::uint64_t unsent = run.json["result"]["unsent"],
@@ -165,9 +164,7 @@ TEST_CASE(
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return std::optional(reply);
   });
-  const Reported run = report_of("-c 1 --rate 100 -d 1500ms --connect " + server.address());
-  INFO(run.out << run.err);
-  REQUIRE(run.status == 0);
+  const Reported run = success_of("-c 1 --rate 100 -d 1500ms --connect " + server.address());
   const auto above_100_ms = [](const Json& histogram) {
     std::uint64_t count = 0;
     for (const Json& bucket : histogram)
@@ -347,9 +344,7 @@ TEST_CASE("progress goes to a pipe as plain lines, and not at all unless asked f
 
 TEST_CASE("--find-capacity ends with a rate that was held twice") {
   const Reported run =
-      report_of("-c 4 -d 100ms --warmup 50ms --find-capacity 'p99<200ms' --store memory:");
-  INFO(run.out << run.err);
-  REQUIRE(run.status == 0);
+      success_of("-c 4 -d 100ms --warmup 50ms --find-capacity 'p99<200ms' --store memory:");
   const Json& trials = run.json["capacity"]["trials"];
   REQUIRE(trials.size() >= 3);
   CHECK(trials.back()["held"] == true);

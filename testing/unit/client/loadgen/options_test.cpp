@@ -1,6 +1,8 @@
 // The command line of the load generator.
 #include "client/loadgen/options.hpp"
 
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 
 #include "catch.hpp"
@@ -9,15 +11,19 @@ using namespace exchange::loadgen;
 
 namespace {
 
-ParsedOptions parse(std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), "loadgen");
-  return parse_options(int(arguments.size()), arguments.data());
+// The options of a command line without quotes.
+ParsedOptions parse(const std::string& words) {
+  std::istringstream in("loadgen " + words);
+  const std::vector<std::string> arguments{std::istream_iterator<std::string>(in), {}};
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  return parse_options(int(pointers.size()), pointers.data());
 }
 
 }  // namespace
 
 TEST_CASE("without flags: 20 clients, 20,000 transactions, a private server") {
-  const ParsedOptions parsed = parse({});
+  const ParsedOptions parsed = parse("");
   CHECK(!parsed.exit_code);
   const Options& options = parsed.options;
   CHECK(options.load.clients == 20);
@@ -41,37 +47,8 @@ TEST_CASE("without flags: 20 clients, 20,000 transactions, a private server") {
 }
 
 TEST_CASE("flags say what to do") {
-  const ParsedOptions parsed = parse({"-c",
-                                      "200",
-                                      "-d",
-                                      "2.5",
-                                      "--policy",
-                                      "pool",
-                                      "--server-threads",
-                                      "40",
-                                      "--server-cpus",
-                                      "0,2-3",
-                                      "--client-cpus",
-                                      "1",
-                                      "--store",
-                                      "memory:",
-                                      "--workload",
-                                      "mix",
-                                      "--connection",
-                                      "per-request",
-                                      "--symbols",
-                                      "3",
-                                      "--seed",
-                                      "9",
-                                      "--timeout",
-                                      "5",
-                                      "--reply-check",
-                                      "off",
-                                      "--no-progress",
-                                      "--json",
-                                      "x.json",
-                                      "--account-prefix",
-                                      "77"});
+  const ParsedOptions parsed = parse(
+      "-c 200 -d 2.5 --policy pool --server-threads 40 --server-cpus 0,2-3 --client-cpus 1 --store memory: --workload mix --connection per-request --symbols 3 --seed 9 --timeout 5 --reply-check off --no-progress --json x.json --account-prefix 77");
   CHECK(!parsed.exit_code);
   const Options& options = parsed.options;
   CHECK(options.load.clients == 200);
@@ -93,51 +70,24 @@ TEST_CASE("flags say what to do") {
 }
 
 TEST_CASE("flags say how the load goes over time") {
-  const Options stages = parse({"--stage", "30s:1000,500ms:0,1m:5000", "--arrivals", "poisson",
-                                "--warmup", "2", "--ramp-up", "10"})
-                             .options;
+  const Options stages =
+      parse("--stage 30s:1000,500ms:0,1m:5000 --arrivals poisson --warmup 2 --ramp-up 10").options;
   CHECK(stages.load.stages == std::vector<Stage>{{30, 1000}, {0.5, 0}, {60, 5000}});
   CHECK(stages.load.arrivals == Arrivals::poisson);
   CHECK(stages.load.warmup_s == 2);
   CHECK(stages.load.ramp_up_per_s == 10);
-  CHECK(parse({"--rate", "500", "-d", "2m"}).options.load.stages == std::vector<Stage>{{120, 500}});
-  CHECK(parse({"--rate", "500", "-n", "1000"}).options.load.stages == std::vector<Stage>{{2, 500}});
-  const Options capacity = parse({"--find-capacity", "p99<10ms"}).options;
+  CHECK(parse("--rate 500 -d 2m").options.load.stages == std::vector<Stage>{{120, 500}});
+  CHECK(parse("--rate 500 -n 1000").options.load.stages == std::vector<Stage>{{2, 500}});
+  const Options capacity = parse("--find-capacity p99<10ms").options;
   REQUIRE(capacity.capacity_while.size() == 1);
   CHECK(capacity.capacity_while[0].text == "p99<10ms");
 }
 
 TEST_CASE("flags say what is asked, by whom, and what is expected and written") {
-  const Options options = parse({"--mix",
-                                 "order=7,query=2,cancel=1",
-                                 "--accounts",
-                                 "500",
-                                 "--skew",
-                                 "1.1",
-                                 "--match-ratio",
-                                 "0.8",
-                                 "--orders-per-request",
-                                 "4",
-                                 "--price-walk",
-                                 "5",
-                                 "--pipeline",
-                                 "8",
-                                 "--workers",
-                                 "2",
-                                 "--idle",
-                                 "100",
-                                 "--audit",
-                                 "--symbol-prefix",
-                                 "ABC",
-                                 "--expect",
-                                 "p99<20ms,errors<0.1%",
-                                 "--csv",
-                                 "x.csv",
-                                 "--html",
-                                 "x.html",
-                                 "--database-pid",
-                                 "77"})
-                              .options;
+  const Options options =
+      parse(
+          "--mix order=7,query=2,cancel=1 --accounts 500 --skew 1.1 --match-ratio 0.8 --orders-per-request 4 --price-walk 5 --pipeline 8 --workers 2 --idle 100 --audit --symbol-prefix ABC --expect p99<20ms,errors<0.1% --csv x.csv --html x.html --database-pid 77")
+          .options;
   CHECK(options.workload.kind == WorkloadKind::mix);
   CHECK(options.workload.mix == Mix{.order = 7, .query = 2, .cancel = 1});
   CHECK(options.workload.accounts == 500);
@@ -154,65 +104,66 @@ TEST_CASE("flags say what is asked, by whom, and what is expected and written") 
   CHECK(options.csv_file == "x.csv");
   CHECK(options.html_file == "x.html");
   CHECK(options.database_pid == 77);
-  CHECK(parse({"--workload", "reads"}).options.workload.mix == Mix{.order = 25, .query = 75});
+  CHECK(parse("--workload reads").options.workload.mix == Mix{.order = 25, .query = 75});
 }
 
 TEST_CASE("a running server is named by host and port, with its process id") {
-  const ParsedOptions parsed = parse({"--connect", "127.0.0.1:12345", "--server-pid", "42"});
+  const ParsedOptions parsed = parse("--connect 127.0.0.1:12345 --server-pid 42");
   CHECK(!parsed.exit_code);
   CHECK(parsed.options.connect_to == "127.0.0.1:12345");
   CHECK(parsed.options.server_pid == 42);
 }
 
 TEST_CASE("errors on the command line are usage errors") {
-  const std::vector<std::vector<const char*>> errors{
-      {"--nonsense"},
-      {"stray"},
-      {"-c", "0"},
-      {"-c", "many"},
-      {"-n", "-5"},
-      {"-n", "5", "-d", "1"},
-      {"-d", "0"},
-      {"--workload", "chaos"},
-      {"--connection", "sometimes"},
-      {"--policy", "fibers"},
-      {"--connect", "localhost"},
-      {"--connect", "localhost:99999"},
-      {"--connect", "h:1", "--policy", "pool"},
-      {"--connect", "h:1", "--store", "memory:"},
-      {"--server-pid", "1"},
-      {"--client-cpus", "0-"},
-      {"--server-cpus", "a"},
-      {"--account-prefix", "x"},
-      {"--timeout", "0"},
-      {"--symbols", "0"},
-      {"--reply-check", "maybe"},
-      {"--rate", "0"},
-      {"--rate", "5", "--stage", "1s:5"},
-      {"--stage", "1s"},
-      {"--stage", "1s:-5"},
-      {"--stage", "1s:5,"},
-      {"--stage", "99999h:5"},
-      {"--stage", "1s:5", "-n", "5"},
-      {"--mix", "order=0"},
-      {"--mix", "query=5"},
-      {"--mix", "orders=5"},
-      {"--mix", "order=1", "--workload", "reads"},
-      {"--expect", "p99<20"},
-      {"--find-capacity", "fast"},
-      {"--find-capacity", "p99<1s", "--rate", "5"},
-      {"--find-capacity", "p99<1s", "--audit"},
-      {"--workers", "9", "-c", "8"},
-      {"--pipeline", "2", "--connection", "per-request"},
-      {"--arrivals", "poisson"},
-      {"--arrivals", "sometimes"},
-      {"--audit", "--reply-check", "off"},
-      {"--match-ratio", "1.1"},
-      {"--warmup", "-1"},
-      {"--symbol-prefix", "a-b"},
-      {"--pipeline", "10000", "-c", "10000", "--orders-per-request", "2"}};
-  for (const auto& arguments : errors) CHECK(parse(arguments).exit_code == exit_usage);
-  CHECK(parse({"--help"}).exit_code == exit_ok);
+  for (const char* words : {"--nonsense",
+                            "stray",
+                            "-c 0",
+                            "-c many",
+                            "-n -5",
+                            "-n 5 -d 1",
+                            "-d 0",
+                            "--workload chaos",
+                            "--connection sometimes",
+                            "--policy fibers",
+                            "--connect localhost",
+                            "--connect localhost:99999",
+                            "--connect h:1 --policy pool",
+                            "--connect h:1 --store memory:",
+                            "--server-pid 1",
+                            "--client-cpus 0-",
+                            "--server-cpus a",
+                            "--account-prefix x",
+                            "--timeout 0",
+                            "--symbols 0",
+                            "--reply-check maybe",
+                            "--rate 0",
+                            "--rate 5 --stage 1s:5",
+                            "--stage 1s",
+                            "--stage 1s:-5",
+                            "--stage 1s:5,",
+                            "--stage 99999h:5",
+                            "--stage 1s:5 -n 5",
+                            "--mix order=0",
+                            "--mix query=5",
+                            "--mix orders=5",
+                            "--mix order=1 --workload reads",
+                            "--expect p99<20",
+                            "--find-capacity fast",
+                            "--find-capacity p99<1s --rate 5",
+                            "--find-capacity p99<1s --audit",
+                            "--workers 9 -c 8",
+                            "--pipeline 2 --connection per-request",
+                            "--arrivals poisson",
+                            "--arrivals sometimes",
+                            "--audit --reply-check off",
+                            "--match-ratio 1.1",
+                            "--warmup -1",
+                            "--symbol-prefix a-b",
+                            "--pipeline 10000 -c 10000 --orders-per-request 2"}) {
+    CAPTURE(words);
+    CHECK(parse(words).exit_code == exit_usage);
+  }
+  CHECK(parse("--help").exit_code == exit_ok);
 }
 
 TEST_CASE("CPU lists are numbers and ranges") {
