@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -171,21 +172,6 @@ std::optional<Estimate> estimate_from_seconds(const Runs& runs, const Metric& me
                   double(batches.size())};
 }
 
-// Student's t: of so many degrees of freedom, `confidence` of the values lie between it and its
-// negative. With t = sqrt(degrees) * tan(angle) the density is a power of the cosine, which is
-// summed in small steps.
-double students_t(double degrees) {
-  constexpr int steps = 20'000;
-  constexpr double step = M_PI / 2 / steps;
-  const auto density = [&](double angle) { return std::pow(std::cos(angle), degrees - 1); };
-  double all = 0, within = 0;
-  for (int i = 0; i < steps; ++i) all += density((i + 0.5) * step);
-  int i = 0;
-  double next = density(step / 2);
-  for (; within + next < confidence * all; next = density((++i + 0.5) * step)) within += next;
-  return std::sqrt(degrees) * std::tan((i + (confidence * all - within) / next) * step);
-}
-
 std::pair<double, double> interval_of_ratio(const Estimate& a, const Estimate& b) {
   const double difference = b.log_mean - a.log_mean,
                variance = a.variance_of_mean + b.variance_of_mean;
@@ -193,8 +179,9 @@ std::pair<double, double> interval_of_ratio(const Estimate& a, const Estimate& b
   const auto share = [](const Estimate& side) {
     return side.variance_of_mean * side.variance_of_mean / (side.values - 1);
   };
+  const boost::math::students_t distribution(variance * variance / (share(a) + share(b)));
   const double margin =
-      students_t(variance * variance / (share(a) + share(b))) * std::sqrt(variance);
+      boost::math::quantile(distribution, 0.5 + confidence / 2) * std::sqrt(variance);
   return {std::exp(difference - margin), std::exp(difference + margin)};
 }
 
