@@ -1,11 +1,12 @@
 #include "client/cli/ports.hpp"
 
+#include <openssl/evp.h>
+
 #include <algorithm>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <cstring>
 
-#include "client/cli/base64.hpp"
 #include "client/connection/framing.hpp"
 
 namespace exchange::cli {
@@ -20,6 +21,13 @@ std::string advice(const char* option) {
   return std::string("\nIs a server running there? ./run.sh or build/bin/server starts one") +
          (http_port ? " (its --http-port must not be off); " : "; ") + option +
          " HOST:PORT names another.";
+}
+
+std::string base64(std::string_view bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4, '\0');  // string's own end takes the final zero
+  ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                    reinterpret_cast<const unsigned char*>(bytes.data()), int(bytes.size()));
+  return text;
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 // client::Unreachable, with the address and what to do in its sentence, and client::Interrupted
 // once `stop` is set.
 
-#include <chrono>
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -53,29 +52,24 @@ struct Access {
 HttpReply http_get(const std::string& address, const std::string& target, double timeout_s,
                    const client::StopFlag& stop, const Access& access = {});
 
-// A WebSocket to /ws (RFC 6455), its text messages one by one.
+// A WebSocket to /ws, its text messages one by one. Pings a silent server.
 class Feed {
  public:
   Feed(const std::string& address, double timeout_s, const client::StopFlag& stop,
        const client::Security& security = {});
+  ~Feed();
   void send(const std::string& text);
-  // The next message; nothing where none comes for so long. Throws Unreachable once the server is
+  // The next message; nothing if none arrives for so long. Throws Unreachable once the server is
   // gone, BadReply for what is no message.
   std::optional<std::string> next(double wait_s);
 
  private:
-  enum class Opcode : std::uint8_t { more = 0, text = 1, close = 8, ping = 9, pong = 10 };
-  void handshake(const std::string& address);
-  void send_frame(Opcode opcode, std::string_view payload);
-  std::optional<std::string> take_message();
-  void receive(double wait_s);
+  struct Socket;
+  [[noreturn]] void lost(const boost::system::error_code& error) const;
 
   const double timeout_s_;
   client::Stream stream_;
-  std::string received_;  // not taken yet
-  std::string message_;   // its fragments so far
-  std::chrono::steady_clock::time_point heard_;
-  bool pinged_ = false;  // since then
+  std::unique_ptr<Socket> socket_;
 };
 
 }  // namespace exchange::cli

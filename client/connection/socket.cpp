@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -72,13 +73,16 @@ void reset_on_close(int socket) {
 
 bool wait_for(int descriptor, short events, double timeout_s, const StopFlag& stop) {
   using Clock = std::chrono::steady_clock;
-  constexpr int stop_check_ms = 100;  // a signal may come just before poll()
+  using std::chrono::milliseconds;
+  constexpr milliseconds stop_check(100);  // a signal may come just before poll()
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(timeout_s));
   while (true) {
     if (stop) throw Interrupted();
     pollfd waiting{.fd = descriptor, .events = events, .revents = 0};
-    if (::poll(&waiting, 1, stop_check_ms) > 0) return true;
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    if (::poll(&waiting, 1, int(std::clamp(left, milliseconds(0), stop_check).count())) > 0)
+      return true;
     if (Clock::now() >= deadline) return false;
   }
 }

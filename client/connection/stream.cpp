@@ -1,19 +1,24 @@
 #include "client/connection/stream.hpp"
 
-#include <arpa/inet.h>
-#include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-#include <poll.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <chrono>
-#include <cstring>
+#include <optional>
 
 #include "client/connection/framing.hpp"
+#include "net/any_stream.hpp"
 
 namespace exchange::client {
 namespace {
+
+namespace asio = boost::asio;
+namespace ssl = asio::ssl;
+using asio::ip::tcp;
+using Error = boost::system::error_code;
 
 constexpr std::size_t read_bytes_max = 16u << 10;  // at once
 constexpr std::size_t shown_max = 300;             // bytes of a request or a bad reply in messages
@@ -24,37 +29,20 @@ std::string host_of(const std::string& host_and_port) {
   return host;
 }
 
-bool is_ip_address(const std::string& host) {
-  in6_addr address{};
-  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-         ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
+ssl::context tls_context(const Security& security) {
+  ssl::context context(ssl::context::tls_client);
+  SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
+  context.set_verify_mode(security.insecure ? ssl::verify_none : ssl::verify_peer);
+  Error error;
+  if (security.ca.empty())
+    context.set_default_verify_paths(error);
+  else if (context.load_verify_file(security.ca, error))
+    throw std::invalid_argument("--tls-ca " + security.ca + ": " + error.message());
+  return context;
 }
 
-std::string tls_error() {
-  const unsigned long error = ::ERR_get_error();
-  const char* const reason = ::ERR_reason_error_string(error);
-  return reason == nullptr ? "the connection ended" : reason;
-}
-
-// As BIO_s_socket(), but a server that has gone does not end this process by SIGPIPE.
-const BIO_METHOD* quiet_socket() {
-  static const BIO_METHOD* const method = [] {
-    const BIO_METHOD* const usual = ::BIO_s_socket();
-    BIO_METHOD* const quiet = ::BIO_meth_new(BIO_TYPE_SOCKET, "socket");
-    ::BIO_meth_set_read(quiet, ::BIO_meth_get_read(usual));
-    ::BIO_meth_set_ctrl(quiet, ::BIO_meth_get_ctrl(usual));
-    ::BIO_meth_set_create(quiet, ::BIO_meth_get_create(usual));
-    ::BIO_meth_set_destroy(quiet, ::BIO_meth_get_destroy(usual));
-    ::BIO_meth_set_write(quiet, [](BIO* bio, const char* bytes, int count) {
-      BIO_clear_retry_flags(bio);
-      const ssize_t sent =
-          ::send(int(BIO_get_fd(bio, nullptr)), bytes, std::size_t(count), MSG_NOSIGNAL);
-      if (sent < 0 && ::BIO_sock_should_retry(-1)) BIO_set_retry_write(bio);
-      return int(sent);
-    });
-    return quiet;
-  }();
-  return method;
+bool is_end(const Error& error) {
+  return error == asio::error::eof || error == ssl::error::stream_truncated;
 }
 
 // On one line, and not too long.
@@ -71,162 +59,122 @@ std::string quoted(std::string_view document) {
 
 }  // namespace
 
-struct Stream::Tls {
-  std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> context{nullptr, ::SSL_CTX_free};
-  std::unique_ptr<SSL, decltype(&::SSL_free)> session{nullptr, ::SSL_free};
-  int last_error = SSL_ERROR_NONE;
+struct Stream::Layers {
+  Layers(int connected, ssl::context* tls) : stream(socket_of(io, connected), tls) {}
+  static tcp::socket socket_of(asio::io_context& io, int connected) {
+    tcp::endpoint own;
+    auto bytes = socklen_t(own.capacity());
+    ::getsockname(connected, own.data(), &bytes);
+    return {io, own.protocol(), connected};
+  }
+
+  asio::io_context io{1};
+  AnyStream stream;
 };
 
 Stream::Stream(Descriptor connected, std::string peer, double timeout_s, const StopFlag& stop,
                const Security& security)
-    : socket_(std::move(connected)), peer_(std::move(peer)), timeout_s_(timeout_s), stop_(&stop) {
-  if (security.tls) handshake(security);
+    : peer_(std::move(peer)), timeout_s_(timeout_s), stop_(&stop) {
+  std::optional<ssl::context> tls;
+  if (security.tls) tls = tls_context(security);
+  layers_ = std::make_unique<Layers>(connected.release(), tls ? &*tls : nullptr);
+  if (security.tls) tls_handshake(security);
 }
 Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
 Stream& Stream::operator=(Stream&&) noexcept = default;
 
-void Stream::handshake(const Security& security) {
-  tls_ = std::make_unique<Tls>();
-  tls_->context.reset(::SSL_CTX_new(::TLS_client_method()));
-  SSL_CTX* const context = tls_->context.get();
-  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  ::SSL_CTX_set_verify(context, security.insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nullptr);
-  ::ERR_clear_error();
-  if (security.ca.empty())
-    ::SSL_CTX_set_default_verify_paths(context);
-  else if (::SSL_CTX_load_verify_file(context, security.ca.c_str()) != 1)
-    throw std::invalid_argument("--tls-ca " + security.ca + ": " + tls_error());
+int Stream::socket() const { return layers_ ? layers_->stream.socket().native_handle() : -1; }
 
-  tls_->session.reset(::SSL_new(context));
-  SSL* const session = tls_->session.get();
-  BIO* const bio = ::BIO_new(quiet_socket());  // the session's
-  BIO_set_fd(bio, socket_.number(), BIO_NOCLOSE);
-  ::SSL_set_bio(session, bio, bio);
+AnyStream Stream::release() { return std::move(layers_->stream); }
+
+void Stream::tls_handshake(const Security& security) {
   const std::string host = host_of(peer_);
-  if (is_ip_address(host))
-    ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(session), host.c_str());
-  else
-    ::SSL_set1_host(session, host.c_str());
-  if (!is_ip_address(host)) SSL_set_tlsext_host_name(session, host.c_str());
+  SSL* const session = layers_->stream.native_tls();
+  if (::SSL_set1_host(session, host.c_str()) != 1)  // or IP address
+    throw Unreachable("no TLS with " + peer_ + ": no such name in a certificate");
+  Error error;
+  asio::ip::make_address(host, error);
+  if (error) SSL_set_tlsext_host_name(session, host.c_str());
 
+  bool done = false;
+  layers_->stream.async_handshake(AnyStream::Side::client, [&](const Error& result) {
+    error = result;
+    done = true;
+  });
   const auto fail = [&](const std::string& why) {
     throw Unreachable("no TLS with " + peer_ + ": " + why);
   };
-  while (true) {
-    ::ERR_clear_error();
-    errno = 0;
-    const Step step = after_tls(::SSL_connect(session));
-    if (step == Step::done) return;
-    if (step == Step::wait) {
-      if (!wait(tls_->last_error == SSL_ERROR_WANT_WRITE, timeout_s_)) fail("timeout");
-      continue;
-    }
-    if (const long verified = ::SSL_get_verify_result(session);
-        !security.insecure && verified != X509_V_OK)
-      fail(std::string("its certificate is not good: ") +
-           ::X509_verify_cert_error_string(verified));
-    fail(error_ != 0 ? std::strerror(error_) : tls_error());
+  if (!run_until(done, timeout_s_)) fail("timeout");
+  if (!error) return;
+  if (const long verified = ::SSL_get_verify_result(session);
+      !security.insecure && verified != X509_V_OK)
+    fail(std::string("its certificate is not good: ") + ::X509_verify_cert_error_string(verified));
+  fail(is_end(error) ? "the connection ended" : error.message());
+}
+
+bool Stream::run_until(const bool& done, double wait_s) {
+  using Clock = std::chrono::steady_clock;
+  constexpr Clock::duration stop_check = std::chrono::milliseconds(100);
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(wait_s));
+  while (!done) {
+    if (*stop_) throw Interrupted();
+    const Clock::duration left = deadline - Clock::now();
+    if (left <= Clock::duration::zero()) return false;
+    layers_->io.restart();
+    layers_->io.run_one_for(std::min(left, stop_check));
   }
+  return true;
 }
 
-Stream::Step Stream::after_tls(int result) {
-  if (result > 0) return Step::done;
-  tls_->last_error = ::SSL_get_error(tls_->session.get(), result);
-  if (tls_->last_error == SSL_ERROR_WANT_READ || tls_->last_error == SSL_ERROR_WANT_WRITE)
-    return Step::wait;
-  // A server that closes without a TLS end is accepted: each reply has an end of its own.
-  error_ = tls_->last_error == SSL_ERROR_SYSCALL ? errno : 0;
-  return Step::ended;
-}
+void Stream::throw_timeout() const { throw NoReply("no reply from " + peer_ + ": timeout"); }
 
-Stream::Step Stream::try_write(std::string_view& bytes) {
-  if (tls_) {
-    ::ERR_clear_error();
-    errno = 0;
-    std::size_t written = 0;
-    const Step step =
-        after_tls(::SSL_write_ex(tls_->session.get(), bytes.data(), bytes.size(), &written));
-    bytes.remove_prefix(written);
-    return step;
-  }
-  const ssize_t sent = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  if (sent >= 0) bytes.remove_prefix(std::size_t(sent));
-  if (sent >= 0) return Step::done;
-  if (errno == EAGAIN || errno == EINTR) return Step::wait;
-  error_ = errno;
-  return Step::ended;
-}
-
-Stream::Step Stream::try_read(char* bytes, std::size_t bytes_max, std::size_t& count) {
-  count = 0;
-  if (tls_) {
-    ::ERR_clear_error();
-    errno = 0;
-    return after_tls(::SSL_read_ex(tls_->session.get(), bytes, bytes_max, &count));
-  }
-  const ssize_t received = ::recv(socket_.number(), bytes, bytes_max, 0);
-  if (received > 0) count = std::size_t(received);
-  if (received > 0) return Step::done;
-  if (received < 0 && (errno == EAGAIN || errno == EINTR)) return Step::wait;
-  error_ = received == 0 ? 0 : errno;
-  return Step::ended;
-}
-
-bool Stream::wait(bool to_write, double wait_s) const {
-  return wait_for(socket_.number(), to_write ? POLLIN | POLLOUT : POLLIN, wait_s, *stop_);
-}
-
-void Stream::timed_out() const { throw NoReply("no reply from " + peer_ + ": timeout"); }
-
-void Stream::ended() const {
+// A server that closes without a TLS end is accepted: each reply has an end of its own.
+void Stream::throw_ended(const Error& error) const {
   throw ConnectionEnded("no reply from " + peer_ + ": " +
-                        (error_ == 0 ? "it closed the connection" : std::strerror(error_)));
-}
-
-void Stream::write(std::string_view bytes) {
-  while (!bytes.empty()) switch (try_write(bytes)) {
-      case Step::done: break;
-      case Step::ended: ended();
-      case Step::wait:
-        if (!wait_for(socket_.number(), POLLOUT, timeout_s_, *stop_)) timed_out();
-    }
-}
-
-std::size_t Stream::read(char* bytes, std::size_t bytes_max) {
-  for (std::size_t count = 0;;) switch (try_read(bytes, bytes_max, count)) {
-      case Step::done: return count;
-      case Step::ended:
-        if (error_ == 0) return 0;
-        ended();
-      case Step::wait:
-        if (!wait(false, timeout_s_)) timed_out();
-    }
-}
-
-bool Stream::wait_readable(double wait_s) {
-  return (tls_ && ::SSL_pending(tls_->session.get()) > 0) || wait(false, wait_s);
+                        (is_end(error) ? "it closed the connection" : error.message()));
 }
 
 std::string Stream::send_and_receive(std::string_view request,
                                      const std::function<bool(std::string_view)>& is_complete) {
+  if (!layers_) throw_ended(asio::error::eof);
   std::string reply;
   char bytes[read_bytes_max];
-  while (true) {
-    bool sending = false;
-    if (!request.empty()) {
-      const Step step = try_write(request);
-      sending = step == Step::wait;
-      if (step == Step::ended) request = {};  // the server may have replied before it closed
+  Error error;
+  bool moved = false;
+  struct Operations {
+    std::unique_ptr<Layers>& layers;
+    bool sending = false, receiving = false;
+    ~Operations() {  // one that is left under way would use the variables of this function
+      if (sending || receiving) layers.reset();
     }
-    std::size_t count = 0;
-    const Step step = try_read(bytes, sizeof bytes, count);
-    reply.append(bytes, count);
-    if (count > 0 && is_complete(reply)) return reply;
-    if (step == Step::ended) ended();
-    if (step == Step::wait && (request.empty() || sending) && !wait(sending, timeout_s_))
-      timed_out();
+  } under_way{layers_};
+  while (true) {
+    if (!under_way.sending && !request.empty()) {
+      under_way.sending = true;
+      layers_->stream.async_write_some(
+          asio::buffer(request), [&](const Error& failed, std::size_t count) {
+            under_way.sending = false;
+            moved = true;
+            request.remove_prefix(count);
+            if (failed) request = {};  // the server may have replied before it closed
+          });
+    }
+    if (!under_way.receiving) {
+      under_way.receiving = true;
+      layers_->stream.async_read_some(asio::buffer(bytes),
+                                      [&](const Error& failed, std::size_t count) {
+                                        under_way.receiving = false;
+                                        moved = true;
+                                        error = failed;
+                                        reply.append(bytes, count);
+                                      });
+    }
+    moved = false;
+    if (!run_until(moved, timeout_s_)) throw_timeout();
+    if (!under_way.receiving && !reply.empty() && is_complete(reply)) return reply;
+    if (error) throw_ended(error);
   }
 }
 

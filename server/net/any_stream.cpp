@@ -1,6 +1,5 @@
 #include "net/any_stream.hpp"
 
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/teardown.hpp>
@@ -32,10 +31,6 @@ void AnyStream::expires_after(std::chrono::steady_clock::duration time) {
 }
 void AnyStream::expires_never() { layers_->next_layer().expires_never(); }
 void AnyStream::close() { layers_->next_layer().close(); }
-
-void AnyStream::verify_host(const std::string& host) {
-  layers_->secure().set_verify_callback(asio::ssl::host_name_verification(host));
-}
 
 void AnyStream::start_handshake(Side side, IoHandler handler) {
   layers_->secure().async_handshake(

@@ -1,8 +1,8 @@
 #pragma once
 // AnyStream is a TCP connection with a timeout, with TLS or without, as one type that is not a
 // template: Beast's operations are compiled once for it, and the operations of TLS and of plain TCP
-// below are compiled in any_stream.cpp only. For the HTTP port. An operation costs one
-// allocation more than one of Stream, which the XML port of the server uses.
+// below are compiled in any_stream.cpp only. For the HTTP port and for clients. An operation costs
+// one allocation more than one of Stream, which the XML port of the server uses.
 // Owner: the coroutine or function that serves the connection. Thread: that of the executor, on
 // which every handler runs; one operation at a time in each direction.
 
@@ -16,7 +16,6 @@
 #include <chrono>
 #include <concepts>
 #include <memory>
-#include <string>
 #include <utility>
 
 namespace exchange {
@@ -89,8 +88,6 @@ class AnyStream {
         },
         token, this, side);
   }
-  // A client requires a certificate of this name; call it before the handshake.
-  void verify_host(const std::string& host);
   // Of a secure stream: sends TLS's end of the stream and waits for the other side's.
   template <class Token>
   auto async_shutdown(Token&& token) {
