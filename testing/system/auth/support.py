@@ -8,9 +8,13 @@ import ssl
 import subprocess
 import tempfile
 
-from exchange_server import PATIENCE_S
+from exchange_server import PATIENCE_S, ExchangeServer
 
 OPENSSL = shutil.which("openssl")
+
+
+def openssl(arguments):
+    subprocess.run([OPENSSL, *arguments.split()], check=True, capture_output=True)
 
 
 @contextlib.contextmanager
@@ -18,47 +22,45 @@ def certificate():
     """Paths of a self-signed certificate for 127.0.0.1 and of its key."""
     with tempfile.TemporaryDirectory(prefix="exchange-tls-") as folder:
         cert, key = f"{folder}/cert.pem", f"{folder}/key.pem"
-        subprocess.run(
-            [
-                OPENSSL,
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-                "-nodes",
-                "-days",
-                "1",
-                "-subj",
-                "/CN=localhost",
-                "-addext",
-                "subjectAltName=IP:127.0.0.1,DNS:localhost",
-                "-keyout",
-                key,
-                "-out",
-                cert,
-            ],
-            check=True,
-            capture_output=True,
+        openssl(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 "
+            "-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost "
+            f"-keyout {key} -out {cert}"
         )
         yield cert, key
 
 
+@contextlib.contextmanager
+def tls_server(*options, **arguments):
+    """A server with TLS, and the paths of its certificate and key."""
+    with certificate() as files, ExchangeServer(
+        "--tls-cert", files[0], "--tls-key", files[1], *options, **arguments
+    ) as server:
+        yield server, *files
+
+
+def result(content):
+    return f"<results>{content}</results>"
+
+
+def error(text, attributes='id="9"'):
+    return result(f"<error {attributes}>{text}</error>")
+
+
+def created(name):
+    return result(f'<created id="{name}"/>')
+
+
+def key_attribute(key):
+    return f' key="{key}"' if key else ""
+
+
 def account(name, key=None, balance=1000):
-    return (
-        f'<create><account id="{name}" balance="{balance}"'
-        + (f' key="{key}"' if key else "")
-        + "/></create>"
-    )
+    return f'<create><account id="{name}" balance="{balance}"{key_attribute(key)}/></create>'
 
 
 def transactions(name, elements, key=None):
-    return (
-        f'<transactions id="{name}"'
-        + (f' key="{key}"' if key else "")
-        + f">{elements}</transactions>"
-    )
+    return f'<transactions id="{name}"{key_attribute(key)}>{elements}</transactions>'
 
 
 def basic(name, key):
@@ -67,18 +69,12 @@ def basic(name, key):
 
 def http_request(port, method, path, body=None, headers=None, ca=None):
     """Status, headers but Date, and body."""
-    if ca:
-        connection = http.client.HTTPSConnection(
-            "127.0.0.1", port, timeout=PATIENCE_S, context=ssl.create_default_context(cafile=ca)
-        )
-    else:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
-    try:
+    kind = http.client.HTTPSConnection if ca else http.client.HTTPConnection
+    tls = {"context": ssl.create_default_context(cafile=ca)} if ca else {}
+    with contextlib.closing(kind("127.0.0.1", port, timeout=PATIENCE_S, **tls)) as connection:
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         return answer.status, sorted(answer.getheaders()), answer.read().decode()
-    finally:
-        connection.close()
 
 
 def metric(port, name, ca=None):

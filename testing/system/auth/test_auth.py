@@ -1,5 +1,6 @@
 """A real server with --auth, with TLS and without: which keys log in, over both ports, and what a restart keeps."""
 
+import contextlib
 import json
 import select
 import signal
@@ -27,14 +28,19 @@ from support import (
     account,
     basic,
     certificate,
+    created,
+    error,
     http_request,
     metric,
+    openssl,
+    result,
+    tls_server,
     transactions,
 )
 
 KEY, WRONG = "correct horse", "battery staple"
-UNKNOWN = '<results><error id="9">unknown account</error></results>'
-LOGGED_IN = '<results><error id="9">no such order of this account</error></results>'
+UNKNOWN = error("unknown account")
+LOGGED_IN = error("no such order of this account")
 QUERY = '<query id="9"/>'
 
 
@@ -48,73 +54,68 @@ class Keys(unittest.TestCase):
 
     @unittest.skipUnless(OPENSSL, "there is no openssl to make a certificate with")
     def test_who_gets_in_under_every_policy_with_tls(self):
-        with certificate() as (cert, key):
-            for policy in POLICIES:
-                with self.subTest(policy=policy), ExchangeServer(
-                    "--auth", "--policy", policy, "--tls-cert", cert, "--tls-key", key
-                ) as server:
-                    self.conversation(server, ca=cert)
+        for policy in POLICIES:
+            with self.subTest(policy=policy), tls_server("--auth", "--policy", policy) as (
+                server,
+                cert,
+                _,
+            ):
+                self.conversation(server, ca=cert)
 
     def conversation(self, server, ca=None):
         with Connection(server.port, ca) as owner, Connection(server.port, ca) as other:
-            self.assertEqual(
-                owner.ask(account(1)),
-                "<results><error id=\"1\">missing attribute 'key': this exchange wants one for each account</error></results>",
-            )
-            self.assertEqual(
-                owner.ask(account(1, "short")),
-                '<results><error id="1">key must have 8 to 128 bytes</error></results>',
-            )
-            self.assertEqual(owner.ask(account(1, KEY)), '<results><created id="1"/></results>')
-            self.assertEqual(
-                owner.ask('<create><symbol sym="S"><account id="1">5</account></symbol></create>'),
-                '<results><created sym="S" id="1"/></results>',
-            )
-            for name, key in ((1, WRONG), (1, None), (2, KEY), (2, None), (1, "short")):
-                self.assertEqual(other.ask(transactions(name, QUERY, key)), UNKNOWN)
-            self.assertEqual(
-                other.ask(account(1, WRONG)),
-                '<results><error id="1">account already exists</error></results>',
-            )
-            self.assertEqual(other.ask(transactions(1, QUERY, WRONG)), UNKNOWN)
-            self.assertEqual(
-                owner.ask(transactions(1, '<order sym="S" amount="2" limit="3"/>', KEY)),
-                '<results><opened sym="S" amount="2" limit="3" id="1"/></results>',
-            )
-            self.assertEqual(
-                owner.ask(transactions(1, '<query id="1"/>')),
-                '<results><status id="1"><open shares="2"/></status></results>',
-            )
-            self.assertEqual(
-                other.ask(transactions(1, '<cancel id="1"/>')),
-                '<results><error id="1">unknown account</error></results>',
-            )
+            shares = '<create><symbol sym="S"><account id="1">5</account></symbol></create>'
+            order = '<order sym="S" amount="2" limit="3"/>'
+            missing = "missing attribute 'key': this exchange wants one for each account"
+            wrong = [(1, WRONG), (1, None), (2, KEY), (2, None), (1, "short")]
+            for client, request, reply in (
+                (owner, account(1), error(missing, 'id="1"')),
+                (owner, account(1, "short"), error("key must have 8 to 128 bytes", 'id="1"')),
+                (owner, account(1, KEY), created(1)),
+                (owner, shares, result('<created sym="S" id="1"/>')),
+                *((other, transactions(name, QUERY, key), UNKNOWN) for name, key in wrong),
+                (other, account(1, WRONG), error("account already exists", 'id="1"')),
+                (other, transactions(1, QUERY, WRONG), UNKNOWN),
+                (
+                    owner,
+                    transactions(1, order, KEY),
+                    result('<opened sym="S" amount="2" limit="3" id="1"/>'),
+                ),
+                (
+                    owner,
+                    transactions(1, '<query id="1"/>'),
+                    result('<status id="1"><open shares="2"/></status>'),
+                ),
+                (other, transactions(1, '<cancel id="1"/>'), error("unknown account", 'id="1"')),
+            ):
+                self.assertEqual(client.ask(request), reply, request)
             # One hash for each creation that had a key, and for each login that was refused or new.
-            self.assertEqual(metric(server.http_port, "exchange_key_hashes_total", ca), 2 + 7 + 1)
-            self.assertEqual(
-                metric(server.http_port, 'exchange_logins_total{result="refused"}', ca), 7
-            )
-            self.assertEqual(
-                metric(server.http_port, 'exchange_logins_total{result="accepted"}', ca), 1
-            )
+            for name, value in (
+                ("exchange_key_hashes_total", 2 + 7 + 1),
+                ('exchange_logins_total{result="refused"}', 7),
+                ('exchange_logins_total{result="accepted"}', 1),
+            ):
+                self.assertEqual(metric(server.http_port, name, ca), value, name)
 
     def test_http_wants_the_key_of_the_account_and_else_answers_as_for_what_does_not_exist(self):
         with ExchangeServer("--auth") as server:
             port = server.http_port
-            post = lambda document: http_request(port, "POST", "/api/xml", document)[2].strip()
-            self.assertEqual(post(account(1, KEY)), '<results><created id="1"/></results>')
-            self.assertEqual(post(account(2, WRONG)), '<results><created id="2"/></results>')
-            post('<create><symbol sym="S"/></create>')
             order = '<order sym="S" amount="2" limit="3"/>'
-            self.assertEqual(
-                post(transactions(1, order)),
-                '<results><error sym="S" amount="2" limit="3">unknown account</error></results>',
-            )
-            self.assertEqual(
-                post(transactions(1, order, KEY)),
-                '<results><opened sym="S" amount="2" limit="3" id="1"/></results>',
-            )
-            self.assertEqual(post(transactions(1, QUERY)), UNKNOWN)  # each request stands alone
+            for document, reply in (
+                (account(1, KEY), created(1)),
+                (account(2, WRONG), created(2)),
+                ('<create><symbol sym="S"/></create>', result('<created sym="S"/>')),
+                (
+                    transactions(1, order),
+                    error("unknown account", 'sym="S" amount="2" limit="3"'),
+                ),
+                (
+                    transactions(1, order, KEY),
+                    result('<opened sym="S" amount="2" limit="3" id="1"/>'),
+                ),
+                (transactions(1, QUERY), UNKNOWN),  # each request stands alone
+            ):
+                self.assertEqual(http_request(port, "POST", "/api/xml", document)[2].strip(), reply)
             wait_until(lambda: metric(port, "exchange_projection_lag_batches") == 0, "the tables")
 
             for path, own in (
@@ -126,28 +127,15 @@ class Keys(unittest.TestCase):
                 self.assertEqual(json.loads(body)["account"], "1")
                 missing = http_request(port, "GET", own)
                 self.assertEqual(missing[0], 404)
-                for headers in (
-                    {},
-                    basic(1, WRONG),
-                    basic(2, WRONG),
-                    basic(2, KEY),
-                    basic(3, KEY),
-                    {"Authorization": "Basic !"},
-                    {"Authorization": "Bearer x"},
-                ):
+                others = [basic(1, WRONG), basic(2, WRONG), basic(2, KEY), basic(3, KEY)]
+                malformed = [{"Authorization": text} for text in ("Basic !", "Bearer x")]
+                for headers in [{}, *others, *malformed]:
                     before = metric(port, "exchange_key_hashes_total")
                     self.assertEqual(http_request(port, "GET", path, headers=headers), missing)
                     self.assertEqual(http_request(port, "GET", own, headers=headers), missing)
                     self.assertEqual(metric(port, "exchange_key_hashes_total"), before + 2)
-            for path in (
-                "/",
-                "/api/symbols",
-                "/api/books/S",
-                "/api/trades?sym=S",
-                "/healthz",
-                "/readyz",
-                "/metrics",
-            ):
+            books = ["/api/symbols", "/api/books/S", "/api/trades?sym=S"]
+            for path in ["/", "/healthz", "/readyz", "/metrics", *books]:
                 self.assertEqual(http_request(port, "GET", path)[0], 200, path)
 
     def test_keys_are_nowhere_in_what_the_server_says(self):
@@ -196,7 +184,7 @@ class Keys(unittest.TestCase):
             with ExchangeServer(store=store) as server, Connection(server.port) as client:
                 self.assertEqual(client.ask(transactions(1, QUERY)), LOGGED_IN)
                 self.assertEqual(
-                    client.ask(account(2, KEY)), '<results><created id="2"/></results>'
+                    client.ask(account(2, KEY)), created(2)
                 )  # the key is an unknown attribute
             with ExchangeServer("--auth", store=store) as server, Connection(server.port) as client:
                 self.assertEqual(client.ask(transactions(1, QUERY)), UNKNOWN)
@@ -205,80 +193,68 @@ class Keys(unittest.TestCase):
                 )  # and never becomes its key
                 self.assertEqual(client.ask(transactions(1, QUERY, KEY)), LOGGED_IN)
 
+    @staticmethod
+    @contextlib.contextmanager
+    def crowd(server, documents):
+        """Connections that have sent these documents, once half of them wait for a hash."""
+        with contextlib.ExitStack() as stack:
+            clients = []
+            for document in documents:
+                clients.append(stack.enter_context(Connection(server.port)))
+                clients[-1].send(document)
+            wait_until(
+                lambda: metric(server.http_port, "exchange_key_queue_depth") > len(clients) / 2,
+                "the crowd",
+            )
+            yield clients
+
     def test_a_burst_of_wrong_keys_keeps_no_logged_in_client_from_trading(self):
-        clients, orders = 200, 300
+        orders = 300
+        wrong = [transactions(1 if i % 2 else 7_000 + i, QUERY, WRONG) for i in range(200)]
         with ExchangeServer("--auth") as server, Connection(server.port) as good:
             good.ask(account(1, KEY))
             good.ask('<create><symbol sym="S"/></create>')
             self.assertEqual(good.ask(transactions(1, QUERY, KEY)), LOGGED_IN)
-            crowd = [Connection(server.port) for _ in range(clients)]
-            try:
-                for i, client in enumerate(crowd):
-                    client.send(transactions(1 if i % 2 else 7_000 + i, QUERY, WRONG))
-                wait_until(
-                    lambda: metric(server.http_port, "exchange_key_queue_depth") > clients / 2,
-                    "the crowd",
-                )
+            value = lambda name: metric(server.http_port, name)
+            with self.crowd(server, wrong) as clients:
                 times = []
                 for i in range(orders):
                     start = time.monotonic()
                     self.assertEqual(
                         good.ask(transactions(1, '<order sym="S" amount="1" limit="1"/>')),
-                        f'<results><opened sym="S" amount="1" limit="1" id="{i + 1}"/></results>',
+                        result(f'<opened sym="S" amount="1" limit="1" id="{i + 1}"/>'),
                     )
                     times.append(time.monotonic() - start)
-                waiting = metric(server.http_port, "exchange_key_queue_depth")
-                mean_s = (
-                    metric(server.http_port, "exchange_key_hash_microseconds_total")
-                    / metric(server.http_port, "exchange_key_hashes_total")
-                    / 1e6
+                waiting = value("exchange_key_queue_depth")
+                hash_us = value("exchange_key_hash_microseconds_total") / value(
+                    "exchange_key_hashes_total"
                 )
                 for _ in range(3):
-                    answered = select.select(
-                        [client.socket for client in crowd], [], [], PATIENCE_S
-                    )[0]
-                    client = crowd.pop(
-                        next(i for i, one in enumerate(crowd) if one.socket in answered)
-                    )
-                    with client:
-                        self.assertEqual(client.reply(), UNKNOWN)
-            finally:
-                for client in crowd:
-                    client.__exit__()
+                    sockets = [client.socket for client in clients]
+                    answered = select.select(sockets, [], [], PATIENCE_S)[0][0]
+                    self.assertEqual(clients.pop(sockets.index(answered)).reply(), UNKNOWN)
             print(
-                f"\nwhile {clients} clients sent wrong keys ({waiting:.0f} still waited at the end, {mean_s * 1e3:.0f} ms a hash): {orders} orders, each answered; "
-                f"median {statistics.median(times) * 1e3:.2f} ms, worst {max(times) * 1e3:.1f} ms",
+                f"\nwhile {len(wrong)} clients sent wrong keys ({waiting:.0f} still waited at the "
+                f"end, {hash_us / 1e3:.0f} ms a hash): {orders} orders, each answered; median "
+                f"{statistics.median(times) * 1e3:.2f} ms, worst {max(times) * 1e3:.1f} ms",
                 file=sys.stderr,
             )
 
-    def test_a_stop_does_not_wait_for_keys_that_nobody_has_hashed(self):
-        with ExchangeServer("--auth") as server:
-            crowd = [Connection(server.port) for _ in range(200)]
-            try:
-                for client in crowd:
-                    client.send(transactions(1, QUERY, WRONG))
-                wait_until(
-                    lambda: metric(server.http_port, "exchange_key_queue_depth") > 100, "the crowd"
-                )
-                server.process.terminate()
-                self.assertEqual(server.process.wait(10), 0)
-                replies = {client.reply() for client in crowd}
-                self.assertIn(
-                    '<results><error id="9">the key could not be checked now; nothing was executed</error></results>',
-                    replies,
-                )
-                self.assertLessEqual(len(replies), 2)
-            finally:
-                for client in crowd:
-                    client.__exit__()
+    def test_a_stop_does_not_wait_for_keys_that_are_not_hashed(self):
+        with ExchangeServer("--auth") as server, self.crowd(
+            server, [transactions(1, QUERY, WRONG)] * 200
+        ) as clients:
+            server.process.terminate()
+            self.assertEqual(server.process.wait(10), 0)
+            replies = {client.reply() for client in clients}
+            self.assertIn(error("the key could not be checked now; nothing was executed"), replies)
+            self.assertLessEqual(len(replies), 2)
 
 
 @unittest.skipUnless(OPENSSL, "there is no openssl to make a certificate with")
 class Tls(unittest.TestCase):
     def test_only_tls_from_1_2_on_is_spoken(self):
-        with certificate() as (cert, key), ExchangeServer(
-            "--tls-cert", cert, "--tls-key", key
-        ) as server:
+        with tls_server() as (server, cert, _):
             for port in (server.port, server.http_port):
                 for version, spoken in (
                     (ssl.TLSVersion.TLSv1_1, False),
@@ -287,43 +263,22 @@ class Tls(unittest.TestCase):
                 ):
                     context = ssl.create_default_context(cafile=cert)
                     context.set_ciphers("DEFAULT:@SECLEVEL=0")
-                    with warnings.catch_warnings():
-                        warnings.simplefilter(
-                            "ignore", DeprecationWarning
-                        )  # of the version that is refused
+                    with warnings.catch_warnings():  # of the version that is refused
+                        warnings.simplefilter("ignore", DeprecationWarning)
                         context.minimum_version = context.maximum_version = version
                     with self.subTest(version=version), socket.create_connection(
                         ("127.0.0.1", port), 30
-                    ) as connection:
-                        if spoken:
-                            with context.wrap_socket(
-                                connection, server_hostname="127.0.0.1"
-                            ) as secure:
-                                self.assertTrue(secure.version())
-                        else:
-                            self.assertRaises(
-                                (ssl.SSLError, ConnectionError),
-                                context.wrap_socket,
-                                connection,
-                                server_hostname="127.0.0.1",
-                            )
+                    ) as connection, contextlib.nullcontext() if spoken else self.assertRaises(
+                        (ssl.SSLError, ConnectionError)
+                    ):
+                        context.wrap_socket(connection, server_hostname="127.0.0.1").close()
 
     def test_openssl_s_client_gets_its_reply(self):
-        with certificate() as (cert, key), ExchangeServer(
-            "--tls-cert", cert, "--tls-key", key
-        ) as server:
+        with tls_server() as (server, cert, _):
             body = account(1)
             client = subprocess.Popen(
-                [
-                    OPENSSL,
-                    "s_client",
-                    "-quiet",
-                    "-connect",
-                    f"127.0.0.1:{server.port}",
-                    "-CAfile",
-                    cert,
-                    "-verify_return_error",
-                ],
+                [OPENSSL, "s_client", "-quiet", "-verify_return_error", "-CAfile", cert]
+                + ["-connect", f"127.0.0.1:{server.port}"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -338,9 +293,7 @@ class Tls(unittest.TestCase):
             client.stdout.close()
 
     def test_page_and_websocket_over_https(self):
-        with certificate() as (cert, key), ExchangeServer(
-            "--tls-cert", cert, "--tls-key", key
-        ) as server:
+        with tls_server() as (server, cert, _):
             self.assertIn("<html", http_request(server.http_port, "GET", "/", ca=cert)[2])
             with Connection(server.port, cert) as client:
                 client.ask('<create><symbol sym="S"/></create>')
@@ -381,23 +334,20 @@ class Tls(unittest.TestCase):
         return data
 
     def test_sighup_reads_the_certificate_again(self):
-        with certificate() as (cert, key), certificate() as (
-            other_cert,
-            other_key,
-        ), tempfile.NamedTemporaryFile() as log, ExchangeServer(
-            "--tls-cert", cert, "--tls-key", key, errors=log
-        ) as server:
-            new, old = Path(other_cert).read_text(), Path(cert).read_text()
+        with certificate() as other, tempfile.NamedTemporaryFile() as log, tls_server(
+            errors=log
+        ) as (server, cert, key):
+            new, old = Path(other[0]).read_text(), Path(cert).read_text()
             with Connection(server.port, cert) as before:
                 Path(cert).write_text(new)
-                Path(key).write_text(Path(other_key).read_text())
+                Path(key).write_text(Path(other[1]).read_text())
                 server.process.send_signal(signal.SIGHUP)
                 shown = (
                     lambda: ssl.get_server_certificate(("127.0.0.1", server.port)).split()
                     == new.split()
                 )
                 wait_until(shown, "the new certificate")
-                self.assertEqual(before.ask(account(1)), '<results><created id="1"/></results>')
+                self.assertEqual(before.ask(account(1)), created(1))
             Path(cert).write_text("no certificate")
             server.process.send_signal(signal.SIGHUP)
             wait_until(lambda: b"not read again" in Path(log.name).read_bytes(), "its complaint")
@@ -409,35 +359,22 @@ class Tls(unittest.TestCase):
     def test_files_that_cannot_be_used_stop_the_start(self):
         with certificate() as (cert, key):
             locked = key + ".locked"
-            subprocess.run(
-                [OPENSSL, "pkey", "-in", key, "-aes256", "-passout", "pass:secret", "-out", locked],
-                check=True,
-                capture_output=True,
-            )
+            openssl(f"pkey -in {key} -aes256 -passout pass:secret -out {locked}")
             for arguments, words in (
                 (["--tls-cert", cert], "--tls-key"),
                 (["--tls-cert", "/nowhere", "--tls-key", key], "/nowhere"),
                 (["--tls-cert", cert, "--tls-key", cert], "--tls-key"),
                 (["--tls-cert", cert, "--tls-key", locked], "has a password"),
             ):
-                result = subprocess.run(
-                    [
-                        str(BINARY),
-                        "--port",
-                        "0",
-                        "--http-port",
-                        "off",
-                        "--store",
-                        "memory:",
-                        *arguments,
-                    ],
+                ended = subprocess.run(
+                    [BINARY, *"--port 0 --http-port off --store memory:".split(), *arguments],
                     capture_output=True,
                     text=True,
                     timeout=30,
                     start_new_session=True,
                 )
-                self.assertNotEqual(result.returncode, 0)
-                self.assertIn(words, result.stderr + result.stdout)
+                self.assertNotEqual(ended.returncode, 0)
+                self.assertIn(words, ended.stderr + ended.stdout)
 
 
 if __name__ == "__main__":

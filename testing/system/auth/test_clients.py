@@ -1,4 +1,4 @@
-"""Our own clients against a server that keeps others out: the terminal client and the load generator."""
+"""The terminal client and the load generator against a server that requires keys."""
 
 import os
 import pty
@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 from exchange_server import BIN, ExchangeServer, run_loadgen
-from support import OPENSSL, certificate
+from support import OPENSSL, certificate, tls_server
 
 KEY = "correct horse"
 
@@ -48,7 +48,8 @@ class TerminalClient(unittest.TestCase):
         )
         self.assertEqual(
             run("-a", "1", "--xml", "status", "1")[1],
-            '> <transactions id="1" key="…"><query id="1"/></transactions>\n<results><status id="1"><open shares="2"/></status></results>\n',
+            '> <transactions id="1" key="…"><query id="1"/></transactions>\n'
+            '<results><status id="1"><open shares="2"/></status></results>\n',
         )
         status = run("-a", "1", "status")
         self.assertEqual(status[0], 0)
@@ -70,9 +71,7 @@ class TerminalClient(unittest.TestCase):
 
     @unittest.skipUnless(OPENSSL, "there is no openssl to make a certificate with")
     def test_trades_with_a_key_over_tls_and_knows_who_answers(self):
-        with certificate() as (cert, key), certificate() as (other, _), ExchangeServer(
-            "--auth", "--tls-cert", cert, "--tls-key", key
-        ) as server:
+        with certificate() as (other, _), tls_server("--auth") as (server, cert, _):
             self.trade(server, {"EXCHANGE_TLS_CA": cert})
             for words in (["create", "symbol", "T"], ["symbols"], ["watch", "S", "-n", "1"]):
                 for arguments in (["--tls"], ["--tls-ca", other]):
@@ -96,20 +95,8 @@ class TerminalClient(unittest.TestCase):
             child, terminal = pty.fork()
             if child == 0:
                 os.environ.pop("EXCHANGE_KEY", None)
-                os.execv(
-                    BIN / "exchange-cli",
-                    [
-                        "exchange-cli",
-                        "--connect",
-                        f"127.0.0.1:{server.port}",
-                        "--key",
-                        "-",
-                        "create",
-                        "account",
-                        "1",
-                        "5",
-                    ],
-                )
+                words = f"--connect 127.0.0.1:{server.port} --key - create account 1 5".split()
+                os.execv(BIN / "exchange-cli", ["exchange-cli", *words])
             shown = b""
             while b"key: " not in shown:
                 shown += os.read(terminal, 1000)
