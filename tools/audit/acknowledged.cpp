@@ -82,8 +82,8 @@ class Lines {
     const std::size_t equals = word.find('=');
     const std::string key = word.substr(0, equals),
                       value = equals == std::string::npos ? "" : word.substr(equals + 1);
-    const auto shares = [&](const std::string& text) {
-      const auto parsed = parse_shares(text);
+    const auto shares = [&] {
+      const auto parsed = parse_shares(value);
       if (!parsed) throw std::invalid_argument("'" + word + "' has no number after the =");
       return parsed.value;
     };
@@ -92,17 +92,17 @@ class Lines {
     } else if (key == "symbol" && parse_symbol_name(value)) {
       order.symbol = value;
     } else if (key == "amount") {
-      const Shares amount = shares(value);
+      const Shares amount = shares();
       order.side = amount > Shares() ? Side::buy : Side::sell;
       order.shares = amount > Shares() ? amount : Shares() - amount;
     } else if (key == "limit" && parse_price(value)) {
       order.limit = parse_price(value).value;
     } else if (key == "open") {
-      order.open = shares(value);
+      order.open = shares();
     } else if (key == "canceled") {
-      order.canceled = shares(value);
+      order.canceled = shares();
     } else if (key == "executed") {
-      order.executed = shares(value);
+      order.executed = shares();
     } else {
       throw std::invalid_argument(
           "'" + word +
@@ -142,7 +142,8 @@ class AcknowledgedCheck {
     if (beyond_ > 0)
       findings_.not_checked(
           std::to_string(beyond_) +
-          " acknowledged orders: newer than the tables, and the journal cannot be read or followed");
+          " acknowledged orders: newer than the tables, and the journal cannot be read or "
+          "followed");
   }
 
   // Counts the orders of the file's accounts in the store, and compares with how often each was
@@ -168,12 +169,7 @@ class AcknowledgedCheck {
                               " times, but was sent " +
                               std::to_string(copies.acknowledged + copies.unanswered) + " times");
     };
-    for (const auto rows = source_.tables(std::string(select_orders) + " ORDER BY id");
-         rows->next();)
-      try {
-        count(read_order(*rows));
-      } catch (const BadValue&) {  // reported by check_tables()
-      }
+    for_each_order("ORDER BY id", count);
     for (auto row = after_.orders.upper_bound(tables_orders_); row != after_.orders.end(); ++row)
       count(row->second);
     std::uint64_t unanswered_found = 0;
@@ -187,20 +183,21 @@ class AcknowledgedCheck {
  private:
   using Line = std::map<OrderId, AcknowledgedOrder>::const_iterator;
 
+  template <class Use>
+  void for_each_order(const std::string& rest, Use use) {
+    for (const auto rows = Table<OrderRow>::select(source_, rest); rows->next();) try {
+        use(Table<OrderRow>::read(*rows));
+      } catch (const BadValue&) {  // reported by check_tables()
+      }
+  }
+
   // The newest rows of the orders of these lines, from the tables and from the journal after them.
   std::map<OrderId, OrderRow> read_rows(Line first, Line last) {
     std::string ids;
     for (auto line = first; line != last; ++line)
       ids += (ids.empty() ? "" : ",") + std::to_string(line->first);
     std::map<OrderId, OrderRow> rows;
-    for (const auto found =
-             source_.tables(std::string(select_orders) + " WHERE id IN (" + ids + ")");
-         found->next();)
-      try {
-        const OrderRow row = read_order(*found);
-        rows[row.id] = row;
-      } catch (const BadValue&) {  // reported by check_tables()
-      }
+    for_each_order("WHERE id IN (" + ids + ")", [&](const OrderRow& row) { rows[row.id] = row; });
     for (auto line = first; line != last; ++line)
       if (const auto newer = after_.orders.find(line->first); newer != after_.orders.end())
         rows[line->first] = newer->second;

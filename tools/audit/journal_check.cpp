@@ -31,7 +31,8 @@ class JournalCheck {
     if (records == 0 && image_.projected_batch > 0)
       violation(
           batch_name(image_.projected_batch),
-          "is missing, as are all others: the tables are at that batch, and a server never prunes its row");
+          "is missing, as are all others: the tables are at that batch, and a server never prunes "
+          "its row");
     if (const auto acknowledged = source_.acknowledged(); acknowledged && last < *acknowledged)
       violation(batch_name(*acknowledged),
                 "was acknowledged, but the journal ends with batch " + std::to_string(last));

@@ -18,8 +18,10 @@ int main(int argc, char** argv) {
   AuditOptions options;
   bool json = false;
   CLI::App app(
-      "Audits a store of the exchange, read-only: tables, journal, replay, and acknowledged orders.\n"
-      "Exit status: 0 clean, 1 violations, 2 the store cannot be read or an error in the command line.",
+      "Audits a store of the exchange, read-only: tables, journal, replay, and acknowledged "
+      "orders.\n"
+      "Exit status: 0 clean, 1 violations, 2 the store cannot be read or an error in the command "
+      "line.",
       "exchange-audit");
   app.set_version_flag("--version", std::string("exchange-audit ") + exchange::version());
   app.option_defaults()->always_capture_default();

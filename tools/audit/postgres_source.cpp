@@ -38,24 +38,15 @@ std::int64_t integer_of(const pqxx::field& field) {
   return value;
 }
 
-// The rows of one query, fetched 5,000 at a time.
 class Cursor final : public RowStream {
  public:
-  Cursor(pqxx::transaction_base& work, const std::string& select, int number)
-      : work_(work), name_("audit" + std::to_string(number)) {
-    translated([&] { work_.exec("DECLARE " + name_ + " NO SCROLL CURSOR FOR " + select); });
-  }
-  ~Cursor() override {
-    try {
-      work_.exec("CLOSE " + name_);
-    } catch (const std::exception&) {  // the connection is gone, and the cursor with it
-    }
+  Cursor(pqxx::transaction_base& work, const std::string& select) {
+    translated([&] { stream_.emplace(work, select, "audit", rows_at_once); });
   }
 
   bool next() override {
     if (++at_ < int(rows_.size())) return true;
-    rows_ = translated(
-        [&] { return work_.exec("FETCH " + std::to_string(rows_at_once) + " FROM " + name_); });
+    translated([&] { *stream_ >> rows_; });
     at_ = 0;
     return !rows_.empty();
   }
@@ -63,8 +54,7 @@ class Cursor final : public RowStream {
   std::string_view text(int column) const override { return rows_[at_][column].c_str(); }
 
  private:
-  pqxx::transaction_base& work_;
-  const std::string name_;
+  std::optional<pqxx::icursorstream> stream_;
   pqxx::result rows_;
   int at_ = 0;
 };
@@ -79,7 +69,8 @@ class PostgresSource final : public Source {
       never_reconnect(*connection_);
       pqxx::nontransaction(*connection_)
           .exec(
-              "SET bytea_output = hex; SET client_min_messages = warning; SET default_transaction_read_only = on");
+              "SET bytea_output = hex; SET client_min_messages = warning; SET "
+              "default_transaction_read_only = on");
       work_ = std::make_unique<pqxx::work>(*connection_);
       work_->exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
       const pqxx::result fence = work_->exec("SELECT epoch, schema_version FROM fence");
@@ -92,7 +83,7 @@ class PostgresSource final : public Source {
 
   std::string describe() const override { return description_; }
   std::unique_ptr<RowStream> tables(const std::string& select) override {
-    return std::make_unique<Cursor>(*work_, select, ++cursors_);
+    return std::make_unique<Cursor>(*work_, select);
   }
   bool has_table(const std::string& name) override {
     return translated(
@@ -126,7 +117,6 @@ class PostgresSource final : public Source {
   const std::string description_;
   std::unique_ptr<pqxx::connection> connection_;
   std::unique_ptr<pqxx::work> work_;
-  int cursors_ = 0;
   Epoch epoch_ = 0;
 };
 

@@ -113,6 +113,14 @@ bool begins_as_database(const std::string& path) {
   return std::string_view(found, sizeof found) == std::string_view("SQLite format 3", sizeof found);
 }
 
+// Runs `work`, which reads the journal of a stopped server.
+template <class Work>
+auto while_closed(Work work) try {
+  return work();
+} catch (const Busy&) {
+  throw CannotRead("a server has opened the store while it was audited; audit it again");
+}
+
 class SqliteSource final : public Source {
  public:
   explicit SqliteSource(std::string path) : path_(std::move(path)) {
@@ -158,10 +166,10 @@ class SqliteSource final : public Source {
   }
 
   std::vector<JournalRow> journal(BatchNumber after) override {
-    try {
+    return while_closed([&] {
       const Database journal(journal_path_);
       Statement(journal, "BEGIN").next();
-      if (read_epoch(journal) != epoch_) throw Busy("");
+      expect_same_epoch(journal);
       std::vector<JournalRow> rows;
       Statement statement(journal, "SELECT batch, epoch, payload FROM journal WHERE batch > " +
                                        std::to_string(after) + " ORDER BY batch");
@@ -171,9 +179,7 @@ class SqliteSource final : public Source {
         rows.push_back({BatchNumber(statement.integer(0)), Epoch(statement.integer(1)),
                         std::string(statement.bytes(2))});
       return rows;
-    } catch (const Busy&) {
-      throw CannotRead(opened_meanwhile);
-    }
+    });
   }
 
   std::optional<BatchNumber> acknowledged() const override { return acknowledged_; }
@@ -189,16 +195,15 @@ class SqliteSource final : public Source {
     if (id_ != id_of_journal_)
       findings.violation("files", "store",
                          path_ + " and " + journal_path_ + " belong to different stores");
-    try {
-      return check_structure(findings, Database(journal_path_), journal_path_) && tables_sound;
-    } catch (const Busy&) {
-      throw CannotRead(opened_meanwhile);
-    }
+    return while_closed(
+               [&] { return check_structure(findings, Database(journal_path_), journal_path_); }) &&
+           tables_sound;
   }
 
  private:
-  static constexpr const char* opened_meanwhile =
-      "a server has opened the store while it was audited; audit it again";
+  void expect_same_epoch(const Database& journal) const {
+    if (read_epoch(journal) != epoch_) throw Busy("");
+  }
 
   // The mark that the last server left, if it is of this store.
   void read_acknowledged() {
@@ -209,20 +214,19 @@ class SqliteSource final : public Source {
     ::close(file);
   }
   // Only of a stopped store: a running server writes to its logs.
-  bool check_logs(Findings& findings) {
-    bool sound = true;
-    for (const std::string& file : {path_, journal_path_}) try {
-        const std::string damage = find_log_damage(file);
-        if (damage.empty()) continue;
-        if (read_epoch(Database(journal_path_)) != epoch_) throw Busy("");
-        findings.violation("files", log_of(file), damage);
-        sound = false;
-      } catch (const Busy&) {
-        throw CannotRead(opened_meanwhile);
-      } catch (const StoreUnavailable& error) {
-        throw CannotRead(error.what());
-      }
-    return sound;
+  bool check_logs(Findings& findings) try {
+    return while_closed([&] {
+      bool sound = true;
+      for (const std::string& file : {path_, journal_path_})
+        if (const std::string damage = find_log_damage(file); !damage.empty()) {
+          expect_same_epoch(Database(journal_path_));
+          findings.violation("files", log_of(file), damage);
+          sound = false;
+        }
+      return sound;
+    });
+  } catch (const StoreUnavailable& error) {
+    throw CannotRead(error.what());
   }
   static Epoch read_epoch(const Database& journal) {
     Statement statement(journal, "SELECT epoch FROM fence");
@@ -235,7 +239,7 @@ class SqliteSource final : public Source {
     if (const std::int64_t found = version.integer(0);
         found != schema_without_checksums && found != schema_with_checksums)
       throw CannotRead(path + " is not a store of this version of the exchange (schema " +
-                       std::to_string(version.integer(0)) + ")");
+                       std::to_string(found) + ")");
   }
   static bool check_structure(Findings& findings, const Database& database,
                               const std::string& path) try {

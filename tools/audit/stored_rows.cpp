@@ -1,192 +1,223 @@
 #include "tools/audit/stored_rows.hpp"
 
+#include <array>
+#include <concepts>
 #include <limits>
+#include <tuple>
 
 #include "store/stored_text.hpp"
 
 namespace exchange::audit {
 namespace {
 
-template <class Number>
-Number number_of(const RowStream& row, int column, const char* name) {
-  const std::int64_t value = row.integer(column);
-  if (value < 0 || std::uint64_t(value) > std::numeric_limits<Number>::max())
-    throw BadValue(std::string(name) + " is out of range");
-  return Number(value);
-}
-Shares shares_of(const RowStream& row, int column) {
-  return Shares::from_units(row.integer(column));
-}
-Price price_of(const RowStream& row, int column) { return Price::from_units(row.integer(column)); }
-Timestamp time_of(const RowStream& row, int column) { return {row.integer(column)}; }
-Cash cash_of(const RowStream& row, int column, const char* name) {
-  const auto units = parse_units(row.text(column));
-  if (!units) throw BadValue(std::string(name) + " is not an amount of cash");
-  return Cash::from_units(units.value);
-}
-
-class Differences {
- public:
-  template <class Value>
-  Differences& compare(const char* column, const Value& stored, const Value& expected) {
-    if (text(stored) == text(expected)) return *this;
-    if (!all_.empty()) all_ += ", ";
-    all_ += std::string(column) + " is " + text(stored) + ", should be " + text(expected);
-    return *this;
-  }
-  std::string all() const { return all_; }
-
- private:
-  static std::string text(std::uint64_t number) { return std::to_string(number); }
-  static std::string text(std::uint32_t number) { return std::to_string(number); }
-  static std::string text(Shares shares) { return std::to_string(shares.units()); }
-  static std::string text(Price price) { return std::to_string(price.units()); }
-  static std::string text(Cash cash) { return units_text(cash.units()); }
-  static std::string text(Timestamp time) { return std::to_string(time.microseconds); }
-  static std::string text(const KeyHash& key) { return key_text(key); }
-  static std::string text(Side side) { return side == Side::buy ? "buy" : "sell"; }
-  template <std::size_t Max>
-  static std::string text(const InlineText<Max>& id) {
-    return std::string(id.view());
-  }
-  std::string all_;
+// The columns of a table in the order in which they are read, and their values in its rows.
+template <class Row>
+struct Layout;
+template <>
+struct Layout<AccountRow> {
+  static constexpr const char* name = "accounts";
+  static constexpr std::array columns{"number", "id", "balance_e16"};
+  static auto values(auto& row) { return std::tie(row.number, row.id, row.balance); }
 };
+template <>
+struct Layout<AccountKeyRow> {
+  static constexpr const char* name = "account_keys";
+  static constexpr std::array columns{"account", "key_hash"};
+  static auto values(auto& row) { return std::tie(row.account, row.key); }
+};
+template <>
+struct Layout<SymbolRow> {
+  static constexpr const char* name = "symbols";
+  static constexpr std::array columns{"number", "name", "shares_total_e8"};
+  static auto values(auto& row) { return std::tie(row.number, row.name, row.shares_total); }
+};
+template <>
+struct Layout<PositionRow> {
+  static constexpr const char* name = "positions";
+  static constexpr std::array columns{"account", "symbol", "shares_e8"};
+  static auto values(auto& row) { return std::tie(row.account, row.symbol, row.shares); }
+};
+template <>
+struct Layout<OrderRow> {
+  static constexpr const char* name = "orders";
+  static constexpr std::array columns{"id",           "account",       "symbol",  "is_buy",
+                                      "shares_e8",    "limit_e8",      "open_e8", "canceled_e8",
+                                      "opened_at_us", "canceled_at_us"};
+  static auto values(auto& row) {
+    return std::tie(row.id, row.account, row.symbol, row.side, row.shares, row.limit, row.open,
+                    row.canceled, row.opened_at, row.canceled_at);
+  }
+};
+template <>
+struct Layout<ExecutionRow> {
+  static constexpr const char* name = "executions";
+  static constexpr std::array columns{"id",        "symbol",   "buy_order", "sell_order",
+                                      "shares_e8", "price_e8", "time_us"};
+  static auto values(auto& row) {
+    return std::tie(row.id, row.symbol, row.buy_order, row.sell_order, row.shares, row.price,
+                    row.time);
+  }
+};
+template <>
+struct Layout<Totals> {
+  static constexpr std::array columns{"orders", "executions", "cash_created_e16", "last_time_us",
+                                      "digest"};
+  static auto values(auto& totals) {
+    return std::tie(totals.orders, totals.executions, totals.cash_created, totals.last_time,
+                    totals.digest);
+  }
+};
+
+// Calls visit(column, value, position) for each column.
+template <class Row, class Visit>
+void for_each_column(Row& row, Visit visit) {
+  using Columns = Layout<std::remove_const_t<Row>>;
+  int at = 0;
+  std::apply([&](auto&... value) { ((visit(Columns::columns[at], value, at), ++at), ...); },
+             Columns::values(row));
+}
+
+void require(bool valid, const char* column, const char* problem) {
+  if (!valid) throw BadValue(std::string(column) + problem);
+}
+template <std::unsigned_integral Number>
+void read(const RowStream& row, int at, const char* column, Number& number) {
+  const std::int64_t value = row.integer(at);
+  require(value >= 0 && std::uint64_t(value) <= std::numeric_limits<Number>::max(), column,
+          " is out of range");
+  number = Number(value);
+}
+void read(const RowStream& row, int at, const char*, Shares& shares) {
+  shares = Shares::from_units(row.integer(at));
+}
+void read(const RowStream& row, int at, const char*, Price& price) {
+  price = Price::from_units(row.integer(at));
+}
+void read(const RowStream& row, int at, const char*, Timestamp& time) { time = {row.integer(at)}; }
+void read(const RowStream& row, int at, const char* column, Cash& cash) {
+  const auto units = parse_units(row.text(at));
+  require(bool(units), column, " is not an amount of cash");
+  cash = Cash::from_units(units.value);
+}
+void read(const RowStream& row, int at, const char* column, Side& side) {
+  const std::int64_t is_buy = row.integer(at);
+  require(is_buy == 0 || is_buy == 1, column, " is neither 0 nor 1");
+  side = is_buy == 1 ? Side::buy : Side::sell;
+}
+void read(const RowStream& row, int at, const char* column, AccountId& account) {
+  const auto id = parse_account_id(row.text(at));
+  require(id.has_value(), column, " is not an account id");
+  account = *id;
+}
+void read(const RowStream& row, int at, const char* column, SymbolName& symbol) {
+  const auto name = parse_symbol_name(row.text(at));
+  require(name.has_value(), column, " is not a symbol");
+  symbol = *name;
+}
+void read(const RowStream& row, int at, const char* column, KeyHash& key) try {
+  key = stored_key(row.text(at));
+} catch (const StoreCorrupt&) {
+  require(false, column, " is not a key hash");
+}
+
+std::string text(std::uint64_t number) { return std::to_string(number); }
+std::string text(Shares shares) { return std::to_string(shares.units()); }
+std::string text(Price price) { return std::to_string(price.units()); }
+std::string text(Cash cash) { return units_text(cash.units()); }
+std::string text(Timestamp time) { return std::to_string(time.microseconds); }
+std::string text(const KeyHash& key) { return key_text(key); }
+std::string text(Side side) { return side == Side::buy ? "buy" : "sell"; }
+template <std::size_t Max>
+std::string text(const InlineText<Max>& id) {
+  return std::string(id.view());
+}
+
+template <class Row>
+std::string differing_columns(const Row& stored, const Row& expected) {
+  std::vector<std::string> should;
+  for_each_column(expected, [&](auto, auto& value, int) { should.push_back(text(value)); });
+  std::string all;
+  for_each_column(stored, [&](const char* column, auto& value, int at) {
+    if (const std::string is = text(value); is != should[at])
+      all += (all.empty() ? "" : ", ") + std::string(column) + " is " + is + ", should be " +
+             should[at];
+  });
+  return all;
+}
 
 }  // namespace
 
-AccountRow read_account(const RowStream& row) {
-  const auto id = parse_account_id(row.text(1));
-  if (!id) throw BadValue("id is not an account id");
-  return {number_of<AccountNumber>(row, 0, "number"), *id, cash_of(row, 2, "balance_e16")};
+template <class Row>
+const char* Table<Row>::name() {
+  return Layout<Row>::name;
 }
 
-std::string select_account_keys(Source& source) {
-  return source.has_table("account_keys")
-             ? "SELECT account, key_hash FROM account_keys ORDER BY account"
-             : "SELECT 0, '' WHERE 1 = 0";
+template <class Row>
+std::unique_ptr<RowStream> Table<Row>::select(Source& source, const std::string& rest) {
+  if (std::same_as<Row, AccountKeyRow> && !source.has_table(name()))
+    return source.tables("SELECT 0, '' WHERE 1 = 0");
+  std::string select;
+  Row types{};
+  for_each_column(types, [&]<class Value>(const std::string& column, Value&, int) {
+    select += select.empty() ? "SELECT " : ", ";
+    select += std::same_as<Value, Cash>   ? "CAST(" + column + " AS TEXT)"
+              : std::same_as<Value, Side> ? "CAST(" + column + " AS INTEGER) AS " + column
+                                          : column;
+  });
+  return source.tables(select + " FROM " + name() + " " + rest);
 }
 
-AccountKeyRow read_account_key(const RowStream& row) try {
-  return {number_of<AccountNumber>(row, 0, "account"), stored_key(row.text(1))};
-} catch (const StoreCorrupt&) {
-  throw BadValue("key_hash is not a key hash");
+template <class Row>
+Row Table<Row>::read(const RowStream& from) {
+  Row row{};
+  for_each_column(
+      row, [&](const char* column, auto& value, int at) { audit::read(from, at, column, value); });
+  return row;
 }
 
-SymbolRow read_symbol(const RowStream& row) {
-  const auto name = parse_symbol_name(row.text(1));
-  if (!name) throw BadValue("name is not a symbol");
-  return {number_of<SymbolNumber>(row, 0, "number"), *name, shares_of(row, 2)};
+template <class Row>
+std::string Table<Row>::row_name(const Row& row) {
+  if constexpr (std::same_as<Row, PositionRow>)
+    return "positions account " + std::to_string(row.account) + " symbol " +
+           std::to_string(row.symbol);
+  else
+    return audit::row_name(name(), std::get<0>(Layout<Row>::values(row)));
 }
 
-PositionRow read_position(const RowStream& row) {
-  return {number_of<AccountNumber>(row, 0, "account"), number_of<SymbolNumber>(row, 1, "symbol"),
-          shares_of(row, 2)};
+template <class Row>
+std::string Table<Row>::difference(const Row& stored, const Row& expected) {
+  return differing_columns(stored, expected);
 }
 
-OrderRow read_order(const RowStream& row) {
-  const std::int64_t is_buy = row.integer(3);
-  if (is_buy != 0 && is_buy != 1) throw BadValue("is_buy is neither 0 nor 1");
-  return {number_of<OrderId>(row, 0, "id"),
-          number_of<AccountNumber>(row, 1, "account"),
-          number_of<SymbolNumber>(row, 2, "symbol"),
-          is_buy == 1 ? Side::buy : Side::sell,
-          shares_of(row, 4),
-          price_of(row, 5),
-          shares_of(row, 6),
-          shares_of(row, 7),
-          time_of(row, 8),
-          time_of(row, 9)};
-}
+template struct Table<AccountRow>;
+template struct Table<AccountKeyRow>;
+template struct Table<SymbolRow>;
+template struct Table<PositionRow>;
+template struct Table<OrderRow>;
+template struct Table<ExecutionRow>;
 
-ExecutionRow read_execution(const RowStream& row) {
-  return {number_of<ExecutionId>(row, 0, "id"),
-          number_of<SymbolNumber>(row, 1, "symbol"),
-          number_of<OrderId>(row, 2, "buy_order"),
-          number_of<OrderId>(row, 3, "sell_order"),
-          shares_of(row, 4),
-          price_of(row, 5),
-          time_of(row, 6)};
-}
-
-Projection read_projection(Source& source) {
-  const auto row = source.tables(
-      "SELECT batch, orders, executions, CAST(cash_created_e16 AS TEXT), last_time_us, digest FROM projection");
-  if (!row->next()) throw BadValue("the row is missing");
-  Projection projection{
-      number_of<BatchNumber>(*row, 0, "batch"),
-      {number_of<OrderId>(*row, 1, "orders"), number_of<ExecutionId>(*row, 2, "executions"),
-       cash_of(*row, 3, "cash_created_e16"), time_of(*row, 4), std::uint64_t(row->integer(5))}};
-  if (row->next()) throw BadValue("there is more than one row");
-  return projection;
+std::string difference(const Totals& stored, const Totals& expected) {
+  return differing_columns(stored, expected);
 }
 
 std::string row_name(const char* table, std::uint64_t key) {
   return std::string(table) + " " + std::to_string(key);
 }
-std::string row_name(const PositionRow& row) {
-  return "positions account " + std::to_string(row.account) + " symbol " +
-         std::to_string(row.symbol);
-}
 
-std::string difference(const AccountRow& stored, const AccountRow& expected) {
-  return Differences()
-      .compare("number", stored.number, expected.number)
-      .compare("id", stored.id, expected.id)
-      .compare("balance_e16", stored.balance, expected.balance)
-      .all();
-}
-
-std::string difference(const AccountKeyRow& stored, const AccountKeyRow& expected) {
-  return Differences().compare("key_hash", stored.key, expected.key).all();
-}
-
-std::string difference(const SymbolRow& stored, const SymbolRow& expected) {
-  return Differences()
-      .compare("number", stored.number, expected.number)
-      .compare("name", stored.name, expected.name)
-      .compare("shares_total_e8", stored.shares_total, expected.shares_total)
-      .all();
-}
-
-std::string difference(const PositionRow& stored, const PositionRow& expected) {
-  return Differences().compare("shares_e8", stored.shares, expected.shares).all();
-}
-
-std::string difference(const OrderRow& stored, const OrderRow& expected) {
-  return Differences()
-      .compare("id", stored.id, expected.id)
-      .compare("account", stored.account, expected.account)
-      .compare("symbol", stored.symbol, expected.symbol)
-      .compare("is_buy", stored.side, expected.side)
-      .compare("shares_e8", stored.shares, expected.shares)
-      .compare("limit_e8", stored.limit, expected.limit)
-      .compare("open_e8", stored.open, expected.open)
-      .compare("canceled_e8", stored.canceled, expected.canceled)
-      .compare("opened_at_us", stored.opened_at, expected.opened_at)
-      .compare("canceled_at_us", stored.canceled_at, expected.canceled_at)
-      .all();
-}
-
-std::string difference(const ExecutionRow& stored, const ExecutionRow& expected) {
-  return Differences()
-      .compare("id", stored.id, expected.id)
-      .compare("symbol", stored.symbol, expected.symbol)
-      .compare("buy_order", stored.buy_order, expected.buy_order)
-      .compare("sell_order", stored.sell_order, expected.sell_order)
-      .compare("shares_e8", stored.shares, expected.shares)
-      .compare("price_e8", stored.price, expected.price)
-      .compare("time_us", stored.time, expected.time)
-      .all();
-}
-
-std::string difference(const Totals& stored, const Totals& expected) {
-  return Differences()
-      .compare("orders", stored.orders, expected.orders)
-      .compare("executions", stored.executions, expected.executions)
-      .compare("cash_created_e16", stored.cash_created, expected.cash_created)
-      .compare("last_time_us", stored.last_time, expected.last_time)
-      .compare("digest", stored.digest, expected.digest)
-      .all();
+Projection read_projection(Source& source) {
+  const auto row = source.tables(
+      "SELECT batch, orders, executions, CAST(cash_created_e16 AS TEXT), last_time_us, digest "
+      "FROM projection");
+  if (!row->next()) throw BadValue("the row is missing");
+  Projection found;
+  read(*row, 0, "batch", found.batch);
+  read(*row, 1, "orders", found.totals.orders);
+  read(*row, 2, "executions", found.totals.executions);
+  read(*row, 3, "cash_created_e16", found.totals.cash_created);
+  read(*row, 4, "last_time_us", found.totals.last_time);
+  found.totals.digest = std::uint64_t(row->integer(5));  // of any sign
+  if (row->next()) throw BadValue("there is more than one row");
+  return found;
 }
 
 }  // namespace exchange::audit

@@ -10,17 +10,12 @@ std::uint64_t key(const AccountKeyRow& row) { return row.account; }
 std::uint64_t key(const SymbolRow& row) { return row.number; }
 std::uint64_t key(const PositionRow& row) { return std::uint64_t(row.account) << 32 | row.symbol; }
 
-std::string name(const AccountRow& row) { return row_name("accounts", row.number); }
-std::string name(const AccountKeyRow& row) { return row_name("account_keys", row.account); }
-std::string name(const SymbolRow& row) { return row_name("symbols", row.number); }
-std::string name(const PositionRow& row) { return row_name(row); }
-
 }  // namespace
 
 TableCompare::TableCompare(Source& source, Findings& findings)
     : source_(source),
       findings_(findings),
-      executions_(source.tables(std::string(select_executions) + " ORDER BY id")) {
+      executions_(Table<ExecutionRow>::select(source, "ORDER BY id")) {
   execution_there_ = executions_->next();
 }
 
@@ -47,27 +42,27 @@ void TableCompare::finish(const Totals& stored, const Totals& replayed) {
   for (; execution_there_; execution_there_ = executions_->next())
     surplus("executions " + std::to_string(executions_->integer(0)));
 
-  compare_table(select_accounts, read_account, accounts_);
-  compare_table(select_account_keys(source_), read_account_key, account_keys_);
-  compare_table(select_symbols, read_symbol, symbols_);
-  compare_table(select_positions, read_position, positions_);
+  compare_table("ORDER BY number", accounts_);
+  compare_table("ORDER BY account", account_keys_);
+  compare_table("ORDER BY number", symbols_);
+  compare_table("", positions_);
   expect_equal("projection", stored, replayed);
   findings_.count("rows compared with the replay", compared_);
 }
 
 template <class Row>
-void TableCompare::compare_table(const std::string& select, Row (*read)(const RowStream&),
+void TableCompare::compare_table(const char* order,
                                  std::unordered_map<std::uint64_t, Row>& expected) {
-  for (const auto rows = source_.tables(select); rows->next();) {
-    const Row stored = read(*rows);
+  for (const auto rows = Table<Row>::select(source_, order); rows->next();) {
+    const Row stored = Table<Row>::read(*rows);
     const auto found = expected.extract(key(stored));
     if (found.empty())
-      surplus(name(stored));
+      surplus(row_name(stored));
     else
-      expect_equal(name(stored), stored, found.mapped());
+      expect_equal(row_name(stored), stored, found.mapped());
   }
   std::map<std::uint64_t, Row> rest(expected.begin(), expected.end());  // in order
-  for (const auto& [number, row] : rest) missing(name(row));
+  for (const auto& [number, row] : rest) missing(row_name(row));
 }
 
 template <class Row>
@@ -80,16 +75,16 @@ void TableCompare::expect_equal(const std::string& name, const Row& stored, cons
 // Both the table and the replay have executions in the order of their ids.
 void TableCompare::compare_execution(const ExecutionRow& expected) {
   for (; execution_there_; execution_there_ = executions_->next()) {
-    const ExecutionRow stored = read_execution(*executions_);
+    const ExecutionRow stored = Table<ExecutionRow>::read(*executions_);
     if (stored.id > expected.id) break;
     if (stored.id == expected.id) {
-      expect_equal(row_name("executions", stored.id), stored, expected);
+      expect_equal(row_name(stored), stored, expected);
       execution_there_ = executions_->next();
       return;
     }
-    surplus(row_name("executions", stored.id));
+    surplus(row_name(stored));
   }
-  missing(row_name("executions", expected.id));
+  missing(row_name(expected));
 }
 
 // Orders with ids that were never given are found by check_tables().
@@ -102,13 +97,13 @@ void TableCompare::compare_orders() {
       some.insert(due_.extract(due_.begin()));
     }
     for (const auto rows =
-             source_.tables(std::string(select_orders) + " WHERE id IN (" + ids + ") ORDER BY id");
+             Table<OrderRow>::select(source_, "WHERE id IN (" + ids + ") ORDER BY id");
          rows->next();) {
-      const OrderRow stored = read_order(*rows);
-      expect_equal(row_name("orders", stored.id), stored, some.at(stored.id));
+      const OrderRow stored = Table<OrderRow>::read(*rows);
+      expect_equal(row_name(stored), stored, some.at(stored.id));
       some.erase(stored.id);
     }
-    for (const auto& [id, row] : some) missing(row_name("orders", id));
+    for (const auto& [id, row] : some) missing(row_name(row));
   }
 }
 

@@ -24,8 +24,7 @@ class TableCompare {
   void compare_orders();
   // Compares every row of a table with the rows of the replay; consumes `expected`.
   template <class Row>
-  void compare_table(const std::string& select, Row (*read)(const RowStream&),
-                     std::unordered_map<std::uint64_t, Row>& expected);
+  void compare_table(const char* order, std::unordered_map<std::uint64_t, Row>& expected);
   template <class Row>
   void expect_equal(const std::string& name, const Row& stored, const Row& expected);
   void missing(const std::string& name) {

@@ -14,9 +14,8 @@ class ExecutionsOf {
   ExecutionsOf(Source& source, Side side, Report report)
       : side_(side),
         report_(std::move(report)),
-        rows_(source.tables(std::string(select_executions) + (side == Side::buy
-                                                                  ? " ORDER BY buy_order, id"
-                                                                  : " ORDER BY sell_order, id"))) {
+        rows_(Table<ExecutionRow>::select(
+            source, side == Side::buy ? "ORDER BY buy_order, id" : "ORDER BY sell_order, id")) {
     advance();
   }
 
@@ -46,7 +45,7 @@ class ExecutionsOf {
   }
   void advance() {
     while ((there_ = rows_->next())) try {
-        row_ = read_execution(*rows_);
+        row_ = Table<ExecutionRow>::read(*rows_);
         return;
       } catch (const BadValue&) {  // reported by check_executions()
       }
@@ -85,23 +84,25 @@ class TablesCheck {
   void violation(const std::string& row, const std::string& problem) {
     findings_.violation("tables", row, problem);
   }
-  void require(bool sound, const char* table, std::uint64_t key, const char* problem) {
-    if (!sound) violation(row_name(table, key), problem);
+  template <class Row>
+  void require(bool sound, const Row& row, const char* problem) {
+    if (!sound) violation(row_name(row), problem);
   }
-  // Calls visit(row) for all rows of a query, reports those that cannot be read, and returns the
-  // number of rows. The first column of the query is the row's key, for messages.
-  template <class Read, class Visit>
-  std::uint64_t each(const std::string& select, const char* table, Read read, Visit visit) {
+  // Calls visit(row) for all rows of a table, counts them, and reports those that cannot be read.
+  template <class Row, class Visit>
+  void each(const char* order, Visit visit) {
     std::uint64_t rows = 0;
-    for (const auto stream = source_.tables(select); stream->next(); ++rows) try {
-        visit(read(*stream));
+    for (const auto stream = Table<Row>::select(source_, order); stream->next(); ++rows) try {
+        visit(Table<Row>::read(*stream));
       } catch (const BadValue& error) {
-        violation(key_of(*stream, table), error.what());
+        violation(key_of(*stream, Table<Row>::name()), error.what());
       }
-    return rows;
+    std::string what = Table<Row>::name();
+    std::replace(what.begin(), what.end(), '_', ' ');
+    findings_.count(what, rows);
   }
   static std::string key_of(const RowStream& row, const char* table) try {
-    return std::string(table) + " " + std::to_string(row.integer(0));
+    return row_name(table, std::uint64_t(row.integer(0)));
   } catch (const BadValue&) {
     return std::string(table) + " (a row without a number)";
   }
@@ -134,45 +135,39 @@ class TablesCheck {
 
   void check_accounts() {
     auto& accounts = image_.rows.accounts;
-    const auto check = [&](const AccountRow& row) {
-      require(row.number == accounts.size(), "accounts", row.number, "number out of sequence");
-      require(row.balance >= Cash(), "accounts", row.number, "balance below zero");
+    each<AccountRow>("ORDER BY number", [&](const AccountRow& row) {
+      require(row.number == accounts.size(), row, "number out of sequence");
+      require(row.balance >= Cash(), row, "balance below zero");
       cash_ += UInt128(row.balance.units());
       accounts.push_back(row);
-    };
-    findings_.count("accounts", each(select_accounts, "accounts", read_account, check));
+    });
   }
 
   void check_account_keys() {
-    const auto check = [&](const AccountKeyRow& row) {
-      require(row.account < image_.rows.accounts.size(), "account_keys", row.account,
-              "its account does not exist");
-    };
-    findings_.count("account keys",
-                    each(select_account_keys(source_), "account_keys", read_account_key, check));
+    each<AccountKeyRow>("ORDER BY account", [&](const AccountKeyRow& row) {
+      require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
+    });
   }
 
   void check_symbols() {
     auto& symbols = image_.rows.symbols;
-    const auto check = [&](const SymbolRow& row) {
-      require(row.number == symbols.size(), "symbols", row.number, "number out of sequence");
-      require(row.shares_total >= Shares(), "symbols", row.number, "shares below zero");
+    each<SymbolRow>("ORDER BY number", [&](const SymbolRow& row) {
+      require(row.number == symbols.size(), row, "number out of sequence");
+      require(row.shares_total >= Shares(), row, "shares below zero");
       symbols.push_back(row);
-    };
-    findings_.count("symbols", each(select_symbols, "symbols", read_symbol, check));
+    });
     shares_.resize(symbols.size());
     books_.resize(symbols.size());
   }
 
   void check_positions() {
-    const auto check = [&](const PositionRow& row) {
+    each<PositionRow>("", [&](const PositionRow& row) {
       if (row.account >= image_.rows.accounts.size() || row.symbol >= image_.rows.symbols.size())
         return violation(row_name(row), "its account or symbol does not exist");
-      if (row.shares < Shares()) violation(row_name(row), "shares below zero");
+      require(row.shares >= Shares(), row, "shares below zero");
       shares_[row.symbol] += UInt128(row.shares.units());
       image_.rows.positions.push_back(row);
-    };
-    findings_.count("positions", each(select_positions, "positions", read_position, check));
+    });
   }
 
   void check_orders() {
@@ -183,9 +178,9 @@ class TablesCheck {
     OrderId last = 0;
     Timestamp last_opened;
     std::uint64_t open = 0;
-    const auto check = [&](const OrderRow& row) {
+    each<OrderRow>("ORDER BY id", [&](const OrderRow& row) {
       expect_next("orders", last, row.id);
-      require(row.opened_at >= last_opened, "orders", row.id, "opened before the previous order");
+      require(row.opened_at >= last_opened, row, "opened before the previous order");
       last_opened = row.opened_at;
       Int128 executed = 0;
       bought.visit(row.id, [&](const ExecutionRow& execution) {
@@ -196,9 +191,7 @@ class TablesCheck {
       });
       check_order(row, executed);
       open += row.is_open();
-    };
-    findings_.count("orders",
-                    each(std::string(select_orders) + " ORDER BY id", "orders", read_order, check));
+    });
     bought.finish();
     sold.finish();
     expect_last("orders", last, image_.rows.totals.orders);
@@ -209,8 +202,7 @@ class TablesCheck {
   Int128 check_side(const OrderRow& order, Side side, const ExecutionRow& execution) {
     const auto expect = [&](bool sound, const std::string& problem) {
       if (!sound)
-        violation(row_name("executions", execution.id),
-                  problem + " (order " + std::to_string(order.id) + ")");
+        violation(row_name(execution), problem + " (order " + std::to_string(order.id) + ")");
     };
     expect(order.side == side, side == Side::buy ? "its buy_order sells" : "its sell_order buys");
     expect(order.symbol == execution.symbol, "not on the symbol of its order");
@@ -230,26 +222,24 @@ class TablesCheck {
   }
 
   void check_order(const OrderRow& row, Int128 executed) {
-    require(row.account < image_.rows.accounts.size(), "orders", row.id,
-            "its account does not exist");
-    require(row.limit > Price(), "orders", row.id, "limit not above zero");
-    require(row.open >= Shares() && row.canceled >= Shares() && row.shares > Shares(), "orders",
-            row.id, "shares below zero");
+    require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
+    require(row.limit > Price(), row, "limit not above zero");
+    require(row.open >= Shares() && row.canceled >= Shares() && row.shares > Shares(), row,
+            "shares below zero");
     if (Int128(row.open.units()) + row.canceled.units() + executed != row.shares.units())
-      violation(row_name("orders", row.id),
-                "shares_e8 " + std::to_string(row.shares.units()) + " is not open " +
-                    std::to_string(row.open.units()) + " + canceled " +
-                    std::to_string(row.canceled.units()) + " + executed " + units_text(executed));
-    require(row.open == Shares() || row.canceled == Shares(), "orders", row.id,
-            "is open and canceled");
-    require((row.canceled == Shares()) == (row.canceled_at == Timestamp()), "orders", row.id,
+      violation(row_name(row), "shares_e8 " + std::to_string(row.shares.units()) + " is not open " +
+                                   std::to_string(row.open.units()) + " + canceled " +
+                                   std::to_string(row.canceled.units()) + " + executed " +
+                                   units_text(executed));
+    require(row.open == Shares() || row.canceled == Shares(), row, "is open and canceled");
+    require((row.canceled == Shares()) == (row.canceled_at == Timestamp()), row,
             "canceled_e8 and canceled_at_us do not go together");
-    require(row.canceled_at == Timestamp() || row.canceled_at >= row.opened_at, "orders", row.id,
+    require(row.canceled_at == Timestamp() || row.canceled_at >= row.opened_at, row,
             "canceled before it was opened");
-    require(std::max(row.opened_at, row.canceled_at) <= image_.rows.totals.last_time, "orders",
-            row.id, "has a time after that of the newest command");
+    require(std::max(row.opened_at, row.canceled_at) <= image_.rows.totals.last_time, row,
+            "has a time after that of the newest command");
     if (row.symbol >= image_.rows.symbols.size())
-      return violation(row_name("orders", row.id), "its symbol does not exist");
+      return violation(row_name(row), "its symbol does not exist");
     if (row.is_open()) add_open(row);
   }
 
@@ -269,16 +259,13 @@ class TablesCheck {
   void check_executions() {
     ExecutionId last = 0;
     Timestamp last_time;
-    const auto check = [&](const ExecutionRow& row) {
+    each<ExecutionRow>("ORDER BY id", [&](const ExecutionRow& row) {
       expect_next("executions", last, row.id);
-      require(row.time >= last_time, "executions", row.id, "before the previous execution");
-      require(row.shares > Shares() && row.price > Price(), "executions", row.id,
-              "shares or price not above zero");
-      require(row.buy_order != row.sell_order, "executions", row.id, "both sides are one order");
+      require(row.time >= last_time, row, "before the previous execution");
+      require(row.shares > Shares() && row.price > Price(), row, "shares or price not above zero");
+      require(row.buy_order != row.sell_order, row, "both sides are one order");
       last_time = row.time;
-    };
-    findings_.count("executions", each(std::string(select_executions) + " ORDER BY id",
-                                       "executions", read_execution, check));
+    });
     expect_last("executions", last, image_.rows.totals.executions);
   }
 
@@ -292,15 +279,15 @@ class TablesCheck {
     for (const SymbolRow& row : image_.rows.symbols) {
       if (row.number >= shares_.size()) continue;
       if (shares_[row.number] != UInt128(row.shares_total.units()))
-        violation(row_name("symbols", row.number),
+        violation(row_name(row),
                   "shares are not conserved: positions and shares reserved by open sells are " +
                       units_text(Int128(shares_[row.number])) + ", created were " +
                       std::to_string(row.shares_total.units()) + " (units of 1e-8)");
       const Book& book = books_[row.number];
       if (book.bid.id != 0 && book.ask.id != 0 && book.bid.limit >= book.ask.limit)
-        violation(row_name("symbols", row.number),
-                  "the book is crossed: orders " + std::to_string(book.bid.id) + " and " +
-                      std::to_string(book.ask.id) + " are open and should have matched");
+        violation(row_name(row), "the book is crossed: orders " + std::to_string(book.bid.id) +
+                                     " and " + std::to_string(book.ask.id) +
+                                     " are open and should have matched");
     }
   }
 

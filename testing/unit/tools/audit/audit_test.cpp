@@ -12,7 +12,6 @@
 #include "store/journal_record.hpp"
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
-#include "support/clocks.hpp"
 #include "support/folder.hpp"
 #include "tools/audit/audit.hpp"
 #include "tools/audit/source.hpp"
@@ -75,23 +74,38 @@ struct SqliteFixture {
   }
   std::string text(AuditOptions options = {}) const {
     options.store = url;
-    return text_of(exchange::audit::audit(options));
+    return text_of(audit::audit(options));
   }
-  // Each change of the tables alone, on a sound store.
+  void finds(const std::string& what, AuditOptions options = {}) const {
+    CHECK_THAT(text(std::move(options)), contains_text(what));
+  }
+  void finds_nothing() const { finds("clean: no violation"); }
+
   struct Planted {
     std::string sql, found;
   };
+  // Each change of the tables alone, on a sound store.
   void check_each_found(const std::vector<Planted>& planted) const {
     const fs::path sound = folder.path() + "/sound.db";
-    fs::copy_file(path, sound);
+    fs::copy_file(path, sound, fs::copy_options::overwrite_existing);
     for (const auto& [sql, found] : planted) {
-      fs::copy_file(sound, path, fs::copy_options::overwrite_existing);
       tables(sql);
       INFO(sql);
-      CHECK_THAT(text(), contains_text(found));
+      finds(found);
+      fs::copy_file(sound, path, fs::copy_options::overwrite_existing);
       fs::remove(path + "-wal");
       fs::remove(path + "-shm");
     }
+  }
+  // Of `row`, such as "orders 5": the SQL between SET and WHERE, and what is found.
+  void check_each_found(const std::string& row, const std::string& key,
+                        std::vector<Planted> changes) const {
+    const std::string table = row.substr(0, row.find(' ')), number = row.substr(row.find(' ') + 1);
+    for (auto& [sql, found] : changes) {
+      sql = "UPDATE " + table + " SET " + sql + " WHERE " + key + " = " + number;
+      found = "[tables] " + row + ": " + found;
+    }
+    check_each_found(changes);
   }
 
   TemporaryFolder folder;
@@ -109,11 +123,10 @@ std::string line_of(const PastOrder& order, const std::string& id) {
          " limit=" + to_string(order.placed.limit) + "\n";
 }
 
-// A record with other commands and the same totals.
-std::string reworded(const std::string& payload,
-                     const std::function<void(std::vector<Command>&)>& edit) {
+// A record with another time or other commands, and the same totals.
+std::string reworded(const std::string& payload, const std::function<void(JournalRecord&)>& edit) {
   JournalRecord record = decode_journal_record(payload);
-  edit(record.commands);
+  edit(record);
   JournalWriter writer;
   writer.begin(record.time);
   for (const Command& command : record.commands) writer.add(command);
@@ -134,12 +147,8 @@ const std::string open_buy = "(SELECT min(o.id) FROM orders o WHERE o.is_buy AND
 TEST_CASE_METHOD(
     SqliteFixture,
     "a sound store is clean, every row is compared with a replay, and no file is written to") {
-  const auto bytes = [&](const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
-  const std::string tables_before = bytes(path), journal_before = bytes(path + ".journal");
-  const Audit result = exchange::audit::audit({.store = url});
+  const std::string tables_before = contents(path), journal_before = contents(path + ".journal");
+  const Audit result = audit::audit({.store = url});
   std::map<std::string, std::uint64_t> counts(result.findings.counts().begin(),
                                               result.findings.counts().end());
   CHECK(text_of(result).ends_with("clean: no violation\n"));
@@ -153,33 +162,42 @@ TEST_CASE_METHOD(
   CHECK(counts["rows compared with the replay"] == counts["orders"] + counts["executions"] +
                                                        counts["accounts"] + counts["account keys"] +
                                                        counts["symbols"] + counts["positions"] + 1);
-  CHECK(bytes(path) == tables_before);
-  CHECK(bytes(path + ".journal") == journal_before);
+  CHECK(contents(path) == tables_before);
+  CHECK(contents(path + ".journal") == journal_before);
 }
 
 TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, with its row") {
+  check_each_found(
+      "executions 5", "id",
+      {
+          {"buy_order = 999999", "buy_order 999999 does not exist"},
+          {"sell_order = 999999", "sell_order 999999 does not exist"},
+          {"buy_order = sell_order, sell_order = buy_order", "its buy_order sells"},
+          {"buy_order = sell_order", "both sides are one order"},
+          {"symbol = 1 - symbol", "not on the symbol of its order"},
+          {"price_e8 = price_e8 * 1000", "its price is beyond the limit of its order"},
+          {"price_e8 = price_e8 - 1", "its price is not that of the order that was resting"},
+          {"time_us = time_us + 1", "not at the time of the order that took it"},
+          {"shares_e8 = 0", "shares or price not above zero"},
+      });
+  check_each_found("orders 5", "id",
+                   {
+                       {"account = 77", "its account does not exist"},
+                       {"symbol = 77", "its symbol does not exist"},
+                       {"is_buy = 2", "is_buy is neither 0 nor 1"},
+                       {"limit_e8 = 'much'", "limit_e8 is not an integer"},
+                   });
+  check_each_found("accounts 1", "number",
+                   {
+                       {"balance_e16 = 'much'", "balance_e16 is not an amount of cash"},
+                       {"balance_e16 = '-5'", "balance below zero"},
+                       {"id = 'x'", "id is not an account id"},
+                   });
   check_each_found({
-      {"UPDATE executions SET buy_order = 999999 WHERE id = 5",
-       "[tables] executions 5: buy_order 999999 does not exist"},
-      {"UPDATE executions SET sell_order = 999999 WHERE id = 5",
-       "[tables] executions 5: sell_order 999999 does not exist"},
-      {"UPDATE executions SET buy_order = sell_order, sell_order = buy_order WHERE id = 5",
-       "[tables] executions 5: its buy_order sells"},
-      {"UPDATE executions SET buy_order = sell_order WHERE id = 5",
-       "[tables] executions 5: both sides are one order"},
-      {"UPDATE executions SET symbol = 1 - symbol WHERE id = 5",
-       "[tables] executions 5: not on the symbol of its order"},
-      {"UPDATE executions SET price_e8 = price_e8 * 1000 WHERE id = 5",
-       "[tables] executions 5: its price is beyond the limit of its order"},
-      {"UPDATE executions SET price_e8 = price_e8 - 1 WHERE id = 5",
-       "[tables] executions 5: its price is not that of the order that was resting"},
-      {"UPDATE executions SET time_us = time_us + 1 WHERE id = 5",
-       "[tables] executions 5: not at the time of the order that took it"},
-      {"UPDATE executions SET shares_e8 = 0 WHERE id = 5",
-       "[tables] executions 5: shares or price not above zero"},
       {"DELETE FROM executions WHERE id = 5", "[tables] executions 5: is missing"},
       {"DELETE FROM executions WHERE id = (SELECT max(id) FROM executions)", "is missing: "},
-      {"INSERT INTO executions SELECT id + 1, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ORDER BY id DESC LIMIT 1",
+      {"INSERT INTO executions SELECT id + 1, symbol, buy_order, sell_order, shares_e8, price_e8, "
+       "time_us FROM executions ORDER BY id DESC LIMIT 1",
        "should not be there: only "},
       {"UPDATE orders SET shares_e8 = shares_e8 + 1 WHERE id = " + filled, " + executed "},
       {"UPDATE orders SET open_e8 = 1, shares_e8 = shares_e8 + 1 WHERE id = " + canceled,
@@ -188,13 +206,6 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
        ": canceled_e8 and canceled_at_us do not go together"},
       {"UPDATE orders SET canceled_at_us = 1 WHERE id = " + canceled,
        ": canceled before it was opened"},
-      {"UPDATE orders SET account = 77 WHERE id = 5",
-       "[tables] orders 5: its account does not exist"},
-      {"UPDATE orders SET symbol = 77 WHERE id = 5",
-       "[tables] orders 5: its symbol does not exist"},
-      {"UPDATE orders SET is_buy = 2 WHERE id = 5", "[tables] orders 5: is_buy is neither 0 nor 1"},
-      {"UPDATE orders SET limit_e8 = 'much' WHERE id = 5",
-       "[tables] orders 5: limit_e8 is not an integer"},
       {"UPDATE orders SET opened_at_us = opened_at_us + 86400000000 WHERE id = 5",
        "[tables] orders 6: opened before the previous order"},
       {"DELETE FROM orders WHERE id = 5", "[tables] orders 5: is missing"},
@@ -204,12 +215,6 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
       {"UPDATE projection SET last_time_us = 5", "has a time after that of the newest command"},
       {"UPDATE accounts SET balance_e16 = CAST(1 AS TEXT) WHERE number = 1",
        "[tables] projection: cash is not conserved"},
-      {"UPDATE accounts SET balance_e16 = 'much' WHERE number = 1",
-       "[tables] accounts 1: balance_e16 is not an amount of cash"},
-      {"UPDATE accounts SET balance_e16 = '-5' WHERE number = 1",
-       "[tables] accounts 1: balance below zero"},
-      {"UPDATE accounts SET id = 'x' WHERE number = 1",
-       "[tables] accounts 1: id is not an account id"},
       {"DELETE FROM accounts WHERE number = 1", "[tables] accounts 2: number out of sequence"},
       {"UPDATE projection SET cash_created_e16 = '1'",
        "[tables] projection: cash is not conserved"},
@@ -268,9 +273,8 @@ TEST_CASE_METHOD(SqliteFixture, "a damaged file is distinguished from one that c
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out)
       .seekp((page - 1) * 4096)
       .write(std::string(100, '\x55').data(), 100);
-  CHECK_THAT(text(), contains_text("[files] " + path + ": "));
-  CHECK_THAT(text(),
-             contains_text("not checked: tables, journal and replay: the files are damaged"));
+  finds("[files] " + path + ": ");
+  finds("not checked: tables, journal and replay: the files are damaged");
 }
 
 TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found by its page") {
@@ -284,9 +288,9 @@ TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found b
     if (page[0] != 13 || word(5) < 8 + 2 * word(3) + 4) continue;
     file.seekp((number - 1) * 4'096 + std::streamoff(word(5)) - 1).put(char(page[word(5) - 1] ^ 1));
     file.close();
-    CHECK_THAT(text(), contains_text("[files] " + path + ": ") &&
-                           contains_text(": page " + std::to_string(number) + " (byte ") &&
-                           contains_text("fails its checksum"));
+    finds("[files] " + path + ": ");
+    finds(": page " + std::to_string(number) + " (byte ");
+    finds("fails its checksum");
     return;
   }
   FAIL("no page has room");
@@ -295,20 +299,17 @@ TEST_CASE_METHOD(SqliteFixture, "a byte that changed where no row is, is found b
 TEST_CASE_METHOD(
     SqliteFixture,
     "a lost end of the journal that was acknowledged is found, and the mark is only read") {
-  CHECK_THAT(text(), contains_text("clean: no violation"));
+  finds_nothing();
   CHECK_FALSE(fs::exists(path + ".lock"));
   fs::copy_file(sound_store().path + ".lock", path + ".lock");
   const auto written = fs::last_write_time(path + ".lock");
-  CHECK_THAT(text(), contains_text("clean: no violation"));
+  finds_nothing();
   journal("DELETE FROM journal WHERE batch > 190");
-  CHECK_THAT(
-      text(),
-      contains_text(
-          "[journal] journal batch 200: was acknowledged, but the journal ends with batch 190"));
+  finds("[journal] journal batch 200: was acknowledged, but the journal ends with batch 190");
   tables("UPDATE store SET id = '0123456789abcdef0123456789abcdef'");
   // the mark is of another store
   journal("UPDATE store SET id = '0123456789abcdef0123456789abcdef'");
-  CHECK_THAT(text(), contains_text("clean: no violation"));
+  finds_nothing();
   CHECK(fs::last_write_time(path + ".lock") == written);
 }
 
@@ -326,7 +327,7 @@ TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is on
       .seekp(32 + 4'120 + 24 + 1'000)
       .put('\x7F');
   const std::string before = contents(log);
-  CHECK_THAT(text_of(exchange::audit::audit({.store = "sqlite:" + copy})),
+  CHECK_THAT(text_of(audit::audit({.store = "sqlite:" + copy})),
              contains_text("[files] " + log + ": frame 2 is damaged, and later commits follow"));
   CHECK(contents(log) == before);
 }
@@ -335,13 +336,16 @@ TEST_CASE_METHOD(SqliteFixture,
                  "tables that contradict the journal are found, closed orders included") {
   check_each_found({
       // Conserving the sum: one account's gain is another's loss.
-      {"UPDATE positions SET shares_e8 = shares_e8 + (CASE account WHEN 0 THEN 1 ELSE -1 END) WHERE symbol = 0 AND account IN (0, 1)",
+      {"UPDATE positions SET shares_e8 = shares_e8 + (CASE account WHEN 0 THEN 1 ELSE -1 END) "
+       "WHERE symbol = 0 AND account IN (0, 1)",
        "[replay] positions account 0 symbol 0: shares_e8 is "},
-      {"UPDATE orders SET account = 1 - account WHERE id = (SELECT min(id) FROM orders WHERE open_e8 = 0 AND account IN (0, 1))",
+      {"UPDATE orders SET account = 1 - account WHERE id = (SELECT min(id) FROM orders WHERE "
+       "open_e8 = 0 AND account IN (0, 1))",
        ": account is "},
       {"UPDATE symbols SET name = 'OTHER' WHERE number = 0",
        "[replay] symbols 0: name is OTHER, should be "},
-      {"UPDATE account_keys SET key_hash = (SELECT key_hash FROM account_keys WHERE account = 1) WHERE account = 3",
+      {"UPDATE account_keys SET key_hash = (SELECT key_hash FROM account_keys WHERE account = 1) "
+       "WHERE account = 3",
        "[replay] account_keys 3: key_hash is scrypt:14:"},
       {"DELETE FROM account_keys WHERE account = 3",
        "[replay] account_keys 3: is missing: the journal has it"},
@@ -357,84 +361,75 @@ TEST_CASE_METHOD(SqliteFixture,
 }
 
 TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with its batch") {
-  const auto found = [&](const std::string& what) { CHECK_THAT(text(), contains_text(what)); };
   SECTION("a flipped bit") {
     payload(7, [](std::string bytes) {
       bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
       return bytes;
     });
-    found("[journal] journal batch 7: journal record fails its checksum");
-    found("not checked: a replay of the journal: batch 7 cannot be read");
+    finds("[journal] journal batch 7: journal record fails its checksum");
+    finds("not checked: a replay of the journal: batch 7 cannot be read");
   }
   SECTION("a batch that is not there") {
     journal("DELETE FROM journal WHERE batch = 7");
-    found("[journal] journal batch 7: is missing: the next is 8");
+    finds("[journal] journal batch 7: is missing: the next is 8");
   }
   SECTION("the first batches gone, beyond the tables") {
     journal("DELETE FROM journal WHERE batch <= " + std::to_string(Past::projected + 2));
-    found("[journal] journal batch 181: is missing: the tables are at batch 180");
+    finds("[journal] journal batch 181: is missing: the tables are at batch 180");
   }
   SECTION("an end before the tables") {
     journal("DELETE FROM journal WHERE batch >= " + std::to_string(Past::projected));
-    found("[journal] journal batch 179: is the last, but the tables are at batch 180");
+    finds("[journal] journal batch 179: is the last, but the tables are at batch 180");
   }
   SECTION("no batch at all") {
     journal("DELETE FROM journal");
-    found("[journal] journal batch 180: is missing, as are all others");
+    finds("[journal] journal batch 180: is missing, as are all others");
   }
   SECTION("an epoch that no server took") {
     journal("UPDATE journal SET epoch = 9 WHERE batch = 7");
-    found("[journal] journal batch 7: its epoch 9 was never taken: the fence is at 1");
-    found("[journal] journal batch 8: its epoch 1 is below that of the previous batch, 9");
+    finds("[journal] journal batch 7: its epoch 9 was never taken: the fence is at 1");
+    finds("[journal] journal batch 8: its epoch 1 is below that of the previous batch, 9");
   }
   SECTION("other commands under the same promises") {
     payload(7, [](const std::string& bytes) {
-      return reworded(bytes, [](std::vector<Command>& commands) {
-        commands.push_back(CreateAccount{AccountId("777"), Cash::whole(1)});
+      return reworded(bytes, [](JournalRecord& record) {
+        record.commands.push_back(CreateAccount{AccountId("777"), Cash::whole(1)});
       });
     });
-    found("[replay] journal batch 7: leads to ");
+    finds("[replay] journal batch 7: leads to ");
   }
   SECTION("a command that the exchange refuses") {
     payload(Past::batches, [](const std::string& bytes) {
-      return reworded(bytes, [](std::vector<Command>& commands) {
-        commands.push_back(CancelOrder{RandomCommands::account(0), 999'999});
+      return reworded(bytes, [](JournalRecord& record) {
+        record.commands.push_back(CancelOrder{RandomCommands::account(0), 999'999});
       });
     });
-    found("[replay] journal batch 200: a command that was accepted is rejected in the replay");
+    finds("[replay] journal batch 200: a command that was accepted is rejected in the replay");
   }
   SECTION("time that goes back") {
     payload(7, [](const std::string& bytes) {
-      JournalRecord record = decode_journal_record(bytes);
-      JournalWriter writer;
-      writer.begin({1});
-      for (const Command& command : record.commands) writer.add(command);
-      Totals totals;
-      totals.orders = record.orders;
-      totals.executions = record.executions;
-      return std::string(writer.finish(totals));
+      return reworded(bytes, [](JournalRecord& record) { record.time = {1}; });
     });
-    found("[journal] journal batch 7: its time is before that of the previous batch");
+    finds("[journal] journal batch 7: its time is before that of the previous batch");
   }
-  SECTION("nothing") { found("clean: no violation"); }
+  SECTION("nothing") { finds_nothing(); }
 }
 
 TEST_CASE_METHOD(
     SqliteFixture,
     "of a pruned journal the rest is replayed on the tables, and the audit reports so") {
   journal("DELETE FROM journal WHERE batch <= 100");
-  CHECK_THAT(
-      text(),
-      contains_text(
-          "not checked: the tables, row by row, against a replay: the journal was pruned, it begins with batch 101"));
-  CHECK_THAT(text(), contains_text("batches replayed: 20\n"));
-  CHECK_THAT(text(), contains_text("clean: no violation"));
+  finds(
+      "not checked: the tables, row by row, against a replay: the journal was pruned, it begins "
+      "with batch 101");
+  finds("batches replayed: 20\n");
+  finds_nothing();
   tables("UPDATE projection SET digest = digest + 1");
-  CHECK_THAT(text(), contains_text("[replay] journal batch 181: leads to "));
+  finds("[replay] journal batch 181: leads to ");
   journal("DELETE FROM journal WHERE batch > 180");
-  CHECK_THAT(text(), contains_text("[replay] projection: has "));
+  finds("[replay] projection: has ");
   tables("UPDATE projection SET digest = digest - 1");
-  CHECK_THAT(text(), contains_text("clean: no violation"));
+  finds_nothing();
 }
 
 TEST_CASE_METHOD(
@@ -461,39 +456,34 @@ TEST_CASE_METHOD(
   const std::string its_line = line_of(*alone, std::to_string(alone->id));
   without_alone.erase(without_alone.find("\n" + its_line) + 1, its_line.size());
 
-  CHECK_THAT(audit_with(all, true),
-             contains_text("acknowledged orders found: " + std::to_string(past->orders.size())));
-  CHECK_THAT(audit_with("# a comment\n\n" + all, true), contains_text("clean: no violation"));
-  CHECK_THAT(audit_with(line_of(first, "-") + without_first, true),
-             contains_text("of them in the store: 1\n"));
-  CHECK_THAT(audit_with(line_of(first, "-") + without_first, true),
-             contains_text("clean: no violation"));
-  CHECK_THAT(audit_with("9999\n"),
-             contains_text("[acknowledged] orders 9999: was acknowledged and is lost"));
-  CHECK_THAT(audit_with("5\n5\n"),
-             contains_text(
-                 "[acknowledged] orders 5: was acknowledged to clients as the id of two orders"));
-  CHECK_THAT(
-      audit_with(without_alone, true),
-      contains_text("[acknowledged] orders " + std::to_string(alone->id) + ": is of account " +
-                    std::string(alone->placed.account.view()) + ", which never sent it"));
-  CHECK_THAT(audit_with("1 account=424242\n"),
-             contains_text("[acknowledged] orders 1: is not of account 424242"));
-  CHECK_THAT(audit_with("1 symbol=NONE\n"),
-             contains_text("[acknowledged] orders 1: is not on symbol NONE"));
-  CHECK_THAT(audit_with("1 amount=" +
-                        shares_text(first.placed.side == Side::buy ? Side::sell : Side::buy,
-                                    first.placed.shares) +
-                        "\n"),
-             contains_text("[acknowledged] orders 1: is on the other side"));
-  CHECK_THAT(audit_with("1 amount=123456\n"),
-             contains_text("has other shares than were acknowledged"));
-  CHECK_THAT(audit_with("1 limit=123456\n"),
-             contains_text("has another limit than was acknowledged"));
-  CHECK_THAT(audit_with("1 executed=123456\n"),
-             contains_text("has executed less than was acknowledged"));
-  CHECK_THAT(audit_with("1 canceled=123456\n"),
-             contains_text("has other canceled shares than were acknowledged"));
+  const struct {
+    std::string lines, found;
+    bool complete = false;
+  } files[] = {
+      {all, "acknowledged orders found: " + std::to_string(past->orders.size()), true},
+      {"# a comment\n\n" + all, "clean: no violation", true},
+      {line_of(first, "-") + without_first, "of them in the store: 1\n", true},
+      {line_of(first, "-") + without_first, "clean: no violation", true},
+      {"9999\n", "[acknowledged] orders 9999: was acknowledged and is lost"},
+      {"5\n5\n", "[acknowledged] orders 5: was acknowledged to clients as the id of two orders"},
+      {without_alone,
+       "[acknowledged] orders " + std::to_string(alone->id) + ": is of account " +
+           std::string(alone->placed.account.view()) + ", which never sent it",
+       true},
+      {"1 account=424242\n", "[acknowledged] orders 1: is not of account 424242"},
+      {"1 symbol=NONE\n", "[acknowledged] orders 1: is not on symbol NONE"},
+      {"1 amount=" +
+           shares_text(first.placed.side == Side::buy ? Side::sell : Side::buy,
+                       first.placed.shares) +
+           "\n",
+       "[acknowledged] orders 1: is on the other side"},
+      {"1 amount=123456\n", "has other shares than were acknowledged"},
+      {"1 limit=123456\n", "has another limit than was acknowledged"},
+      {"1 executed=123456\n", "has executed less than was acknowledged"},
+      {"1 canceled=123456\n", "has other canceled shares than were acknowledged"},
+  };
+  for (const auto& [lines, found, complete] : files)
+    CHECK_THAT(audit_with(lines, complete), contains_text(found));
   CHECK_THROWS_WITH(audit_with("1\nx\n"), contains_text("acknowledged:2: 'x' is not an order id"));
   CHECK_THROWS_WITH(audit_with("- account=1\n"),
                     contains_text("needs account, symbol, amount and limit"));
@@ -508,22 +498,12 @@ TEST_CASE_METHOD(SqliteFixture, "a duplicated order is found, though all else ag
       const JournalRecord record = decode_journal_record(row.payload);
       for (const Command& command : record.commands) exchange.apply(command, record.time);
     });
-    ManualClock clock;
-    clock.time_us = exchange.totals().last_time.microseconds;
-    const CoreLimits limits;
-    Metrics metrics;
-    Committer committer{std::move(exchange), Past::batches, store, clock, limits, metrics};
-    const std::vector<Command> again = {
-        CreateAccount{AccountId("31415"), Cash::whole(1'000'000)},
-        PlaceOrder{AccountId("31415"), past->orders.front().placed.symbol, Side::buy,
-                   Shares::whole(1), Price::whole(1)},
-        PlaceOrder{AccountId("31415"), past->orders.front().placed.symbol, Side::buy,
-                   Shares::whole(1), Price::whole(1)}};
-    Submission submission;
-    submission.commands = again;
-    Submission* const one = &submission;
-    committer.commit({&one, 1});
-    REQUIRE(std::holds_alternative<Opened>(submission.outcomes[2]));
+    const PlaceOrder order{AccountId("31415"), past->orders.front().placed.symbol, Side::buy,
+                           Shares::whole(1), Price::whole(1)};
+    Writer writer(store, std::move(exchange), Past::batches);
+    const std::vector<Outcome> outcomes =
+        writer.commit({CreateAccount{order.account, Cash::whole(1'000'000)}, order, order});
+    REQUIRE(std::holds_alternative<Opened>(outcomes[2]));
   }
   const OrderId id = past->orders.back().id + 1;
   const std::string file = folder.path() + "/acknowledged";
@@ -531,12 +511,11 @@ TEST_CASE_METHOD(SqliteFixture, "a duplicated order is found, though all else ag
       " account=31415 symbol=" + std::string(past->orders.front().placed.symbol.view()) +
       " amount=1 limit=1\n";
   std::ofstream(file) << id << order;
-  CHECK_THAT(text({.acknowledged_file = file, .complete = true}),
-             contains_text("[acknowledged] orders " + std::to_string(id + 1) +
-                           ": is in the store 2 times, but was sent 1 times"));
+  finds("[acknowledged] orders " + std::to_string(id + 1) +
+            ": is in the store 2 times, but was sent 1 times",
+        {.acknowledged_file = file, .complete = true});
   std::ofstream(file) << id << order << "-" << order;
-  CHECK_THAT(text({.acknowledged_file = file, .complete = true}),
-             contains_text("clean: no violation"));
+  finds("clean: no violation", {.acknowledged_file = file, .complete = true});
 }
 
 TEST_CASE_METHOD(
@@ -544,29 +523,28 @@ TEST_CASE_METHOD(
     "beside a running server the tables of a SQLite store are audited, and the journal is left alone") {
   SqliteStore running(path);
   running.open();
-  CHECK_THAT(text(), contains_text(
-                         "not checked: the journal and its replay: a running server has locked "));
-  CHECK_THAT(text(), contains_text("clean: no violation"));
+  finds("not checked: the journal and its replay: a running server has locked ");
+  finds_nothing();
   running.append(Past::batches + 1, "not hindered");
 }
 
 TEST_CASE("a store that cannot be read is not a violation") {
   TemporaryFolder folder;
-  CHECK_THROWS_AS(exchange::audit::audit({.store = "sqlite:" + folder.path() + "/nothing.db"}),
-                  CannotRead);
-  CHECK_THROWS_AS(exchange::audit::audit({.store = "postgresql://nobody@127.0.0.1:1/nothing"}),
-                  CannotRead);
-  CHECK_THROWS_AS(exchange::audit::audit({.store = "memory:"}), std::invalid_argument);
+  CHECK_THROWS_AS(audit::audit({.store = "sqlite:" + folder.path() + "/nothing.db"}), CannotRead);
+  CHECK_THROWS_AS(audit::audit({.store = "postgresql://nobody@127.0.0.1:1/nothing"}), CannotRead);
+  CHECK_THROWS_AS(audit::audit({.store = "memory:"}), std::invalid_argument);
   std::ofstream(folder.path() + "/text.db") << std::string(10'000, 'x');
   std::ofstream(folder.path() + "/text.db.journal") << "x";
-  CHECK_THROWS_AS(exchange::audit::audit({.store = "sqlite:" + folder.path() + "/text.db"}),
-                  CannotRead);
+  CHECK_THROWS_AS(audit::audit({.store = "sqlite:" + folder.path() + "/text.db"}), CannotRead);
 }
 
 TEST_CASE(
     "a PostgreSQL store is audited at one moment while a server writes, and what is planted is found") {
   const std::string url = shared_cluster().create_database();
-  const auto text = [&] { return text_of(exchange::audit::audit({.store = url})); };
+  const auto finds = [&](const std::string& what) {
+    CHECK_THAT(text_of(audit::audit({.store = url})), contains_text(what));
+  };
+  const auto finds_nothing = [&] { finds("clean: no violation"); };
   const auto run = [&](const std::string& sql) {
     pqxx::connection admin(url);
     pqxx::nontransaction(admin).exec(sql);
@@ -580,12 +558,12 @@ TEST_CASE(
       done = true;
     });
     unsigned audits = 0;
-    for (; !done; ++audits) CHECK_THAT(text(), contains_text("clean: no violation"));
+    for (; !done; ++audits) finds_nothing();
     writer.join();
     CHECK(audits > 1);
   }
-  CHECK_THAT(text(), contains_text("projected batch: 180\n"));
-  CHECK_THAT(text(), contains_text("batches replayed: 200\n"));
+  finds("projected batch: 180\n");
+  finds("batches replayed: 200\n");
   const struct {
     std::string damage, repair, found;
   } planted[] = {
@@ -597,14 +575,19 @@ TEST_CASE(
        "UPDATE accounts SET balance_e16 = balance_e16 - 1 WHERE number = 1",
        "cash is not conserved"},
       {"UPDATE accounts SET balance_e16 = 'NaN' WHERE number = 1",
-       "UPDATE accounts SET balance_e16 = (SELECT cash_created_e16 FROM projection) - (SELECT sum(balance_e16) FROM accounts WHERE number <> 1)"
+       "UPDATE accounts SET balance_e16 = (SELECT cash_created_e16 FROM projection) - (SELECT "
+       "sum(balance_e16) FROM accounts WHERE number <> 1)"
        " - (SELECT sum(open_e8::numeric * limit_e8) FROM orders WHERE is_buy) WHERE number = 1",
        "[tables] accounts 1: balance_e16 is not an amount of cash"},
-      {"UPDATE accounts SET balance_e16 = balance_e16 + (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
-       "UPDATE accounts SET balance_e16 = balance_e16 - (CASE number WHEN 0 THEN 1 ELSE -1 END) WHERE number < 2",
+      {"UPDATE accounts SET balance_e16 = balance_e16 + (CASE number WHEN 0 THEN 1 ELSE -1 END) "
+       "WHERE number < 2",
+       "UPDATE accounts SET balance_e16 = balance_e16 - (CASE number WHEN 0 THEN 1 ELSE -1 END) "
+       "WHERE number < 2",
        "[replay] accounts 0: balance_e16 is "},
-      {"UPDATE journal SET payload = set_byte(payload, 5, 255 - get_byte(payload, 5)) WHERE batch = 7",
-       "UPDATE journal SET payload = set_byte(payload, 5, 255 - get_byte(payload, 5)) WHERE batch = 7",
+      {"UPDATE journal SET payload = set_byte(payload, 5, 255 - get_byte(payload, 5)) WHERE batch "
+       "= 7",
+       "UPDATE journal SET payload = set_byte(payload, 5, 255 - get_byte(payload, 5)) WHERE batch "
+       "= 7",
        "[journal] journal batch 7: journal record fails its checksum"},
       {"UPDATE journal SET epoch = 5 WHERE batch = 7",
        "UPDATE journal SET epoch = 1 WHERE batch = 7",
@@ -613,15 +596,15 @@ TEST_CASE(
   for (const auto& [damage, repair, found] : planted) {
     INFO(damage);
     run(damage);
-    CHECK_THAT(text(), contains_text(found));
+    finds(found);
     run(repair);
-    CHECK_THAT(text(), contains_text("clean: no violation"));
+    finds_nothing();
   }
 }
 
 TEST_CASE_METHOD(SqliteFixture, "the result as JSON, with no more violations than asked for") {
   tables("UPDATE orders SET shares_e8 = shares_e8 + 1");
-  const Audit result = exchange::audit::audit({.store = url, .violations_kept = 2});
+  const Audit result = audit::audit({.store = url, .violations_kept = 2});
   CHECK(result.findings.kept().size() == 2);
   CHECK(result.findings.violations() > 100);
   CHECK_THAT(text_of(result),

@@ -2,6 +2,7 @@
 // A store with a random history: a journal, and tables that lag a little behind it. Tests damage
 // it.
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -15,6 +16,34 @@
 
 namespace exchange::testing {
 
+// The core of a server, without its threads.
+struct Writer {
+  explicit Writer(Store& store_, Exchange exchange = Exchange(), BatchNumber last = 0)
+      : store(store_), committer{std::move(exchange), last, store, clock, limits, metrics} {
+    clock.time_us =
+        std::max(clock.time_us.load(), committer.exchange().totals().last_time.microseconds);
+  }
+  std::vector<Outcome> commit(const std::vector<Command>& commands) {
+    clock.time_us += 1'000'000;
+    Submission submission;
+    submission.commands = commands;
+    Submission* const one = &submission;
+    committer.commit({&one, 1});
+    return std::move(submission.outcomes);
+  }
+  void project() {
+    committer.exchange().release_closed(committer.exchange().take_changes(rows));
+    store.project(rows, committer.last_batch());
+  }
+
+  Store& store;
+  ManualClock clock;
+  const CoreLimits limits;
+  Metrics metrics;
+  Committer committer;
+  Rows rows;
+};
+
 struct PastOrder {
   OrderId id;
   PlaceOrder placed;
@@ -26,13 +55,10 @@ struct Past {
 
   // Fills an open, empty store.
   explicit Past(Store& store, std::uint64_t seed = 1) {
-    ManualClock clock;
-    const CoreLimits limits;
-    Metrics metrics;
-    Committer committer{Exchange(), 0, store, clock, limits, metrics};
+    Writer writer(store);
+    Committer& committer = writer.committer;
     RandomCommands random(seed, false);
     store.load();
-    Rows rows;
     while (committer.last_batch() < batches) {
       std::vector<Command> commands;
       // All accounts are created first, so that later commands are mostly orders.
@@ -50,18 +76,12 @@ struct Past {
       else
         for (int i = 0; i < 10; ++i)
           commands.push_back(random.next(committer.exchange().totals().orders));
-      clock.time_us += 1'000'000;
-      Submission submission;
-      submission.commands = commands;
-      Submission* const one = &submission;
       const BatchNumber before = committer.last_batch();
-      committer.commit({&one, 1});
+      const std::vector<Outcome> outcomes = writer.commit(commands);
       for (std::size_t i = 0; i < commands.size(); ++i)
-        if (const auto* opened = std::get_if<Opened>(&submission.outcomes[i]))
+        if (const auto* opened = std::get_if<Opened>(&outcomes[i]))
           orders.push_back({opened->order, std::get<PlaceOrder>(commands[i])});
-      if (committer.last_batch() == before || committer.last_batch() % 60 != 0) continue;
-      committer.exchange().release_closed(committer.exchange().take_changes(rows));
-      store.project(rows, committer.last_batch());
+      if (committer.last_batch() > before && committer.last_batch() % 60 == 0) writer.project();
     }
   }
 };

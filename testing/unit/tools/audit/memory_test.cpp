@@ -3,7 +3,6 @@
 
 #include "catch.hpp"
 
-#include "support/clocks.hpp"
 #include "support/folder.hpp"
 #include "support/server_process.hpp"
 #include "unit/tools/audit/built_store.hpp"
@@ -24,28 +23,19 @@ TEST_CASE("an audit of many closed orders needs no memory for them") {
   {
     SqliteStore store(path);
     store.open();
-    ManualClock clock;
-    const CoreLimits limits;
-    Metrics metrics;
-    Committer committer{Exchange(), 0, store, clock, limits, metrics};
+    Writer writer(store);
     const AccountId buyer("1"), seller("2");
     const SymbolName symbol("SPY");
     std::vector<Command> commands = {CreateAccount{buyer, Cash::whole(1'000'000'000)},
                                      CreateAccount{seller, Cash::whole(0)},
                                      PlaceShares{symbol, seller, Shares::whole(100'000'000)}};
-    Rows rows;
     for (OrderId placed = 0; placed < orders; placed += orders_of_a_batch) {
       for (OrderId i = 0; i < orders_of_a_batch; ++i)
         commands.push_back(PlaceOrder{i % 2 == 0 ? seller : buyer, symbol,
                                       i % 2 == 0 ? Side::sell : Side::buy, Shares::whole(1),
                                       Price::whole(1)});
-      Submission submission;
-      submission.commands = commands;
-      Submission* const one = &submission;
-      ++clock.time_us;
-      committer.commit({&one, 1});
-      committer.exchange().release_closed(committer.exchange().take_changes(rows));
-      store.project(rows, committer.last_batch());
+      writer.commit(commands);
+      writer.project();
       commands.clear();
     }
   }
