@@ -1,15 +1,14 @@
 // The terminal client as its users run it: against a real server, from a script and on a terminal.
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +17,7 @@
 
 #include "catch.hpp"
 #include "support/folder.hpp"
+#include "support/local_port.hpp"
 #include "support/server_process.hpp"
 
 using namespace exchange::testing;
@@ -46,47 +46,35 @@ Ran cli(const std::string& words, const std::string& input = "", const std::stri
           contents(folder / "out"), contents(folder / "err")};
 }
 
-// A server in memory, and the client's option that names it.
+// A server in memory, and the client's options that name it.
 struct Market {
   Market() : server({"--store", "memory:", "--http-port", "0", "--log-level", "error"}) {}
-  std::string connect() const {
-    return "--connect 127.0.0.1:" + std::to_string(server.port()) + " ";
-  }
-  std::string http() const {
+  std::string xml_address() const { return "127.0.0.1:" + std::to_string(server.port()); }
+  std::string http_address() const {
     const std::size_t at = server.ready_line().find("http-port=");
-    return "--http 127.0.0.1:" + server.ready_line().substr(at + 10) + " ";
+    return "127.0.0.1:" + server.ready_line().substr(at + 10);
   }
   Ran run(const std::string& words, const std::string& input = "") const {
-    return cli(connect() + http() + words, input);
+    return cli("--connect " + xml_address() + " --http " + http_address() + " " + words, input);
+  }
+  // A script of account 1.
+  void set_up(const std::string& lines) const {
+    REQUIRE(run("--account 1", "create account 1 100000\n" + lines).status == 0);
   }
   ServerProcess server;
 };
 
-// Takes connections and never says anything.
+// Accepts connections and never replies.
 struct SilentServer {
-  SilentServer() {
-    socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t bytes = sizeof own;
-    REQUIRE(::bind(socket, reinterpret_cast<sockaddr*>(&own), bytes) == 0);
-    REQUIRE(::listen(socket, 8) == 0);
-    ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &bytes);
-    address = "127.0.0.1:" + std::to_string(ntohs(own.sin_port));
-  }
-  ~SilentServer() { ::close(socket); }
-  // Until a request has come on a new connection.
-  void await_request() const {
-    const int client = ::accept(socket, nullptr, nullptr);
-    REQUIRE(client >= 0);
-    char byte = 0;
-    REQUIRE(::recv(client, &byte, 1, MSG_PEEK) == 1);
-    waiting.push_back(client);
-  }
-  int socket;
-  mutable std::vector<int> waiting;
-  std::string address;
+  std::atomic<bool> has_request = false;
+  LocalPort port{[this](LocalPort::tcp::socket socket) {
+    char bytes[1'000];
+    while (socket.read_some(boost::asio::buffer(bytes)) > 0) {
+      has_request = true;
+      has_request.notify_all();
+    }
+  }};
+  const std::string address = port.address();
 };
 
 // `exchange-cli` on a terminal of its own.
@@ -131,7 +119,7 @@ class Terminal {
     } while ((mode.c_lflag & ICANON) != 0 && ::poll(nullptr, 0, 1) == 0);
     type(keys);
   }
-  // All that is shown from the last await() on, up to `text`. Fails where it does not come.
+  // All that is shown from the last await() on, up to `text`. Fails if it does not come.
   std::string await(const std::string& text) {
     while (seen_.find(text) == std::string::npos) {
       INFO("waiting for " << text << ", seen: " << seen_);
@@ -143,7 +131,7 @@ class Terminal {
     return shown;
   }
   pid_t pid() const { return pid_; }
-  // Its exit status, after it has ended by itself; and all that it still said. Fails where it does
+  // Its exit status, after it has ended by itself; and all that it printed since. Fails if it does
   // not end.
   int wait(std::string* rest = nullptr) {
     while (read_more()) {
@@ -205,7 +193,7 @@ TEST_CASE("a first trade from the command line") {
        "<results><status id=\"4\"><open shares=\"1\"/></status></results>\n");
 }
 
-TEST_CASE("the exit status tells a refusal from an error and from a server that is not there") {
+TEST_CASE("the exit status distinguishes a refusal, an error and a server that is not there") {
   const Market market;
   REQUIRE(market.run("create account 1 10").status == 0);
   const auto fails = [&](const Ran& ran, int status, const std::string& err) {
@@ -234,20 +222,17 @@ TEST_CASE("the exit status tells a refusal from an error and from a server that 
 
 TEST_CASE("account, book, trades and symbols of a real server") {
   const Market market;
-  REQUIRE(
-      market
-          .run(
-              "--account 1",
-              "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\nbuy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n")
-          .status == 0);
+  market.set_up(
+      "create account 2 0\ncreate symbol SPY 2=500\n"
+      "buy SPY 100 145.67\naccount 2\nsell SPY 40 140\nsell SPY 10 150.5\n");
   const std::string account = market.run("-a 1 status").out;  // at once: it has the trades
   CHECK_THAT(account,
              contains_text("account 1\nbalance 85433 free, 8740.2 reserved by open orders\n"));
   CHECK_THAT(account, contains_text("SPY         40         0\n"));
   CHECK_THAT(account, contains_text("    1  buy   SPY        100  145.67    60  20"));
-  CHECK(
-      market.run("book SPY").out ==
-      "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n     1      60  145.67  150.5      10       1\n");
+  CHECK(market.run("book SPY").out ==
+        "SPY\nORDERS  SHARES     BID  ASK    SHARES  ORDERS\n"
+        "     1      60  145.67  150.5      10       1\n");
   CHECK_THAT(market.run("trades SPY").out,
              contains_text("      40  145.67  sell           1           2\n"));
   CHECK(market.run("symbols").out ==
@@ -261,13 +246,11 @@ TEST_CASE("account, book, trades and symbols of a real server") {
   }
 }
 
-TEST_CASE("watch tells trades and best prices of a real server as they happen") {
+TEST_CASE("watch prints trades and best prices of a real server as they happen") {
   const Market market;
-  REQUIRE(market
-              .run("--account 1",
-                   "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n")
-              .status == 0);
-  const std::string command = "'" + binary() + "' " + market.http() + "watch SPY -n 3";
+  market.set_up("create symbol SPY 1=500\nbuy SPY 100 145.67\n");
+  const std::string command =
+      "'" + binary() + "' --http " + market.http_address() + " watch SPY -n 3";
   FILE* const lines = ::popen(command.c_str(), "r");
   REQUIRE(lines != nullptr);
   const auto next = [&] {
@@ -285,11 +268,8 @@ TEST_CASE("watch tells trades and best prices of a real server as they happen") 
 TEST_CASE(
     "watch on a terminal is redrawn until Ctrl-C or q, and leaves the last picture; it ends with 3 with its server") {
   Market market;
-  REQUIRE(market
-              .run("--account 1",
-                   "create account 1 100000\ncreate symbol SPY 1=500\nbuy SPY 100 145.67\n")
-              .status == 0);
-  const std::string http = market.http().substr(7, market.http().size() - 8);
+  market.set_up("create symbol SPY 1=500\nbuy SPY 100 145.67\n");
+  const std::string http = market.http_address();
   {
     Terminal terminal({"--http", http, "watch", "SPY"}, {{"NO_COLOR", "1"}});
     terminal.await("\x1b[?1049h");
@@ -319,9 +299,8 @@ TEST_CASE(
 
 TEST_CASE("address and account come from the environment too") {
   const Market market;
-  const Ran ran =
-      cli("", "create account 5 5\ncreate symbol S\nbuy S 1 1\n",
-          "EXCHANGE_ACCOUNT=5 EXCHANGE_CONNECT=127.0.0.1:" + std::to_string(market.server.port()));
+  const Ran ran = cli("", "create account 5 5\ncreate symbol S\nbuy S 1 1\n",
+                      "EXCHANGE_ACCOUNT=5 EXCHANGE_CONNECT=" + market.xml_address());
   INFO(ran.err);
   CHECK(ran.status == 0);
   CHECK_THAT(ran.out, contains_text("order 1: 1 S open, to buy at limit 1\n"));
@@ -359,15 +338,15 @@ TEST_CASE("replies with a length line, and a server that closes after each, are 
   const Ran ran = cli("-a 1 --connect 127.0.0.1:" + std::to_string(server.port()),
                       "create account 1 100\ncreate symbol S\nbuy S 1 1\ncancel 1\n");
   CHECK(ran.err == "");
-  CHECK(
-      ran.out ==
-      "account 1: created with balance 100\nsymbol S: created\norder 1: 1 S open, to buy at limit 1\norder 1: 1 S canceled\n");
+  CHECK(ran.out ==
+        "account 1: created with balance 100\nsymbol S: created\n"
+        "order 1: 1 S open, to buy at limit 1\norder 1: 1 S canceled\n");
 }
 
 TEST_CASE("Ctrl-C ends a command that waits with 130") {
   const SilentServer silent;
   Terminal terminal({"--connect", silent.address, "-a", "1", "cancel", "1"}, {});
-  silent.await_request();
+  silent.has_request.wait(false);
   terminal.type("\x03");
   CHECK(terminal.wait() == 130);
 }
@@ -375,10 +354,10 @@ TEST_CASE("Ctrl-C ends a command that waits with 130") {
 TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
   const Market market;
   const TemporaryFolder state;
-  const std::string connect = "127.0.0.1:" + std::to_string(market.server.port());
+  const std::string connect = market.xml_address();
   const std::vector<std::pair<std::string, std::string>> environment{
       {"EXCHANGE_CONNECT", connect},
-      {"EXCHANGE_HTTP", market.http().substr(7, market.http().size() - 8)},
+      {"EXCHANGE_HTTP", market.http_address()},
       {"XDG_STATE_HOME", state.path()},
       {"NO_COLOR", "1"}};
   {
@@ -421,8 +400,7 @@ TEST_CASE("the shell: completion with Tab, history, Ctrl-C, and Ctrl-D") {
 
 TEST_CASE("a shell whose history cannot be kept works all the same") {
   const Market market;
-  Terminal terminal({"--connect", "127.0.0.1:" + std::to_string(market.server.port())},
-                    {{"XDG_STATE_HOME", "/dev/null"}});
+  Terminal terminal({"--connect", market.xml_address()}, {{"XDG_STATE_HOME", "/dev/null"}});
   terminal.await("> ");
   terminal.type("create account 1 1\r");
   terminal.await("account 1: created");
@@ -457,8 +435,7 @@ TEST_CASE("a shell outlives its server and finds the next one") {
 
 TEST_CASE("colour is for terminals, and not where NO_COLOR is set") {
   const Market market;
-  const std::vector<std::string> words{
-      "--connect", "127.0.0.1:" + std::to_string(market.server.port()), "--account", "1"};
+  const std::vector<std::string> words{"--connect", market.xml_address(), "--account", "1"};
   const TemporaryFolder state;
   const auto prompt = [&](std::vector<std::pair<std::string, std::string>> environment) {
     environment.emplace_back("XDG_STATE_HOME", state.path());

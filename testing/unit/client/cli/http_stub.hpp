@@ -2,21 +2,15 @@
 // An HTTP port in this process that answers what a test says, /ws included. One thread per
 // connection.
 
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
 #include <functional>
-#include <list>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "support/local_port.hpp"
 
 namespace exchange::testing {
 
@@ -31,24 +25,8 @@ class HttpStub {
   using OnText = std::function<std::vector<std::string>(const std::string& text)>;
 
   explicit HttpStub(OnGet on_get, OnText on_text = {})
-      : on_get_(std::move(on_get)),
-        on_text_(std::move(on_text)),
-        acceptor_(context_, {boost::asio::ip::address_v4::loopback(), 0}) {
-    accept_thread_ = std::thread([this] { accept(); });
-  }
-  ~HttpStub() {
-    ::shutdown(acceptor_.native_handle(), SHUT_RDWR);
-    accept_thread_.join();
-    {
-      const std::lock_guard lock(mutex_);
-      for (const int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
-    }
-    for (std::thread& thread : threads_) thread.join();
-    for (const int socket : sockets_) ::close(socket);
-  }
-  std::string address() const {
-    return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
-  }
+      : on_get_(std::move(on_get)), on_text_(std::move(on_text)) {}
+  std::string address() const { return port_.address(); }
   // All that was asked, in order: targets and texts.
   std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
@@ -56,24 +34,7 @@ class HttpStub {
   }
 
  private:
-  using tcp = boost::asio::ip::tcp;
-
-  void accept() {
-    while (true) {
-      boost::system::error_code error;
-      tcp::socket socket = acceptor_.accept(error);
-      if (error) return;
-      const std::lock_guard lock(mutex_);
-      // stays ours to shut down, whoever closes the other
-      sockets_.push_back(::dup(socket.native_handle()));
-      threads_.emplace_back([this, own = std::move(socket)]() mutable {
-        try {
-          serve(std::move(own));
-        } catch (const std::exception&) {  // the client has gone
-        }
-      });
-    }
-  }
+  using tcp = LocalPort::tcp;
 
   void note(const std::string& what) {
     const std::lock_guard lock(mutex_);
@@ -118,11 +79,7 @@ class HttpStub {
   const OnText on_text_;
   mutable std::mutex mutex_;
   std::vector<std::string> asked_;
-  boost::asio::io_context context_;
-  tcp::acceptor acceptor_;
-  std::list<int> sockets_;
-  std::list<std::thread> threads_;
-  std::thread accept_thread_;
+  LocalPort port_{[this](tcp::socket socket) { serve(std::move(socket)); }};
 };
 
 }  // namespace exchange::testing
