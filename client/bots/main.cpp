@@ -19,8 +19,9 @@ int main(int argc, char** argv) {
   std::string symbols = "SPY=580,QQQ=500,IWM=225,GLD=245", duration;
 
   CLI::App app(
-      "Bots that keep a few symbols of an exchange trading: market makers that quote round a price walking at random, and\n"
-      "takers that cross the spread. They trade until SIGTERM or SIGINT, then cancel their orders and end with status 0.",
+      "Bots that keep a few symbols of an exchange trading: market makers that quote round a price "
+      "walking at random, and\ntakers that cross the spread. They trade until SIGTERM or SIGINT, "
+      "then cancel their orders and end with status 0.",
       "demo-bots");
   app.set_version_flag("--version", std::string("demo-bots ") + version());
   app.add_option("--connect", options.connect_to, "HOST:PORT of the exchange")

@@ -29,6 +29,11 @@ constexpr unsigned requests_between_changes = 200;
 
 }  // namespace
 
+std::string digits(std::uint64_t number, std::size_t least) {
+  const std::string text = std::to_string(number);
+  return std::string(least - std::min(least, text.size()), '0') + text;
+}
+
 Market::Market(MarketOptions options)
     : options_(std::move(options)),
       tick_(tick_for(options_.anchor)),
@@ -71,9 +76,7 @@ void Market::walk() {
 bool Market::create_accounts() {
   for (Trader& trader : traders_) {
     if (trader.exists) continue;
-    std::string number = std::to_string(accounts_used_++);
-    if (number.size() < 6) number.insert(0, 6 - number.size(), '0');
-    trader.account = AccountId(options_.account_prefix + number);
+    trader.account = AccountId(options_.account_prefix + digits(accounts_used_++, 6));
     const Shares shares = Shares::whole(shares_granted);
     request_ = {CreateAccount{trader.account, cost(shares, options_.anchor)},
                 PlaceShares{options_.symbol, trader.account, shares}};
@@ -112,8 +115,8 @@ bool Market::change_places() {
   return true;
 }
 
-// Buys as often as it sells while its inventory is even; from a quarter of what it was granted, it
-// only does what evens it.
+// Buys as often as it sells while its inventory is even; from a quarter of the shares granted on,
+// it only trades back.
 void Market::take() {
   const std::int64_t bias = std::clamp(4 * taker().inventory, -shares_granted, shares_granted);
   const Side side = Ticks(below(std::uint32_t(2 * shares_granted))) < shares_granted - bias
@@ -141,8 +144,8 @@ void Market::quote() {
                   .level = where.level});
 }
 
-// The best quote of a side that was just hit, else the one that is missing or farthest off, or
-// (since a stranger's trade shows only when a quote is touched) any.
+// The best quote of a side that was just hit, else the one that is missing or farthest off, or any:
+// a trade with another client shows only when a quote is touched.
 Market::Place Market::choose_place() {
   if (hit_) return {*std::exchange(hit_, {}), 0};
   const Place any{below(2) == 0 ? Side::buy : Side::sell, below(levels)};

@@ -6,16 +6,14 @@
 //
 // Why it can go on without end:
 // - Open orders are bounded: a quote is replaced, not added, and what a taker's order leaves open
-// is canceled at once.
+//   is canceled at once.
 // - The price is pulled back to its anchor, and never leaves anchor ± 10 %.
 // - The two trade with each other, so together they lose nothing. A trader that has bought much
-// rather sells next, as taker, and as
-//   maker quotes lower; taking turns evens out what the spread brings.
-// - A trader that is refused anything (strangers took its money or its shares, or the store is a
-// new one) cancels what it
-//   has open and goes on as a new account. So does one whose order may or may not have been placed,
-//   since the reply was lost; what such an order leaves in the book is traded away when the price
-//   comes by.
+//   sells next as taker, and quotes lower as maker; taking turns evens out what the spread brings.
+// - A trader that is refused anything (other clients took its money or its shares, or the store is
+//   a new one) cancels what it has open and continues as a new account. So does one whose order may
+//   or may not have been placed, since the reply was lost; what such an order leaves in the book is
+//   traded away when the price reaches it.
 
 #include <array>
 #include <optional>
@@ -27,6 +25,9 @@
 #include "engine/commands.hpp"
 
 namespace exchange::bots {
+
+// With zeros in front, to at least so many digits.
+std::string digits(std::uint64_t number, std::size_t least);
 
 struct MarketOptions {
   SymbolName symbol;

@@ -14,7 +14,7 @@ struct ListedSymbol {
   Price anchor;  // round which its price walks
 };
 
-// "SPY=580.25,QQQ": names with their prices; 100 where there is none. Throws std::invalid_argument,
+// "SPY=580.25,QQQ": names with their prices; 100 if none is given. Throws std::invalid_argument,
 // with the reason.
 std::vector<ListedSymbol> parse_symbol_list(const std::string& text);
 

@@ -31,19 +31,19 @@ TradingFloor::TradingFloor(FloorOptions options, const StopFlag& stop)
     : options_(std::move(options)), stop_(stop) {
   std::uint64_t stream = 0;
   for (const ListedSymbol& symbol : options_.symbols) {
-    std::string number = std::to_string(stream);
-    if (number.size() < 3) number.insert(0, 3 - number.size(), '0');
-    seats_.emplace_back(MarketOptions{symbol.name, symbol.anchor, options_.account_prefix + number,
-                                      options_.seed, stream++});
+    seats_.emplace_back(MarketOptions{symbol.name, symbol.anchor,
+                                      options_.account_prefix + digits(stream, 3), options_.seed,
+                                      stream});
+    ++stream;
   }
 }
 
 void TradingFloor::run() {
-  const auto interval = std::chrono::duration_cast<Clock::duration>(
-      std::chrono::duration<double>(1 / options_.requests_per_s));
-  if (options_.duration_s)
-    end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double>(*options_.duration_s));
+  const auto duration = [](double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  };
+  const Clock::duration interval = duration(1 / options_.requests_per_s);
+  if (options_.duration_s) end_ = Clock::now() + duration(*options_.duration_s);
   auto due = Clock::now();
   for (std::size_t turn = 0; !over(); ++turn) {
     if (!server_) await_server();
@@ -63,7 +63,7 @@ void TradingFloor::serve(Seat& seat) {
         Clock::now() + std::min(rest_max, rest_min * (1 << std::min(refusals - refusals_max, 10u)));
 }
 
-// False where the reply was lost: then the server must be found again.
+// False if the reply was lost: then the server must be found again.
 bool TradingFloor::ask(Market& market, const std::vector<Command>& commands, double timeout_s) {
   ++requests_;
   try {

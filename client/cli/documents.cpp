@@ -1,5 +1,8 @@
 #include "client/cli/documents.hpp"
 
+#include <pugixml.hpp>
+#include <sstream>
+
 #include "engine/decimal.hpp"
 #include "protocol/request.hpp"
 
@@ -8,55 +11,32 @@ namespace {
 
 constexpr const char* key_attribute = "key";
 
-void append_escaped(std::string& out, const std::string& text) {
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\n': out += "&#10;"; break;  // an attribute would make a blank of them
-      case '\t': out += "&#9;"; break;
-      case '\r': out += "&#13;"; break;
-      default: out += c;
-    }
-  }
+using Node = pugi::xml_node;
+
+void set(Node node, const char* attribute, const std::string& value) {
+  node.append_attribute(attribute) = value.c_str();
 }
 
-void append_attribute(std::string& out, const char* name, const std::string& value) {
-  out += std::string(" ") + name + "=\"";
-  append_escaped(out, value);
-  out += '"';
-}
-
-void append_key(std::string& out, const std::string& key) {
+void set_key(Node node, const std::string& key) {
   if (key.empty()) return;
   if (key.size() < key_bytes_min || key.size() > key_bytes_max)
     throw UsageError("a key has 8 to 128 bytes");
-  append_attribute(out, key_attribute, key);
+  set(node, key_attribute, key);
 }
 
-std::string transactions(const std::string& account, const std::string& key,
-                         const std::string& elements) {
-  std::string document = "<transactions";
-  append_attribute(document, "id", checked_account(account));
-  append_key(document, key);
-  return document + ">" + elements + "</transactions>";
-}
-
-std::string by_id(const char* element, const std::vector<std::string>& orders) {
-  std::string elements;
-  for (const std::string& order : orders) {
-    elements += std::string("<") + element;
-    append_attribute(elements, "id", order);
-    elements += "/>";
-  }
-  return elements;
+Node transactions(pugi::xml_document& document, const std::string& account,
+                  const std::string& key) {
+  const Node root = document.append_child("transactions");
+  set(root, "id", checked_account(account));
+  set_key(root, key);
+  return root;
 }
 
 // Throws the first error that the server would find.
-std::string checked(std::string document) {
-  std::string text = document;
+std::string checked(const pugi::xml_document& xml) {
+  std::ostringstream out;
+  xml.save(out, "", pugi::format_raw | pugi::format_no_declaration);
+  std::string document = out.str(), text = document;
   text.push_back('\0');  // read_request() looks at the byte behind it
   XmlDocument parsed;
   std::vector<RequestElement> elements;
@@ -69,51 +49,60 @@ std::string checked(std::string document) {
   return document;
 }
 
+std::string by_id(const char* element, const std::vector<std::string>& orders,
+                  const std::string& account, const std::string& key) {
+  pugi::xml_document document;
+  Node root = transactions(document, account, key);
+  for (const std::string& order : orders) set(root.append_child(element), "id", order);
+  return checked(document);
+}
+
 }  // namespace
 
-std::string document_of(const NewAccount& account, const std::string& key) {
-  std::string document = "<create><account";
-  append_attribute(document, "id", account.account);
-  append_attribute(document, "balance", account.balance);
-  append_key(document, key);
-  return checked(document + "/></create>");
+std::string document_of(const NewAccount& created, const std::string& key) {
+  pugi::xml_document document;
+  const Node account = document.append_child("create").append_child("account");
+  set(account, "id", created.account);
+  set(account, "balance", created.balance);
+  set_key(account, key);
+  return checked(document);
 }
 
-std::string document_of(const NewSymbol& symbol) {
-  std::string document = "<create><symbol";
-  append_attribute(document, "sym", symbol.symbol);
-  document += symbol.holdings.empty() ? "/>" : ">";
-  for (const NewSymbol::Holding& holding : symbol.holdings) {
-    document += "<account";
-    append_attribute(document, "id", holding.account);
-    document += '>';
-    append_escaped(document, holding.shares);
-    document += "</account>";
+std::string document_of(const NewSymbol& created) {
+  pugi::xml_document document;
+  Node symbol = document.append_child("create").append_child("symbol");
+  set(symbol, "sym", created.symbol);
+  for (const NewSymbol::Holding& holding : created.holdings) {
+    Node account = symbol.append_child("account");
+    set(account, "id", holding.account);
+    account.text() = holding.shares.c_str();
   }
-  return checked(document + (symbol.holdings.empty() ? "</create>" : "</symbol></create>"));
+  return checked(document);
 }
 
-std::string document_of(const NewOrder& order, const std::string& account, const std::string& key) {
+std::string document_of(const NewOrder& placed, const std::string& account,
+                        const std::string& key) {
   // The protocol's sign is the side. Here both sides count their shares from zero up.
-  const auto shares = parse_shares(order.shares);
+  const auto shares = parse_shares(placed.shares);
   if (!shares)
     throw UsageError("number of shares " + std::string(describe_shares_error(shares.error)));
   if (shares.value <= Shares()) throw UsageError("number of shares must be above zero");
-  std::string element = "<order";
-  append_attribute(element, "sym", order.symbol);
-  append_attribute(element, "amount", (order.side == Side::sell ? "-" : "") + order.shares);
-  append_attribute(element, "limit", order.limit);
-  return checked(transactions(account, key, element + "/>"));
+  pugi::xml_document document;
+  const Node order = transactions(document, account, key).append_child("order");
+  set(order, "sym", placed.symbol);
+  set(order, "amount", (placed.side == Side::sell ? "-" : "") + placed.shares);
+  set(order, "limit", placed.limit);
+  return checked(document);
 }
 
 std::string document_of(const CancelOrders& cancel, const std::string& account,
                         const std::string& key) {
-  return checked(transactions(account, key, by_id("cancel", cancel.orders)));
+  return by_id("cancel", cancel.orders, account, key);
 }
 
 std::string document_of(const ShowOrders& query, const std::string& account,
                         const std::string& key) {
-  return checked(transactions(account, key, by_id("query", query.orders)));
+  return by_id("query", query.orders, account, key);
 }
 
 // What is typed is escaped, so that nothing else reads like it.

@@ -7,7 +7,7 @@
 namespace exchange::cli {
 
 // All throw UsageError. Accounts, symbols and numbers are as typed.
-// `key`: of the account; empty where the exchange requires none.
+// `key`: of the account; empty if the exchange requires none.
 std::string document_of(const NewAccount& account, const std::string& key = {});
 std::string document_of(const NewSymbol& symbol);
 std::string document_of(const NewOrder& order, const std::string& account,

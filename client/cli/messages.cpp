@@ -9,45 +9,39 @@ namespace {
   throw client::BadReply(std::string("a reply without a good '") + key + "'");
 }
 
-Level read_level(const Json& level, const char* key) {
-  if (!level.is_array() || level.size() != 3 || !level[0].is_string() || !level[1].is_string() ||
-      !level[2].is_number_unsigned())
-    not_understood(key);
-  const auto price = parse_price(level[0].get_ref<const std::string&>());
-  if (!price) not_understood(key);
-  return {price.value, printable(level[1].get_ref<const std::string&>()),
-          level[2].get<std::uint64_t>()};
+template <class Value>
+const Value& value_of(const Json& from, const char* key) try {
+  return from.at(key).get_ref<const Value&>();
+} catch (const Json::exception&) {
+  not_understood(key);
+}
+
+Level read_level(const Json& level, const char* key) try {
+  const auto price = parse_price(level.at(0).get_ref<const std::string&>());
+  if (!price || level.size() != 3) not_understood(key);
+  return {price.value, printable(level.at(1).get_ref<const std::string&>()),
+          level.at(2).get_ref<const std::uint64_t&>()};
+} catch (const Json::exception&) {
+  not_understood(key);
 }
 
 }  // namespace
 
-const Json& field(const Json& from, const char* key) {
-  if (!from.is_object()) not_understood(key);
-  const auto found = from.find(key);
-  if (found == from.end()) not_understood(key);
-  return *found;
-}
-
 std::string text_field(const Json& from, const char* key) {
-  const Json& value = field(from, key);
-  if (!value.is_string()) not_understood(key);
-  return printable(value.get_ref<const std::string&>());
+  return printable(value_of<std::string>(from, key));
 }
 
 std::string text_or_dash(const Json& from, const char* key) {
-  return field(from, key).is_null() ? "-" : text_field(from, key);
+  return from.is_object() && from.contains(key) && from[key].is_null() ? "-"
+                                                                       : text_field(from, key);
 }
 
 std::int64_t number_field(const Json& from, const char* key) {
-  const Json& value = field(from, key);
-  if (!value.is_number_integer()) not_understood(key);
-  return value.get<std::int64_t>();
+  return value_of<std::int64_t>(from, key);
 }
 
-const Json& list_field(const Json& from, const char* key) {
-  const Json& value = field(from, key);
-  if (!value.is_array()) not_understood(key);
-  return value;
+const std::vector<Json>& list_field(const Json& from, const char* key) {
+  return value_of<Json::array_t>(from, key);
 }
 
 std::vector<Level> levels_field(const Json& from, const char* key) {

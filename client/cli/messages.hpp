@@ -14,12 +14,11 @@ namespace exchange::cli {
 
 using Json = nlohmann::json;
 
-// The value of `key`. All throw client::BadReply where it is missing or of another type.
-const Json& field(const Json& from, const char* key);
+// The value of `key`. All throw client::BadReply if it is missing or of another type.
 std::string text_field(const Json& from, const char* key);
 std::string text_or_dash(const Json& from, const char* key);  // "-" for null
 std::int64_t number_field(const Json& from, const char* key);
-const Json& list_field(const Json& from, const char* key);
+const std::vector<Json>& list_field(const Json& from, const char* key);
 
 struct Level {
   Price price;
@@ -36,7 +35,7 @@ struct Trade {
 };
 std::vector<Trade> trades_field(const Json& from, const char* key);
 
-// Throws client::BadReply where it is no JSON.
+// Throws client::BadReply if it is no JSON.
 Json parse_json(std::string_view text);
 
 }  // namespace exchange::cli

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <numeric>
+#include <set>
+#include <sstream>
 
 #include "base/version.hpp"
+#include "client/cli/text.hpp"
 #include "client/cli/words.hpp"
 #include "client/connection/command_line.hpp"
 
@@ -15,47 +17,49 @@ namespace {
 
 enum class Place { command_line, shell };
 
-// How a command is written, by its name.
-const std::vector<std::pair<std::string, std::string>> synopses{
-    {"create", "create account|symbol …"},
-    {"create account", "create account ID BALANCE"},
-    {"create symbol", "create symbol SYM [ACCOUNT=SHARES …]"},
-    {"buy", "buy SYM SHARES PRICE"},
-    {"sell", "sell SYM SHARES PRICE"},
-    {"cancel", "cancel ORDER …"},
-    {"status", "status [ORDER …]"},
-    {"book", "book SYM"},
-    {"trades", "trades SYM"},
-    {"symbols", "symbols"},
-    {"watch", "watch SYM …"},
-    {"shell", "shell"},
-    {"account", "account [ID]"},
-    {"xml", "xml on|off"},
-    {"help", "help [COMMAND]"},
-    {"quit", "quit"},
+// A command: its name, the words that follow, its heading in the help, and what it is for.
+struct Entry {
+  std::string name, words, group, text;
+};
+const Entry entries[] = {
+    {"create", "account|symbol …", "Trade", "a new account or symbol"},
+    {"create account", "ID BALANCE", "Create", "an account with money"},
+    {"create symbol", "SYM [ACCOUNT=SHARES …]", "Create", "a symbol, or more shares of it"},
+    {"buy", "SYM SHARES PRICE", "Trade", "an order to buy, at PRICE or lower"},
+    {"sell", "SYM SHARES PRICE", "Trade", "an order to sell, at PRICE or higher"},
+    {"cancel", "ORDER …", "Trade", "take back what is open of orders"},
+    {"status", "[ORDER …]", "Look", "the account, or orders of it"},
+    {"book", "SYM", "Look", "open orders by price"},
+    {"trades", "SYM", "Look", "the latest trades, newest first"},
+    {"symbols", "", "Look", "all symbols with their best prices"},
+    {"watch", "SYM …", "Look", "book and trades as they happen, until Ctrl-C, or q on a terminal"},
+    {"shell", "", "Other", "read commands: with history and completion, Tab"},
+    {"account", "[ID]", "Shell", "trade as another account"},
+    {"xml", "on|off", "Shell", "show XML in place of sentences, or not"},
+    {"help", "[COMMAND]", "Shell", "all commands, or more of one"},
+    {"quit", "", "Shell", "leave; so does Ctrl-D"},
 };
 
-std::string name_of(const CLI::App* app) {
-  const CLI::App* parent = app->get_parent();
-  return parent != nullptr && parent->get_parent() != nullptr
-             ? parent->get_name() + " " + app->get_name()
-             : app->get_name();
+const Entry& entry_of(const std::string& name) {
+  return *std::find_if(std::begin(entries), std::end(entries),
+                       [&](const Entry& entry) { return entry.name == name; });
 }
 
-std::string synopsis_of(const std::string& name) {
-  const auto found = std::find_if(synopses.begin(), synopses.end(),
-                                  [&](const auto& one) { return one.first == name; });
-  return found == synopses.end() ? name : found->second;
+// How a command is written.
+std::string synopsis_of(const CLI::App* app) {
+  const CLI::App* const parent = app->get_parent();
+  const std::string of_parent = parent->get_parent() == nullptr ? "" : parent->get_name() + " ";
+  const Entry& entry = entry_of(of_parent + app->get_name());
+  return entry.name + (entry.words.empty() ? "" : " ") + entry.words;
 }
 
 class HelpFormat : public CLI::Formatter {
  public:
-  explicit HelpFormat(Place place) : place_(place) { column_width(39); }
+  explicit HelpFormat(Place place) : place_(place) { column_width(columns); }
   std::string make_usage(const CLI::App* app, std::string) const override {
     const std::string program = place_ == Place::shell ? "" : "exchange-cli ";
     return "Usage: " + program +
-           (app->get_parent() == nullptr ? "[OPTIONS] [COMMAND …]" : synopsis_of(name_of(app))) +
-           "\n";
+           (app->get_parent() == nullptr ? "[OPTIONS] [COMMAND …]" : synopsis_of(app)) + "\n";
   }
   // The type alone: the usage shows the words.
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -71,40 +75,26 @@ class HelpFormat : public CLI::Formatter {
     return text;
   }
   std::string make_subcommand(const CLI::App* sub) const override {
-    std::string text = "  " + synopsis_of(name_of(sub));
-    text.resize(
-        std::max(text.size() + 1,
-                 std::size_t(39 + std::count_if(text.begin(), text.end(),
-                                                [](char c) { return (c & 0xC0) == 0x80; }))),
-        ' ');
-    return text + sub->get_description() + "\n";
+    return padded("  " + synopsis_of(sub) + " ", columns) + sub->get_description() + "\n";
   }
 
  private:
+  static constexpr std::size_t columns = 39;  // of what is described
   const Place place_;
 };
 
 // SHARES PRICE, SHARES@PRICE or SHARES @ PRICE.
 std::pair<std::string, std::string> shares_and_limit(const std::vector<std::string>& words) {
-  const std::string text = std::accumulate(words.begin(), words.end(), std::string(),
-                                           [](const std::string& all, const std::string& word) {
-                                             return all.empty() ? word : all + " " + word;
-                                           });
-  std::size_t at = text.find('@');
-  const bool sign = at != std::string::npos;
-  if (!sign) at = text.find(' ');
-  if (at == std::string::npos) throw CLI::RequiredError("a price");
-  const auto trimmed = [](std::string part) {
-    part.erase(0, part.find_first_not_of(' '));
-    part.erase(part.find_last_not_of(' ') + 1);
-    return part;
-  };
-  std::pair<std::string, std::string> parts{trimmed(text.substr(0, at)),
-                                            trimmed(text.substr(at + 1))};
-  if (parts.first.empty() || parts.second.empty() ||
-      parts.second.find_first_of(" @") != std::string::npos)
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  if (text.find_first_of("@ ") == std::string::npos) throw CLI::RequiredError("a price");
+  std::string parts = text;
+  if (const std::size_t sign = parts.find('@'); sign != std::string::npos) parts[sign] = ' ';
+  std::istringstream in(parts);
+  std::string shares, limit, more;
+  if (!(in >> shares >> limit) || in >> more)
     throw CLI::ValidationError("'" + text + "' is not SHARES PRICE");
-  return parts;
+  return {shares, limit};
 }
 
 NewSymbol::Holding holding(const std::string& text) {
@@ -114,13 +104,14 @@ NewSymbol::Holding holding(const std::string& text) {
   return {text.substr(0, sign), text.substr(sign + 1)};
 }
 
-// Knows all commands; parses words into one, once.
+// Has all commands; parses the words of one.
 class Parser {
  public:
   Parser(Place place, Settings& settings) : place_(place), settings_(settings) {
     app_.name("exchange-cli");
     app_.description(
-        "Trades on an exchange from a terminal. Without a command: a shell, or a script where commands are piped in.");
+        "Trades on an exchange from a terminal. Without a command: a shell, or a script where "
+        "commands are piped in.");
     app_.formatter(std::make_shared<HelpFormat>(place));
     app_.set_help_flag("-h,--help", "this text");
     if (place == Place::command_line)
@@ -131,8 +122,7 @@ class Parser {
     add_trading();
     add_looking();
     if (place == Place::command_line) {
-      add_command(app_, "shell", "read commands: with history and completion, Tab", "Other",
-                  [this] { command_ = StartShell(); });
+      add("shell", [] { return StartShell(); });
       app_.footer(
           "Examples:\n"
           "  exchange-cli create account 1 100000\n"
@@ -141,7 +131,8 @@ class Parser {
           "  exchange-cli watch SPY\n"
           "\n"
           "exchange-cli COMMAND --help shows more of one.\n"
-          "Exit status: 0 fine, 1 the exchange refused, 2 usage, 3 the server cannot be reached, 130 Ctrl-C.");
+          "Exit status: 0 fine, 1 the exchange refused, 2 usage, 3 the server cannot be reached, "
+          "130 Ctrl-C.");
     } else {
       add_shell();
     }
@@ -150,7 +141,7 @@ class Parser {
   CLI::App& app() { return app_; }
   std::optional<Command>& command() { return command_; }
 
-  // The error in words; with the usage where a command was recognized.
+  // The error in words; with the usage if a command was recognized.
   std::string explain(const CLI::ParseError& error) const {
     const CLI::App* app = &app_;
     while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
@@ -164,160 +155,123 @@ class Parser {
     }
     if (too_much) text = "'" + app_.remaining(true).front() + "' is too much";
     const bool bad_value = error.get_exit_code() == int(CLI::ExitCodes::ValidationError);
-    return app == &app_ || bad_value ? text : text + "\nusage: " + synopsis_of(name_of(app));
+    return app == &app_ || bad_value ? text : text + "\nusage: " + synopsis_of(app);
   }
 
  private:
   void add_settings() {
-    const auto number_of_seconds = CLI::Range(0.1, 86'400.0);
     CLI::Option* const account =
         app_.add_option("-a,--account", settings_.account, "account that trades")->type_name("ID");
     app_.add_flag("--xml", settings_.xml,
                   "show the XML of requests (after '> ') and replies in place of sentences");
     if (place_ == Place::shell) return;
     account->envname("EXCHANGE_ACCOUNT");
-    app_.add_option("--connect", settings_.connect, "XML port of the server")
-        ->envname("EXCHANGE_CONNECT")
+    const auto add_text = [this](const char* name, std::string& value, const char* variable,
+                                 const char* type, const char* text) {
+      return app_.add_option(name, value, text)->envname(variable)->type_name(type);
+    };
+    add_text("--connect", settings_.connect, "EXCHANGE_CONNECT", "HOST:PORT",
+             "XML port of the server")
         ->check(client::is_address())
-        ->type_name("HOST:PORT")
         ->capture_default_str();
-    app_.add_option("--http", settings_.http, "its HTTP port (default: port 8080 of that host)")
-        ->envname("EXCHANGE_HTTP")
-        ->check(client::is_address())
-        ->type_name("HOST:PORT");
-    app_.add_option("--key", settings_.key,
-                    "the account's key, where the exchange requires keys; '-' asks for it")
-        ->envname("EXCHANGE_KEY")
-        ->type_name("KEY");
+    add_text("--http", settings_.http, "EXCHANGE_HTTP", "HOST:PORT",
+             "its HTTP port (default: port 8080 of that host)")
+        ->check(client::is_address());
+    add_text("--key", settings_.key, "EXCHANGE_KEY", "KEY",
+             "the account's key, where the exchange requires keys; '-' asks for it");
     app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
         ->envname("EXCHANGE_TLS");
     auto* const ca =
-        app_.add_option("--tls-ca", settings_.security.ca,
-                        "the same against these authorities (PEM); its own, where it signed itself")
-            ->envname("EXCHANGE_TLS_CA")
-            ->check(CLI::ExistingFile)
-            ->type_name("FILE");
-    app_.add_flag(
-            "--tls-insecure", settings_.security.insecure,
-            "speak TLS without checking the certificate: a server in between can read everything")
+        add_text("--tls-ca", settings_.security.ca, "EXCHANGE_TLS_CA", "FILE",
+                 "the same against these authorities (PEM); its own, where it signed itself");
+    ca->check(CLI::ExistingFile);
+    app_.add_flag("--tls-insecure", settings_.security.insecure,
+                  "speak TLS without checking the certificate: a server in between can read "
+                  "everything")
         ->excludes(ca);
     app_.add_option("--timeout", settings_.timeout_s, "seconds to wait for a reply")
-        ->check(number_of_seconds)
+        ->check(CLI::Range(0.1, 86'400.0))
         ->type_name("SECONDS")
         ->capture_default_str();
     app_.add_flag("--keep-going", settings_.keep_going,
                   "scripts: go on after a command that failed");
   }
 
-  // A command without commands of its own.
-  CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
-                        const std::string& group, std::function<void()> done) {
-    CLI::App* const app = parent.add_subcommand(name, description);
-    app->group(group)->callback(std::move(done));
+  // Adds the command of this name, which `make` makes of its words.
+  CLI::App* add(const std::string& name, std::function<Command()> make) {
+    const Entry& entry = entry_of(name);
+    const std::size_t blank = name.find(' ');
+    CLI::App* const parent =
+        blank == std::string::npos ? &app_ : app_.get_subcommand(name.substr(0, blank));
+    CLI::App* const app = parent->add_subcommand(
+        blank == std::string::npos ? name : name.substr(blank + 1), entry.text);
+    app->group(entry.group);
+    if (make) app->callback([this, make] { command_ = make(); });
     return app;
   }
+  void add_symbol(CLI::App* app) { app->add_option("SYM", words_[0], "symbol")->required(); }
 
   void add_trading() {
-    CLI::App* const create = app_.add_subcommand("create", "a new account or symbol")
-                                 ->group("Trade")
-                                 ->require_subcommand(1);
-    CLI::App* const account =
-        add_command(*create, "account", "an account with money", "Create", [this] {
-          command_ = NewAccount{words_[0], words_[1]};
-        });
-    add_word(account, "ID", "1 to 64 digits", 0);
-    add_word(account, "BALANCE", "money that it starts with", 1);
-    CLI::App* const symbol =
-        add_command(*create, "symbol", "a symbol, or more shares of it", "Create", [this] {
-          NewSymbol created{words_[0], {}};
-          for (const std::string& text : list_) created.holdings.push_back(holding(text));
-          command_ = std::move(created);
-        });
+    add("create", {})->require_subcommand(1);
+    CLI::App* const account = add("create account", [this] {
+      return NewAccount{words_[0], words_[1]};
+    });
+    account->add_option("ID", words_[0], "1 to 64 digits")->required();
+    account->add_option("BALANCE", words_[1], "money that it starts with")->required();
+    CLI::App* const symbol = add("create symbol", [this] {
+      NewSymbol created{words_[0], {}};
+      for (const std::string& text : list_) created.holdings.push_back(holding(text));
+      return created;
+    });
     add_symbol(symbol);
     symbol->add_option("ACCOUNT=SHARES", list_, "shares that accounts get");
-
     for (const Side side : {Side::buy, Side::sell}) {
-      const bool buy = side == Side::buy;
-      CLI::App* const order = add_command(
-          app_, buy ? "buy" : "sell",
-          buy ? "an order to buy, at PRICE or lower" : "an order to sell, at PRICE or higher",
-          "Trade", [this, side] {
-            auto [shares, limit] = shares_and_limit(list_);
-            command_ = NewOrder{side, words_[0], std::move(shares), std::move(limit)};
-          });
+      CLI::App* const order = add(side == Side::buy ? "buy" : "sell", [this, side] {
+        auto [shares, limit] = shares_and_limit(list_);
+        return NewOrder{side, words_[0], std::move(shares), std::move(limit)};
+      });
       add_symbol(order);
       order->add_option("SHARES PRICE", list_, "also as SHARES@PRICE")->required()->expected(1, 3);
     }
-
-    CLI::App* const cancel = add_command(app_, "cancel", "take back what is open of orders",
-                                         "Trade", [this] { command_ = CancelOrders{list_}; });
-    cancel->add_option("ORDER", list_, "ids of orders")->required();
+    add("cancel", [this] { return CancelOrders{list_}; })
+        ->add_option("ORDER", list_, "ids of orders")
+        ->required();
   }
 
   void add_looking() {
-    CLI::App* const status =
-        add_command(app_, "status", "the account, or orders of it", "Look", [this] {
-          if (list_.empty())
-            command_ = ShowAccount();
-          else
-            command_ = ShowOrders{list_};
-        });
-    status->add_option("ORDER", list_,
-                       "ids of orders; without: balance, positions and open orders");
-
-    CLI::App* const book = add_command(app_, "book", "open orders by price", "Look", [this] {
-      command_ = ShowBook{words_[0], book_.levels};
-    });
+    add("status", [this] {
+      return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_};
+    })->add_option("ORDER", list_, "ids of orders; without: balance, positions and open orders");
+    CLI::App* const book = add("book", [this] { return ShowBook{words_[0], book_.levels}; });
     add_symbol(book);
     book->add_option("--levels", book_.levels, "prices of each side")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-
-    CLI::App* const trades =
-        add_command(app_, "trades", "the latest trades, newest first", "Look", [this] {
-          command_ = ShowTrades{words_[0], trades_.count};
-        });
+    CLI::App* const trades = add("trades", [this] { return ShowTrades{words_[0], trades_.count}; });
     add_symbol(trades);
     trades->add_option("-n,--count", trades_.count, "so many")
         ->check(CLI::Range(1, 500))
         ->capture_default_str();
-
-    add_command(app_, "symbols", "all symbols with their best prices", "Look",
-                [this] { command_ = ShowSymbols(); });
-
-    CLI::App* const watch = add_command(
-        app_, "watch", "book and trades as they happen, until Ctrl-C, or q on a terminal", "Look",
-        [this] {
-          command_ = Watch{list_, watch_.count};
-        });
+    add("symbols", [] { return ShowSymbols(); });
+    CLI::App* const watch = add("watch", [this] { return Watch{list_, watch_.count}; });
     watch->add_option("SYM", list_, "symbols")->required();
     watch->add_option("-n,--count", watch_.count, "end after so many updates (default: never)")
         ->check(CLI::Range(std::uint64_t(1), std::uint64_t(1) << 62));
   }
 
   void add_shell() {
-    CLI::App* const account = add_command(
-        app_, "account", "trade as another account", "Shell",
-        [this] { command_ = list_.empty() ? UseAccount() : UseAccount{list_.front()}; });
-    account->add_option("ID", list_, "without: show which it is")->expected(1);
-    CLI::App* const xml = add_command(app_, "xml", "show XML in place of sentences, or not",
-                                      "Shell", [this] { command_ = ShowXml{words_[0] == "on"}; });
-    xml->add_option("on|off", words_[0], "")->required()->check(CLI::IsMember({"on", "off"}));
-    CLI::App* const help = add_command(app_, "help", "all commands, or more of one", "Shell",
-                                       [this] { command_ = Help{list_}; });
-    help->add_option("COMMAND", list_, "");
-    add_command(app_, "quit", "leave; so does Ctrl-D", "Shell", [this] {
-      command_ = Quit();
-    })->alias("exit");
+    add("account", [this] { return list_.empty() ? UseAccount() : UseAccount{list_.front()}; })
+        ->add_option("ID", list_, "without: show which it is")
+        ->expected(1);
+    add("xml", [this] { return ShowXml{words_[0] == "on"}; })
+        ->add_option("on|off", words_[0], "")
+        ->required()
+        ->check(CLI::IsMember({"on", "off"}));
+    add("help", [this] { return Help{list_}; })->add_option("COMMAND", list_, "");
+    add("quit", [] { return Quit(); })->alias("exit");
   }
 
-  void add_symbol(CLI::App* app) { add_word(app, "SYM", "symbol", 0); }
-  void add_word(CLI::App* app, const std::string& name, const std::string& text,
-                std::size_t index) {
-    app->add_option(name, words_[index], text)->required();
-  }
-
-  // " (did you mean 'buy'?)" where one letter or two make a command of it.
+  // " (did you mean 'buy'?)" if a command differs by one letter or two.
   std::string suggestion(const std::string& word) const {
     std::string best;
     std::size_t least = 3;
@@ -433,21 +387,19 @@ std::vector<std::string> words_after(const std::vector<std::string>& words,
   const std::vector<std::string> command(words.begin() + (help ? 1 : 0), words.end());
   std::size_t used = 0;
   const CLI::App* const app = find_command(parser.app(), command, used);
-  std::vector<std::string> candidates;
+  std::set<std::string> candidates;
   if (prefix.starts_with('-')) {
     for (const CLI::App* one = app; one != nullptr && !help; one = one->get_parent())
       for (const CLI::Option* option : one->get_options())
-        for (const std::string& name : option->get_lnames()) candidates.push_back("--" + name);
+        for (const std::string& name : option->get_lnames()) candidates.insert("--" + name);
   } else if (used == command.size()) {
     for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; }))
-      candidates.push_back(sub->get_name());
+      candidates.insert(sub->get_name());
     if (!help && app->get_name() == "xml") candidates = {"on", "off"};
   }
   std::erase_if(candidates,
                 [&](const std::string& candidate) { return !candidate.starts_with(prefix); });
-  std::sort(candidates.begin(), candidates.end());
-  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
-  return candidates;
+  return {candidates.begin(), candidates.end()};
 }
 
 }  // namespace exchange::cli

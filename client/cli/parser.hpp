@@ -35,7 +35,7 @@ std::optional<Line> parse_line(const std::string& text, const Settings& settings
 // Help of the shell: all commands, or the one that these words name. Throws UsageError.
 std::string help_text(const std::vector<std::string>& command);
 
-// What may follow these words of a line of the shell, where that follows from the commands alone
+// What may follow these words of a line of the shell, if that follows from the commands alone
 // ("create" -> "account", "symbol"; "book SPY --" -> "--levels").
 std::vector<std::string> words_after(const std::vector<std::string>& words,
                                      const std::string& prefix);

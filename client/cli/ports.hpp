@@ -43,7 +43,7 @@ struct HttpReply {
   unsigned status = 0;
   std::string body;
 };
-// Sent with a question: the account, where the exchange requires keys, and how the connection is
+// Sent with a question: the account, if the exchange requires keys, and how the connection is
 // secured.
 struct Access {
   std::string account, key;

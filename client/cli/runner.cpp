@@ -67,7 +67,7 @@ struct Runner::Step {
   template <class Wanted>
   const Wanted* accepted(const client::Result& result, const std::string& what) {
     if (const auto* error = std::get_if<client::Error>(&result)) {
-      status = runner.refused(what, printable(error->message));
+      status = runner.fail(what + ": " + printable(error->message), exit_refused);
       return nullptr;
     }
     const auto* wanted = std::get_if<Wanted>(&result);
@@ -174,7 +174,7 @@ struct Runner::Step {
     }
     const Json error = Json::parse(reply.body, nullptr, false);
     if (error.is_object() && error.contains("error"))
-      status = runner.refused("", text_field(error, "error"));
+      status = runner.fail(text_field(error, "error"), exit_refused);
     else
       throw client::BadReply("HTTP status " + std::to_string(reply.status) + " of " +
                              settings.http_address() + target);
@@ -213,17 +213,14 @@ struct Runner::Step {
 };
 
 int Runner::run(const Command& command, const Settings& settings) {
-  const auto fail = [&](const std::string& what, int status) {
-    console_.out.flush();
-    console_.err << label_ << what << std::endl;
-    return status;
-  };
   Step step{*this, settings};
   try {
     std::visit(step, command);
     console_.out.flush();
     return step.status;
   } catch (const UsageError& error) {
+    return fail(error.what(), exit_usage);
+  } catch (const std::invalid_argument& error) {  // --tls-ca
     return fail(error.what(), exit_usage);
   } catch (const Refused& error) {
     return fail(error.what(), exit_refused);
@@ -238,8 +235,6 @@ int Runner::run(const Command& command, const Settings& settings) {
   } catch (const client::BadReply& error) {
     return fail("the server's reply is not understood: " + printable(error.what()),
                 exit_unreachable);
-  } catch (const std::invalid_argument& error) {  // --tls-ca
-    return fail(error.what(), exit_usage);
   }
 }
 
@@ -249,8 +244,7 @@ int Runner::run_line(const std::string& text, std::size_t number) {
     const std::optional<Line> line = parse_line(text, settings_);
     return line ? run(line->command, line->settings) : exit_ok;
   } catch (const UsageError& error) {
-    console_.err << label_ << error.what() << std::endl;
-    return exit_usage;
+    return fail(error.what(), exit_usage);
   }
 }
 
@@ -259,9 +253,9 @@ bool Runner::connect() {
     xml_port_.connect();
     return true;
   } catch (const client::Unreachable& error) {
-    console_.err << label_ << error.what() << std::endl;
+    fail(error.what(), exit_unreachable);
   } catch (const std::invalid_argument& error) {  // --tls-ca
-    console_.err << label_ << error.what() << std::endl;
+    fail(error.what(), exit_usage);
   }
   return false;
 }
@@ -284,10 +278,10 @@ std::set<std::string> Runner::symbols() {
   return symbols_seen_;
 }
 
-int Runner::refused(const std::string& what, const std::string& why) {
+int Runner::fail(const std::string& what, int status) {
   console_.out.flush();
-  console_.err << label_ << (what.empty() ? "" : what + ": ") << why << std::endl;
-  return exit_refused;
+  console_.err << label_ << what << std::endl;
+  return status;
 }
 
 std::string Runner::ask(const std::string& document, XmlPort::Kind kind, const Settings& settings) {

@@ -31,13 +31,14 @@ class Runner {
   // For completion.
   const KnownOrders& known_orders() const { return known_orders_; }
   const std::set<std::string>& accounts_seen() const { return accounts_seen_; }
-  // Those of the server where it can be asked at once, and those of this session.
+  // Those of this session, and those of the server if it replies at once.
   std::set<std::string> symbols();
 
  private:
   struct Step;  // one command under way
 
-  int refused(const std::string& what, const std::string& why);
+  // Prints an error; returns `status`.
+  int fail(const std::string& what, int status);
   std::string ask(const std::string& document, XmlPort::Kind kind, const Settings& settings);
 
   Settings settings_;

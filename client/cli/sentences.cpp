@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t prices_shown_max = 4;
 
-// "@ 145.67", or "for 14568.7 (40 @ 145.67, 60 @ 145.7)" where prices differ.
+// "@ 145.67", or "for 14568.7 (40 @ 145.67, 60 @ 145.7)" if prices differ.
 std::string at_prices(const Status& status) {
   std::vector<Execution> by_price;  // one after another at one price are one
   std::optional<Int128> paid = 0;

@@ -83,8 +83,8 @@ char** complete(const char*, int, int end) {
   return list;
 }
 
-// The lines typed, kept from one shell to the next. Where the file cannot be read or written there
-// is none, without an error.
+// The lines typed, kept from one shell to the next. If the file cannot be read or written there
+// is no history, without an error.
 class History {
  public:
   History() : file_(history_file()) {

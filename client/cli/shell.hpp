@@ -18,7 +18,7 @@ int run_script(Runner& runner, std::istream& lines);
 int run_shell(Runner& runner, client::StopFlag& stop,
               const volatile std::sig_atomic_t& last_signal);
 
-// For handlers of signals: ends the reading of a line, also where the signal came a moment before
+// For handlers of signals: ends the reading of a line, also if the signal came a moment before
 // it began.
 void interrupt_reading();
 
@@ -26,7 +26,7 @@ void interrupt_reading();
 // orders of the session, accounts.
 std::vector<std::string> completions(const std::string& line, Runner& runner);
 
-// $XDG_STATE_HOME/exchange-cli/history, else ~/.local/state/exchange-cli/history; empty where
+// $XDG_STATE_HOME/exchange-cli/history, else ~/.local/state/exchange-cli/history; empty if
 // neither is known.
 std::string history_file();
 

@@ -9,7 +9,7 @@
 
 namespace exchange::cli {
 
-// Escape sequences, or nothing where there is to be no colour.
+// Escape sequences, or nothing without colour.
 struct Style {
   bool colour = false;
   std::string bold(const std::string& text) const { return paint("1", text); }

@@ -25,7 +25,7 @@ std::string account_view(const Json& account, Style style) {
   if (!positions.empty()) text += "\n" + positions.text();
 
   Table orders({">ORDER", "SIDE", "SYMBOL", ">SHARES", ">LIMIT", ">OPEN", "OPENED"}, style);
-  const Json& list = list_field(account, "orders");
+  const std::vector<Json>& list = list_field(account, "orders");
   for (const Json& one : list)
     orders.add({std::to_string(number_field(one, "order")),
                 side_text(text_field(one, "side"), style), text_field(one, "symbol"),

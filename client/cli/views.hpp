@@ -1,5 +1,5 @@
 #pragma once
-// Answers of the HTTP port as tables. Pure. All throw client::BadReply where something is missing.
+// Answers of the HTTP port as tables. Pure. All throw client::BadReply if something is missing.
 
 #include "client/cli/messages.hpp"
 #include "client/cli/text.hpp"

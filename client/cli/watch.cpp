@@ -25,7 +25,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// Keys as they are pressed, without a return and not shown, while it lives; none where stdin is no
+// Keys as they are pressed, without a return and not shown, while it lives; none if stdin is no
 // terminal.
 class Keyboard {
  public:
@@ -89,9 +89,7 @@ class Watcher {
 
   void run() {
     for (const std::string& symbol : command_.symbols) {
-      const bool asked = std::any_of(watched_.begin(), watched_.end(),
-                                     [&](const Watched& one) { return one.symbol == symbol; });
-      if (asked) continue;
+      if (find(symbol) != watched_.end()) continue;
       watched_.push_back({symbol, {}, {}});
       subscribe(symbol);
     }
@@ -111,14 +109,17 @@ class Watcher {
     std::string top;
   };
 
+  std::vector<Watched>::iterator find(const std::string& symbol) {
+    return std::find_if(watched_.begin(), watched_.end(),
+                        [&](const Watched& one) { return one.symbol == symbol; });
+  }
   bool complete() const { return command_.count > 0 && updates_ >= command_.count; }
   void subscribe(const std::string& symbol) { feed_.send("{\"subscribe\":\"" + symbol + "\"}"); }
 
   void take(const Json& message) {
     if (text_field(message, "type") == "error") throw Refused(text_field(message, "error"));
     const std::string symbol = text_field(message, "symbol");
-    const auto found = std::find_if(watched_.begin(), watched_.end(),
-                                    [&](const Watched& one) { return one.symbol == symbol; });
+    const auto found = find(symbol);
     if (found == watched_.end()) return;
     const bool knew = found->market.known();
     if (!found->market.apply(message)) {

@@ -18,7 +18,7 @@ class WatchedSymbol {
   bool known() const { return known_; }  // a snapshot came
   std::vector<Level> bids() const { return best_of(bids_); }
   std::vector<Level> asks() const { return best_of(asks_); }
-  // "145.67 60 146 10": best bid and its shares, best ask and its shares, each "-" where there is
+  // "145.67 60 146 10": best bid and its shares, best ask and its shares, each "-" if there is
   // none.
   std::string top() const;
   // Those that the last message brought, oldest first; none of a snapshot's, which happened before.

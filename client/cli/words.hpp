@@ -6,7 +6,7 @@
 
 namespace exchange::cli {
 
-// The text in words; quotes hold blanks together, # begins a comment. Throws UsageError where a
+// The text in words; quotes hold blanks together, # begins a comment. Throws UsageError if a
 // quote does not end.
 std::vector<std::string> split_words(const std::string& text);
 

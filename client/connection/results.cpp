@@ -19,7 +19,7 @@ std::size_t name_bytes(std::string_view tag) {
 
 Parsed<Price> parse_exact_price(std::string_view text) { return parse_price(text); }
 
-// The number in an attribute, above zero; false where it is none.
+// The number in an attribute, above zero; false if it is not one.
 template <class Number>
 bool read_positive(const ReplyElement& element, const char* name,
                    Parsed<Number> (*parse)(std::string_view), Number& number) {

@@ -21,7 +21,7 @@ struct ReplyElement {
   std::string_view attributes;  // the rest of its start tag
   std::string_view content;     // between its tags; empty for <opened …/>
 
-  // The raw value of an attribute; data() is null where it is absent.
+  // The raw value of an attribute; data() is null if it is absent.
   std::string_view attribute(std::string_view name) const;
 };
 
@@ -31,7 +31,7 @@ class ReplyElements {
   explicit ReplyElements(std::string_view document);
   // Those directly inside an element.
   static ReplyElements within(const ReplyElement& element);
-  // The next element. False at the end, and where the document is bad.
+  // The next element. False at the end, and if the document is bad.
   bool next(ReplyElement& element);
   // After next() returned false: whether </results>, or the end of the element, was reached.
   bool complete() const { return state_ == State::complete; }

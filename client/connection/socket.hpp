@@ -57,7 +57,7 @@ struct Address {
   socklen_t bytes = 0;
 };
 
-// Of "HOST:PORT". Throws Unreachable where the name has no address.
+// Of "HOST:PORT". Throws Unreachable if the name has no address.
 Address resolve(const std::string& host_and_port);
 // All that it has, to be tried one after another: a name may mean both 127.0.0.1 and ::1.
 std::vector<Address> resolve_all(const std::string& host_and_port);

@@ -1,4 +1,4 @@
-// The bots against the real engine: for as long as one likes, whatever is refused or lost.
+// The bots against the real engine: without end, even if requests are refused or lost.
 #include "client/bots/market.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Answer answer_of(const Outcome& outcome) {
   return {.refused = !std::holds_alternative<Created>(outcome)};
 }
 
-// An exchange, and what one can see of it from outside.
+// An exchange, and what is visible from outside.
 struct Floor {
   Exchange exchange;
   std::uint64_t self_trades = 0, trades = 0, refused_orders = 0;
@@ -115,7 +115,7 @@ TEST_CASE("the same seed makes the same requests and trades") {
 }
 
 TEST_CASE(
-    "open orders stay bounded where replies are lost, before and after the server acted on them") {
+    "open orders stay bounded if replies are lost, before and after the server acted on them") {
   Floor floor;
   Market market(options_of(test_seed()));
   std::mt19937_64 random(test_seed());
@@ -151,7 +151,7 @@ TEST_CASE("what a run that was killed left in the book is traded away by the nex
   CHECK(floor.exchange.check_invariants() == "");
 }
 
-TEST_CASE("a stranger who buys everything is sold more, by new accounts") {
+TEST_CASE("another client that buys everything is sold more, by new accounts") {
   Floor floor;
   Market market(options_of(test_seed()));
   floor.apply({CreateAccount{AccountId("1"), Cash::whole(1'000'000'000'000)}});
@@ -204,7 +204,7 @@ TEST_CASE(
   CHECK(Shares::whole(std::int64_t(market.shares_taken())) == shares.at(executed));
 }
 
-TEST_CASE("bots go on where the store was replaced by an empty one") {
+TEST_CASE("bots continue if the store was replaced by an empty one") {
   Floor before, after;
   Market market(options_of(test_seed()));
   for (int i = 0; i < 1'000; ++i) before.step(market);
@@ -229,7 +229,7 @@ TEST_CASE("account ids that are taken are passed over") {
   CHECK(most > 0);
 }
 
-TEST_CASE("who is refused everything counts its refusals") {
+TEST_CASE("a market that is refused everything counts its refusals") {
   Market market(options_of(3));
   for (int i = 0; i < 10; ++i)
     market.answered(std::vector<Answer>(market.next().size(), Answer{.refused = true}));

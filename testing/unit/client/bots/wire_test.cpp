@@ -32,13 +32,14 @@ TEST_CASE("commands of the bots as documents") {
   CHECK(
       document_of(std::vector<Command>{CreateAccount{me, Cash::from_units(15'000'000'000'000'000)},
                                        PlaceShares{spy, me, Shares::whole(7)}}) ==
-      R"(<create><account id="42" balance="1.5"/><symbol sym="SPY"><account id="42">7</account></symbol></create>)");
-  CHECK(
-      document_of(std::vector<Command>{
-          CancelOrder{me, 9},
-          PlaceOrder{me, spy, Side::sell, Shares::whole(30), Price::from_units(12'750'000'000)},
-          buy(3, 1)}) ==
-      R"(<transactions id="42"><cancel id="9"/><order sym="SPY" amount="-30" limit="127.5"/><order sym="SPY" amount="3" limit="0.00000001"/></transactions>)");
+      R"(<create><account id="42" balance="1.5"/><symbol sym="SPY"><account id="42">7</account>)"
+      R"(</symbol></create>)");
+  CHECK(document_of(std::vector<Command>{
+            CancelOrder{me, 9},
+            PlaceOrder{me, spy, Side::sell, Shares::whole(30), Price::from_units(12'750'000'000)},
+            buy(3, 1)}) ==
+        R"(<transactions id="42"><cancel id="9"/><order sym="SPY" amount="-30" limit="127.5"/>)"
+        R"(<order sym="SPY" amount="3" limit="0.00000001"/></transactions>)");
 }
 
 TEST_CASE("replies as the bots read them") {
@@ -46,8 +47,10 @@ TEST_CASE("replies as the bots read them") {
                                       buy(4, 100)};
   CHECK(same(
       read_answers(
-          R"(<results><canceled id="9"><canceled shares="2.5" time="1"/><executed shares="1" price="5" time="1"/></canceled>)"
-          R"(<error id="10">nothing is open</error><opened sym="SPY" amount="3" limit="0.000001" id="11"/>)"
+          R"(<results><canceled id="9"><canceled shares="2.5" time="1"/><executed shares="1" )"
+          R"(price="5" time="1"/></canceled>)"
+          R"(<error id="10">nothing is open</error><opened sym="SPY" amount="3" limit="0.000001" )"
+          R"(id="11"/>)"
           R"(<error sym="SPY" amount="4" limit="0.000001">insufficient funds</error></results>)",
           commands),
       {{.canceled = Shares::from_units(250'000'000)},
@@ -62,7 +65,7 @@ TEST_CASE("replies as the bots read them") {
       {{}, {.refused = true}}));
 }
 
-TEST_CASE("a reply that does not fit its request is none") {
+TEST_CASE("a reply that does not fit its request is an error") {
   const std::vector<Command> one{buy(3, 100)};
   for (const char* reply :
        {"", "<results></results>", R"(<results><opened id="1"/><opened id="2"/></results>)",

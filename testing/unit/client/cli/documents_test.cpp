@@ -24,9 +24,9 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
   CHECK(document_of(NewAccount{"007", "100000.10"}) ==
         R"(<create><account id="007" balance="100000.10"/></create>)");
   CHECK(document_of(NewSymbol{"SPY", {}}) == R"(<create><symbol sym="SPY"/></create>)");
-  CHECK(
-      document_of(NewSymbol{"SPY", {{"1", "500"}, {"2", ".5"}}}) ==
-      R"(<create><symbol sym="SPY"><account id="1">500</account><account id="2">.5</account></symbol></create>)");
+  CHECK(document_of(NewSymbol{"SPY", {{"1", "500"}, {"2", ".5"}}}) ==
+        R"(<create><symbol sym="SPY"><account id="1">500</account><account id="2">.5</account>)"
+        R"(</symbol></create>)");
   CHECK(document_of(NewOrder{Side::buy, "SPY", "100", "145.67"}, "1") ==
         R"(<transactions id="1"><order sym="SPY" amount="100" limit="145.67"/></transactions>)");
   CHECK(

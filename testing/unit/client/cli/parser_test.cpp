@@ -12,21 +12,23 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-CommandLine parse(std::vector<const char*> words) {
-  words.insert(words.begin(), "exchange-cli");
-  return parse_command_line(int(words.size()), words.data());
+CommandLine parse(const std::string& text) {
+  const Words words = split_words("exchange-cli " + text);
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  return parse_command_line(int(argv.size()), argv.data());
 }
 
 template <class Kind>
-Kind command(std::vector<const char*> words) {
-  const CommandLine line = parse(std::move(words));
+Kind command(const std::string& text) {
+  const CommandLine line = parse(text);
   REQUIRE(!line.exit_code);
   REQUIRE(line.command);
   REQUIRE(std::holds_alternative<Kind>(*line.command));
   return std::get<Kind>(*line.command);
 }
 
-// The error of a line of the shell; empty where it is none.
+// The error of a line of the shell; empty if there is none.
 std::string error(const std::string& line) {
   try {
     parse_line(line, Settings());
@@ -51,7 +53,7 @@ struct Variable {
 }  // namespace
 
 TEST_CASE("without words: no command, the usual ports, no account") {
-  const CommandLine line = parse({});
+  const CommandLine line = parse("");
   CHECK(!line.exit_code);
   CHECK(!line.command);
   CHECK(line.settings.connect == "127.0.0.1:12345");
@@ -63,11 +65,9 @@ TEST_CASE("without words: no command, the usual ports, no account") {
 }
 
 TEST_CASE("options are taken before and after the command") {
-  for (const std::vector<const char*>& words :
-       {std::vector<const char*>{"-a", "7", "--xml", "--connect", "host:99", "--timeout", "1.5",
-                                 "symbols"},
-        {"symbols", "--account", "7", "--timeout", "1.5", "--connect", "host:99", "--xml"}}) {
-    const CommandLine line = parse(words);
+  for (const char* text : {"-a 7 --xml --connect host:99 --timeout 1.5 symbols",
+                           "symbols --account 7 --timeout 1.5 --connect host:99 --xml"}) {
+    const CommandLine line = parse(text);
     REQUIRE(!line.exit_code);
     CHECK(std::holds_alternative<ShowSymbols>(*line.command));
     CHECK(line.settings.account == "7");
@@ -81,8 +81,7 @@ TEST_CASE("options are taken before and after the command") {
 TEST_CASE("the environment gives ports and account, the command line goes before it") {
   const Variable connect("EXCHANGE_CONNECT", "[::1]:4"), http("EXCHANGE_HTTP", "there:5"),
       account("EXCHANGE_ACCOUNT", "12");
-  const CommandLine line = parse({"status"}),
-                    other = parse({"status", "-a", "13", "--connect", "x:6"});
+  const CommandLine line = parse("status"), other = parse("status -a 13 --connect x:6");
   CHECK(line.settings.connect == "[::1]:4");
   CHECK(line.settings.http_address() == "there:5");
   CHECK(line.settings.account == "12");
@@ -95,68 +94,63 @@ TEST_CASE("the environment gives ports and account, the command line goes before
 }
 
 TEST_CASE("every command is read with its words") {
-  const auto account = command<NewAccount>({"create", "account", "1", "100000"});
+  const auto account = command<NewAccount>("create account 1 100000");
   CHECK((account.account == "1" && account.balance == "100000"));
-  const auto symbol = command<NewSymbol>({"create", "symbol", "SPY", "2=500", "3=0.5"});
+  const auto symbol = command<NewSymbol>("create symbol SPY 2=500 3=0.5");
   REQUIRE(symbol.holdings.size() == 2);
   CHECK(symbol.symbol == "SPY");
   CHECK((symbol.holdings[1].account == "3" && symbol.holdings[1].shares == "0.5"));
-  CHECK(command<NewSymbol>({"create", "symbol", "account"}).symbol == "account");
-  for (const std::vector<const char*>& words :
-       {std::vector<const char*>{"buy", "SPY", "100", "145.67"},
-        {"buy", "SPY", "100@145.67"},
-        {"buy", "SPY", "100", "@", "145.67"},
-        {"buy", "SPY", "100@", "145.67"},
-        {"buy", "SPY", "100", "@145.67"}}) {
-    const auto order = command<NewOrder>(words);
+  CHECK(command<NewSymbol>("create symbol account").symbol == "account");
+  for (const char* text : {"buy SPY 100 145.67", "buy SPY 100@145.67", "buy SPY 100 @ 145.67",
+                           "buy SPY 100@ 145.67", "buy SPY 100 @145.67"}) {
+    const auto order = command<NewOrder>(text);
     CHECK(order.side == Side::buy);
     CHECK((order.symbol == "SPY" && order.shares == "100" && order.limit == "145.67"));
   }
   // refused later, with a sentence
-  const auto sell = command<NewOrder>({"sell", "SPY", "-5", "3"});
+  const auto sell = command<NewOrder>("sell SPY -5 3");
   CHECK((sell.side == Side::sell && sell.shares == "-5"));
-  CHECK(command<CancelOrders>({"cancel", "1", "22"}).orders == Words{"1", "22"});
-  CHECK(command<ShowOrders>({"status", "4"}).orders == Words{"4"});
-  command<ShowAccount>({"status"});
+  CHECK(command<CancelOrders>("cancel 1 22").orders == Words{"1", "22"});
+  CHECK(command<ShowOrders>("status 4").orders == Words{"4"});
+  command<ShowAccount>("status");
   // a symbol may be called like a command
-  CHECK(command<ShowBook>({"book", "buy"}).symbol == "buy");
-  CHECK(command<ShowBook>({"book", "SPY", "--levels", "3"}).levels == 3);
-  CHECK(command<ShowTrades>({"trades", "SPY", "-n", "5"}).count == 5);
-  const auto watch = command<Watch>({"watch", "SPY", "ABC", "--count", "9"});
+  CHECK(command<ShowBook>("book buy").symbol == "buy");
+  CHECK(command<ShowBook>("book SPY --levels 3").levels == 3);
+  CHECK(command<ShowTrades>("trades SPY -n 5").count == 5);
+  const auto watch = command<Watch>("watch SPY ABC --count 9");
   CHECK((watch.symbols == Words{"SPY", "ABC"} && watch.count == 9));
-  command<StartShell>({"shell"});
+  command<StartShell>("shell");
 }
 
 TEST_CASE("what cannot be meant ends with 2, help with 0") {
-  for (const std::vector<const char*>& words : {std::vector<const char*>{"by"},
-                                                {"--foo"},
-                                                {"create"},
-                                                {"create", "account", "1"},
-                                                {"buy", "SPY"},
-                                                {"buy", "SPY", "1"},
-                                                {"buy", "SPY", "1", "2", "3"},
-                                                {"buy", "SPY", "1", "2", "3", "4"},
-                                                {"buy", "SPY", "@3"},
-                                                {"cancel"},
-                                                {"watch"},
-                                                {"watch", "SPY", "-n", "0"},
-                                                {"book", "SPY", "--levels", "1001"},
-                                                {"trades"},
-                                                {"symbols", "more"},
-                                                {"create", "symbol", "S", "500"},
-                                                {"create", "symbol", "S", "=5"},
-                                                {"--connect", "nowhere", "symbols"},
-                                                {"--http", ":1", "symbols"},
-                                                {"--connect", "x:65536", "symbols"},
-                                                {"--timeout", "0", "symbols"},
-                                                {"quit"},
-                                                {"xml", "on"}}) {
-    INFO(words.front());
-    CHECK(parse(words).exit_code == exit_usage);
+  for (const char* text : {"by",
+                           "--foo",
+                           "create",
+                           "create account 1",
+                           "buy SPY",
+                           "buy SPY 1",
+                           "buy SPY 1 2 3",
+                           "buy SPY 1 2 3 4",
+                           "buy SPY @3",
+                           "cancel",
+                           "watch",
+                           "watch SPY -n 0",
+                           "book SPY --levels 1001",
+                           "trades",
+                           "symbols more",
+                           "create symbol S 500",
+                           "create symbol S =5",
+                           "--connect nowhere symbols",
+                           "--http :1 symbols",
+                           "--connect x:65536 symbols",
+                           "--timeout 0 symbols",
+                           "quit",
+                           "xml on"}) {
+    INFO(text);
+    CHECK(parse(text).exit_code == exit_usage);
   }
-  for (const std::vector<const char*>& words :
-       {std::vector<const char*>{"--help"}, {"help"}, {"buy", "-h"}, {"help", "create", "symbol"}})
-    CHECK(parse(words).exit_code == exit_ok);
+  for (const char* text : {"--help", "help", "buy -h", "help create symbol"})
+    CHECK(parse(text).exit_code == exit_ok);
 }
 
 TEST_CASE("an error is reported with what would be right") {
@@ -197,7 +191,7 @@ TEST_CASE("words are split at blanks, held together by quotes, and end at a comm
   CHECK(split_words("a '' b#c # d") == Words{"a", "", "b#c"});
 }
 
-TEST_CASE("help of the shell lists the commands with how they are written, and tells more of one") {
+TEST_CASE("help of the shell lists the commands as they are written, and describes one") {
   const std::string all = help_text({});
   CHECK_THAT(all, contains_text("buy SYM SHARES PRICE"));
   CHECK_THAT(all, contains_text("xml on|off"));
@@ -218,18 +212,18 @@ TEST_CASE("what may follow is known of commands and options") {
 }
 
 TEST_CASE("a key and how the connection is secured come from options or variables") {
-  CHECK(parse({}).settings.key == "");
-  CHECK_FALSE(parse({}).settings.security.tls);
-  CHECK(parse({"--key", "long enough"}).settings.key == "long enough");
-  CHECK(parse({"--tls"}).settings.security.tls);
-  CHECK_FALSE(parse({"--tls"}).settings.security.insecure);
-  const client::Security insecure = parse({"--tls-insecure"}).settings.security;
+  CHECK(parse("").settings.key == "");
+  CHECK_FALSE(parse("").settings.security.tls);
+  CHECK(parse("--key 'long enough'").settings.key == "long enough");
+  CHECK(parse("--tls").settings.security.tls);
+  CHECK_FALSE(parse("--tls").settings.security.insecure);
+  const client::Security insecure = parse("--tls-insecure").settings.security;
   CHECK((insecure.tls && insecure.insecure));
-  const client::Security checked = parse({"--tls-ca", "/etc/hostname"}).settings.security;
+  const client::Security checked = parse("--tls-ca /etc/hostname").settings.security;
   CHECK((checked.tls && !checked.insecure && checked.ca == "/etc/hostname"));
-  CHECK(parse({"--tls-ca", "/nowhere/ca.pem"}).exit_code == exit_usage);
-  CHECK(parse({"--tls-ca", "/etc/hostname", "--tls-insecure"}).exit_code == exit_usage);
+  CHECK(parse("--tls-ca /nowhere/ca.pem").exit_code == exit_usage);
+  CHECK(parse("--tls-ca /etc/hostname --tls-insecure").exit_code == exit_usage);
   const Variable key("EXCHANGE_KEY", "of the environment");
-  CHECK(parse({}).settings.key == "of the environment");
-  CHECK(parse({"--key", "long enough"}).settings.key == "long enough");
+  CHECK(parse("").settings.key == "of the environment");
+  CHECK(parse("--key 'long enough'").settings.key == "long enough");
 }

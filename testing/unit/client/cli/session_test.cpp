@@ -37,7 +37,9 @@ HttpStub::Answer answer(const std::string& target) {
   return {404, "not found\n"};
 }
 
-// A runner and what it said.
+const std::string set_up = "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\n";
+
+// A runner and what it printed.
 struct Seat {
   explicit Seat(const std::string& connect = "127.0.0.1:1", const std::string& http = "127.0.0.1:1",
                 double timeout_s = 30) {
@@ -53,6 +55,19 @@ struct Seat {
     std::istringstream in(lines);
     return run_script(*runner, in);
   }
+  // Runs a line that must end with `status` and print these words only.
+  void run(const std::string& line, int status, const std::string& out,
+           const std::string& err = "") {
+    INFO(line);
+    CHECK(run(line) == status);
+    CHECK(said() == out);
+    CHECK(complained() == err);
+  }
+  // Sets up the market and runs these lines too.
+  void start(const std::string& lines = "") {
+    REQUIRE(script(set_up + lines) == exit_ok);
+    said();
+  }
   std::string said() { return std::exchange(said_, {}).str(); }
   std::string complained() { return std::exchange(complained_, {}).str(); }
 
@@ -64,8 +79,6 @@ struct Seat {
 };
 
 std::optional<std::string> honest(std::string reply, unsigned) { return reply; }
-
-const std::string set_up = "create account 1 100000\ncreate account 2 0\ncreate symbol SPY 2=500\n";
 
 }  // namespace
 
@@ -109,9 +122,9 @@ TEST_CASE("with --keep-going a script goes on, and ends with the status of the f
   Seat seat(server.address());
   seat.runner->settings().keep_going = true;
   CHECK(seat.script(set_up + "cancel 9\nnonsense\nbuy SPY 1 1\n") == exit_refused);
-  CHECK(
-      seat.complained() ==
-      "exchange-cli: line 4: order 9: no such order of this account\nexchange-cli: line 5: there is no command 'nonsense'; 'help' lists them\n");
+  CHECK(seat.complained() ==
+        "exchange-cli: line 4: order 9: no such order of this account\n"
+        "exchange-cli: line 5: there is no command 'nonsense'; 'help' lists them\n");
   CHECK(seat.runner->known_orders().size() == 1);
 }
 
@@ -124,21 +137,17 @@ TEST_CASE("a script ends where it says quit") {
 TEST_CASE("of several elements each has a sentence, the refused ones their error") {
   EditedServer server(honest);
   Seat seat(server.address());
-  REQUIRE(seat.script(set_up + "buy SPY 1 1\nbuy SPY 2 1\n") == exit_ok);
-  seat.said();
-  CHECK(seat.run("cancel 1 7 2") == exit_refused);
-  CHECK(seat.said() == "order 1: 1 SPY canceled\norder 2: 2 SPY canceled\n");
-  CHECK(seat.complained() == "order 7: no such order of this account\n");
-  CHECK(seat.run("create symbol SPY 1=5 9=5") == exit_refused);
-  CHECK(seat.said() == "symbol SPY: account 1 got 5 shares\n");
-  CHECK(seat.complained() == "symbol SPY, account 9: unknown account\n");
+  seat.start("buy SPY 1 1\nbuy SPY 2 1\n");
+  seat.run("cancel 1 7 2", exit_refused, "order 1: 1 SPY canceled\norder 2: 2 SPY canceled\n",
+           "order 7: no such order of this account\n");
+  seat.run("create symbol SPY 1=5 9=5", exit_refused, "symbol SPY: account 1 got 5 shares\n",
+           "symbol SPY, account 9: unknown account\n");
 }
 
 TEST_CASE("with xml on, requests and replies are shown in place of sentences") {
   EditedServer server(honest);
   Seat seat(server.address());
-  REQUIRE(seat.script(set_up) == exit_ok);
-  seat.said();
+  seat.start();
   const std::string exchanged =
       "> <transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\"/></transactions>\n"
       "<results><opened sym=\"SPY\" amount=\"1\" limit=\"1\" id=\"1\"/></results>\n"
@@ -146,21 +155,20 @@ TEST_CASE("with xml on, requests and replies are shown in place of sentences") {
       "<results><status id=\"1\"><open shares=\"1\"/></status></results>\n";
   CHECK(seat.script("xml on\nbuy SPY 1 1\nxml off\n") == exit_ok);
   CHECK(seat.said() == exchanged);
-  CHECK(seat.run("cancel 5 --xml") == exit_refused);
-  CHECK(
-      seat.said() ==
-      "> <transactions id=\"1\"><cancel id=\"5\"/></transactions>\n<results><error id=\"5\">no such order of this account</error></results>\n");
-  CHECK(seat.complained() == "order 5: no such order of this account\n");
+  seat.run("cancel 5 --xml", exit_refused,
+           "> <transactions id=\"1\"><cancel id=\"5\"/></transactions>\n"
+           "<results><error id=\"5\">no such order of this account</error></results>\n",
+           "order 5: no such order of this account\n");
 }
 
-TEST_CASE("a reply that never comes leaves the outcome open, and says so") {
+TEST_CASE("a reply that never comes leaves the outcome open, and the message says so") {
   // After the shares placed (1) and the order (2) comes the query of its state, which is asked
   // twice.
   EditedServer server([](std::string reply, unsigned number) {
     return number == 3 || number == 4 || number == 6 ? std::nullopt : std::optional(reply);
   });
   Seat seat(server.address());
-  REQUIRE(seat.script(set_up) == exit_ok);
+  seat.start();
   REQUIRE(seat.run("buy SPY 1 1") == exit_unreachable);
   CHECK_THAT(seat.said(), contains_text("order 1: placed; its state could not be queried"));
   CHECK(seat.complained() == "no reply from " + server.address() + ": it closed the connection\n");
@@ -187,8 +195,7 @@ TEST_CASE("a server's words do not steer the terminal") {
         "d&#x9b;e</error></results>\n");
   });
   Seat seat(server.address());
-  CHECK(seat.run("cancel 1") == exit_refused);
-  CHECK(seat.complained() == "order 1: a?[2Jb c?d?e\n");
+  seat.run("cancel 1", exit_refused, "", "order 1: a?[2Jb c?d?e\n");
 }
 
 TEST_CASE("a server that is not there ends with 3 and the way to one") {
@@ -205,10 +212,8 @@ TEST_CASE("a server that is not there ends with 3 and the way to one") {
 
 TEST_CASE("invalid commands are reported without a server") {
   Seat seat;
-  CHECK(seat.run("buy SPY 1 0") == exit_usage);
-  CHECK(seat.complained() == "limit must be above zero\n");
-  CHECK(seat.run("book 'S P'") == exit_usage);
-  CHECK(seat.complained() == "symbol must be 1 to 32 letters and digits\n");
+  seat.run("buy SPY 1 0", exit_usage, "", "limit must be above zero\n");
+  seat.run("book 'S P'", exit_usage, "", "symbol must be 1 to 32 letters and digits\n");
   CHECK(seat.run("account x") == exit_usage);
   CHECK(seat.runner->settings().account == "1");
   CHECK(seat.run("watch ../..") == exit_usage);
@@ -217,11 +222,9 @@ TEST_CASE("invalid commands are reported without a server") {
 TEST_CASE("an answer of the HTTP port is a table, a refusal its sentence") {
   HttpStub http(answer);
   Seat seat("127.0.0.1:1", http.address());
-  CHECK(seat.run("book SPY") == exit_ok);
-  CHECK(seat.said() ==
-        "SPY\nORDERS  SHARES     BID  ASK  SHARES  ORDERS\n     1      60  145.67\n");
-  CHECK(seat.run("book XYZ --levels 3") == exit_refused);
-  CHECK(seat.complained() == "unknown symbol\n");
+  seat.run("book SPY", exit_ok,
+           "SPY\nORDERS  SHARES     BID  ASK  SHARES  ORDERS\n     1      60  145.67\n");
+  seat.run("book XYZ --levels 3", exit_refused, "", "unknown symbol\n");
   seat.complained();
   CHECK(seat.run("status") == exit_unreachable);
   CHECK_THAT(seat.complained(),
@@ -246,14 +249,14 @@ TEST_CASE("a look waits until what is committed is shown") {
                               "/api/books/SPY?levels=10"});
 }
 
-TEST_CASE("watch tells changes until its count") {
+TEST_CASE("watch prints changes until its count") {
   HttpStub http(answer, [](const std::string&) {
     return Lines{snapshot("SPY"), update(4, "60"), update(5, "50"), update(6, "40"),
                  update(7, "30")};
   });
   Seat seat("127.0.0.1:1", http.address());
-  CHECK(seat.run("watch SPY SPY -n 3") == exit_ok);
-  CHECK(seat.said() == "top SPY 145.67 60 - -\ntop SPY 145.67 50 - -\ntop SPY 145.67 40 - -\n");
+  seat.run("watch SPY SPY -n 3", exit_ok,
+           "top SPY 145.67 60 - -\ntop SPY 145.67 50 - -\ntop SPY 145.67 40 - -\n");
   CHECK(http.asked() == Lines{"/metrics", "/ws", R"({"subscribe":"SPY"})"});
 }
 
@@ -264,8 +267,7 @@ TEST_CASE("watch asks for a new snapshot after a gap") {
                         : Lines{snapshot("SPY", 6), update(7, "20")};
   });
   Seat seat("127.0.0.1:1", http.address());
-  CHECK(seat.run("watch SPY -n 2") == exit_ok);
-  CHECK(seat.said() == "top SPY 145.67 60 - -\ntop SPY 145.67 20 - -\n");
+  seat.run("watch SPY -n 2", exit_ok, "top SPY 145.67 60 - -\ntop SPY 145.67 20 - -\n");
   CHECK(asked == 2);
 }
 
@@ -278,9 +280,8 @@ TEST_CASE("watch ends with the server's refusal, and with 3 when the server goes
   Seat seat("127.0.0.1:1", http.address());
   CHECK(seat.run("watch XYZ") == exit_refused);
   CHECK_THAT(seat.complained(), contains_text("unknown symbol 'XYZ'"));
-  CHECK(seat.run("watch SPY") == exit_unreachable);
-  CHECK(seat.said() == "top SPY 145.67 60 - -\n");
-  CHECK(seat.complained() == "the server at " + http.address() + " ended the connection\n");
+  seat.run("watch SPY", exit_unreachable, "top SPY 145.67 60 - -\n",
+           "the server at " + http.address() + " ended the connection\n");
   HttpStub without(answer);
   Seat elsewhere("127.0.0.1:1", without.address());
   CHECK(elsewhere.run("watch SPY") == exit_unreachable);
@@ -314,31 +315,39 @@ TEST_CASE("completion offers commands, the server's symbols, own orders and acco
   EditedServer server(honest);
   HttpStub http(answer);
   Seat seat(server.address(), http.address());
-  REQUIRE(seat.script(set_up + "buy SPY 1 1\nbuy SPY 2 1\n") == exit_ok);
-  const auto offered = [&](const std::string& line) { return completions(line, *seat.runner); };
-  CHECK(offered("s") == Lines{"sell", "status", "symbols"});
-  CHECK(offered("  st") == Lines{"status"});
-  CHECK(offered("create ") == Lines{"account", "symbol"});
-  CHECK(offered("create symbol A") == Lines{"ABC"});
-  CHECK(offered("buy SP") == Lines{"SPQR", "SPY"});
-  CHECK(offered("buy SPY ").empty());
-  CHECK(offered("watch SPY A") == Lines{"ABC"});
-  CHECK(offered("cancel ") == Lines{"1", "2"});
-  CHECK(offered("status 1 2") == Lines{"2"});
-  CHECK(offered("account ") == Lines{"1", "2"});
-  CHECK(offered("buy SPY 1 1 --account ") == Lines{"1", "2"});
-  CHECK(offered("xml o") == Lines{"off", "on"});
-  CHECK(offered("help b") == Lines{"book", "buy"});
-  CHECK(offered("book SPY --lev") == Lines{"--levels"});
-  CHECK(offered("book 'SP").empty());
-  CHECK(offered("nonsense ").empty());
+  seat.start("buy SPY 1 1\nbuy SPY 2 1\n");
+  const struct {
+    std::string line;
+    Lines offered;
+  } lines[] = {
+      {"s", {"sell", "status", "symbols"}},
+      {"  st", {"status"}},
+      {"create ", {"account", "symbol"}},
+      {"create symbol A", {"ABC"}},
+      {"buy SP", {"SPQR", "SPY"}},
+      {"buy SPY ", {}},
+      {"watch SPY A", {"ABC"}},
+      {"cancel ", {"1", "2"}},
+      {"status 1 2", {"2"}},
+      {"account ", {"1", "2"}},
+      {"buy SPY 1 1 --account ", {"1", "2"}},
+      {"xml o", {"off", "on"}},
+      {"help b", {"book", "buy"}},
+      {"book SPY --lev", {"--levels"}},
+      {"book 'SP", {}},
+      {"nonsense ", {}},
+  };
+  for (const auto& [line, offered] : lines) {
+    INFO(line);
+    CHECK(completions(line, *seat.runner) == offered);
+  }
   CHECK(http.asked() == Lines{"/api/symbols"});  // once, however often Tab is pressed
 }
 
 TEST_CASE("completion without the HTTP port knows the symbols of the session") {
   EditedServer server(honest);
   Seat seat(server.address());
-  REQUIRE(seat.script(set_up) == exit_ok);
+  seat.start();
   CHECK(completions("book ", *seat.runner) == Lines{"SPY"});
 }
 

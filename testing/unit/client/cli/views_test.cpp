@@ -20,23 +20,38 @@ struct Utc {
   }
 } utc;
 
-const Json snapshot = Json::parse(
-    R"({"type": "snapshot", "symbol": "SPY", "sequence": 3, "bids": [["145.67", "60", 1], ["9", "1", 1]], "asks": [["146", "10.5", 2]],
-  "trades": [{"id": 2, "price": "145.67", "shares": "40", "taker": "sell", "buy_order": 1, "sell_order": 2, "time_us": 1700000001123456},
-             {"id": 1, "price": "144", "shares": "1", "taker": "buy", "buy_order": 1, "sell_order": 2, "time_us": 1700000000000001}]})");
+Json trade(int id, const char* price, const char* shares, const char* taker, int sell_order,
+           std::int64_t time_us) {
+  return {{"id", id},       {"price", price},           {"shares", shares},  {"taker", taker},
+          {"buy_order", 1}, {"sell_order", sell_order}, {"time_us", time_us}};
+}
 
-Json update(int sequence, const char* bids, const char* asks, const char* trades = "[]") {
-  return {{"type", "update"},          {"symbol", "SPY"},
-          {"sequence", sequence},      {"bids", Json::parse(bids)},
-          {"asks", Json::parse(asks)}, {"trades", Json::parse(trades)}};
+Json message(const char* type, int sequence, const char* bids, const char* asks,
+             std::vector<Json> trades) {
+  return {{"type", type},
+          {"symbol", "SPY"},
+          {"sequence", sequence},
+          {"bids", Json::parse(bids)},
+          {"asks", Json::parse(asks)},
+          {"trades", trades}};
+}
+const Json snapshot =
+    message("snapshot", 3, R"([["145.67", "60", 1], ["9", "1", 1]])", R"([["146", "10.5", 2]])",
+            {trade(2, "145.67", "40", "sell", 2, 1700000001123456),
+             trade(1, "144", "1", "buy", 2, 1700000000000001)});
+
+Json update(int sequence, const char* bids, const char* asks, std::vector<Json> trades = {}) {
+  return message("update", sequence, bids, asks, std::move(trades));
 }
 
 }  // namespace
 
 TEST_CASE("an account is shown with cash, positions and open orders") {
   const Json account = Json::parse(
-      R"({"account": "1", "balance": "85433.2", "reserved": "8740.2", "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}],
-    "open_orders": 1, "orders": [{"order": 12, "symbol": "SPY", "side": "buy", "shares": "100", "limit": "145.67", "open": "60", "opened_at_us": 1700000000000000}]})");
+      R"({"account": "1", "balance": "85433.2", "reserved": "8740.2", "open_orders": 1,
+          "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}],
+          "orders": [{"order": 12, "symbol": "SPY", "side": "buy", "shares": "100",
+                      "limit": "145.67", "open": "60", "opened_at_us": 1700000000000000}]})");
   CHECK(account_view(account, {}) ==
         "account 1\n"
         "balance 85433.2 free, 8740.2 reserved by open orders\n"
@@ -73,11 +88,10 @@ TEST_CASE("trades and symbols are tables") {
         "2023-11-14 22:13:20       1     144  buy            1           2\n");
   CHECK(trades_view(Json::parse(R"({"symbol": "S", "trades": []})"), {}) == "S: no trades yet\n");
   CHECK(
-      symbols_view(
-          Json::parse(
-              R"({"batch": 1, "symbols": [{"symbol": "SPY", "bid": "145.67", "bid_shares": "60", "ask": null, "ask_shares": null, "last": null,
-    "last_time_us": null, "shares_total": "500", "open_orders": 1, "trades": 0, "traded_shares": "0", "sequence": 3}]})"),
-          {}) ==
+      symbols_view(Json::parse(
+                       R"({"symbols": [{"symbol": "SPY", "bid": "145.67", "ask": null, "last": null,
+    "shares_total": "500", "open_orders": 1, "trades": 0, "traded_shares": "0"}]})"),
+                   {}) ==
       "SYMBOL     BID  ASK  LAST  TRADES  TRADED  OPEN ORDERS  SHARES\n"
       "SPY     145.67    -     -       0       0            1     500\n");
   CHECK(symbols_view(Json::parse(R"({"symbols": []})"), {}) == "no symbols yet\n");
@@ -98,9 +112,9 @@ TEST_CASE("a market follows its updates and notices a gap") {
   CHECK(market.apply(snapshot));
   CHECK(market.top() == "145.67 60 146 10.5");
   CHECK(market.new_trades().empty());
-  CHECK(market.apply(update(
-      4, R"([["145.67", "0", 0], ["144", "10", 1]])", R"([["145.9", "3", 1]])",
-      R"([{"id": 3, "price": "145.67", "shares": "60", "taker": "sell", "buy_order": 1, "sell_order": 9, "time_us": 1700000002000000}])")));
+  CHECK(
+      market.apply(update(4, R"([["145.67", "0", 0], ["144", "10", 1]])", R"([["145.9", "3", 1]])",
+                          {trade(3, "145.67", "60", "sell", 9, 1700000002000000)})));
   CHECK(market.top() == "144 10 145.9 3");
   CHECK(market.bids().size() == 2);
   CHECK(market.asks().size() == 2);
@@ -122,14 +136,13 @@ TEST_CASE(
   CHECK(change_lines("SPY", market, top) == Lines{"top SPY 145.67 60 146 10.5"});
   market.apply(update(4, R"([["9", "2", 2]])", "[]"));
   CHECK(change_lines("SPY", market, top).empty());
-  market.apply(update(
-      5, "[]", R"([["146", "0", 0]])",
-      R"([{"id": 3, "price": "146", "shares": "10.5", "taker": "buy", "buy_order": 7, "sell_order": 6, "time_us": 1700000002000003}])"));
+  market.apply(update(5, "[]", R"([["146", "0", 0]])",
+                      {trade(3, "146", "10.5", "buy", 6, 1700000002000003)}));
   CHECK(change_lines("SPY", market, top) ==
         Lines{"trade SPY 146 10.5 buy 2023-11-14T22:13:22.000003Z", "top SPY 145.67 60 - -"});
 }
 
-TEST_CASE("the picture keeps within the terminal, whatever its size") {
+TEST_CASE("the picture fits the terminal at every size") {
   WatchedSymbol market, other;
   market.apply(snapshot);
   other.apply(snapshot);

@@ -1,4 +1,4 @@
-// Where replies end, in whatever pieces they come, and what is in them.
+// The ends of replies that arrive in any pieces, and their content.
 #include "client/connection/results.hpp"
 
 #include <random>
@@ -15,7 +15,8 @@ namespace {
 const std::string opened =
     "<results><opened sym=\"SYM1\" amount=\"-7\" limit=\"99.50\" id=\"12\"/></results>\n";
 const std::string status =
-    "<results><status id=\"12\"><open shares=\"3\"/><executed shares=\"4\" price=\"99.5\" time=\"1700000000\"/></status></results>\n";
+    "<results><status id=\"12\"><open shares=\"3\"/><executed shares=\"4\" price=\"99.5\" "
+    "time=\"1700000000\"/></status></results>\n";
 
 std::string with_length(const std::string& reply) {
   return std::to_string(reply.size()) + "\n" + reply;
@@ -101,9 +102,9 @@ TEST_CASE("what cannot be the beginning of a reply is bad") {
 
 TEST_CASE("elements directly inside <results> are separated from what they contain") {
   CHECK(elements_of(opened) == "opened(12);end");
-  CHECK(
-      elements_of("<?xml version=\"1.0\"?>\n" + status) ==
-      "status(12)<open shares=\"3\"/><executed shares=\"4\" price=\"99.5\" time=\"1700000000\"/>;end");
+  CHECK(elements_of("<?xml version=\"1.0\"?>\n" + status) ==
+        "status(12)<open shares=\"3\"/><executed shares=\"4\" price=\"99.5\" time=\"1700000000\"/>"
+        ";end");
   CHECK(elements_of("<results>\n  <created id='1'/>\n  <error id=\"2\">no</error>\n</results>") ==
         "created(1);error(2)no;end");
   CHECK(elements_of("<results/>") == "end");
@@ -140,7 +141,8 @@ TEST_CASE("open, canceled and executed orders are read to the last decimal") {
   CHECK((canceled.status ==
          Status{.canceled = Shares::from_units(9'223'372'036'799'999'999), .canceled_at = at}));
   const Read executed = read(
-      "<executed shares=\"2\" price=\"1\" time=\"1700000000\"/><executed shares=\"1\" price=\"2\" time=\"1700000001\"></executed>");
+      "<executed shares=\"2\" price=\"1\" time=\"1700000000\"/><executed shares=\"1\" price=\"2\" "
+      "time=\"1700000001\"></executed>");
   CHECK(executed.problem == "");
   CHECK(
       (executed.status.executions ==
