@@ -193,11 +193,8 @@ class AcknowledgedCheck {
 
   // The newest rows of the orders of these lines, from the tables and from the journal after them.
   std::map<OrderId, OrderRow> read_rows(Line first, Line last) {
-    std::string ids;
-    for (auto line = first; line != last; ++line)
-      ids += (ids.empty() ? "" : ",") + std::to_string(line->first);
     std::map<OrderId, OrderRow> rows;
-    for_each_order("WHERE id IN (" + ids + ")", [&](const OrderRow& row) { rows[row.id] = row; });
+    for_each_order(where_id_in(first, last), [&](const OrderRow& row) { rows[row.id] = row; });
     for (auto line = first; line != last; ++line)
       if (const auto newer = after_.orders.find(line->first); newer != after_.orders.end())
         rows[line->first] = newer->second;

@@ -30,37 +30,37 @@ class JournalCheck {
     findings_.count("journal records", records);
     if (records == 0 && image_.projected_batch > 0)
       violation(
-          batch_name(image_.projected_batch),
+          image_.projected_batch,
           "is missing, as are all others: the tables are at that batch, and a server never prunes "
           "its row");
     if (const auto acknowledged = source_.acknowledged(); acknowledged && last < *acknowledged)
-      violation(batch_name(*acknowledged),
+      violation(*acknowledged,
                 "was acknowledged, but the journal ends with batch " + std::to_string(last));
     if (records == 0) begin(image_.projected_batch + 1);
     if (records > 0 && last < image_.projected_batch)
-      violation(batch_name(last), "is the last, but the tables are at batch " +
-                                      std::to_string(image_.projected_batch));
+      violation(last, "is the last, but the tables are at batch " +
+                          std::to_string(image_.projected_batch));
     return end();
   }
 
  private:
-  void violation(const std::string& row, const std::string& problem) {
-    findings_.violation("journal", row, problem);
+  void violation(BatchNumber batch, const std::string& problem) {
+    findings_.violation("journal", batch_name(batch), problem);
   }
 
   // The journal's first batch decides what can be replayed.
   void begin(BatchNumber first) {
     const BatchNumber projected = image_.projected_batch;
     if (first > projected + 1) {
-      violation(batch_name(projected + 1),
-                "is missing: the tables are at batch " + std::to_string(projected) +
-                    ", the journal begins with " + std::to_string(first));
+      violation(projected + 1, "is missing: the tables are at batch " + std::to_string(projected) +
+                                   ", the journal begins with " + std::to_string(first));
       return stop_replay("the journal does not reach back to the tables' batch");
     }
     if (const Epoch epoch = source_.tables_epoch().value_or(0); epoch > source_.epoch())
-      violation("projection", "its epoch " + std::to_string(epoch) +
-                                  " is above that of the journal's fence, " +
-                                  std::to_string(source_.epoch()));
+      findings_.violation("journal", "projection",
+                          "its epoch " + std::to_string(epoch) +
+                              " is above that of the journal's fence, " +
+                              std::to_string(source_.epoch()));
     if (first == 1) {
       exchange_.emplace();
       if (sound_)
@@ -99,17 +99,17 @@ class JournalCheck {
 
   void check(const JournalRow& row, BatchNumber last) {
     if (last > 0 && row.batch != last + 1) {
-      violation(batch_name(last + 1), "is missing: the next is " + std::to_string(row.batch));
+      violation(last + 1, "is missing: the next is " + std::to_string(row.batch));
       if (exchange_ && row.batch > at_ + 1) stop_replay("batches are missing");
     }
     if (row.epoch < last_epoch_)
-      violation(batch_name(row.batch), "its epoch " + std::to_string(row.epoch) +
-                                           " is below that of the previous batch, " +
-                                           std::to_string(last_epoch_));
+      violation(row.batch, "its epoch " + std::to_string(row.epoch) +
+                               " is below that of the previous batch, " +
+                               std::to_string(last_epoch_));
     if (row.epoch > source_.epoch())
-      violation(batch_name(row.batch), "its epoch " + std::to_string(row.epoch) +
-                                           " was never taken: the fence is at " +
-                                           std::to_string(source_.epoch()));
+      violation(row.batch, "its epoch " + std::to_string(row.epoch) +
+                               " was never taken: the fence is at " +
+                               std::to_string(source_.epoch()));
     last_epoch_ = std::max(last_epoch_, row.epoch);
     try {
       const JournalRecord record = decode_journal_record(row.payload);
@@ -118,18 +118,17 @@ class JournalCheck {
       if (row.batch == image_.projected_batch && !compare_) check_tables(record);
       if (exchange_ && row.batch > at_) replay(row.batch, record);
     } catch (const StoreCorrupt& error) {
-      violation(batch_name(row.batch), error.what());
+      violation(row.batch, error.what());
       if (exchange_ && row.batch > at_)
         stop_replay("batch " + std::to_string(row.batch) + " cannot be read");
     }
   }
 
   void check_order(BatchNumber batch, const JournalRecord& record) {
-    if (record.time < last_.time)
-      violation(batch_name(batch), "its time is before that of the previous batch");
+    if (record.time < last_.time) violation(batch, "its time is before that of the previous batch");
     if (record.orders < last_.orders || record.executions < last_.executions)
-      violation(batch_name(batch), "its counters go back");
-    if (record.commands.empty()) violation(batch_name(batch), "has no commands");
+      violation(batch, "its counters go back");
+    if (record.commands.empty()) violation(batch, "has no commands");
     last_ = {record.time, {}, record.orders, record.executions, 0};
   }
 
@@ -137,14 +136,16 @@ class JournalCheck {
   // must have.
   void check_tables(const JournalRecord& record) {
     const Totals& totals = image_.rows.totals;
-    if (totals.orders == record.orders && totals.executions == record.executions &&
-        totals.digest == record.digest)
-      return;
+    if (agree(totals, record)) return;
     findings_.violation("replay", "projection",
                         "has " + counters(totals) + ", but " + batch_name(image_.projected_batch) +
                             " led to " + counters(record));
   }
 
+  static bool agree(const Totals& totals, const JournalRecord& record) {
+    return totals.orders == record.orders && totals.executions == record.executions &&
+           totals.digest == record.digest;
+  }
   template <class T>
   static std::string counters(const T& counted) {
     return std::to_string(counted.orders) + " orders, " + std::to_string(counted.executions) +
@@ -159,8 +160,7 @@ class JournalCheck {
         return stop_replay("it differs from the record of batch " + std::to_string(batch));
       }
     const Totals& totals = exchange_->totals();
-    if (totals.orders != record.orders || totals.executions != record.executions ||
-        totals.digest != record.digest) {
+    if (!agree(totals, record)) {
       findings_.violation(
           "replay", batch_name(batch),
           "leads to " + counters(totals) + ", but the record has " + counters(record));

@@ -23,6 +23,14 @@ struct Table {
   static std::string difference(const Row& stored, const Row& expected);
 };
 
+// "WHERE id IN (1,2)", of the keys of a map from `first` to `last`.
+template <class Entry>
+std::string where_id_in(Entry first, Entry last) {
+  std::string ids;
+  for (; first != last; ++first) ids += (ids.empty() ? "" : ",") + std::to_string(first->first);
+  return "WHERE id IN (" + ids + ") ";
+}
+
 struct Projection {
   BatchNumber batch = 0;
   Totals totals;

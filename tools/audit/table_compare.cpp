@@ -90,14 +90,10 @@ void TableCompare::compare_execution(const ExecutionRow& expected) {
 // Orders with ids that were never given are found by check_tables().
 void TableCompare::compare_orders() {
   while (!due_.empty()) {
-    std::string ids;
     std::map<OrderId, OrderRow> some;
-    while (!due_.empty() && some.size() < orders_at_once) {
-      ids += (ids.empty() ? "" : ",") + std::to_string(due_.begin()->first);
-      some.insert(due_.extract(due_.begin()));
-    }
-    for (const auto rows =
-             Table<OrderRow>::select(source_, "WHERE id IN (" + ids + ") ORDER BY id");
+    while (!due_.empty() && some.size() < orders_at_once) some.insert(due_.extract(due_.begin()));
+    for (const auto rows = Table<OrderRow>::select(
+             source_, where_id_in(some.begin(), some.end()) + "ORDER BY id");
          rows->next();) {
       const OrderRow stored = Table<OrderRow>::read(*rows);
       expect_equal(row_name(stored), stored, some.at(stored.id));

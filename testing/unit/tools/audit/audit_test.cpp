@@ -2,16 +2,14 @@
 
 #include "catch.hpp"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <fstream>
 #include <thread>
 
-#include "store/checksum_vfs.hpp"
 #include "store/journal_record.hpp"
 #include "store/postgres_store.hpp"
 #include "store/pqxx_shim.hpp"
+#include "store/sqlite.hpp"
 #include "support/folder.hpp"
 #include "tools/audit/audit.hpp"
 #include "tools/audit/source.hpp"
@@ -49,20 +47,9 @@ struct SqliteFixture {
   }
 
   void run(const std::string& file, const std::string& sql, std::string_view blob = {}) const {
-    sqlite3* database = nullptr;
-    REQUIRE(sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE, checksum_vfs()) ==
-            SQLITE_OK);
-    for (const char* rest = sql.c_str(); *rest != '\0';) {
-      sqlite3_stmt* statement = nullptr;
-      INFO(rest);
-      REQUIRE(sqlite3_prepare_v2(database, rest, -1, &statement, &rest) == SQLITE_OK);
-      if (sqlite3_bind_parameter_count(statement) == 1)
-        sqlite3_bind_blob(statement, 1, blob.data(), int(blob.size()), SQLITE_TRANSIENT);
-      while (sqlite3_step(statement) == SQLITE_ROW) {
-      }
-      REQUIRE(sqlite3_finalize(statement) == SQLITE_OK);
-    }
-    sqlite3_close(database);
+    SqliteDatabase database(file, SqliteDatabase::Use::write);
+    if (blob.empty()) return database.run(sql.c_str());
+    SqliteStatement(database, sql).with(SqliteBlob{blob}).run();
   }
   void tables(const std::string& sql) const { run(path, sql); }
   void journal(const std::string& sql) const { run(path + ".journal", sql); }
@@ -260,16 +247,13 @@ TEST_CASE_METHOD(SqliteFixture, "a journal of large records is read in pieces of
 }
 
 TEST_CASE_METHOD(SqliteFixture, "a damaged file is distinguished from one that cannot be read") {
-  sqlite3* database = nullptr;
-  REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
-  sqlite3_stmt* root = nullptr;
-  REQUIRE(sqlite3_prepare_v2(database,
-                             "SELECT rootpage FROM sqlite_master WHERE name = 'executions_of_buy'",
-                             -1, &root, nullptr) == SQLITE_OK);
-  REQUIRE(sqlite3_step(root) == SQLITE_ROW);
-  const int page = sqlite3_column_int(root, 0);
-  sqlite3_finalize(root);
-  sqlite3_close(database);
+  SqliteDatabase database(path, SqliteDatabase::Use::read);
+  SqliteStatement root(database,
+                       "SELECT rootpage FROM sqlite_master WHERE name = 'executions_of_buy'");
+  REQUIRE(root.step());
+  const std::int64_t page = root.integer(0);
+  root = {};
+  database = {};
   std::fstream(path, std::ios::binary | std::ios::in | std::ios::out)
       .seekp((page - 1) * 4096)
       .write(std::string(100, '\x55').data(), 100);
