@@ -6,29 +6,30 @@ namespace exchange::bots {
 namespace {
 
 // Names are letters and digits, numbers plain decimals: nothing needs escaping.
+std::string attribute(const char* name, std::string_view value) {
+  return std::string(" ") + name + "=\"" + std::string(value) + '"';
+}
+std::string order_id(OrderId order) { return attribute("id", std::to_string(order)); }
+
 std::string text_of(const CreateAccount& create) {
-  return "<account id=\"" + std::string(create.account.view()) + "\" balance=\"" +
-         to_string(create.balance) + "\"/>";
+  return "<account" + attribute("id", create.account.view()) +
+         attribute("balance", to_string(create.balance)) + "/>";
 }
 std::string text_of(const CreateSymbol& create) {
-  return "<symbol sym=\"" + std::string(create.symbol.view()) + "\"/>";
+  return "<symbol" + attribute("sym", create.symbol.view()) + "/>";
 }
 std::string text_of(const PlaceShares& place) {
-  return "<symbol sym=\"" + std::string(place.symbol.view()) + "\"><account id=\"" +
-         std::string(place.account.view()) + "\">" + to_string(place.shares) +
+  return "<symbol" + attribute("sym", place.symbol.view()) + "><account" +
+         attribute("id", place.account.view()) + ">" + to_string(place.shares) +
          "</account></symbol>";
 }
 std::string text_of(const PlaceOrder& place) {
-  return "<order sym=\"" + std::string(place.symbol.view()) + "\" amount=\"" +
-         (place.side == Side::sell ? "-" : "") + to_string(place.shares) + "\" limit=\"" +
-         to_string(place.limit) + "\"/>";
+  return "<order" + attribute("sym", place.symbol.view()) +
+         attribute("amount", (place.side == Side::sell ? "-" : "") + to_string(place.shares)) +
+         attribute("limit", to_string(place.limit)) + "/>";
 }
-std::string text_of(const CancelOrder& cancel) {
-  return "<cancel id=\"" + std::to_string(cancel.order) + "\"/>";
-}
-std::string text_of(const QueryOrder& query) {
-  return "<query id=\"" + std::to_string(query.order) + "\"/>";
-}
+std::string text_of(const CancelOrder& cancel) { return "<cancel" + order_id(cancel.order) + "/>"; }
+std::string text_of(const QueryOrder& query) { return "<query" + order_id(query.order) + "/>"; }
 
 // The account of a transaction; null for creations.
 const AccountId* trader_of(const Command& command) {
@@ -67,7 +68,7 @@ std::string document_of(std::span<const Command> commands) {
     trader = trader_of(command);
   }
   if (trader == nullptr) return "<create>" + elements + "</create>";
-  return "<transactions id=\"" + std::string(trader->view()) + "\">" + elements + "</transactions>";
+  return "<transactions" + attribute("id", trader->view()) + ">" + elements + "</transactions>";
 }
 
 std::vector<Answer> read_answers(std::string_view reply, std::span<const Command> commands) {

@@ -11,8 +11,8 @@
 namespace exchange::cli {
 
 // What the user typed is no valid command; what() is the sentence.
-struct UsageError : std::runtime_error {
-  using runtime_error::runtime_error;
+struct UsageError : std::invalid_argument {
+  using invalid_argument::invalid_argument;
 };
 
 // Without a command: a shell or a script. After --help, --version or an error, which are printed:

@@ -218,9 +218,7 @@ int Runner::run(const Command& command, const Settings& settings) {
     std::visit(step, command);
     console_.out.flush();
     return step.status;
-  } catch (const UsageError& error) {
-    return fail(error.what(), exit_usage);
-  } catch (const std::invalid_argument& error) {  // --tls-ca
+  } catch (const std::invalid_argument& error) {  // UsageError, --tls-ca
     return fail(error.what(), exit_usage);
   } catch (const Refused& error) {
     return fail(error.what(), exit_refused);

@@ -91,14 +91,20 @@ Table::Table(std::vector<std::string> headings, Style style)
   }
 }
 
-std::string Table::text() const {
+std::vector<std::string> Table::lines() const {
   std::vector<std::size_t> widths;
   for (std::size_t column = 0; column < headings_.size(); ++column) {
     widths.push_back(width(headings_[column]));
     for (const auto& row : rows_) widths.back() = std::max(widths.back(), width(row[column]));
   }
-  std::string text = style_.dim(line(headings_, widths)) + "\n";
-  for (const auto& row : rows_) text += line(row, widths) + "\n";
+  std::vector<std::string> lines{style_.dim(line(headings_, widths))};
+  for (const auto& row : rows_) lines.push_back(line(row, widths));
+  return lines;
+}
+
+std::string Table::text() const {
+  std::string text;
+  for (const std::string& line : lines()) text += line + "\n";
   return text;
 }
 

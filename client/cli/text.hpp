@@ -37,6 +37,7 @@ class Table {
   Table(std::vector<std::string> headings, Style style);
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
+  std::vector<std::string> lines() const;
   std::string text() const;
 
  private:

@@ -38,8 +38,8 @@ std::string account_view(const Json& account, Style style) {
   return text;
 }
 
-std::string ladder(const std::vector<Level>& bids, const std::vector<Level>& asks,
-                   std::size_t levels_max, Style style) {
+Table ladder(const std::vector<Level>& bids, const std::vector<Level>& asks, std::size_t levels_max,
+             Style style) {
   Table table({">ORDERS", ">SHARES", ">BID", "ASK", ">SHARES", ">ORDERS"}, style);
   for (std::size_t i = 0; i < std::min(levels_max, std::max(bids.size(), asks.size())); ++i) {
     std::vector<std::string> row(6);
@@ -55,7 +55,7 @@ std::string ladder(const std::vector<Level>& bids, const std::vector<Level>& ask
     }
     table.add(std::move(row));
   }
-  return table.text();
+  return table;
 }
 
 std::string trade_text(const Trade& trade, Style style) {
@@ -67,7 +67,8 @@ std::string book_view(const Json& book, Style style) {
   const std::string symbol = text_field(book, "symbol");
   const std::vector<Level> bids = levels_field(book, "bids"), asks = levels_field(book, "asks");
   if (bids.empty() && asks.empty()) return symbol + ": no open orders\n";
-  return style.bold(symbol) + "\n" + ladder(bids, asks, std::max(bids.size(), asks.size()), style);
+  return style.bold(symbol) + "\n" +
+         ladder(bids, asks, std::max(bids.size(), asks.size()), style).text();
 }
 
 std::string trades_view(const Json& trades, Style style) {

@@ -15,16 +15,6 @@ constexpr double look_up_s = 0.2;  // between two checks of the terminal's size 
 // of a symbol: name, headings, a blank line; and the heading of the trades
 constexpr std::size_t lines_beside_levels = 4;
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 // Keys as they are pressed, without a return and not shown, while it lives; none if stdin is no
 // terminal.
 class Keyboard {
@@ -197,7 +187,7 @@ std::vector<std::string> picture(
     lines.push_back(
         style.bold(symbol) +
         (market->tape().empty() ? "" : "  last " + trade_text(market->tape().front(), style)));
-    std::vector<std::string> rungs = lines_of(ladder(bids, asks, levels, style));
+    std::vector<std::string> rungs = ladder(bids, asks, levels, style).lines();
     rungs.resize(levels + 1);  // what follows keeps its place
     lines.insert(lines.end(), rungs.begin(), rungs.end());
     lines.push_back("");
@@ -213,7 +203,7 @@ std::vector<std::string> picture(
     tape.add({local_time_of_day(trade.time_us), symbol, trade_text(trade, style), trade.taker});
   }
   if (!tape.empty())
-    for (std::string& line : lines_of(tape.text())) lines.push_back(std::move(line));
+    for (std::string& line : tape.lines()) lines.push_back(std::move(line));
   if (lines.size() > rows) lines.resize(rows);
   for (std::string& line : lines) line = clipped(line, size.columns);
   return lines;

@@ -18,16 +18,17 @@ void Descriptor::close() {
   number_ = -1;
 }
 
+std::string host_of(const std::string& host_and_port) {
+  const std::string host = host_and_port.substr(0, host_and_port.rfind(':'));
+  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
+
 std::vector<Address> resolve_all(const std::string& host_and_port) {
-  const std::size_t colon = host_and_port.rfind(':');
-  std::string host = host_and_port.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
-    host = host.substr(1, host.size() - 2);
+  const std::string port = host_and_port.substr(host_and_port.rfind(':') + 1);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int error =
-      ::getaddrinfo(host.c_str(), host_and_port.substr(colon + 1).c_str(), &hints, &found);
+  const int error = ::getaddrinfo(host_of(host_and_port).c_str(), port.c_str(), &hints, &found);
   if (error != 0)
     throw Unreachable("no address for " + host_and_port + ": " + ::gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, ::freeaddrinfo);

@@ -57,6 +57,8 @@ struct Address {
   socklen_t bytes = 0;
 };
 
+// The host of "HOST:PORT", an IPv6 address without its brackets.
+std::string host_of(const std::string& host_and_port);
 // Of "HOST:PORT". Throws Unreachable if the name has no address.
 Address resolve(const std::string& host_and_port);
 // All that it has, to be tried one after another: a name may mean both 127.0.0.1 and ::1.

@@ -23,12 +23,6 @@ using Error = boost::system::error_code;
 constexpr std::size_t read_bytes_max = 16u << 10;  // at once
 constexpr std::size_t shown_max = 300;             // bytes of a request or a bad reply in messages
 
-std::string host_of(const std::string& host_and_port) {
-  std::string host = host_and_port.substr(0, host_and_port.rfind(':'));
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  return host;
-}
-
 ssl::context tls_context(const Security& security) {
   ssl::context context(ssl::context::tls_client);
   SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);

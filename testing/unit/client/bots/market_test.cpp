@@ -56,7 +56,9 @@ struct Floor {
     exchange.release_closed(mark);
     return answers;
   }
-  void step(Market& market) { market.answered(apply(market.next())); }
+  void step(Market& market, int requests = 1) {
+    for (; requests > 0; --requests) market.answered(apply(market.next()));
+  }
 
   Exchange::Depth best_ask() const {
     const auto asks = exchange.depth(SymbolName("SPY"), Side::sell);
@@ -105,11 +107,9 @@ TEST_CASE("two traders trade for a hundred thousand requests within their bounds
 TEST_CASE("the same seed makes the same requests and trades") {
   Floor one, two, other;
   Market market_one(options_of(5)), market_two(options_of(5)), market_other(options_of(6));
-  for (int i = 0; i < 3'000; ++i) {
-    one.step(market_one);
-    two.step(market_two);
-    other.step(market_other);
-  }
+  one.step(market_one, 3'000);
+  two.step(market_two, 3'000);
+  other.step(market_other, 3'000);
   CHECK(one.exchange.totals().digest == two.exchange.totals().digest);
   CHECK(one.exchange.totals().digest != other.exchange.totals().digest);
 }
@@ -145,7 +145,7 @@ TEST_CASE("what a run that was killed left in the book is traded away by the nex
   Floor floor;
   for (std::uint64_t run = 0; run < 20; ++run) {
     Market market(options_of(test_seed() % 1'000'000 * 1000 + run));
-    for (int i = 0; i < 5'000; ++i) floor.step(market);
+    floor.step(market, 5'000);
     REQUIRE(floor.open_orders() <= 4 * Market::open_orders_max);
   }
   CHECK(floor.exchange.check_invariants() == "");
@@ -207,8 +207,8 @@ TEST_CASE(
 TEST_CASE("bots continue if the store was replaced by an empty one") {
   Floor before, after;
   Market market(options_of(test_seed()));
-  for (int i = 0; i < 1'000; ++i) before.step(market);
-  for (int i = 0; i < 1'000; ++i) after.step(market);
+  before.step(market, 1'000);
+  after.step(market, 1'000);
   CHECK(after.trades > 100);
   CHECK(after.open_orders() <= Market::open_orders_max);
   CHECK(market.accounts_used() == 4);
@@ -217,7 +217,7 @@ TEST_CASE("bots continue if the store was replaced by an empty one") {
 TEST_CASE("account ids that are taken are passed over") {
   Floor floor;
   Market first(options_of(3)), second(options_of(3));
-  for (int i = 0; i < 100; ++i) floor.step(first);
+  floor.step(first, 100);
   REQUIRE(first.accounts_used() == 2);
   unsigned most = 0;
   for (int i = 0; i < 100; ++i) {
@@ -254,7 +254,7 @@ TEST_CASE(
                              Price::from_units(99'999'999), Price::whole(7), Market::anchor_max}) {
     Floor floor;
     Market market(options_of(test_seed(), "X", anchor));
-    for (int i = 0; i < 3'000; ++i) floor.step(market);
+    floor.step(market, 3'000);
     INFO("anchor " << to_string(anchor) << ", tick " << to_string(market.tick()));
     CHECK(floor.trades > 300);
     CHECK(floor.refused_orders == 0);
