@@ -1,6 +1,6 @@
-"""Who works: CPU of the server, of Locust and of the machine, sampled while a row runs; and what Locust wrote about it.
+"""CPU time of the server, of Locust and of the machine, sampled while a row runs; and the files that Locust writes.
 
-A thread of the runner samples /proc; users mark in a file when the load is complete and when it ends, so that start-up counts for neither side."""
+A thread of the runner samples /proc. Users mark in a file when the load is complete and when it ends, so that start-up does not count."""
 
 import csv
 import os
@@ -8,6 +8,9 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from exchange_server import read_metrics
+from machine import cpu_times
 
 TICKS = os.sysconf("SC_CLK_TCK")
 SAMPLE_S = 0.1
@@ -46,12 +49,6 @@ def threads_of(pid):
         if stat := stat_fields(f"/proc/{pid}/task/{task}/stat"):
             found[int(task), stat[0]] = cpu_of(stat[1])
     return found
-
-
-def machine_busy_seconds():
-    """CPU seconds that all CPUs together were not idle, and in all."""
-    times = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    return (sum(times) - times[3] - times[4]) / TICKS, sum(times) / TICKS
 
 
 class NotMeasured(Exception):
@@ -99,26 +96,18 @@ class Watch(threading.Thread):
             self.failure = error
 
     def take(self):
-        busy, everything = machine_busy_seconds()
-        metrics = {}
-        for line in (
-            self.server.http("/metrics").splitlines() if len(self.samples) % 10 == 0 else ()
-        ):
-            name, _, value = line.rpartition(" ")
-            metrics[name] = value
-        commit_us = (
-            int(metrics["exchange_commit_microseconds_total"])
-            if metrics
-            else self.samples[-1].commit_us
-        )
+        busy, stolen, everything = cpu_times()
+        if len(self.samples) % 10 == 0:
+            metrics = read_metrics(self.server.http_port)
+            self.commit_us = metrics["exchange_commit_microseconds_total"]
         return Sample(
             time.monotonic(),
             self.server.cpu_seconds(),
             threads_of(self.server.pid),
             session_processes(self.session),
-            busy,
+            busy + stolen,
             everything,
-            commit_us,
+            self.commit_us,
         )
 
     def finish(self):

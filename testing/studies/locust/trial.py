@@ -10,7 +10,7 @@ import urllib.error
 from dataclasses import asdict
 from pathlib import Path
 
-from exchange_server import LOADGEN, ExchangeServer, free_ports, wait_until
+from exchange_server import ExchangeServer, free_ports, loadgen_command, wait_until
 from measure import NotMeasured, Watch, read_failures, read_history, read_marks, read_statistics
 from rows import SPAWN_RATE, USERS
 
@@ -85,41 +85,15 @@ def run_session(command, server, log, limit_s, environment=None):
 def run_locust(row, seconds, python, server, folder):
     (folder / "state.json").write_text(json.dumps(prepare(server)))
     host = f"http://127.0.0.1:{server.http_port}" if row.over_http else f"127.0.0.1:{server.port}"
-    command = [
-        str(python),
-        "-m",
-        "locust",
-        "-f",
-        str(HERE / "locustfile.py"),
-        row.user,
-        "--host",
-        host,
-        "--headless",
-        "-u",
-        str(USERS),
-        "-r",
-        str(SPAWN_RATE),
-        "-t",
-        f"{round(RAMP_S + seconds + GRACE_S / 2)}s",
-        "--reset-stats",
-        "--only-summary",
-        "--exit-code-on-error",
-        "0",
-        "--csv",
-        str(folder / "csv"),
-    ]
+    limit_s = round(RAMP_S + seconds + GRACE_S / 2)
+    command = [str(python), *("-m", "locust", "-f"), str(HERE / "locustfile.py"), row.user]
+    command += f"--host {host} --headless -u {USERS} -r {SPAWN_RATE} -t {limit_s}s".split()
+    command += "--reset-stats --only-summary --exit-code-on-error 0 --csv".split()
+    command.append(str(folder / "csv"))
     if row.workers > 1:
-        port = str(free_ports(1)[0])
-        command += [
-            "--processes",
-            str(row.workers),
-            "--master-bind-host",
-            "127.0.0.1",
-            "--master-bind-port",
-            port,
-            "--master-port",
-            port,
-        ]
+        port = free_ports(1)[0]
+        command += f"--processes {row.workers} --master-bind-host 127.0.0.1".split()
+        command += f"--master-bind-port {port} --master-port {port}".split()
     environment = {
         **os.environ,
         "EXCHANGE_LOCUST_STATE": str(folder / "state.json"),
@@ -133,14 +107,10 @@ def run_locust(row, seconds, python, server, folder):
     )
     log = (folder / "log").read_text()
     marks = read_marks(folder / "marks") if (folder / "marks").exists() else {}
-    if (
-        code != 0
-        or not (folder / "csv_stats.csv").exists()
-        or set(marks) != {"spawned", "stopping"}
-    ):
-        raise NotMeasured(
-            f"Locust ended with {code}, {' and '.join(marks) or 'never loaded'}: {log[-1000:]}"
-        )
+    has_figures = (folder / "csv_stats.csv").exists() and set(marks) == {"spawned", "stopping"}
+    if code != 0 or not has_figures:
+        reached = " and ".join(marks) or "never loaded"
+        raise NotMeasured(f"Locust ended with {code}, {reached}: {log[-1000:]}")
     statistics = read_statistics(folder / "csv_stats.csv")
     if not statistics.get("Aggregated", {}).get("requests"):
         raise NotMeasured(
@@ -157,28 +127,10 @@ def run_locust(row, seconds, python, server, folder):
 
 
 def run_loadgen(row, seconds, server, folder):
-    command = [
-        str(LOADGEN),
-        "-c",
-        str(USERS),
-        "--ramp-up",
-        str(SPAWN_RATE),
-        "--warmup",
-        f"{RAMP_S:g}s",
-        "-d",
-        f"{seconds:g}s",
-        "--workload",
-        "reads",
-        "--workers",
-        str(row.workers),
-        "--connect",
-        f"127.0.0.1:{server.port}",
-        "--server-pid",
-        str(server.pid),
-        "--no-progress",
-        "--json",
-        str(folder / "report.json"),
-    ]
+    command = loadgen_command(
+        f"-c {USERS} --ramp-up {SPAWN_RATE} --warmup {RAMP_S:g}s -d {seconds:g}s --workload reads --workers {row.workers} "
+        f"--connect 127.0.0.1:{server.port} --server-pid {server.pid} --no-progress --json {folder / 'report.json'}"
+    )
     code, watch = run_session(command, server, folder / "log", RAMP_S + seconds + GRACE_S)
     if code != 0:
         raise NotMeasured(
@@ -215,16 +167,10 @@ def run_trial(row, seconds, python):
         store="sqlite:{folder}/exchange.db"
     ) as server:
         folder = Path(name)
-        record = (
-            run_locust(row, seconds, python, server, folder)
-            if row.user
-            else run_loadgen(row, seconds, server, folder)
-        )
-        return {
-            "row": row.key,
-            "seconds": seconds,
-            "server": server.ready_line.split("policy=")[1]
-            .split(" http-port")[0]
-            .replace(server.folder.name + "/", ""),
-            **record,
-        }
+        if row.user:
+            record = run_locust(row, seconds, python, server, folder)
+        else:
+            record = run_loadgen(row, seconds, server, folder)
+        settings = server.ready_line.split("policy=")[1].split(" http-port")[0]
+        settings = settings.replace(server.folder.name + "/", "")
+        return {"row": row.key, "seconds": seconds, "server": settings, **record}

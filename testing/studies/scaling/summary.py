@@ -1,10 +1,8 @@
 """From trials to figures: medians and spreads of each cell, what limits it, and the fits over cells."""
 
-import sys
-from pathlib import Path
+from dataclasses import asdict
 from statistics import median
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "support"))
 from cells import KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
 from figures import rounded
 from fit import fit_with_interval, projection
@@ -19,12 +17,8 @@ def spread(values):
     values = [value for value in values if value is not None]
     if not values:
         return None
-    return {
-        "median": median(values),
-        "low": min(values),
-        "high": max(values),
-        "trials": len(values),
-    }
+    measured = {"median": median(values), "low": min(values), "high": max(values)}
+    return {**measured, "trials": len(values)}
 
 
 def middle(values):
@@ -105,14 +99,7 @@ def describe(cell, figures, cpus, settings):
     """The summary of one cell; `figures` is None if no trial of it was finished."""
     placement = place(cell, cpus)
     summary = {
-        "part": cell.part,
-        "load": cell.load,
-        "policy": cell.policy,
-        "kind": cell.kind,
-        "clients": cell.clients,
-        "idle": cell.idle,
-        "cores": cell.cores,
-        "store": cell.store,
+        **asdict(cell),
         "key": cell.key,
         "clients_text": cell.clients_text,
         "placement": placement.words,
@@ -126,23 +113,45 @@ def describe(cell, figures, cpus, settings):
         "rates": [],
         "totals_ms": [],
     }
-    reason = why_not(cell, cpus)
-    if reason:
-        return {**summary, "status": "not run", "reason": reason, "placement": ""}
+    if reason := why_not(cell, cpus):
+        unrun = {"status": "not run", "reason": reason, "placement": "", "trials_wanted": 0}
+        return {**summary, **unrun}
     if figures is None:
         return {**summary, "status": "not run", "reason": "no trial of it was finished"}
     summary.update(figures)
     if "refused" in figures:
-        return {**summary, "status": "not run", "reason": figures["refused"]}
+        unrun = {"status": "not run", "reason": figures["refused"], "trials_wanted": 0}
+        return {**summary, **unrun}
     if summary["errors"]:
         summary["status"] = "errors"
     if not summary["rates"]:
         return {**summary, "status": "failed"}
-    summary["total_ms"], summary["requests_per_s"] = spread(summary["totals_ms"]), spread(
-        summary["rates"]
-    )
+    summary["total_ms"] = spread(summary["totals_ms"])
+    summary["requests_per_s"] = spread(summary["rates"])
     summary["limit"] = limit(cell, placement, summary, cpus) if cell.load == "sustained" else None
     return summary
+
+
+def pick(summary, **wanted):
+    """The cells, in their order, that have these values."""
+    return [
+        cell
+        for cell in summary["cells"]
+        if all(cell[name] == value for name, value in wanted.items())
+    ]
+
+
+def find(summary, **wanted):
+    return next(iter(pick(summary, **wanted)), None)
+
+
+def has(cell):
+    """Whether it was measured."""
+    return cell is not None and bool(cell.get("requests_per_s"))
+
+
+def cores_text(cores):
+    return "not pinned" if cores == 0 else f"{cores} core{'s' if cores > 1 else ''}"
 
 
 def stages(measured):
@@ -263,31 +272,23 @@ def limit(cell, placement, summary, cpus):
 def fits_over_cores(cells):
     """One for each store, kind, policy and load of the sweep: over the measured throughput, and by CPU."""
     fits = []
-    for (store, kind, policy, clients, idle), group in grouped(
-        cells, ("store", "kind", "policy", "clients", "idle")
-    ):
-        measured = {cell["cores"]: cell for cell in group if cell.get("requests_per_s")}
+    names = ("store", "kind", "policy", "clients", "idle")
+    for key, group in grouped(cells, names):
+        measured = {cell["cores"]: cell for cell in group if has(cell)}
         samples = {cores: cell["rates"] for cores, cell in measured.items()}
-        one = {
-            "store": store,
-            "kind": kind,
-            "policy": policy,
-            "clients": clients,
-            "idle": idle,
-            "shared_at": [cores for cores, cell in sorted(measured.items()) if cell["shared"]],
-            "fits": [],
-            "by_cpu": None,
-        }
+        laws = []
         for with_kappa in (False, True) if len(samples) >= 3 else (False,):
-            fitted = fit_with_interval(samples, with_kappa)
-            if fitted:
-                fitted["projection"] = {
-                    str(n): projection(fitted, n) for n in PROJECTED_CORES if n > max(samples)
-                }
-                one["fits"].append(
-                    {name: value for name, value in fitted.items() if name != "fits"}
-                )
-        one["by_cpu"] = by_cpu(measured)
+            if fitted := fit_with_interval(samples, with_kappa):
+                ahead = [n for n in PROJECTED_CORES if n > max(samples)]
+                fitted["projection"] = {str(n): projection(fitted, n) for n in ahead}
+                del fitted["fits"]
+                laws.append(fitted)
+        one = {
+            **dict(zip(names, key)),
+            "shared_at": [cores for cores, cell in sorted(measured.items()) if cell["shared"]],
+            "fits": laws,
+            "by_cpu": by_cpu(measured),
+        }
         if one["fits"] or one["by_cpu"]:
             fits.append(one)
     return fits
@@ -320,23 +321,12 @@ def by_cpu(measured):
 
 def fits_over_clients(cells):
     fits = []
-    for (store, kind, policy, cores), group in grouped(
-        [c for c in cells if not c["idle"]], ("store", "kind", "policy", "cores")
-    ):
-        samples = {cell["clients"]: cell["rates"] for cell in group if cell.get("requests_per_s")}
-        if len(samples) < 4:
-            continue
-        fitted = fit_with_interval(samples, True)
+    names = ("store", "kind", "policy", "cores")
+    for key, group in grouped([cell for cell in cells if not cell["idle"]], names):
+        samples = {cell["clients"]: cell["rates"] for cell in group if has(cell)}
+        fitted = fit_with_interval(samples, True) if len(samples) >= 4 else None
         if fitted:
-            fits.append(
-                {
-                    "store": store,
-                    "kind": kind,
-                    "policy": policy,
-                    "cores": cores,
-                    **{name: value for name, value in fitted.items() if name != "fits"},
-                }
-            )
+            fits.append({**dict(zip(names, key)), **fitted})
     return fits
 
 
@@ -344,11 +334,7 @@ def grouped(cells, names):
     groups = {}
     for cell in cells:
         groups.setdefault(tuple(cell[name] for name in names), []).append(cell)
-    order = {
-        **{value: i for i, value in enumerate(STORES)},
-        **{value: i for i, value in enumerate(KINDS)},
-        **{value: i for i, value in enumerate(POLICIES)},
-    }
+    order = {name: nth for names_ in (STORES, KINDS, POLICIES) for nth, name in enumerate(names_)}
     return sorted(groups.items(), key=lambda item: [order.get(value, value) for value in item[0]])
 
 
@@ -373,15 +359,11 @@ def results_of(head, records):
 
 def call_text(command):
     """A command without what differs between trials: seeds, and where a private cluster was."""
-    out, skip = [], False
-    for word in command:
-        if skip:
-            out.append("…")
-            skip = False
-            continue
-        out.append("postgresql:…" if word.startswith("postgresql:") else word)
-        skip = word in ("--seed", "--database-pid")
-    return " ".join(out)
+    words = ["postgresql:…" if word.startswith("postgresql:") else word for word in command]
+    for before, word in enumerate(words[1:]):
+        if words[before] in ("--seed", "--database-pid"):
+            words[before + 1] = "…"
+    return " ".join(words)
 
 
 def summarise(results):
@@ -394,28 +376,9 @@ def summarise(results):
     sweep = [cell for cell in cells if cell["part"] == "sweep"]
     return {
         **results,
-        "trials_wanted": sum(cell["trials_wanted"] for cell in cells if not why_not_summary(cell)),
-        "errors": [
-            {
-                "cell": cell["key"],
-                "errors": cell["errors"],
-                "trials": cell["trials"],
-                "trials_with_errors": cell["trials_with_errors"],
-                "reason": cell["reason"],
-            }
-            for cell in cells
-            if cell["errors"]
-        ],
-        "not_run": [
-            {"cell": cell["key"], "reason": cell["reason"]}
-            for cell in cells
-            if cell["status"] == "not run"
-        ],
+        "trials_wanted": sum(cell["trials_wanted"] for cell in cells),
+        "errors": [cell for cell in cells if cell["errors"]],
         "cells": cells,
         "fits_over_cores": fits_over_cores(sweep),
         "fits_over_clients": fits_over_clients(sweep),
     }
-
-
-def why_not_summary(cell):
-    return cell["status"] == "not run" and cell["reason"] != "no trial of it was finished"

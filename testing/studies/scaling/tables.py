@@ -1,134 +1,34 @@
-"""The tables, built once and written as Markdown and as HTML."""
+"""The tables of the report, each declared by its columns."""
 
-from dataclasses import dataclass, field
-from html import escape
+from itertools import groupby
+from statistics import mean
 
-from cells import CORES, KINDS, LOADS, POLICIES, POLICY_NAMES, STORES
+from cells import CORES, KINDS, POLICIES, POLICY_NAMES
 from progress import duration
-from summary import wait_shares
+from studies.report.tables import NONE, Column, Table, number, percent, ranged, rows_of
+from summary import STAGES, cores_text, find, grouped, has, pick, wait_shares
 
-NONE = "–"
-
-# What the original write-up measured, on another machine: for context, never a mark to pass.
-THEIRS_A = {
-    ("thread", 20): [70, 98, 102, 99, 96, 81, 88, 101, 98, 74],
-    ("thread", 150): [438, 415, 715, 610, 895, 572, 428, 476, 614, 625],
-    ("thread", 200): [622, 849, 786, 990, 651, 570, 323, 991, 1401, 789],
-    ("pool-40", 20): [122, 99, 110, 96, 116, 90, 133, 55, 101, 174],
-    ("pool-40", 150): [942, 1006, 956, 1220, 899, 927, 1008, 867, 929, 1054],
-    ("pool-40", 200): [1010],
-}
-THEIRS_A_AVERAGES = {  # as printed there
-    ("thread", 20): ("90.7", "4.5", "221"),
-    ("thread", 150): ("578.8", "3.9", "259"),
-    ("thread", 200): ("797.2", "3.9", "251"),
-    ("pool-40", 20): ("109.6", "5.5", "182"),
-    ("pool-40", 150): ("980.8", "6.5", "153"),
-    ("pool-40", 200): (NONE, NONE, NONE),
-}
-THEIRS_B = {
-    ("create", 1): ("434.9", "4.3", "229"),
-    ("create", 2): ("358.8", "3.6", "278"),
-    ("create", 4): ("376.6", "3.7", "265"),
-    ("transactions", 1): ("4251.5", "42.5", "23.5"),
-    ("transactions", 2): ("2836.3", "28.4", "35.2"),
-    ("transactions", 4): ("2539.9", "25.4", "39.3"),
-}
-
-
-@dataclass
-class Table:
-    name: str
-    title: str
-    columns: list  # (group, text); the group spans columns side by side
-    rows: list  # of lists of text; a row shorter than the columns: its last cell spans the rest
-    note: str = ""
-    text_columns: tuple = (0,)  # aligned left
-    wide: bool = field(default=False)  # folded away on the page: for who looks something up
-
-
-def markdown(table):
-    heads = [" ".join(filter(None, column)) for column in table.columns]
-    lines = [
-        "| " + " | ".join(heads) + " |",
-        "|"
-        + "|".join("---" if i in table.text_columns else "---:" for i in range(len(heads)))
-        + "|",
-    ]
-    for row in table.rows:
-        cells = [cell.replace("|", "\\|") for cell in row]
-        lines.append("| " + " | ".join(cells + [""] * (len(heads) - len(cells))) + " |")
-    return "\n".join(lines) + (f"\n\n{table.note}" if table.note else "") + "\n"
-
-
-def html(table):
-    longest = [
-        max(
-            [len(row[i]) for row in table.rows if i < len(row) - (len(row) < len(table.columns))],
-            default=0,
-        )
-        for i in range(len(table.columns))
-    ]
-
-    def align(i):
-        return (
-            ' class="n"'
-            if i not in table.text_columns
-            else ' class="s"'
-            if longest[i] < 34
-            else ' class="w"'
-        )
-
-    groups = any(group for group, _ in table.columns)
-    out = ["<div class='scroll'><table>", "<thead>"]
-    if groups:
-        out.append("<tr>")
-        i = 0
-        while i < len(table.columns):
-            span = 1
-            while (
-                i + span < len(table.columns) and table.columns[i + span][0] == table.columns[i][0]
-            ):
-                span += 1
-            name = table.columns[i][0]
-            out.append(f"<th colspan='{span}'{' class=group' if name else ''}>{escape(name)}</th>")
-            i += span
-        out.append("</tr>")
-    out.append(
-        "<tr>"
-        + "".join(f"<th{align(i)}>{escape(text)}</th>" for i, (_, text) in enumerate(table.columns))
-        + "</tr></thead><tbody>"
-    )
-    for row in table.rows:
-        short = len(row) < len(table.columns)
-        cells = "".join(
-            f"<td{align(i)}>{escape(text)}</td>"
-            for i, text in enumerate(row[:-1] if short else row)
-        )
-        if short:
-            cells += f"<td class='not' colspan='{len(table.columns) - len(row) + 1}'>{escape(row[-1])}</td>"
-        average = row[0].startswith(("average", "requests per"))
-        out.append(f"<tr{' class=sum' if average else ''}>{cells}</tr>")
-    out.append("</tbody></table></div>")
-    if table.note:
-        out.append(f"<p class='note'>{escape(table.note)}</p>")
-    return "".join(out)
-
-
-# Numbers as text.
-
-
-def number(value, digits=3):
-    """Three significant digits, thousands parted."""
-    if value is None:
-        return NONE
-    if value == 0:
-        return "0"
-    size = abs(value)
-    if size >= 1000:
-        return f"{value:,.0f}"
-    decimals = max(0, digits - 1 - (0 if size < 1 else len(str(int(size))) - 1))
-    return f"{value:.{decimals}f}"
+# What the original write-up measured, on another machine: for comparison of ratios only.
+TABLE_A = [(policy, clients) for policy in ("thread", "pool-40") for clients in (20, 150, 200)]
+THEIRS_A = [
+    [70, 98, 102, 99, 96, 81, 88, 101, 98, 74],
+    [438, 415, 715, 610, 895, 572, 428, 476, 614, 625],
+    [622, 849, 786, 990, 651, 570, 323, 991, 1401, 789],
+    [122, 99, 110, 96, 116, 90, 133, 55, 101, 174],
+    [942, 1006, 956, 1220, 899, 927, 1008, 867, 929, 1054],
+    [1010],
+]
+THEIRS_A_CLOSING = [
+    ["90.7", "578.8", "797.2", "109.6", "980.8", NONE],
+    ["4.5", "3.9", "3.9", "5.5", "6.5", NONE],
+    ["221", "259", "251", "182", "153", NONE],
+]
+TABLE_B = [(kind, cores) for kind in KINDS for cores in CORES]
+THEIRS_B_CLOSING = [
+    ["434.9", "358.8", "376.6", "4251.5", "2836.3", "2539.9"],
+    ["4.3", "3.6", "3.7", "42.5", "28.4", "25.4"],
+    ["229", "278", "265", "23.5", "35.2", "39.3"],
+]
 
 
 def between(figures):
@@ -137,765 +37,499 @@ def between(figures):
         return NONE
     if figures["trials"] < 2:
         return number(figures["median"])
-    return f"{number(figures['median'])} ({number(figures['low'])} – {number(figures['high'])})"
+    return ranged(figures["median"], figures["low"], figures["high"])
 
 
 def medians(figures):
     return number(figures["median"]) if figures else NONE
 
 
-def percent(value):
-    return NONE if value is None else f"{value:.0%}"
-
-
-def interval_text(interval, form=number):
-    return f" [{form(interval[0])} – {form(interval[1])}]" if interval else ""
-
-
 def errors_text(cell):
     if not cell["errors"]:
         return "none"
-    classes = ", ".join(f"{name} {count:,}" for name, count in cell["errors"].items())
-    return f"{classes} (in {cell['trials_with_errors']} of {cell['trials']} trials)"
+    return f"{error_counts(cell)} (in {cell['trials_with_errors']} of {cell['trials']} trials)"
 
 
-def find(summary, **wanted):
-    for cell in summary["cells"]:
-        if all(cell[name] == value for name, value in wanted.items()):
-            return cell
-    return None
-
-
-def has(cell):
-    return cell is not None and bool(cell.get("requests_per_s"))
-
-
-# The tables.
-
-
-def average(values):
-    return sum(values) / len(values) if values else None
-
-
-def of_trials(cell):
-    """The columns of one burst cell: trials, average total, average delay per request, requests per second."""
-    if not has(cell):
-        return None
-    total = average(cell["totals_ms"])
-    return cell["totals_ms"], total, total / cell["clients"], cell["clients"] / total * 1000
+def error_counts(one):
+    return ", ".join(f"{name} {count:,}" for name, count in one["errors"].items())
 
 
 def marked(text, cell):
-    return text + " *" if cell and cell["errors"] else text
+    return text + " *" if cell["errors"] else text
 
 
-def burst_rows(columns, theirs_trials):
-    """columns: [('theirs', key) or ('ours', cell)]"""
-    ours = [of_trials(cell) for source, cell in columns if source == "ours"]
-    count = max([10] + [len(one[0]) for one in ours if one])
+def not_measured(cell):
+    """Why a cell has no figures; None if it has."""
+    if has(cell):
+        return None
+    errors = f"; errors: {errors_text(cell)}" if cell["errors"] else ""
+    return f"{cell['status']}: {cell['reason']}{errors}"
+
+
+def text(head, cell=None, group=""):
+    return Column(head, cell, group, left=True)
+
+
+def factor(name):
+    return Column(name, lambda cell: str(cell[name]), left=True)
+
+
+STORE, KIND, POLICY = factor("store"), factor("kind"), factor("policy")
+SERVER_CORES = Column("cores", lambda cell: str(cell["cores"]))
+SERVER_ON = text("server on", lambda cell: cores_text(cell["cores"]))
+CLIENTS = Column("clients", lambda cell: cell["clients_text"])
+
+
+def cpu_columns(group, form):
+    return [
+        Column(process, lambda cell, process=process: form(cell["cpu_us"][process]), group)
+        for process in ("server", "client", "database")
+    ]
+
+
+MEDIAN_AND_RANGE = "requests/s: median (lowest – highest)"
+DETAILS = [
+    Column(MEDIAN_AND_RANGE, lambda cell: marked(between(cell["requests_per_s"]), cell)),
+    Column("p50", lambda cell: between(cell["p50_ms"]), "reply, ms"),
+    Column("p99", lambda cell: between(cell["p99_ms"]), "reply, ms"),
+    *cpu_columns("CPU us per request", medians),
+    text("errors", errors_text),
+    text("limited by", lambda cell: cell["limit"]["verdict"] if cell["limit"] else NONE),
+]
+
+
+# Tables A and B, in the shape of the original.
+
+
+def burst_table(name, title, heads, keys, cells, trials, closing, note):
+    """Beside the original's columns ours. `heads`: of the first column, and a function of source and key; `closing`: the original's last rows."""
+    columns = [Column(heads[0], left=True)]
+    columns += [heads[1](source, *key) for source in ("original", "here") for key in keys]
+    measured = [cell["totals_ms"] if has(cell) else [] for cell in cells]
     rows = []
-    for trial in range(count):
-        row = [f"trial {trial + 1}"]
-        for source, what in columns:
-            if source == "theirs":
-                kept = theirs_trials.get(what, [])
-                row.append(str(kept[trial]) if trial < len(kept) else "N/A" if kept else NONE)
-            else:
-                figures = of_trials(what)
-                row.append(
-                    number(figures[0][trial]) if figures and trial < len(figures[0]) else NONE
-                )
-        rows.append(row)
-    return rows
+    for nth in range(max(10, *map(len, measured))):
+        theirs = [str(one[nth]) if nth < len(one) else "N/A" if one else NONE for one in trials]
+        ours = [number(one[nth]) if nth < len(one) else NONE for one in measured]
+        rows.append([f"trial {nth + 1}", *theirs, *ours])
+    for (label, figure), theirs in zip(CLOSING, closing):
+        ours = [
+            marked(number(figure(mean(cell["totals_ms"]), cell["clients"])), cell)
+            if has(cell)
+            else "not run"
+            for cell in cells
+        ]
+        rows.append([label, *theirs, *ours])
+    known = [cell for cell in cells if cell]
+    erring = [f"{short_name(cell)}: {errors_text(cell)}" for cell in known if cell["errors"]]
+    reasons = {cell["reason"] for cell in known if cell["status"] == "not run"}
+    reasons |= {"not part of this run"} if len(known) < len(cells) else set()
+    note += f" * clients saw errors: {'; '.join(erring)}." if erring else ""
+    note += f" Not run: {'; '.join(sorted(reasons))}." if reasons else ""
+    return Table(name, title, columns, rows, note)
 
 
-def closing_rows(columns, theirs):
-    names = ("average", "average delay per request (ms)", "requests per second")
-    rows = []
-    for i, name in enumerate(names):
-        row = [name]
-        for source, what in columns:
-            if source == "theirs":
-                row.append(theirs[what][i])
-            else:
-                figures = of_trials(what)
-                row.append(marked(number(figures[i + 1]), what) if figures else "not run")
-        rows.append(row)
-    return rows
-
-
-def marks_note(cells):
-    erring = [cell for cell in cells if cell and cell["errors"]]
-    return (
-        " * clients saw errors: "
-        + "; ".join(f"{short_name(c)}: {errors_text(c)}" for c in erring)
-        + "."
-        if erring
-        else ""
-    )
-
-
-def not_run_note(cells):
-    reasons = sorted(
-        {cell["reason"] for cell in cells if cell and cell["status"] == "not run"}
-        | ({"not part of this run"} if any(cell is None for cell in cells) else set())
-    )
-    return f" Not run: {'; '.join(reasons)}." if reasons else ""
+CLOSING = [
+    ("average", lambda total_ms, clients: total_ms),
+    ("average delay per request (ms)", lambda total_ms, clients: total_ms / clients),
+    ("requests per second", lambda total_ms, clients: clients / total_ms * 1000),
+]
 
 
 def short_name(cell):
     return f"{cell['policy']}, {cell['kind']}, {cell['clients_text']} clients, {cores_text(cell['cores'])}, {cell['store']}"
 
 
-def cores_text(cores):
-    return "not pinned" if cores == 0 else f"{cores} core{'s' if cores > 1 else ''}"
-
-
 def table_a(summary):
-    keys = [(policy, clients) for policy in ("thread", "pool-40") for clients in (20, 150, 200)]
-    cells = {
-        key: find(summary, part="a", load="burst", policy=key[0], clients=key[1]) for key in keys
-    }
-    columns = [("theirs", key) for key in keys] + [("ours", cells[key]) for key in keys]
-    heads = [("", "concurrent clients")] + [
-        (f"{source}: {name}", str(clients))
-        for source in ("original", "here")
-        for policy, name in (("thread", "one thread per client"), ("pool-40", "40-thread pool"))
-        for clients in (20, 150, 200)
-    ]
-    return Table(
+    names = {"thread": "one thread per client", "pool-40": "40-thread pool"}
+    return burst_table(
         "table-a",
         "Table A: time to finish all client tasks (ms), PostgreSQL",
-        heads,
-        burst_rows(columns, THEIRS_A) + closing_rows(columns, THEIRS_A_AVERAGES),
+        (
+            "concurrent clients",
+            lambda source, policy, clients: Column(
+                str(clients), group=f"{source}: {names[policy]}"
+            ),
+        ),
+        TABLE_A,
+        [
+            find(summary, part="a", load="burst", policy=p, clients=clients)
+            for p, clients in TABLE_A
+        ],
+        THEIRS_A,
+        THEIRS_A_CLOSING,
         "Each client connects, sends one request and gets its reply; nothing is pinned. The originals come from another machine. "
-        "Average delay per request: average total time / clients."
-        + marks_note(cells.values())
-        + not_run_note(cells.values()),
+        "Average delay per request: average total time / clients.",
     )
 
 
 def table_b(summary, policy):
-    keys = [(kind, cores) for kind in KINDS for cores in CORES]
-    ours = {
-        key: find(summary, part="b", load="burst", policy=policy, kind=key[0], cores=key[1])
-        for key in keys
-    }
-    columns = [("theirs", key) for key in keys] + [("ours", ours[key]) for key in keys]
-    heads = [("", "trial")] + [
-        (f"{source}: {kind}", cores_text(cores))
-        for source in ("original", "here")
-        for kind in KINDS
-        for cores in CORES
+    cells = [
+        find(summary, part="b", load="burst", policy=policy, kind=kind, cores=cores)
+        for kind, cores in TABLE_B
     ]
-    closing = closing_rows(columns, THEIRS_B)
-    closing[0][0] = "average total time (ms)"
-    return Table(
+    placements = sorted(
+        f"{cores_text(cell['cores'])}: {cell['placement']}"
+        for cell in cells[: len(CORES)]
+        if cell and cell["placement"]
+    )
+    table = burst_table(
         f"table-b-{policy}",
         f"Table B, {POLICY_NAMES[policy]}: total time (ms) of 100 requests (100 clients, one each), PostgreSQL",
-        heads,
-        burst_rows(columns, {}) + closing,
+        (
+            "trial",
+            lambda source, kind, cores: Column(cores_text(cores), group=f"{source}: {kind}"),
+        ),
+        TABLE_B,
+        cells,
+        [[]] * len(TABLE_B),
+        THEIRS_B_CLOSING,
         "Single trials of the original are not known. The original pinned with taskset; so does --server-cpus."
-        + placement_note(ours.values())
-        + marks_note(ours.values())
-        + not_run_note(ours.values()),
+        + (f" {'; '.join(placements)}." if placements else ""),
     )
+    table.rows[-3][0] = "average total time (ms)"
+    return table
 
 
-def placement_note(cells):
-    words = sorted(
-        {
-            f"{cores_text(cell['cores'])}: {cell['placement']}"
-            for cell in cells
-            if cell and cell["placement"]
-        }
-    )
-    return " " + "; ".join(words) + "." if words else ""
+def detailed(name, title, lead, cells, note, wide=False):
+    columns = lead + DETAILS
+    rows = rows_of(columns, cells, len(lead), not_measured)
+    return Table(name, title, columns, rows, note, wide)
 
 
-DETAILS = [
-    ("", "requests/s: median (lowest – highest)"),
-    ("reply, ms", "p50"),
-    ("reply, ms", "p99"),
-    ("CPU us per request", "server"),
-    ("CPU us per request", "client"),
-    ("CPU us per request", "database"),
-    ("", "errors"),
-    ("", "limited by"),
-]
-
-
-def details(cell):
-    if not has(cell):
-        return [
-            f"{cell['status']}: {cell['reason']}"
-            + (f"; errors: {errors_text(cell)}" if cell["errors"] else "")
-            if cell
-            else "not part of this run"
-        ]
-    cpu = cell["cpu_us"]
-    return [
-        marked(between(cell["requests_per_s"]), cell),
-        between(cell["p50_ms"]),
-        between(cell["p99_ms"]),
-        medians(cpu["server"]),
-        medians(cpu["client"]),
-        medians(cpu["database"]),
-        errors_text(cell),
-        cell["limit"]["verdict"] if cell.get("limit") else NONE,
-    ]
-
-
-def table_a_sustained(summary):
-    rows = []
-    for policy in ("thread", "pool-40"):
-        for clients in (20, 150, 200):
-            rows.append(
-                [policy, f"{clients}"]
-                + details(find(summary, part="a", load="sustained", policy=policy, clients=clients))
-            )
-    return Table(
-        "table-a-sustained",
-        "Table A, sustained: the same clients for some seconds, a new connection for each request",
-        [("", "policy"), ("", "clients")] + DETAILS,
-        rows,
-        sustained_note(summary),
-        (0, 8, 9),
-    )
-
-
-def table_b_sustained(summary):
-    rows = []
-    for policy in ("thread", "loop"):
-        for kind in KINDS:
-            for cores in CORES:
-                cell = find(
-                    summary, part="b", load="sustained", policy=policy, kind=kind, cores=cores
-                )
-                rows.append([policy, kind, str(cores)] + details(cell))
-    return Table(
-        "table-b-sustained",
-        "Table B, sustained: 100 clients for some seconds, a new connection for each request",
-        [("", "policy"), ("", "kind"), ("", "cores")] + DETAILS,
-        rows,
-        sustained_note(summary),
-        (0, 1, 9, 10),
-    )
-
-
-def sustained_note(summary):
+def sustained_tables(summary):
     settings = summary["settings"]
-    return (
+    note = (
         f"{settings['seconds']:g} s a trial after {settings['warmup']:g} s of warm-up, {settings['table_trials']} interleaved trials. "
         "Requests per second, percentiles: median over the trials (lowest – highest)."
     )
+    for part, clients, lead in (
+        ("a", "the same clients", [POLICY, CLIENTS]),
+        ("b", "100 clients", [POLICY, KIND, SERVER_CORES]),
+    ):
+        yield detailed(
+            f"table-{part}-sustained",
+            f"Table {part.upper()}, sustained: {clients} for some seconds, a new connection for each request",
+            lead,
+            pick(summary, part=part, load="sustained"),
+            note,
+        )
+
+
+# The sweep.
 
 
 def throughput(summary):
-    """Requests per second, all policies side by side: the overview."""
-    rows = []
-    for store in STORES:
-        for kind in KINDS:
-            for cores in CORES:
-                for clients, idle in LOADS:
-                    cells = [
-                        find(
-                            summary,
-                            part="sweep",
-                            store=store,
-                            kind=kind,
-                            cores=cores,
-                            clients=clients,
-                            idle=idle,
-                            policy=policy,
-                        )
-                        for policy in POLICIES
-                    ]
-                    if not any(cells):
-                        continue
-                    lead = [
-                        store,
-                        kind,
-                        str(cores),
-                        f"{clients:,}" + (f" + {idle:,} idle" if idle else ""),
-                    ]
-                    if not any(has(cell) for cell in cells):
-                        reasons = sorted({f"{c['status']}: {c['reason']}" for c in cells if c})
-                        rows.append(lead + ["; ".join(reasons)])
-                    else:
-                        rows.append(
-                            lead
-                            + [
-                                marked(between(cell["requests_per_s"]), cell)
-                                if has(cell)
-                                else NONE
-                                if cell is None
-                                else f"{cell['status']}: {cell['reason']}"
-                                for cell in cells
-                            ]
-                        )
-    cells = [c for c in summary["cells"] if c["part"] == "sweep"]
+    """Requests per second, all policies side by side."""
+    lead = [STORE, KIND, SERVER_CORES, CLIENTS]
+    rows, sweep = [], pick(summary, part="sweep")
+    for _, group in groupby(
+        sweep, lambda c: (c["store"], c["kind"], c["cores"], c["clients_text"])
+    ):
+        cells = {cell["policy"]: cell for cell in group}
+        row = [column.cell(next(iter(cells.values()))) for column in lead]
+        if any(map(has, cells.values())):
+            row += [
+                NONE
+                if cell is None
+                else not_measured(cell) or marked(between(cell["requests_per_s"]), cell)
+                for cell in map(cells.get, POLICIES)
+            ]
+        else:
+            row.append("; ".join(sorted({not_measured(cell) for cell in cells.values()})))
+        rows.append(row)
+    settings = summary["settings"]
     return Table(
         "throughput",
         "Requests per second of every cell",
-        [("", "store"), ("", "kind"), ("", "cores"), ("", "clients")]
-        + [("requests/s: median (lowest – highest)", policy) for policy in POLICIES],
+        lead + [Column(policy, group=MEDIAN_AND_RANGE) for policy in POLICIES],
         rows,
-        f"Persistent connections, one request in flight each, {summary['settings']['trials']} interleaved trials of "
-        f"{summary['settings']['seconds']:g} s."
-        + (" * clients saw errors, listed below." if any(c["errors"] for c in cells) else ""),
-        (0, 1),
+        f"Persistent connections, one request in flight each, {settings['trials']} interleaved trials of {settings['seconds']:g} s."
+        + (" * clients saw errors, listed below." if any(c["errors"] for c in sweep) else ""),
         wide=True,
     )
 
 
 def sweep_details(summary):
     """One table for each store and kind, with everything."""
-    tables = []
-    for store in STORES:
-        for kind in KINDS:
-            rows = []
-            for cores in CORES:
-                group = [
-                    c
-                    for c in summary["cells"]
-                    if c["part"] == "sweep"
-                    and c["store"] == store
-                    and c["kind"] == kind
-                    and c["cores"] == cores
-                ]
-                if group and not any(has(cell) or cell["errors"] for cell in group):
-                    reasons = "; ".join(sorted({cell["reason"] for cell in group}))
-                    rows.append([str(cores), "all policies", "all", f"not run: {reasons}"])
-                    continue
-                for cell in group:
-                    rows.append([str(cores), cell["policy"], cell["clients_text"]] + details(cell))
-            if rows:
-                tables.append(
-                    Table(
-                        f"sweep-{store}-{kind}",
-                        f"{store}, {kind}",
-                        [("", "cores"), ("", "policy"), ("", "clients")] + DETAILS,
-                        rows,
-                        "Where server, client and database share CPUs is in the table of placements.",
-                        (1, 9, 10),
-                        wide=True,
-                    )
-                )
-    return tables
+    for (store, kind), cells in grouped(pick(summary, part="sweep"), ("store", "kind")):
+        table = detailed(
+            f"sweep-{store}-{kind}",
+            f"{store}, {kind}",
+            [SERVER_CORES, POLICY, CLIENTS],
+            [],
+            "Where server, client and database share CPUs is in the table of placements.",
+            wide=True,
+        )
+        for (cores,), group in grouped(cells, ("cores",)):
+            if any(has(cell) or cell["errors"] for cell in group):
+                table.rows += rows_of(table.columns, group, 3, not_measured)
+            else:
+                reasons = "; ".join(sorted({cell["reason"] for cell in group}))
+                table.rows.append([str(cores), "all policies", "all", f"not run: {reasons}"])
+        yield table
 
 
-def cpu_table(summary, cores=1):
-    rows = []
-    for store in STORES:
-        for kind in KINDS:
-            for policy in POLICIES:
-                cell = find(
-                    summary,
-                    part="sweep",
-                    store=store,
-                    kind=kind,
-                    policy=policy,
-                    clients=200,
-                    idle=0,
-                    cores=cores,
-                )
-                if has(cell):
-                    cpu = cell["cpu_us"]
-                    shares = [figures["median"] if figures else 0 for figures in cpu.values()]
-                    rows.append(
-                        [
-                            store,
-                            kind,
-                            policy,
-                            *(between(cpu[who]) for who in ("server", "client", "database")),
-                            number(sum(shares)),
-                            percent(cell["core_thread_share"]),
-                            number(cell["switches_per_request"], 2),
-                        ]
-                    )
-    return Table(
+def of_one_core(summary, name, title, columns, note):
+    """A table of the sweep's cells with 200 clients and one core."""
+    cells = pick(summary, part="sweep", clients=200, idle=0, cores=1)
+    columns = [STORE, KIND, POLICY, *columns]
+    title = title.format("200 clients, server on 1 core")
+    return Table(name, title, columns, rows_of(columns, filter(has, cells)), note)
+
+
+def cpu_table(summary):
+    def total(cell):
+        return number(sum(figures["median"] for figures in cell["cpu_us"].values() if figures))
+
+    return of_one_core(
+        summary,
         "cpu",
-        f"CPU time of one request, 200 clients, server on {cores_text(cores)}",
+        "CPU time of one request, {}",
         [
-            ("", "store"),
-            ("", "kind"),
-            ("", "policy"),
-            ("us per request", "server"),
-            ("us per request", "client"),
-            ("us per request", "database"),
-            ("us per request", "in all"),
-            ("", "core thread's part of the server's"),
-            ("", "voluntary switches of the server per request"),
+            *cpu_columns("us per request", between),
+            Column("in all", total, "us per request"),
+            Column("core thread's part of the server's", lambda c: percent(c["core_thread_share"])),
+            Column(
+                "voluntary switches of the server per request",
+                lambda c: number(c["switches_per_request"], 2),
+            ),
         ],
-        rows,
         "The core thread applies and commits; it is the one serial stage.",
-        (0, 1, 2),
     )
 
 
-def stages_table(summary, cores=1):
-    names = [
-        name
-        for name in ("read", "parse", "queue", "apply", "commit", "deliver", "write")
-        if any(name in (c.get("stages_us") or {}) for c in summary["cells"])
-    ]
-    rows = []
-    for store in STORES:
-        for kind in KINDS:
-            for policy in POLICIES:
-                cell = find(
-                    summary,
-                    part="sweep",
-                    store=store,
-                    kind=kind,
-                    policy=policy,
-                    clients=200,
-                    idle=0,
-                    cores=cores,
-                )
-                if has(cell) and cell["stages_us"]:
-                    rows.append(
-                        [
-                            store,
-                            kind,
-                            policy,
-                            *(
-                                number(cell["stages_us"][n]["mean"])
-                                if n in cell["stages_us"]
-                                else NONE
-                                for n in names
-                            ),
-                            number(cell["p50_ms"]["median"] * 1000),
-                        ]
-                    )
-    return Table(
+def stages_table(summary):
+    def mean_of(stage):
+        return lambda cell: number(cell["stages_us"].get(stage, {}).get("mean"))
+
+    measured = [s for s in STAGES if any(s in c.get("stages_us", {}) for c in summary["cells"])]
+    return of_one_core(
+        summary,
         "stages",
-        f"Stages of a request: mean time in each (us), 200 clients, server on {cores_text(cores)}",
-        [("", "store"), ("", "kind"), ("", "policy")]
-        + [("mean, us", name) for name in names]
-        + [("", "reply p50, us")],
-        rows,
+        "Stages of a request: mean time in each (us), {}",
+        [Column(stage, mean_of(stage), "mean, us") for stage in measured]
+        + [Column("reply p50, us", lambda cell: number(cell["p50_ms"]["median"] * 1000))],
         "Apply and commit are of a whole batch, which every request in it waits for.",
-        (0, 1, 2),
     )
 
 
 def limits_table(summary):
-    rows = []
-    for cell in summary["cells"]:
-        if not cell.get("limit") or cell["part"] != "sweep":
-            continue
-        n = cell["limit"]["numbers"]
-        rows.append(
-            [
-                cell["store"],
-                cell["kind"],
-                str(cell["cores"]),
-                cell["policy"],
-                cell["clients_text"],
-                percent(n.get("server_share")),
-                percent(n.get("core_thread")),
-                percent(n.get("database_share")),
-                percent(n.get("client_share")),
-                number(n.get("commit_p50_ms")),
-                percent(n.get("commit_part")),
-                percent(n.get("lock_waits")),
-                number(n.get("switches_per_request"), 2),
-                cell["limit"]["verdict"],
-            ]
-        )
+    def figure(head, name, group="", form=percent):
+        return Column(head, lambda cell: form(cell["limit"]["numbers"].get(name)), group)
+
+    busy = "busy, of what it could use"
+    columns = [
+        *(STORE, KIND, SERVER_CORES, POLICY, CLIENTS),
+        figure("server", "server_share", busy),
+        figure("core thread", "core_thread", busy),
+        figure("database", "database_share", busy),
+        figure("client", "client_share", busy),
+        figure("ms", "commit_p50_ms", "commit p50", number),
+        figure("of a median reply", "commit_part", "commit p50"),
+        figure("lock waits in the database", "lock_waits"),
+        figure("switches per request", "switches_per_request", "", lambda v: number(v, 2)),
+        text("verdict", lambda cell: cell["limit"]["verdict"]),
+    ]
     return Table(
         "limits",
         "What limits each cell",
-        [
-            ("", "store"),
-            ("", "kind"),
-            ("", "cores"),
-            ("", "policy"),
-            ("", "clients"),
-            ("busy, of what it could use", "server"),
-            ("busy, of what it could use", "core thread"),
-            ("busy, of what it could use", "database"),
-            ("busy, of what it could use", "client"),
-            ("commit p50", "ms"),
-            ("commit p50", "of a median reply"),
-            ("", "lock waits in the database"),
-            ("", "switches per request"),
-            ("", "verdict"),
-        ],
-        rows,
+        columns,
+        rows_of(columns, filter(has, pick(summary, part="sweep"))),
         "Verdict: the busiest CPU user from 85 % on (of its own CPUs, then of CPUs that several share); else other work "
         "that took 30 % of the machine or more; else the commit, if it is 30 % of a "
         "median reply or more; else lock waits from 30 % of the database's active time on; else waiting.",
-        (0, 1, 3, 13),
         wide=True,
     )
 
 
 def verdicts_table(summary):
     """How often each limit was met: the short form of the table above."""
+    cells = list(filter(has, pick(summary, part="sweep")))
     rows = []
-    for store in STORES:
-        for cores in CORES:
-            for policy in POLICIES:
-                cells = [
-                    c
-                    for c in summary["cells"]
-                    if c["part"] == "sweep"
-                    and c["store"] == store
-                    and c["cores"] == cores
-                    and c["policy"] == policy
-                ]
-                counted = {}
-                for cell in cells:
-                    if cell.get("limit"):
-                        name = cell["limit"]["verdict"].split(" (")[0].split(":")[0]
-                        counted[name] = counted.get(name, 0) + 1
-                if counted:
-                    rows.append(
-                        [
-                            store,
-                            str(cores),
-                            policy,
-                            "; ".join(
-                                f"{name} ({count})"
-                                for name, count in sorted(counted.items(), key=lambda i: -i[1])
-                            ),
-                        ]
-                    )
-    return Table(
-        "verdicts",
-        "What limits, in how many cells",
-        [("", "store"), ("", "cores"), ("", "policy"), ("", "limited by (cells)")],
-        rows,
-        "",
-        (0, 2, 3),
-    )
+    for (store, cores, policy), group in grouped(cells, ("store", "cores", "policy")):
+        names = [c["limit"]["verdict"].split(" (")[0].split(":")[0] for c in group]
+        counts = [f"{name} ({names.count(name)})" for name in by_frequency(names)]
+        rows.append([store, str(cores), policy, "; ".join(counts)])
+    columns = [STORE, SERVER_CORES, POLICY, text("limited by (cells)")]
+    return Table("verdicts", "What limits, in how many cells", columns, rows)
+
+
+def by_frequency(names):
+    return sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
 
 
 def waits_table(summary):
-    rows = []
-    for cell in summary["cells"]:
-        waits = cell.get("waits")
-        if not waits or (cell["part"] == "sweep" and (cell["clients"], cell["idle"]) != (200, 0)):
-            continue
-        shares = (
-            ", ".join(
-                f"{event} {share:.0%}" for event, share in list(wait_shares(waits).items())[:4]
-            )
-            or "never active when looked at"
-        )
-        active = sum(value for event, value in waits["sessions"].items() if event != "idle")
-        rows.append(
-            [
-                cell["part"],
-                cell["kind"],
-                cores_text(cell["cores"]),
-                cell["policy"],
-                f"{cell['clients']}",
-                str(waits["samples"]),
-                number(active, 2),
-                shares,
-            ]
-        )
+    def active(cell):
+        sessions = cell["waits"]["sessions"].items()
+        return number(sum(count for event, count in sessions if event != "idle"), 2)
+
+    def largest(cell):
+        shares = list(wait_shares(cell["waits"]).items())[:4]
+        return ", ".join(f"{event} {share:.0%}" for event, share in shares) or "none was active"
+
+    columns = [
+        *(factor("part"), KIND, SERVER_ON, POLICY),
+        Column("clients", lambda cell: str(cell["clients"])),
+        Column("samples", lambda cell: str(cell["waits"]["samples"])),
+        Column("active sessions, on average", active),
+        text("share of the active time, the largest four", largest),
+    ]
+    cells = [
+        cell
+        for cell in summary["cells"]
+        if cell.get("waits")
+        and (cell["part"] != "sweep" or (cell["clients"], cell["idle"]) == (200, 0))
+    ]
     return Table(
         "waits",
         "What the database's sessions wait for",
-        [
-            ("", "part"),
-            ("", "kind"),
-            ("", "server on"),
-            ("", "policy"),
-            ("", "clients"),
-            ("", "samples"),
-            ("", "active sessions, on average"),
-            ("", "share of the active time, the largest four"),
-        ],
-        rows,
+        columns,
+        rows_of(columns, cells),
         "pg_stat_activity about ten times a second while the load lasted; sessions idle for want of work are left out. "
         "The exchange commits with one session and projects with another.",
-        (0, 1, 2, 3, 7),
         wide=True,
     )
 
 
-def fits_cores_table(summary, clients=200):
-    rows = []
-    for fit in summary["fits_over_cores"]:
-        if (fit["clients"], fit["idle"]) != (clients, 0):
-            continue
-        lead = [fit["store"], fit["kind"], fit["policy"]]
-        shared = (
-            "yes, at " + ", ".join(cores_text(c) for c in fit["shared_at"])
-            if fit["shared_at"]
-            else "no"
-        )
-        capacity = fit["by_cpu"]["capacity"] if fit["by_cpu"] else {}
-        serial = fit["by_cpu"]["serial_share"] if fit["by_cpu"] else None
-        by_cpu = [
-            ", ".join(f"{cores_text(int(c))}: {number(value)}" for c, value in capacity.items())
-            or NONE,
-            percent(serial),
-            f"{fit['by_cpu']['most_speedup']:.1f}x" if serial else NONE,
-        ]
-        for one in fit["fits"] or [None]:
-            law = (
-                [NONE] * 5
-                if one is None
-                else [
-                    one["law"],
-                    number(one["lambda"]) + interval_text(one["lambda_interval"]),
-                    f"{one['sigma']:.3f}" + interval_text(one["sigma_interval"], "{:.3f}".format),
-                    NONE
-                    if one["kappa"] is None
-                    else f"{one['kappa']:.4f}"
-                    + interval_text(one["kappa_interval"], "{:.4f}".format),
-                    "; ".join(f"{n}: {number(value[0])}" for n, value in one["projection"].items())
-                    or NONE,
-                ]
-            )
-            rows.append(lead + law + [shared] + by_cpu)
+def parameter(head, name, group="", form=",.0f", interval_form=None):
+    """A fitted parameter with its interval."""
+
+    def cell(fit):
+        if fit.get(name) is None:
+            return NONE
+        ends = [format(end, interval_form or form) for end in fit[f"{name}_interval"] or ()]
+        return format(fit[name], form) + (f" [{' – '.join(ends)}]" if ends else "")
+
+    return Column(head, cell, group)
+
+
+def fits_cores_table(summary):
+    fitted, by_cpu = (
+        "fitted to the throughput measured",
+        "by CPU, if the server had the cores to itself",
+    )
+
+    def shared(fit):
+        cores = ", ".join(map(cores_text, fit["shared_at"]))
+        return f"yes, at {cores}" if cores else "no"
+
+    def capacity(fit):
+        found = fit["by_cpu"]["capacity"] if fit["by_cpu"] else {}
+        parts = [f"{cores_text(int(cores))}: {number(value)}" for cores, value in found.items()]
+        return ", ".join(parts) or NONE
+
+    def serial(fit):
+        return fit["by_cpu"] and fit["by_cpu"]["serial_share"]
+
+    def projected(fit):
+        parts = [f"{n}: {number(value[0])}" for n, value in fit.get("projection", {}).items()]
+        return "; ".join(parts) or NONE
+
+    columns = [
+        *(STORE, KIND, POLICY),
+        text("law", lambda fit: fit.get("law", NONE), fitted),
+        parameter("lambda", "lambda", fitted),
+        parameter("sigma (serial)", "sigma", fitted, ".3f"),
+        parameter("kappa (coherence)", "kappa", fitted, ".4f"),
+        text("projection: cores: requests/s", projected, fitted),
+        text("CPUs shared with the client", shared),
+        text("capacity, requests/s", capacity, by_cpu),
+        Column("serial share: the core thread's", lambda fit: percent(serial(fit)), by_cpu),
+        Column(
+            "most speed-up", lambda fit: f"{1 / serial(fit):.1f}x" if serial(fit) else NONE, by_cpu
+        ),
+    ]
+    fits = [
+        {**fit, **law}
+        for fit in summary["fits_over_cores"]
+        if (fit["clients"], fit["idle"]) == (200, 0)
+        for law in fit["fits"] or [{}]
+    ]
     return Table(
         "fits-cores",
-        f"Scaling over cores, {clients} clients",
-        [
-            ("", "store"),
-            ("", "kind"),
-            ("", "policy"),
-            ("fitted to the throughput measured", "law"),
-            ("fitted to the throughput measured", "lambda"),
-            ("fitted to the throughput measured", "sigma (serial)"),
-            ("fitted to the throughput measured", "kappa (coherence)"),
-            ("fitted to the throughput measured", "projection: cores: requests/s"),
-            ("", "CPUs shared with the client"),
-            ("by CPU, if the server had the cores to itself", "capacity, requests/s"),
-            ("by CPU, if the server had the cores to itself", "serial share: the core thread's"),
-            ("by CPU, if the server had the cores to itself", "most speed-up"),
-        ],
-        rows,
+        "Scaling over cores, 200 clients",
+        columns,
+        rows_of(columns, fits),
         "Brackets: 95 % of the fits to trials drawn again. Two numbers of cores cannot tell kappa, so with two only Amdahl's law is fitted. "
-        "Where the client took CPU time of the server, sigma holds that too: read the columns by CPU, which are an upper bound (nobody waits, "
+        "Where the client took CPU time of the server, sigma holds that too: read the columns by CPU, which are an upper bound (no thread waits, "
         "nothing but the core thread is serial).",
-        (0, 1, 2, 3, 7, 8, 9),
         wide=True,
     )
 
 
 def fits_clients_table(summary):
-    rows = []
-    for fit in summary["fits_over_clients"]:
-        rows.append(
-            [
-                fit["store"],
-                fit["kind"],
-                str(fit["cores"]),
-                fit["policy"],
-                number(fit["lambda"]) + interval_text(fit["lambda_interval"]),
-                f"{fit['sigma']:.4f}" + interval_text(fit["sigma_interval"], "{:.4f}".format),
-                f"{fit['kappa']:.2e}" + interval_text(fit["kappa_interval"], "{:.1e}".format),
-                number(fit["peak_n"]) if fit["peak_n"] else "none",
-                NONE if fit["r_squared"] is None else f"{fit['r_squared']:.2f}",
-            ]
-        )
+    columns = [
+        *(STORE, KIND, SERVER_CORES, POLICY),
+        parameter("lambda, requests/s", "lambda"),
+        parameter("sigma", "sigma", form=".4f"),
+        parameter("kappa", "kappa", form=".2e", interval_form=".1e"),
+        Column("peak at clients", lambda fit: number(fit["peak_n"]) if fit["peak_n"] else "none"),
+        Column("R²", lambda fit: NONE if fit["r_squared"] is None else f"{fit['r_squared']:.2f}"),
+    ]
     return Table(
         "fits-clients",
         "Scaling over clients: the universal scalability law",
-        [
-            ("", "store"),
-            ("", "kind"),
-            ("", "cores"),
-            ("", "policy"),
-            ("", "lambda, requests/s"),
-            ("", "sigma"),
-            ("", "kappa"),
-            ("", "peak at clients"),
-            ("", "R²"),
-        ],
-        rows,
+        columns,
+        rows_of(columns, summary["fits_over_clients"]),
         "Fitted to 20 clients and more; lambda, the rate of one client alone, is an extrapolation. A large sigma here means saturation: more "
         "clients than the server needs to be busy.",
-        (0, 1, 3),
         wide=True,
     )
 
 
+# The run.
+
+
 def placements_table(summary):
-    seen = {}
+    placements = {}
     for cell in summary["cells"]:
-        name = (
-            cores_text(cell["cores"]),
-            "with a database" if cell["store"] == "postgresql" else "without",
-        )
-        seen.setdefault(name, cell["placement"] or f"not run: {cell['reason']}")
-    return Table(
-        "placements",
-        "Who runs where",
-        [("", "server on"), ("", "database process"), ("", "placement")],
-        [[*name, words] for name, words in seen.items()],
-        "",
-        (0, 1, 2),
-    )
+        database = "with a database" if cell["store"] == "postgresql" else "without"
+        text_ = cell["placement"] or f"not run: {cell['reason']}"
+        placements.setdefault((cores_text(cell["cores"]), database), text_)
+    columns = [text("server on"), text("database process"), text("placement")]
+    rows = [[*key, words] for key, words in placements.items()]
+    return Table("placements", "CPUs of each process", columns, rows)
 
 
 def errors_table(summary):
-    rows = [
-        [
-            one["cell"],
-            ", ".join(f"{name} {count:,}" for name, count in one["errors"].items()),
-            f"{one['trials_with_errors']} of {one['trials']}",
-            one["reason"],
-        ]
-        for one in summary["errors"]
+    columns = [
+        text("cell", lambda one: one["key"]),
+        text("errors by class", error_counts),
+        Column("trials with errors", lambda one: f"{one['trials_with_errors']} of {one['trials']}"),
+        text("first words", lambda one: one["reason"]),
     ]
-    return Table(
-        "errors",
-        "Errors that clients saw",
-        [("", "cell"), ("", "errors by class"), ("", "trials with errors"), ("", "first words")],
-        rows,
-        "" if rows else "No client saw an error.",
-        (0, 1, 3),
-    )
+    rows = rows_of(columns, summary["errors"])
+    note = "" if rows else "No client saw an error."
+    return Table("errors", "Errors that clients saw", columns, rows, note)
 
 
 def machine_table(summary):
-    machine, settings = summary["machine"], summary["settings"]
-    stolen = summary["stolen"]
-    rows = [
-        ["processor", f"{machine['cpu']}, CPUs usable: {len(machine['cpus'])}"],
-        ["memory", f"{machine['memory_bytes'] / 2**30:.1f} GiB"],
-        ["kernel", machine["kernel"]],
-        ["stores on", f"{machine['scratch']['filesystem']} ({machine['scratch']['folder']})"],
-        ["PostgreSQL", summary.get("postgresql") or "not used"],
-        ["commit", f"{summary['commit']} (programs {summary['binaries']})"],
-        ["started", summary.get("started", NONE)],
-        [
-            "trials",
-            f"{summary['trials_finished']} of {summary['trials_wanted']}; order shuffled with seed {settings['seed']}",
-        ],
-        [
-            "a trial",
-            f"{settings['seconds']:g} s after {settings['warmup']:g} s of warm-up; {settings['trials']} trials a cell, "
-            f"{settings['table_trials']} in tables A and B"
-            + (f"; only {' or '.join(settings['only'])}" if settings["only"] else ""),
-        ],
-        [
-            "CPU time stolen from this machine",
-            f"median {stolen['median']:.1%} of a trial, most {stolen['high']:.1%}"
-            if stolen
-            else NONE,
-        ],
-        [
-            "measuring took",
-            duration(summary["measuring_s"]) if summary.get("measuring_s") else NONE,
-        ],
-    ]
-    return Table("machine", "Machine and build", [("", "what"), ("", "here")], rows, "", (0, 1))
+    machine, settings, stolen = summary["machine"], summary["settings"], summary["stolen"]
+    scratch = machine["scratch"]
+    rows = {
+        "processor": f"{machine['cpu']}, CPUs usable: {len(machine['cpus'])}",
+        "memory": f"{machine['memory_bytes'] / 2**30:.1f} GiB",
+        "kernel": machine["kernel"],
+        "stores on": f"{scratch['filesystem']} ({scratch['folder']})",
+        "PostgreSQL": summary.get("postgresql") or "not used",
+        "commit": f"{summary['commit']} (programs {summary['binaries']})",
+        "started": summary.get("started", NONE),
+        "trials": f"{summary['trials_finished']} of {summary['trials_wanted']}; order shuffled with seed {settings['seed']}",
+        "a trial": f"{settings['seconds']:g} s after {settings['warmup']:g} s of warm-up; {settings['trials']} trials a cell, "
+        f"{settings['table_trials']} in tables A and B"
+        + (f"; only {' or '.join(settings['only'])}" if settings["only"] else ""),
+        "CPU time stolen from this machine": f"median {stolen['median']:.1%} of a trial, most {stolen['high']:.1%}"
+        if stolen
+        else NONE,
+        "measuring took": duration(summary["measuring_s"]) if summary["measuring_s"] else NONE,
+    }
+    columns = [text("what"), text("here")]
+    return Table("machine", "Machine and build", columns, list(map(list, rows.items())))
 
 
 def headline(summary):
     """Sentences that stand before everything else."""
-    sentences = []
+    sentences, errors = [], summary["errors"]
     if summary["settings"]["quick"]:
         sentences.append(
             "This is a quick look: few cells, one or two short trials each. It shows that everything works, not how fast it is."
@@ -903,37 +537,22 @@ def headline(summary):
     missing = summary["trials_wanted"] - summary["trials_finished"]
     if missing > 0:
         sentences.append(f"Unfinished: {missing} of {summary['trials_wanted']} trials are missing.")
-    if summary["errors"]:
-        sentences.append(
-            f"Clients saw errors in {len(summary['errors'])} cells: "
-            + "; ".join(
-                f"{one['cell']}: "
-                + ", ".join(f"{name} {count:,}" for name, count in one["errors"].items())
-                for one in summary["errors"][:8]
-            )
-            + (f"; {len(summary['errors']) - 8} more below." if len(summary["errors"]) > 8 else ".")
-        )
+    if errors:
+        named = "; ".join(f"{one['key']}: {error_counts(one)}" for one in errors[:8])
+        more = f"; {len(errors) - 8} more below." if len(errors) > 8 else "."
+        sentences.append(f"Clients saw errors in {len(errors)} cells: {named}{more}")
     elif summary["trials_finished"]:
         sentences.append("No client saw an error.")
-    disturbed = sum(
-        1
-        for c in summary["cells"]
-        if c.get("limit") and c["limit"]["verdict"].startswith("other work")
-    )
+    verdicts = [cell["limit"]["verdict"] for cell in summary["cells"] if cell.get("limit")]
+    disturbed = sum(verdict.startswith("other work") for verdict in verdicts)
     if disturbed:
         sentences.append(
             f"In {disturbed} cells other work took much of the machine's CPU time: measure those again when it is quiet."
         )
-    unrun = [one for one in summary["not_run"]]
-    if unrun:
-        reasons = {}
-        for one in unrun:
-            reasons[one["reason"]] = reasons.get(one["reason"], 0) + 1
-        sentences.append(
-            "Not run: "
-            + "; ".join(f"{count} cells ({reason})" for reason, count in reasons.items())
-            + "."
-        )
+    reasons = [cell["reason"] for cell in summary["cells"] if cell["status"] == "not run"]
+    if reasons:
+        counts = [f"{reasons.count(one)} cells ({one})" for one in dict.fromkeys(reasons)]
+        sentences.append(f"Not run: {'; '.join(counts)}.")
     return sentences
 
 
@@ -943,10 +562,9 @@ def all_tables(summary):
         placements_table(summary),
         errors_table(summary),
         table_a(summary),
-        table_a_sustained(summary),
         table_b(summary, "thread"),
         table_b(summary, "loop"),
-        table_b_sustained(summary),
+        *sustained_tables(summary),
         throughput(summary),
         verdicts_table(summary),
         cpu_table(summary),
@@ -962,8 +580,10 @@ def all_tables(summary):
 
 def markdown_page(summary, tables):
     parts = ["# Scaling\n", " ".join(headline(summary)) + "\n"]
-    for table in tables.values():
-        parts.append(
-            f"## {table.title}\n\n{markdown(table) if table.rows else (table.note or 'Nothing of it was run.')}\n"
-        )
-    return "\n".join(parts)
+    return "\n".join(parts + [f"## {t.title}\n\n{t.markdown()}\n" for t in tables.values()])
+
+
+def blocks(summary, tables):
+    """What stands between the markers of docs/scaling.md."""
+    parts = {name: table.markdown() for name, table in tables.items()}
+    return {**parts, "headline": "\n\n".join(headline(summary))}

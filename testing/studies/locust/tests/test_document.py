@@ -1,17 +1,18 @@
 """From samples and Locust's CSV files to figures, and from figures to words."""
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
-import xml.etree.ElementTree
 from pathlib import Path
 
 import measure
-import report
+import document
 from measure import Sample, read_failures, read_history, read_marks, read_statistics, usage_between
 from rows import ROWS
+from studies.report.documents import fill, names
 
 COLUMNS = "Timestamp,User Count,Type,Name,Requests/s,Failures/s,50%,Total Request Count,Total Failure Count,Total Median Response Time,Total Average Response Time,Total Average Content Size\n"
 
@@ -184,17 +185,17 @@ class Words(unittest.TestCase):
             ("xml-1-wait", {"machine": 0.99}, "the users, who wait 2 s"),
         ):
             with self.subTest(row, **usage):
-                self.assertIn(words, report.limit(record(row, 1000, **usage), self.ROW[row]))
+                self.assertIn(words, document.limit(record(row, 1000, **usage), self.ROW[row]))
 
     def test_the_trial_in_the_middle_is_shown_with_the_range(self):
-        table = report.statistics_table([record("xml-1", rate) for rate in (900, 4000, 1000)])
+        table = document.statistics_table([record("xml-1", rate) for rate in (900, 4000, 1000)])
         self.assertIn("| XML port, raw socket, 1 worker | 30,000 | 0 |", table)
         self.assertIn("| 1,000 (900 – 4,000) |", table)
         self.assertIn("| report 1: 4 workers |", table)
 
     def test_facts_speak_of_rows_that_were_run_only(self):
-        self.assertEqual(report.facts([record("xml-1", 1000)]), "\n")
-        facts = report.facts(
+        self.assertEqual(document.facts([record("xml-1", 1000)]), "\n")
+        facts = document.facts(
             [
                 record("xml-1", 1000),
                 record("xml-4", 1500),
@@ -208,45 +209,13 @@ class Words(unittest.TestCase):
         self.assertIn("from 90 to 9,000 bytes, throughput went from 100 to 50 requests/s", facts)
         self.assertIn("10% of the throughput", facts)
 
-    def test_charts_are_well_formed(self):
-        charts = report.charts([record("xml-1", 1000), record("grow", 10), record("control", 20)])
-        self.assertEqual(set(charts), {"throughput.svg", "growing-rate.svg", "growing-size.svg"})
-        for svg in charts.values():
-            self.assertTrue(xml.etree.ElementTree.fromstring(svg).findall(".//{*}polyline"))
-        xml.etree.ElementTree.fromstring(report.chart("nothing", "x", []))
-
-    def test_only_what_is_between_markers_is_replaced(self):
-        self.assertEqual(
-            report.fill(
-                "mine\n<!-- begin facts -->\nold\n<!-- end facts -->\nmine\n", {"facts": "new\n"}
-            ),
-            "mine\n<!-- begin facts -->\nnew\n<!-- end facts -->\nmine\n",
-        )
-        with self.assertRaises(SystemExit):
-            report.fill("<!-- begin tables -->\n<!-- end tables -->\n", {"facts": ""})
-
-    def test_the_document_has_a_place_for_everything(self):
-        results = {
-            "head": {
-                "date": "today",
-                "processor": "p",
-                "cpus": 2,
-                "memory_gib": 1,
-                "kernel": "k",
-                "python": "3",
-                "locust": "2",
-                "server": "s",
-                "seconds": 1,
-                "trials": 1,
-                "load_average": 0,
-            },
-            "trials": [record("xml-1", 1000)],
-            "failed": [],
-        }
-        text = (Path(__file__).resolve().parents[4] / "docs/locust.md").read_text()
-        self.assertEqual(
-            set(report.re.findall(r"<!-- begin ([\w-]+) -->", text)), set(report.blocks(results))
-        )
+    def test_the_document_has_a_place_for_everything_and_shows_its_figures(self):
+        docs = Path(__file__).resolve().parents[4] / "docs"
+        text = (docs / "locust.md").read_text()
+        results = json.loads((docs / "locust/results.json").read_text())
+        blocks = document.blocks(results)
+        self.assertEqual(set(names(text)), set(blocks))
+        self.assertEqual(fill(text, blocks), text)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,11 @@
-"""How figures and plots are written: testing/support/figures.py and svg.py."""
+"""How figures and charts are written."""
 
 import json
 import unittest
 from xml.etree import ElementTree
 
-import support  # noqa: F401
-import summary  # noqa: F401
 import figures
-import svg
+from studies.report import svg
 
 DRAWN = """<?xml version="1.0"?>
 <svg xmlns:xlink="http://www.w3.org/1999/xlink" width="10pt" height="10pt" viewBox="0 0 10 10" xmlns="http://www.w3.org/2000/svg">

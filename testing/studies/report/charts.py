@@ -1,0 +1,301 @@
+"""Charts of all studies, in one style, from a description that holds only texts, numbers and lists:
+
+  size      inches of the whole; `layout` fixes the edges of the panels, else they follow the labels
+  panels    rows of panels; share_y: the panels of a row share the y axis
+  x, y      axes: label, log, ticks as [[position, text], ...], range; a panel may have its own
+  legend    right: names beside the panel, in the order in which the lines end; panel: above each panel;
+            ends: beside the ends of the lines of the last panel in a row; top: `keys` above all panels
+  keys      like lines without points, or colours of bars
+
+  panel     title; lines; bars as [[position, {name: length}], ...]; note, if there is nothing to draw;
+            texts as [[x, y, text, colour], ...]; rule: x of a vertical line
+  line      name; points as [x, y] or [x, y, low, high]; colour; mark; dash: dashed, dotted or none; hollow;
+            width; band: how dense the area from low to high is; with a mark, error bars show that range too
+
+The colours are Okabe and Ito's, which colour-blind readers can distinguish. Every chart has its own background, so it is
+readable on light and dark pages.
+"""
+
+import io
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+)  # noqa: E402
+
+from .svg import compact  # noqa: E402
+
+INK, MUTED, GRID, PAPER = "#111213", "#5b5c5d", "#dfe0e1", "#fefdfc"
+PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a7f00"]
+BLUE, VERMILION, GREEN, PINK, AMBER, SKY, BLACK, OLIVE = PALETTE
+GREY = "#a9adb3"
+MARKS = ["o", "s", "^", "D", "v", "P", "X", "*"]
+DASHES = {"dashed": (0, (5, 3)), "dotted": (0, (1, 2)), "none": "none", None: "-"}
+X_TICKS_MAX = 12
+
+plt.rcParams.update(
+    {
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans"],
+        "svg.fonttype": "none",
+        "svg.hashsalt": "studies",
+        "text.color": INK,
+        "axes.labelcolor": MUTED,
+        "axes.edgecolor": MUTED,
+        "xtick.color": MUTED,
+        "ytick.color": MUTED,
+        "axes.titlesize": 10.5,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.titlepad": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.spines.left": False,
+        "axes.grid": True,
+        "axes.grid.axis": "y",
+        "grid.color": GRID,
+        "ytick.left": False,
+        "axes.axisbelow": True,
+        "lines.linewidth": 1.8,
+        "figure.facecolor": PAPER,
+        "axes.facecolor": PAPER,
+        "savefig.facecolor": PAPER,
+        "legend.frameon": False,
+        "legend.fontsize": 9.5,
+    }
+)
+
+
+def short(value, _=None):
+    """10, 0.5, 20k, 3M; powers of ten where that would be long."""
+    size = abs(value)
+    if size >= 1e9 or 0 < size < 1e-3:
+        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    for unit, name, least in ((1e6, "M", 1e6), (1e3, "k", 1e4)):
+        if size >= least:
+            return f"{value / unit:g}{name}"
+    return f"{value:,.0f}" if size >= 1000 else f"{value:g}"
+
+
+def svg(chart):
+    figure = draw(chart)
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    return compact(text.getvalue())
+
+
+def draw(chart):
+    rows = chart["panels"]
+    figure, grid = plt.subplots(
+        len(rows),
+        len(rows[0]),
+        figsize=chart["size"],
+        squeeze=False,
+        sharex=True,
+        sharey="row" if chart.get("share_y") else False,
+    )
+    drawn = [pair for row, axes in zip(rows, grid) for pair in zip(row, axes)]
+    longest = max(
+        [sum(parts.values()) for panel, _ in drawn for _, parts in panel.get("bars", [])], default=0
+    )
+    for panel, axes in drawn:
+        draw_panel(axes, panel, chart, longest)
+    for panel, axes in drawn:  # when everything is there that shares an axis
+        points = [point for line in panel.get("lines", []) for point in line["points"]]
+        set_axis(axes, "x", {**chart["x"], **panel.get("x", {})}, [point[0] for point in points])
+        y = {**chart["y"], **panel.get("y", {})}
+        set_axis(axes, "y", y, [v for p in points for v in p[1:]] if "bars" not in panel else [])
+    for axes in grid[-1]:
+        axes.set_xlabel(chart["x"].get("label"))
+    for axes in grid[:, 0]:
+        axes.set_ylabel(chart["y"].get("label"))
+    draw_legends(figure, grid, chart)
+    if "layout" in chart:
+        figure.subplots_adjust(**chart["layout"])
+    else:
+        top = 1 - (0.45 / chart["size"][1] if chart.get("legend") == "top" else 0)
+        figure.tight_layout(rect=(0, 0, 1, top), w_pad=2.2, h_pad=2.0)
+    return figure
+
+
+def draw_panel(axes, panel, chart, longest):
+    axes.set_title(panel.get("title", ""))
+    lines = [line for line in panel.get("lines", []) if line["points"]]
+    if "bars" in panel:
+        draw_bars(axes, panel["bars"], chart, longest)
+    elif not lines:
+        note = panel.get("note", "nothing was measured")
+        axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", color=MUTED)
+    y = {**chart["y"], **panel.get("y", {})}
+    handles = []
+    for nth, line in enumerate(lines):
+        mark = MARKS[nth % len(MARKS)] if chart.get("marks") else None
+        style = {"colour": PALETTE[nth % len(PALETTE)], "mark": mark}
+        style["dash"] = "dashed" if nth >= len(PALETTE) else None
+        handles.append(draw_line(axes, {**style, **line}, y.get("log")))
+    for x, y, text, colour in panel.get("texts", []):
+        annotate(axes, x, y, text, colour)
+    if "rule" in panel:
+        axes.axvline(panel["rule"], color=MUTED, linewidth=0.8, linestyle=DASHES["dotted"])
+    if len(lines) < 2:
+        return
+    if chart.get("legend") == "right":
+        ends = [max(line["points"])[:2] for line in lines]
+        order = sorted(range(len(lines)), key=lambda i: (-ends[i][0], -ends[i][1]))
+        axes.legend(
+            handles=[handles[i] for i in order], loc="upper left", bbox_to_anchor=(1.01, 1.03)
+        )
+    elif chart.get("legend") == "panel":
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncol=len(lines), borderaxespad=0.2)
+
+
+def draw_line(axes, line, log):
+    points = sorted(line["points"])
+    ranges = [point for point in points if len(point) == 4]
+    # Zero as the lowest of positive values is drawn down to the edge instead of stretching a logarithmic axis.
+    positive = [value for point in points for value in point[1:] if value > 0]
+    is_clipped = log and positive and min(point[1] for point in points) > 0
+    least = min(positive) if is_clipped else float("-inf")
+    x, y = [point[0] for point in points], [point[1] for point in points]
+    if line.get("band"):
+        low, high = ([max(point[i], least) for point in ranges] for i in (2, 3))
+        in_range = [point[0] for point in ranges]
+        axes.fill_between(
+            in_range, low, high, color=line["colour"], alpha=line["band"], linewidth=0
+        )
+    style = {
+        "color": line["colour"],
+        "linestyle": DASHES[line["dash"]],
+        "linewidth": line.get("width", plt.rcParams["lines.linewidth"]),
+        "label": textwrap.fill(line.get("name", ""), 36),
+    }
+    if not line["mark"]:
+        return axes.plot(x, y, **style)[0]
+    bars = None
+    if len(ranges) == len(points):
+        bars = [
+            [max(0, p[1] - max(p[2], least)) for p in points],
+            [max(0, p[3] - p[1]) for p in points],
+        ]
+    return axes.errorbar(
+        x,
+        y,
+        yerr=bars,
+        marker=line["mark"],
+        markersize=5.5,
+        markerfacecolor=PAPER if line.get("hollow") else line["colour"],
+        markeredgecolor=line["colour"] if line.get("hollow") else PAPER,
+        markeredgewidth=1.2 if line.get("hollow") else 0.8,
+        capsize=2.5,
+        elinewidth=1.1,
+        capthick=1.1,
+        **style,
+    )
+
+
+def draw_bars(axes, bars, chart, longest):
+    colours = {key["name"]: key["colour"] for key in chart["keys"]}
+    for at, parts in bars:
+        left = 0.0
+        for name, value in parts.items():
+            colour = colours[name]
+            axes.barh(at, value, left=left, height=0.72, color=colour, edgecolor=PAPER)
+            if value > 0.07 * longest:
+                middle = left + value / 2
+                style = {"ha": "center", "va": "center", "fontsize": 8, "color": contrast(colour)}
+                axes.text(middle, at, f"{value:.{chart['decimals']}f}", **style)
+            left += value
+        text = f"{left:.{chart['decimals']}f}"
+        axes.text(left + 0.012 * longest, at, text, va="center", fontsize=9)
+    axes.grid(False)
+    axes.grid(True, axis="x")
+    axes.set_xlim(0, 1.1 * longest)
+
+
+def contrast(colour):
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return "#1b1c1d" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#ffffff"
+
+
+def annotate(axes, x, y, text, colour):
+    above = {"xytext": (0, 6), "textcoords": "offset points", "ha": "center"}
+    axes.annotate(text, (x, y), fontsize=8.5, color=colour, **above)
+
+
+def set_axis(axes, name, wanted, values):
+    """Linear and from zero, or logarithmic; zero on a logarithmic axis stands just before the least other value."""
+    axis = axes.xaxis if name == "x" else axes.yaxis
+    set_scale, set_limits = getattr(axes, f"set_{name}scale"), getattr(axes, f"set_{name}lim")
+    positive = [value for value in values if value > 0]
+    if wanted.get("log") and positive:
+        if min(values) <= 0 and name == "x":
+            set_scale("symlog", linthresh=min(positive), linscale=0.4)
+        else:
+            set_scale("log")
+            decades = max(values) / min(positive)
+            axis.set_major_locator(
+                LogLocator(subs=(1, 2, 5) if decades < 30 else (1, 3) if decades < 1000 else (1,))
+            )
+        if name == "x" and len(set(values)) <= X_TICKS_MAX:
+            axis.set_major_locator(FixedLocator(sorted(set(values))))
+        axis.set_minor_locator(NullLocator())
+    elif name == "y" and values:
+        axes.margins(y=0.1)
+        set_limits(bottom=min(0, *values))
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(short))
+    if "ticks" in wanted:
+        axis.set_ticks(*zip(*wanted["ticks"]))
+    if "range" in wanted:
+        set_limits(*wanted["range"])
+
+
+def draw_legends(figure, grid, chart):
+    if chart.get("legend") == "ends":
+        for row, axes in zip(chart["panels"], grid[:, -1]):
+            label_ends(axes, row[-1])
+    elif chart.get("legend") == "top":
+        columns = {"ncol": len(chart["keys"]), "columnspacing": 1.6}
+        handles = [key_handle(key) for key in chart["keys"]]
+        figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 1), **columns)
+
+
+def key_handle(key):
+    if "mark" not in key and "dash" not in key:
+        return plt.Rectangle((0, 0), 1, 1, color=key["colour"], label=key["name"])
+    return plt.Line2D(
+        [],
+        [],
+        color=key["colour"],
+        marker=key.get("mark"),
+        markerfacecolor=PAPER if key.get("hollow") else key["colour"],
+        linestyle=DASHES[key.get("dash")],
+        label=key["name"],
+    )
+
+
+def label_ends(axes, panel):
+    """Each line's name beside its last point, in its colour; pushed apart where ends are close."""
+    ends = {}
+    for line in panel["lines"]:
+        for x, y, *_ in line["points"]:
+            ends[line["name"]] = max(ends.get(line["name"], (x, y, "")), (x, y, line["colour"]))
+    axes.figure.canvas.draw()
+    height, placed = 14 * axes.figure.dpi / 100, []
+    for name, (_, y, colour) in sorted(ends.items(), key=lambda item: item[1][1]):
+        at = axes.transData.transform((0, y))[1]
+        placed.append([name, colour, max(at, placed[-1][2] + height) if placed else at])
+    over = max(0, placed[-1][2] - axes.bbox.y1) if placed else 0
+    for name, colour, at in placed:
+        y = axes.transData.inverted().transform((0, at - over))[1]
+        style = {"fontsize": 9.5, "fontweight": "bold", "va": "center", "clip_on": False}
+        axes.text(axes.get_xlim()[1] - 0.1, y, name, color=colour, **style)
