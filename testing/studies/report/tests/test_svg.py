@@ -5,6 +5,7 @@ import unittest
 from xml.etree import ElementTree
 
 import figures
+import machine
 from studies.report import svg
 
 DRAWN = """<?xml version="1.0"?>
@@ -81,6 +82,11 @@ class Figures(unittest.TestCase):
         self.assertEqual(json.loads(written), value)
         self.assertIn('\n "short":{"x":[1,2]},\n', written)
         self.assertLessEqual(max(map(len, written.splitlines())), figures.COLUMNS_MAX)
+
+
+class Machine(unittest.TestCase):
+    def test_the_commit_is_that_of_this_tree(self):
+        self.assertTrue((machine.ROOT / "testing/support/machine.py").samefile(machine.__file__))
 
 
 if __name__ == "__main__":
