@@ -12,8 +12,9 @@ KINDS = ("sqlite", "postgresql", "memory")
 OPEN = "SELECT count(*) FROM orders WHERE open_e8 > 0"
 
 
-class StoreError(Exception):
-    pass
+def orders(store):
+    """All orders that the tables hold."""
+    return int(store.query("SELECT orders FROM projection")[0][0])
 
 
 class SqliteFiles:
