@@ -1,9 +1,9 @@
-"""Hostile peers, each kind a class; as a program, one kind in a process of its own so that its CPU can be measured.
+"""Hostile peers, each kind a class. As a program: one kind, in a process of its own so that its CPU can be measured.
 
   attacks.py KIND PORT COUNT ADDRESSES [ORDER]
 
-connects COUNT peers from ADDRESSES, as 2-5 for 127.0.0.2 to 127.0.0.5; prints `ready` once they do what they do, goes on
-until its standard input ends, then prints as JSON what became of them."""
+connects COUNT peers from ADDRESSES, as 2-5 for 127.0.0.2 to 127.0.0.5; prints `ready` when all have begun, goes on
+until its standard input ends, then prints as JSON how they ended and what they received."""
 
 import collections
 import json
@@ -15,31 +15,30 @@ import struct
 import sys
 import time
 
-TCP_REPAIR = 19  # linux/tcp.h: a socket closed under repair says nothing to its peer
+TCP_REPAIR = 19  # linux/tcp.h: a socket that is closed under repair sends nothing to its peer
+IP_BIND_ADDRESS_NO_PORT = 24  # linux/in.h: ports are shared between addresses
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # for SO_LINGER: leaves no ports behind
+ENDED = select.EPOLLHUP | select.EPOLLERR
 
 
 class Peer:
     def __init__(self, attack, number):
         self.number = number
         self.socket = socket.socket()
-        self.socket.setsockopt(
-            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-        )  # reset at the end: leaves no ports behind
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
         if attack.receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, attack.receive_buffer)
-        self.socket.setsockopt(
-            socket.IPPROTO_IP, 24, 1
-        )  # IP_BIND_ADDRESS_NO_PORT: ports are shared between addresses
+        self.socket.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
         self.socket.bind((attack.address(number), 0))
         self.socket.setblocking(False)
-        self.told = b""
+        self.received = b""
         self.open = True
         self.connecting = True
         self.unsent = attack.first_bytes(number)
         self.socket.connect_ex(("127.0.0.1", attack.port))
 
     def send(self, data=b""):
-        """What the kernel takes now; the rest waits."""
+        """As much as the kernel accepts now; the rest stays unsent."""
         self.unsent += data
         try:
             while self.unsent:
@@ -52,7 +51,7 @@ class Peer:
     def read(self):
         try:
             while data := self.socket.recv(65536):
-                self.told = (self.told + data)[:4096]
+                self.received = (self.received + data)[:4096]
             self.open = False
         except BlockingIOError:
             pass
@@ -71,13 +70,9 @@ class Attack:
 
     def __init__(self, port, count, addresses, order):
         self.port, self.count, self.addresses, self.order = port, count, addresses, order
-        self.peers, self.fates, self.told, self.connected = (
-            {},
-            collections.Counter(),
-            collections.Counter(),
-            0,
-        )
-        self.connecting = 0
+        self.peers, self.connected, self.connecting = {}, 0, 0
+        self.fates, self.replies = collections.Counter(), collections.Counter()
+        self.reading = select.EPOLLRDHUP | (select.EPOLLIN if self.reads else 0)
 
     def address(self, number):
         return f"127.0.0.{self.addresses[number % len(self.addresses)]}"
@@ -86,23 +81,27 @@ class Attack:
         return b""
 
     def turn(self):
-        """Every now and then."""
+        """Called several times a second."""
 
     def begin(self, epoll, number):
         peer = Peer(self, number)
         self.peers[peer.socket.fileno()] = peer
         self.connecting += 1
-        epoll.register(
-            peer.socket, select.EPOLLOUT | select.EPOLLRDHUP | (select.EPOLLIN if self.reads else 0)
-        )
+        epoll.register(peer.socket, select.EPOLLOUT | self.reading)
 
     def end(self, epoll, peer):
+        self.forget(epoll, peer)
+        peer.socket.close()
+        self.fates["answered and closed" if peer.received else "closed"] += 1
+        self.count_reply(peer)
+
+    def forget(self, epoll, peer):
         epoll.unregister(peer.socket)
         del self.peers[peer.socket.fileno()]
-        peer.socket.close()
-        self.fates["told and closed" if peer.told else "closed"] += 1
-        if peer.told:
-            self.told[peer.told.decode(errors="replace")] += 1
+
+    def count_reply(self, peer):
+        if peer.received:
+            self.replies[peer.received.decode(errors="replace")] += 1
 
     def handle(self, epoll, descriptor, events):
         peer = self.peers[descriptor]
@@ -111,14 +110,12 @@ class Attack:
             self.connecting -= 1
         if events & select.EPOLLIN and self.reads:
             peer.read()
-        if events & (select.EPOLLHUP | select.EPOLLERR) or (
-            events & select.EPOLLRDHUP and not self.reads
-        ):
+        if events & (ENDED if self.reads else ENDED | select.EPOLLRDHUP):
             peer.open = False
         if events & select.EPOLLOUT and peer.open:
             peer.send()
             if not peer.unsent:
-                epoll.modify(peer.socket, select.EPOLLRDHUP | (select.EPOLLIN if self.reads else 0))
+                epoll.modify(peer.socket, self.reading)
                 self.connected += 1
                 self.arrived(epoll, peer)
         if not peer.open and descriptor in self.peers:
@@ -157,36 +154,25 @@ class Attack:
         self.report()
 
     def settled(self):
-        return all(not peer.unsent or self.sends_in_vain(peer) for peer in self.peers.values())
+        return all(not peer.unsent or self.is_ended_early(peer) for peer in self.peers.values())
 
-    def sends_in_vain(self, peer):
+    def is_ended_early(self, peer):
         return False
 
     def report(self):
-        used = resource.getrusage(resource.RUSAGE_SELF)
         self.fates["open"] = len(self.peers)
         for peer in self.peers.values():
-            if peer.told:
-                self.told[peer.told.decode(errors="replace")] += 1
-        print(
-            json.dumps(
-                {
-                    "fates": self.fates,
-                    "told": self.told,
-                    "connected": self.connected,
-                    "cpu_s": used.ru_utime + used.ru_stime,
-                }
-            ),
-            flush=True,
-        )
+            self.count_reply(peer)
+        report = {"fates": self.fates, "replies": self.replies, "connected": self.connected}
+        print(json.dumps(report), flush=True)
 
 
 class Idle(Attack):
-    """Connect and say nothing."""
+    """Connect and send nothing."""
 
 
 class Blanks(Attack):
-    """Send blank space for ever, which may stand between requests: never a request, never an error."""
+    """Send white space without end, which is allowed between requests: never a request, never an error."""
 
     period_s = 0.5
 
@@ -202,7 +188,7 @@ class Blanks(Attack):
 
 
 class SlowSenders(Attack):
-    """A request of which a byte comes now and then."""
+    """Send a request byte by byte, slowly."""
 
     period_s = 2.0
 
@@ -223,18 +209,17 @@ class SlowSenders(Attack):
 
 
 class HalfOpen(Attack):
-    """Gone without a word: the server's system still believes in them."""
+    """Disappear without closing: the server's system still takes the connection for open."""
 
     def first_bytes(self, number):
         return b"100\n<create>" if number % 2 else b"\n"
 
     def arrived(self, epoll, peer):
-        epoll.unregister(peer.socket)
-        del self.peers[peer.socket.fileno()]
+        self.forget(epoll, peer)
         try:
             peer.socket.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
             self.fates["gone"] += 1
-        except PermissionError:  # then it is a silent one
+        except PermissionError:  # then it stays, silent
             self.kept = getattr(self, "kept", []) + [peer.socket]
             self.fates["silent"] += 1
             return
@@ -242,7 +227,7 @@ class HalfOpen(Attack):
 
 
 class NeverReading(Attack):
-    """Ask for a long history and take nothing of it. ORDER is one that account 1 placed."""
+    """Query a long history and read nothing of it. ORDER is one that account 1 placed."""
 
     receive_buffer = 4096
     reads = False
@@ -253,17 +238,17 @@ class NeverReading(Attack):
 
 
 class HalfFrames(Attack):
-    """Send the most of a request of a mebibyte, and not its end."""
+    """Send most of a request of a mebibyte, and not its end."""
 
     def first_bytes(self, number):
         return b"1048576\n<create>" + b" " * 1_000_000
 
-    def sends_in_vain(self, peer):
+    def is_ended_early(self, peer):
         return not peer.open
 
 
 class Storm(Attack):
-    """Connect, again and again, more than there is room for."""
+    """Connect again and again, more than the limit allows."""
 
     connects_again = True
 
@@ -272,7 +257,7 @@ class Storm(Attack):
 
 
 class Garbage(Attack):
-    """Bad framing, and go on sending."""
+    """Send bad framing, and go on sending."""
 
     connects_again = True
     per_second = 500

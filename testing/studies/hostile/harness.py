@@ -1,4 +1,4 @@
-"""A server among hostile peers: starts attacks, drives good clients through loadgen, asks the server how it is.
+"""A server among hostile peers: starts attacks, drives good clients through loadgen, reads the state of the server.
 
 Used by tests/ (short) and by run (full)."""
 
@@ -35,21 +35,20 @@ def metrics(server):
     return read_metrics(server.http_port)
 
 
+def connections(server):
+    """How many are open on the XML port."""
+    gauges = metrics(server).items()
+    return int(sum(value for name, value in gauges if name.startswith("exchange_connections{")))
+
+
 def ended(server):
     """{reason: connections} that the server ended or refused."""
-    now = metrics(server)
-    labels = {
-        re.search(r'"(\w+)"', name)[1]: int(value)
-        for name, value in now.items()
-        if name.startswith("exchange_connections_ended_total")
-    }
-    labels["refused"] = int(
-        sum(
-            value
-            for name, value in now.items()
-            if name.startswith("exchange_connections_refused_total")
-        )
-    )
+    labels = {"refused": 0}
+    for name, value in metrics(server).items():
+        if name.startswith("exchange_connections_ended_total"):
+            labels[re.search(r'"(\w+)"', name)[1]] = int(value)
+        elif name.startswith("exchange_connections_refused_total"):
+            labels["refused"] += int(value)
     return labels
 
 
@@ -60,7 +59,7 @@ def ask(port, document, timeout_s=PATIENCE_S, address="127.0.0.1"):
 
 
 def seconds_until_answered(port):
-    """From now until a newcomer is answered; connects again where it is refused."""
+    """From now until a new client gets its reply; it connects again if it is refused."""
     began = time.monotonic()
     while time.monotonic() - began < PATIENCE_S:
         try:
@@ -74,7 +73,7 @@ def seconds_until_answered(port):
 
 
 def make_long_order(server, executions):
-    """Account 1 buys so many shares one by one; the order's id. It stays open, so that it is answered from memory."""
+    """The id of an open order of account 1 with so many executions; while it is open, the server answers from memory."""
     server.request(
         f'<create><account id="1" balance="100000000"/><account id="2" balance="0"/><symbol sym="HOSTILE"><account id="2">{executions}'
         "</account></symbol></create>"
@@ -89,20 +88,12 @@ def make_long_order(server, executions):
 
 
 class Attack:
-    """One of attacks.py under way, from entering the block to leaving it; then `result` says what became of its peers."""
+    """One of attacks.py, running inside the block; after it `result` has the fates of its peers."""
 
     def __init__(self, kind, port, count, addresses="2", order="1", cpu=None):
         pin = ["taskset", "-c", str(cpu)] if cpu is not None else []
-        self.command = [
-            *pin,
-            sys.executable,
-            str(ATTACKS),
-            kind,
-            str(port),
-            str(count),
-            str(addresses),
-            str(order),
-        ]
+        words = (sys.executable, ATTACKS, kind, port, count, addresses, order)
+        self.command = [*pin, *map(str, words)]
         self.result = None
 
     def __enter__(self):

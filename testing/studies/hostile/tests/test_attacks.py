@@ -1,5 +1,5 @@
-"""Each attack of attacks.py in small numbers, under each policy, while good clients work. Good clients see no error and every reply right,
-hostile ones get what is documented or are ended, memory stays bounded, and newcomers are answered. No timing decides."""
+"""Each attack of attacks.py in small numbers, under each policy, while good clients work. Good clients see no error and only right
+replies, hostile ones get the documented replies or are ended, memory stays bounded, and new clients are served. No time is judged."""
 
 import collections
 import contextlib
@@ -12,6 +12,7 @@ from exchange_server import ExchangeServer, is_sanitized, wait_until
 from harness import (
     PATIENCE_S,
     Attack,
+    connections,
     ended,
     make_long_order,
     memory_mib,
@@ -25,7 +26,7 @@ MISSING = "<results><error>bad framing: the stream ended inside a request: N byt
 NO_DIGITS = (
     "<results><error>bad framing: a request begins with its length in digits</error></results>\n"
 )
-CONNECTIONS_MAX, HELD_MIB, RSS_MIB_MAX = 400, 8, 250
+CONNECTIONS_MAX, BUFFERED_MIB, RSS_MIB_MAX = 400, 8, 250
 FULL = (
     "<results><error>the server takes no more connections now "
     f"(limit {CONNECTIONS_MAX}, --connections-max)</error></results>\n"
@@ -41,24 +42,18 @@ TOO_MANY_OF_ADDRESS = (
 )
 
 
-def without_counts(told):
+def without_counts(replies):
     """How often each text came, whatever the numbers of bytes in it."""
     counts = collections.Counter()
-    for text, times in told.items():
+    for text, times in replies.items():
         counts[re.sub(r"\d+ (bytes announced|came)", r"N \1", text)] += times
     return counts
 
 
 SANITIZED = is_sanitized()
 LIMITS = (
-    "--connections-max",
-    CONNECTIONS_MAX,
-    "--idle-timeout-s",
-    5,
-    "--stall-timeout-s",
-    3,
-    "--buffered-bytes-max",
-    HELD_MIB << 20,
+    *("--connections-max", CONNECTIONS_MAX, "--buffered-bytes-max", BUFFERED_MIB << 20),
+    *("--idle-timeout-s", 5, "--stall-timeout-s", 3),
 )
 
 
@@ -67,7 +62,7 @@ class Attacks:
     def setUpClass(cls):
         raise_descriptor_limit()
         cls.server = cls.enterClassContext(ExchangeServer("--policy", cls.policy, *LIMITS))
-        cls.order = make_long_order(cls.server, 60_000)  # some 4 MB to tell
+        cls.order = make_long_order(cls.server, 60_000)  # a reply of some 4 MB
 
     def setUp(self):
         self.before = ended(self.server)
@@ -76,8 +71,8 @@ class Attacks:
         well, _, words = run_good_clients(self.server, "-n 3000", clients=20)
         self.assertTrue(well, words)
 
-    def connections(self):
-        return metrics(self.server)[f'exchange_connections{{policy="{self.policy}"}}']
+    def wait_until_all_left(self):
+        wait_until(lambda: connections(self.server) == 0, "the last connection to end", PATIENCE_S)
 
     def ended(self, reason):
         return ended(self.server)[reason] - self.before[reason]
@@ -86,9 +81,9 @@ class Attacks:
         return metrics(self.server)['exchange_http_refused_total{reason="peer"}']
 
     def tearDown(self):
-        """The server lives, is small, has forgotten those that are gone, and takes newcomers."""
+        """The server runs, is small, keeps no connection of a peer that left, and takes new clients."""
         seconds_until_answered(self.server.port)
-        wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
+        self.wait_until_all_left()
         if SANITIZED:
             print("memory is not measured: the server was built with a sanitizer")
         else:
@@ -115,18 +110,18 @@ class Attacks:
         self.assertIn(
             self.ended("idle") - (60 + 30 + 20),
             range(20 + 1),
-            "and some of the good ones, which wait for others of them to be done",
+            "and some of the good clients, which wait until the others are done",
         )
         for kind in ("idle", "blanks"):
             self.assertEqual(kinds[kind].result["fates"], {"closed": counts[kind], "open": 0}, kind)
-        self.assertEqual(without_counts(kinds["slow-senders"].result["told"]), {MISSING: 60})
+        self.assertEqual(without_counts(kinds["slow-senders"].result["replies"]), {MISSING: 60})
         self.assertEqual(
             self.http_refused() - refused,
             450 - 384,
             "one address has three quarters of the HTTP connections at most",
         )
 
-    def test_those_who_make_the_server_hold_much_are_ended(self):
+    def test_peers_that_make_the_server_buffer_much_are_ended(self):
         with Attack("half-frames", self.server.port, 30, "30") as half, Attack(
             "never-reading", self.server.port, 30, "31", self.order
         ) as deaf:
@@ -136,20 +131,20 @@ class Attacks:
                 "all of them to be ended",
                 PATIENCE_S,
             )
-            wait_until(lambda: self.connections() == 0, "the last to be gone", PATIENCE_S)
+            self.wait_until_all_left()
         self.assertGreaterEqual(self.ended("memory"), 30)
-        self.assertLessEqual(set(without_counts(half.result["told"])), {MISSING})
+        self.assertLessEqual(set(without_counts(half.result["replies"])), {MISSING})
         self.assertEqual(deaf.result["fates"], {"closed": 30, "open": 0})
 
-    def test_a_storm_past_the_limit_is_told_so_and_leaves_room(self):
+    def test_a_storm_past_the_limit_is_refused_with_the_reason_and_leaves_room(self):
         with Attack("storm", self.server.port, 2 * CONNECTIONS_MAX, "40-41") as storm, Attack(
             "garbage", self.server.port, 20, "42"
         ) as garbage:
             self.good_clients()
             wait_until(lambda: self.ended("refused") > 0, "refusals", PATIENCE_S)
-        self.assertLessEqual(set(storm.result["told"]), {FULL, EXHAUSTED, TOO_MANY_OF_ADDRESS})
-        self.assertLessEqual(set(garbage.result["told"]), {NO_DIGITS, FULL, EXHAUSTED})
-        self.assertGreater(self.ended("evicted"), 0, "good clients had room made for them")
+        self.assertLessEqual(set(storm.result["replies"]), {FULL, EXHAUSTED, TOO_MANY_OF_ADDRESS})
+        self.assertLessEqual(set(garbage.result["replies"]), {NO_DIGITS, FULL, EXHAUSTED})
+        self.assertGreater(self.ended("evicted"), 0, "the server evicted peers for good clients")
 
     def test_a_shortage_of_descriptors_passes(self):
         limits = resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)
