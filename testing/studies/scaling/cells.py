@@ -22,14 +22,8 @@ POLICY_NAMES = {
 KINDS = ("create", "transactions")
 STORES = ("memory", "sqlite", "postgresql")
 CORES = (1, 2, 4)
-LOADS = (
-    (20, 0),
-    (150, 0),
-    (200, 0),
-    (800, 0),
-    (2000, 0),
-    (200, 10_000),
-)  # active clients, idle connections beside them
+# Active clients, idle connections beside them.
+LOADS = ((20, 0), (150, 0), (200, 0), (800, 0), (2000, 0), (200, 10_000))
 
 
 @dataclass(frozen=True)
@@ -84,9 +78,7 @@ class Settings:
 
 
 def quick_settings(only=(), seed=1):
-    return Settings(
-        seconds=0.4, warmup=0.1, trials=1, table_trials=2, seed=seed, quick=True, only=tuple(only)
-    )
+    return Settings(0.4, 0.1, trials=1, table_trials=2, seed=seed, quick=True, only=tuple(only))
 
 
 def parse_filter(text):
@@ -188,43 +180,27 @@ def why_not(cell, cpus):
 
 
 def place(cell, cpus):
-    """The server on the first CPUs; the client alone on the last one left, the database on the others left. Where
-    one CPU is left they share it, where none is left all share all, and the words say so."""
+    """The server on the first CPUs, the client on the last one, the database on those between. If one CPU remains beside
+    the server, client and database share it; if none remains, all share all."""
     cpus = tuple(sorted(cpus))
     database = cell.store == "postgresql"
+    both = "client and database" if database else "client"
+    share = "share" if database else "shares"
     if cell.cores == 0:
-        return Placement(
-            (),
-            (),
-            (),
-            f"nothing pinned: server, client{' and database' if database else ''} share {count_cpus(len(cpus))}",
-        )
+        words = f"nothing pinned: server, {both} share {count_cpus(len(cpus))}"
+        return Placement((), (), (), words)
     server, rest = cpus[: cell.cores], cpus[cell.cores :]
-    others = "client and database" if database else "client"
+    on = f"server on {cpu_list(server)}"
     if not rest:
-        return Placement(
-            server,
-            server,
-            server if database else (),
-            f"{others} {'share' if database else 'shares'} the CPUs of the server ({cpu_list(server)})",
-        )
+        words = f"{both} {share} the CPUs of the server ({cpu_list(server)})"
+        return Placement(server, server, server if database else (), words)
+    client = rest[-1:]
     if not database:
-        return Placement(
-            server, rest[-1:], (), f"server on {cpu_list(server)}, client on {cpu_list(rest[-1:])}"
-        )
+        return Placement(server, client, (), f"{on}, client on {cpu_list(client)}")
     if len(rest) == 1:
-        return Placement(
-            server,
-            rest,
-            rest,
-            f"server on {cpu_list(server)}, client and database share {cpu_list(rest)}",
-        )
-    return Placement(
-        server,
-        rest[-1:],
-        rest[:-1],
-        f"server on {cpu_list(server)}, database on {cpu_list(rest[:-1])}, client on {cpu_list(rest[-1:])}",
-    )
+        return Placement(server, rest, rest, f"{on}, client and database share {cpu_list(rest)}")
+    words = f"{on}, database on {cpu_list(rest[:-1])}, client on {cpu_list(client)}"
+    return Placement(server, client, rest[:-1], words)
 
 
 def count_cpus(count):
@@ -260,12 +236,8 @@ def loadgen_arguments(cell, placement, trial, settings, store_url=None, database
     elif cell.store == "postgresql":
         arguments += ["--store", store_url, "--database-pid", str(database_pid)]
     if placement.server:
-        arguments += [
-            "--server-cpus",
-            ",".join(map(str, placement.server)),
-            "--client-cpus",
-            ",".join(map(str, placement.client)),
-        ]
+        arguments += ["--server-cpus", ",".join(map(str, placement.server))]
+        arguments += ["--client-cpus", ",".join(map(str, placement.client))]
     return arguments + ["--seed", str(settings.seed * 1000 + trial), "--no-progress"]
 
 
