@@ -168,6 +168,11 @@ def warmup_of(cell, settings):
     return settings.warmup + (IDLE_WARMUP_S if cell.idle else 0)
 
 
+def seconds_loaded(cell, settings):
+    """Of a sustained trial; a burst ends by itself."""
+    return 0 if cell.load == "burst" else settings.seconds + warmup_of(cell, settings)
+
+
 def trials_of(cell, settings):
     return settings.trials if cell.part == "sweep" else settings.table_trials
 
@@ -243,7 +248,5 @@ def loadgen_arguments(cell, placement, trial, settings, store_url=None, database
 
 def seconds_expected(cell, settings):
     """A first guess of how long a trial takes, until trials have been measured."""
-    start = {"memory": 0.2, "sqlite": 0.3, "postgresql": 0.6}[cell.store] + (
-        1.5 if cell.idle else 0
-    )
-    return start + (0.1 if cell.load == "burst" else settings.seconds + warmup_of(cell, settings))
+    start = {"memory": 0.2, "sqlite": 0.3, "postgresql": 0.6}[cell.store]
+    return start + (1.5 if cell.idle else 0) + max(0.1, seconds_loaded(cell, settings))

@@ -98,7 +98,6 @@ def fit_with_interval(samples, with_kappa, seed=1, rounds=200):
         if spread > 0 and len(samples) > (3 if with_kappa else 2)
         else None,  # else it says nothing
         "peak_n": ((1 - sigma) / kappa) ** 0.5 if with_kappa and kappa > 0 and sigma < 1 else None,
-        "limit": lambda_ / sigma if sigma > 0 and not kappa else None,
         "fits": again,
     }
 

@@ -1,5 +1,6 @@
 """From trials to figures: medians and spreads of each cell, what limits it, and the fits over cells."""
 
+from collections import Counter
 from dataclasses import asdict
 from statistics import median
 
@@ -10,6 +11,7 @@ from fit import fit_with_interval, projection
 FORMAT = "exchange-scaling/2"  # of results.json
 BUSY = 0.85  # of what it could use: from here on it is what limits
 STAGES = ("read", "parse", "queue", "apply", "commit", "deliver", "write")
+PROCESSES = {"server": "server_process", "client": "client", "database": "database"}  # in reports
 PROJECTED_CORES = (4, 8, 16)
 
 
@@ -26,10 +28,6 @@ def middle(values):
     return median(values) if values else None
 
 
-def per_request(process):
-    return process.get("cpu_us_per_request") if process else None
-
-
 def switches(report):
     process, answered = report.get("server_process"), report["result"]["answered"]
     if not process or not answered or process.get("voluntary_switches") is None:
@@ -43,13 +41,9 @@ def figures_of(records):
         return {"trials": len(records), "refused": records[0]["refused"]}
     reports = [record["report"] for record in records if record.get("report")]
     failures = [record["failed"] for record in records if record.get("failed")]
-    figures, errors = {"trials": len(records)}, {}
-    for report in reports:
-        for name, count in report["result"]["errors"].items():
-            if count:
-                errors[name] = errors.get(name, 0) + count
     answering = [report for report in reports if report["result"]["answered"]]
-    reason = ""
+    figures, reason = {"trials": len(records)}, ""
+    errors = dict(sum((+Counter(report["result"]["errors"]) for report in reports), Counter()))
     if len(answering) < len(reports):
         errors["no reply in the whole trial"] = len(reports) - len(answering)
         reason = "clients waited, and no reply came in the measured part"
@@ -57,19 +51,12 @@ def figures_of(records):
         errors["trial failed"] = len(failures)
         reason = failures[0]
     if errors:
-        clean = [report for report in answering if sum(report["result"]["errors"].values()) == 0]
-        reason = reason or next(
-            (
-                r["result"][name]
-                for r in reports
-                for name in ("first_wrong_answer", "first_connect_error")
-                if r["result"].get(name)
-            ),
-            "",
-        )
-        figures.update(
-            {"errors": errors, "reason": reason, "trials_with_errors": len(records) - len(clean)}
-        )
+        clean = [report for report in answering if not any(report["result"]["errors"].values())]
+        names = ("first_wrong_answer", "first_connect_error")
+        messages = [report["result"].get(name) for report in reports for name in names]
+        figures["errors"] = errors
+        figures["reason"] = reason or next(filter(None, messages), "")
+        figures["trials_with_errors"] = len(records) - len(clean)
     if not answering:
         return figures
     results = [report["result"] for report in answering]
@@ -81,9 +68,8 @@ def figures_of(records):
             "p50_ms": spread([r["response_ms"]["p50"] for r in results]),
             "p99_ms": spread([r["response_ms"]["p99"] for r in results]),
             "cpu_us": {
-                "server": spread([per_request(r.get("server_process")) for r in answering]),
-                "client": spread([per_request(r.get("client")) for r in answering]),
-                "database": spread([per_request(r.get("database")) for r in answering]),
+                process: spread([(r.get(name) or {}).get("cpu_us_per_request") for r in answering])
+                for process, name in PROCESSES.items()
             },
             "stages_us": stages([report.get("server_stages_us") for report in answering]),
             "switches_per_request": middle([switches(report) for report in answering]),
@@ -113,22 +99,24 @@ def describe(cell, figures, cpus, settings):
         "rates": [],
         "totals_ms": [],
     }
+
+    def not_run(reason, **more):
+        return {**summary, "status": "not run", "reason": reason, **more}
+
     if reason := why_not(cell, cpus):
-        unrun = {"status": "not run", "reason": reason, "placement": "", "trials_wanted": 0}
-        return {**summary, **unrun}
+        return not_run(reason, placement="", trials_wanted=0)
     if figures is None:
-        return {**summary, "status": "not run", "reason": "no trial of it was finished"}
+        return not_run("no trial of it was finished")
     summary.update(figures)
     if "refused" in figures:
-        unrun = {"status": "not run", "reason": figures["refused"], "trials_wanted": 0}
-        return {**summary, **unrun}
+        return not_run(figures["refused"], trials_wanted=0)
     if summary["errors"]:
         summary["status"] = "errors"
     if not summary["rates"]:
         return {**summary, "status": "failed"}
-    summary["total_ms"] = spread(summary["totals_ms"])
     summary["requests_per_s"] = spread(summary["rates"])
-    summary["limit"] = limit(cell, placement, summary, cpus) if cell.load == "sustained" else None
+    sustained = cell.load == "sustained"
+    summary["limit"] = limit(placement, summary, cpus) if sustained else None
     return summary
 
 
@@ -173,100 +161,68 @@ def waits(measured):
     samples = sum(one["samples"] for one in measured)
     if not samples:
         return None
-    sessions = {}
-    for one in measured:
-        for event, count in one["sessions"].items():
-            sessions[event] = sessions.get(event, 0) + count
-    return {
-        "samples": samples,
-        "sessions": {event: count / samples for event, count in sorted(sessions.items())},
-    }
+    sessions = sum((Counter(one["sessions"]) for one in measured), Counter())
+    sessions = {event: count / samples for event, count in sorted(sessions.items())}
+    return {"samples": samples, "sessions": sessions}
 
 
 def wait_shares(waits):
     """{event: its share of the time in which sessions were active}, the largest first."""
-    active = {event: count for event, count in waits["sessions"].items() if event != "idle"}
-    in_all = sum(active.values())
-    return {
-        event: count / in_all for event, count in sorted(active.items(), key=lambda item: -item[1])
-    }
+    active = Counter(waits["sessions"])
+    del active["idle"]
+    return {event: count / active.total() for event, count in active.most_common()}
 
 
-def limit(cell, placement, summary, cpus):
-    """The most loaded of what the processes could use; where none is busy, what they wait for."""
+def limit(placement, summary, cpus):
+    """The most loaded of what the processes could use; if none is busy, what they wait for."""
     rate = summary["requests_per_s"]["median"]
-    may_use = {
-        "server": len(placement.server or cpus),
-        "client": len(placement.client or cpus),
-        "database": len(placement.database or cpus),
-    }
-    where = {"server": placement.server, "client": placement.client, "database": placement.database}
-    used = {
-        who: figures["median"] * rate / 1e6 for who, figures in summary["cpu_us"].items() if figures
-    }
-    caps = {
-        who: min(may_use[who], summary["workers"]) if who == "client" else may_use[who]
-        for who in used
-    }
-    numbers = {f"{who}_share": used[who] / caps[who] for who in used}
+    at = {process: getattr(placement, process) or cpus for process in PROCESSES}
+    used = {name: f["median"] * rate / 1e6 for name, f in summary["cpu_us"].items() if f}
+    caps = {name: len(cpus) for name, cpus in at.items()}
+    caps["client"] = min(caps["client"], summary["workers"])
+    numbers = {f"{name}_share": used[name] / caps[name] for name in used}
     if summary["core_thread_share"] is not None and "server" in used:
         numbers["core_thread"] = summary["core_thread_share"] * used["server"]
-    groups = {}
-    for who in used:
-        groups.setdefault(where[who], []).append(who)
-    shared = [
-        (sum(used[who] for who in group) / len(at or cpus), group)
-        for at, group in groups.items()
-        if len(group) > 1
-    ]
-    response, commit = summary["p50_ms"]["median"], summary["stages_us"].get("commit", {}).get(
-        "p50"
-    )
+    commit = summary["stages_us"].get("commit", {}).get("p50")
     if commit is not None:
+        response = summary["p50_ms"]["median"]
         numbers["commit_p50_ms"] = commit / 1000
         numbers["commit_part"] = commit / 1000 / response if response else 0
     if summary["waits"]:
-        numbers["lock_waits"] = sum(
-            share
-            for event, share in wait_shares(summary["waits"]).items()
-            if event.startswith(("Lock:", "LWLock:"))
-        )
+        shares = wait_shares(summary["waits"]).items()
+        locks = ("Lock:", "LWLock:")
+        numbers["lock_waits"] = sum(share for event, share in shares if event.startswith(locks))
     busy = summary["machine_busy"]  # over the whole trial, start and end included: a rough figure
     numbers["others"] = None if busy is None else max(0.0, busy - sum(used.values()) / len(cpus))
     numbers["switches_per_request"] = summary["switches_per_request"]
+    return {"verdict": verdict(numbers, used, at), "numbers": numbers}
 
-    names = {
-        "server_share": "CPU of the server",
-        "client_share": "CPU of the client",
-        "database_share": "CPU of the database",
-        "core_thread": "core thread of the server (the serial stage)",
-    }
-    load, most = max(
-        ((numbers[name], name) for name in names if name in numbers), default=(0, None)
-    )
-    if most == "server_share" and numbers.get("core_thread", 0) >= BUSY and may_use["server"] > 1:
+
+def verdict(numbers, used, at):
+    names = {f"{process}_share": f"CPU of the {process}" for process in PROCESSES}
+    names["core_thread"] = "core thread of the server (the serial stage)"
+    loads = {name: numbers[name] for name in names if name in numbers}
+    most = max(loads, key=loads.get, default=None)
+    load = loads.get(most, 0)
+    if most == "server_share" and loads.get("core_thread", 0) >= BUSY and len(at["server"]) > 1:
         most = "core_thread"
-    group_load, group = max(shared, default=(0, []), key=lambda pair: pair[0])
     if load >= BUSY:
-        verdict = f"{names[most]} ({load:.0%})"
-    elif group_load >= BUSY:
-        parts = ", ".join(
-            f"{who} {used[who] / group_load / len(where[who] or cpus):.0%}"
-            for who in sorted(group, key=lambda who: -used[who])
-        )
-        verdict = f"CPUs shared by {' and '.join([', '.join(group[:-1]), group[-1]])} ({group_load:.0%} busy: {parts})"
-    elif numbers["others"] is not None and numbers["others"] >= 0.3:
-        verdict = f"other work on this machine (took {numbers['others']:.0%} of its CPU time)"
-    elif numbers.get("commit_part", 0) >= 0.3:
-        verdict = f"commit ({numbers['commit_p50_ms']:.2f} ms, {numbers['commit_part']:.0%} of a median reply)"
-    elif numbers.get("lock_waits", 0) >= 0.3:
-        verdict = f"lock waits in the database ({numbers['lock_waits']:.0%} of its active time)"
-    else:
-        verdict = (
-            f"waiting: no CPU is busy (most: {names[most]} {load:.0%})" if most else "not known"
-        )
-    numbers["shared_cpus"] = group_load or None
-    return {"verdict": verdict, "numbers": numbers}
+        return f"{names[most]} ({load:.0%})"
+    for cpus in set(map(at.get, used)):
+        group = sorted((p for p in used if at[p] == cpus), key=used.get, reverse=True)
+        share = sum(map(used.get, group)) / len(cpus)
+        if len(group) > 1 and share >= BUSY:
+            parts = ", ".join(f"{p} {used[p] / share / len(cpus):.0%}" for p in group)
+            *first, last = (process for process in used if process in group)
+            sharing = f"{', '.join(first)} and {last}"
+            return f"CPUs shared by {sharing} ({share:.0%} busy: {parts})"
+    if (numbers["others"] or 0) >= 0.3:
+        return f"other work on this machine (took {numbers['others']:.0%} of its CPU time)"
+    if numbers.get("commit_part", 0) >= 0.3:
+        return f"commit ({numbers['commit_p50_ms']:.2f} ms, {numbers['commit_part']:.0%} of a median reply)"
+    if numbers.get("lock_waits", 0) >= 0.3:
+        return f"lock waits in the database ({numbers['lock_waits']:.0%} of its active time)"
+    return f"waiting: no CPU is busy (most: {names[most]} {load:.0%})" if most else "not known"
 
 
 def fits_over_cores(cells):

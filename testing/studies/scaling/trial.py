@@ -1,4 +1,4 @@
-"""One trial: the load generator run once, watched from outside, its report kept."""
+"""One trial: one run of the load generator, sampled from outside; its report."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from cells import loadgen_arguments, warmup_of
+from cells import loadgen_arguments, seconds_loaded
 from machine import cpu_times
 from waits import WaitSampler, children, count_waits, pin
 
@@ -25,7 +25,7 @@ def missing_flags(loadgen):
 
 
 def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
-    """Returns the record of the trial. A KeyboardInterrupt stops the load generator (and so its server) first."""
+    """The record of the trial. A KeyboardInterrupt stops the load generator, and so its server, first."""
     record = {"cell": cell.key, "trial": trial}
     database = url = sampler = None
     busy, stolen, everything = cpu_times()
@@ -38,16 +38,12 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
                 database, url = cluster.create_database()
                 if cell.load == "sustained":
                     sampler = WaitSampler(cluster, database)
-            arguments = loadgen_arguments(
-                cell, placement, trial, settings, url, cluster.pid if cluster else None
-            )
+            pid = cluster.pid if cluster else None
+            arguments = loadgen_arguments(cell, placement, trial, settings, url, pid)
             record["command"] = ["loadgen", *arguments]
-            limit = GRACE_S + (
-                settings.seconds + warmup_of(cell, settings) if cell.load == "sustained" else 0
-            )
-            code, errors, watch = run_loadgen(
-                [str(loadgen), *arguments, "--json", str(report_file)], folder, limit
-            )
+            limit = GRACE_S + seconds_loaded(cell, settings)
+            command = [str(loadgen), *arguments, "--json", str(report_file)]
+            code, errors, watch = run_loadgen(command, folder, limit)
             record["exit"] = code
             if sampler:
                 samples, sampler = sampler.finish(), None
@@ -55,9 +51,8 @@ def run_trial(loadgen, cell, placement, trial, settings, cluster=None):
             record["core_thread_share"] = watch.core_share()
             record["report"] = read_report(report_file)
             if record["report"] is None:
-                record["refused" if code == USAGE else "failed"] = (
-                    last_line(errors) or f"the load generator ended with {code}"
-                )
+                reason = last_line(errors) or f"the load generator ended with {code}"
+                record["refused" if code == USAGE else "failed"] = reason
         finally:
             if sampler:
                 sampler.finish()
@@ -94,7 +89,7 @@ def run_loadgen(command, folder, limit_s):
 
 
 def end(process):
-    """SIGINT lets the load generator stop its private server; only what does not answer is killed."""
+    """SIGINT lets the load generator stop its private server; it is killed only if it does not."""
     for number, patience_s in ((signal.SIGINT, 15), (signal.SIGTERM, 5)):
         process.send_signal(number)
         try:
@@ -103,7 +98,7 @@ def end(process):
         except subprocess.TimeoutExpired:
             continue
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # its session: nobody else is in it
+        os.killpg(process.pid, signal.SIGKILL)  # its own session
     except ProcessLookupError:
         pass
     process.wait()
@@ -130,7 +125,7 @@ def last_line(text):
 
 
 class ServerWatch:
-    """Looks at the private server's CPU time and that of its core thread, the one serial stage, 20 times a second."""
+    """Samples the CPU time of the private server and of its core thread, the one serial stage, 20 times a second."""
 
     def __init__(self, loadgen_pid):
         self.loadgen_pid = loadgen_pid
@@ -168,17 +163,16 @@ class ServerWatch:
         if not self.samples:
             return []
         all_of_it = self.samples[-1][1]
-        return [
-            sample for sample in self.samples if 0.2 * all_of_it <= sample[1] <= 0.9 * all_of_it
-        ]
+        return [one for one in self.samples if 0.2 * all_of_it <= one[1] <= 0.9 * all_of_it]
 
     def loaded_time(self):
         samples = self._loaded()
         return (samples[0][0], samples[-1][0]) if samples else (0, 0)
 
     def core_share(self):
-        """Core thread's part of the server's CPU time, or None where too little was seen."""
+        """Core thread's part of the server's CPU time; None if the samples are too few."""
         samples = self._loaded()
-        if len(samples) < 3 or samples[-1][1] - samples[0][1] < 0.05:
+        if len(samples) < 3:
             return None
-        return round((samples[-1][2] - samples[0][2]) / (samples[-1][1] - samples[0][1]), 4)
+        _, whole, core = (last - first for first, last in zip(samples[0], samples[-1]))
+        return round(core / whole, 4) if whole >= 0.05 else None
