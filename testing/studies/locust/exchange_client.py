@@ -1,6 +1,6 @@
 """The exchange's XML port for Locust: one connection kept open, every request reported to Locust's statistics.
 
-Nothing of Locust is imported here; a user hands over where to report (`environment.events.request.fire`).
+Imports nothing of Locust: a user passes the function that reports (`environment.events.request.fire`).
 One client belongs to one user and runs in its greenlet."""
 
 import re
@@ -13,11 +13,11 @@ READ_BYTES = 65536
 
 
 class BadReply(Exception):
-    """Not a reply of this protocol, or none at all: the connection is of no more use."""
+    """Not a reply of this protocol, or none at all: the connection cannot be used any more."""
 
 
 class Refused(Exception):
-    """A right reply that holds an <error>."""
+    """A valid reply that contains an <error>."""
 
 
 def frame(document):
@@ -84,7 +84,7 @@ class Connection:
 
 
 def judge(reply, expected):
-    """Raises Refused where an <error> is in the reply, BadReply where its first element is not `expected`."""
+    """Raises Refused if an <error> is in the reply, BadReply if its first element is not `expected`."""
     error = re.search(rb"<error[^>]*>([^<]*)<", reply)
     if error:
         raise Refused(error[1].decode(errors="replace"))
@@ -98,7 +98,7 @@ class ExchangeClient:
         self.make_connection, self.connection = connection, None
 
     def ask(self, name, document, expected):
-        """One request under `name` in the statistics; the reply, or None where it failed. Connects where that is needed; the time counts it."""
+        """One request under `name` in the statistics; the reply, or None if it failed. Connects if necessary; that time counts."""
         reply, failure = b"", None
         began = time.perf_counter()
         try:

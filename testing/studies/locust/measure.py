@@ -17,7 +17,7 @@ SAMPLE_S = 0.1
 
 
 def stat_fields(path):
-    """(name, fields after it) of a /proc stat file, or None where the process has ended."""
+    """(name, fields after it) of a /proc stat file, or None if the process has ended."""
     try:
         head, _, rest = Path(path).read_text().rpartition(")")
     except OSError:
@@ -77,7 +77,7 @@ class Usage:
     locust: float
     locust_process: float  # the busiest
     machine: float  # busy part of all CPUs
-    others: float  # what is neither server nor load: the kernel's own work, and others on this machine
+    others: float  # neither server nor load: the kernel and other programs
     commits: float  # part of the time that the server spent in commits
     load_average: float = field(default_factory=lambda: os.getloadavg()[0])
 
@@ -148,7 +148,7 @@ def usage_between(samples, began, ended):
 
 
 def read_marks(path):
-    """{event: time} that the users wrote: when all were there first, and when they were stopped after that. (A master stops workers that it takes for lost, too.)"""
+    """{event: time}: when all users had started, and when they were stopped after that. (A master also stops workers that it takes for lost.)"""
     marks = {}
     for line in Path(path).read_text().splitlines():
         event, at = line.split()
@@ -173,7 +173,7 @@ NUMBERS = {
 
 
 def read_statistics(path):
-    """{request name: {figure: number, or None where there is none}} of Locust's _stats.csv; the whole is `Aggregated`."""
+    """{request name: {figure: number, or None if there is none}} of Locust's _stats.csv; the whole is `Aggregated`."""
     with open(path, newline="") as file:
         return {
             row["Name"]: {
@@ -185,7 +185,7 @@ def read_statistics(path):
 
 
 def read_history(path):
-    """What happened from one second to the next, of the totals that Locust writes: [{second, rate, average, size}]. Begins anew where the totals do."""
+    """[{second, rate, average, size}]: the differences of the totals that Locust writes each second, since their last reset."""
     points, before = [], None
     with open(path, newline="") as file:
         for row in csv.DictReader(file):

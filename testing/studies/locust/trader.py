@@ -1,4 +1,4 @@
-"""What one user asks, whatever carries it: three reads to a write, orders round a price so that about half of them trade.
+"""The requests of one user, over any port: three reads to a write, orders around a price so that about half of them trade.
 
 The runner prepares accounts and lists them in a JSON file named by EXCHANGE_LOCUST_STATE."""
 
@@ -36,7 +36,7 @@ class Trader:
         return self.orders[-1][1] if self.orders else self.prepared
 
     def readable_order(self):
-        """The newest of its orders that has had time to reach the tables. Not called together with `newest_order`: it lets go of older ones."""
+        """The newest of its orders that has had time to reach the tables. Not for use with `newest_order`: it forgets older ones."""
         last_time = time.monotonic() - READABLE_AFTER_S
         while self.orders and self.orders[0][0] <= last_time:
             self.prepared = self.orders.popleft()[1]
@@ -44,7 +44,7 @@ class Trader:
 
 
 class Growing:
-    """One order that trades with every write, and is what all read: its reply grows with the data. `control` reads one that does not."""
+    """One order that trades with every write and that all users read: its reply grows. `control` reads one that does not grow."""
 
     def __init__(self, state, control=False):
         growing = state["growing"]
@@ -74,7 +74,7 @@ def wait_bounds():
 
 
 def mark(event):
-    """Tells the runner when the load is complete and when it ends: a line in a file that it reads."""
+    """Reports to the runner when the load is complete and when it ends, by a line in a file."""
     path = os.environ.get("EXCHANGE_LOCUST_MARKS")
     if path:
         with open(path, "a") as file:

@@ -1,4 +1,4 @@
-"""The cells of the experiment: which there are, where their processes may run, in which order they are tried.
+"""The cells of the study: which exist, on which CPUs their processes run, in which order they are tried.
 
 A cell is one setting of every factor; a trial is one run of the load generator in a cell.
 """
@@ -217,7 +217,7 @@ def cpu_list(cpus):
 
 
 def schedule(cells, settings):
-    """(trial, cell) in the order to run: trial 1 of all cells, then trial 2; each round shuffled anew from the seed,
+    """(trial, cell) in the order to run: trial 1 of all cells, then trial 2; each round shuffled with the seed,
     so that a slow minute of the machine does not fall on one cell."""
     most = max((trials_of(cell, settings) for cell in cells), default=0)
     for trial in range(1, most + 1):

@@ -16,7 +16,7 @@ def law(n, lambda_, sigma, kappa=0.0):
 
 
 def fit_law(points, with_kappa=True):
-    """points: [(N, X), ...] -> (lambda, sigma, kappa), or None where there are too few different N."""
+    """points: [(N, X), ...] -> (lambda, sigma, kappa), or None if there are too few different N."""
     points = [(n, x) for n, x in points if n > 0 and x > 0]
     terms = [lambda n: 1.0, lambda n: n - 1.0] + ([lambda n: n * (n - 1.0)] if with_kappa else [])
     if len({n for n, _ in points}) < len(terms):
@@ -43,7 +43,7 @@ def fit_law(points, with_kappa=True):
 
 
 def least_squares(rows, targets):
-    """Normal equations, by elimination with pivots; None where they have no single solution."""
+    """Normal equations, by elimination with pivots; None if they have no single solution."""
     size = len(rows[0])
     matrix = [
         [sum(row[i] * row[j] for row in rows) for j in range(size)]
@@ -96,7 +96,7 @@ def fit_with_interval(samples, with_kappa, seed=1, rounds=200):
         "kappa_interval": interval([f[2] for f in again]) if with_kappa else None,
         "r_squared": 1 - off / spread
         if spread > 0 and len(samples) > (3 if with_kappa else 2)
-        else None,  # else it says nothing
+        else None,  # of as many points as parameters it is always 1
         "peak_n": ((1 - sigma) / kappa) ** 0.5 if with_kappa and kappa > 0 and sigma < 1 else None,
         "fits": again,
     }

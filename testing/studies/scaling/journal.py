@@ -1,4 +1,4 @@
-"""OUT/trials.jsonl: a head line, then one line for each finished trial, synced at once; what a later run goes on from."""
+"""OUT/trials.jsonl: a head line, then one line for each finished trial, synced at once. A later run continues from it."""
 
 import json
 import os
@@ -27,13 +27,13 @@ class Journal:
         if lines:
             self.head, self.trials = lines[0], lines[1:]
             if self.head.get("format") != FORMAT:
-                raise Refused(f"{self.file} is not a journal of this harness; --fresh starts anew")
+                raise Refused(f"{self.file} is not a journal of this harness; --fresh discards it")
         if len(whole) != len(data):
             with open(self.file, "r+b") as file:
                 file.truncate(len(whole))
 
     def begin(self, head):
-        """Starts a journal, or goes on with this one if it is of the same experiment."""
+        """Starts a journal, or continues this one if commit, programs, settings and CPUs are the same."""
         head = {"format": FORMAT, **head}
         if self.head is None:
             self.head = head
@@ -44,7 +44,7 @@ class Journal:
             if was != is_:
                 raise Refused(
                     f"{self.file} was begun with another {name}:\n  then {text(was)}\n  now  {text(is_)}\n"
-                    "Figures of both do not belong into one table. --fresh throws the old ones away, "
+                    "Figures of both do not belong in one table. --fresh discards the old ones, "
                     "--out FOLDER keeps them, --report-only FOLDER reports on them."
                 )
 

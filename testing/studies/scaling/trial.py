@@ -111,7 +111,7 @@ def read_report(file):
         return None
     if report.get("format") != "exchange-loadgen/1":
         raise SystemExit(
-            f"the load generator wrote format {report.get('format')!r}, not exchange-loadgen/1: build it anew"
+            f"the load generator wrote format {report.get('format')!r}, not exchange-loadgen/1: build it again"
         )
     for name in LEFT_OUT:
         report["result"].pop(name, None)

@@ -1,4 +1,4 @@
-"""What a PostgreSQL cluster does for one database while a trial runs: its CPUs, and what its sessions wait for."""
+"""CPUs of a PostgreSQL cluster, and what its sessions wait for during a trial."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ def pin(cluster, cpus):
 
 
 class WaitSampler:
-    """What the exchange's sessions wait for, looked at ten times a second by one psql."""
+    """What the exchange's sessions wait for, sampled ten times a second by one psql."""
 
     # Sessions that wait for the client are idle: the exchange has nothing for them.
     QUERY = """SELECT extract(epoch FROM clock_timestamp()),

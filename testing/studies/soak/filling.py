@@ -1,7 +1,7 @@
-"""Fills an exchange with orders, as fast as it takes them: long documents of orders, several on their way.
+"""Fills an exchange with orders as fast as possible: long documents of orders, several in flight.
 
 In each round an account sells and another buys the same shares, so that these orders close in pairs; both leave a few more that stay open.
-An account trades one symbol. What a store holds already is counted, so that a fill that was cut short goes on.
+An account trades one symbol.
 """
 
 import threading
@@ -44,7 +44,7 @@ def found_market():
 
 
 def orders(symbol, side, pairs, open_orders):
-    """Those of one side of a round, as XML: `pairs` that meet the other side's at 100, `open_orders` that no order meets, spread among them."""
+    """One side of a round, as XML: `pairs` orders that match the other side's at 100, and among them `open_orders` that match none."""
     name, amount = symbol_name(symbol), "-1" if side == "sell" else "1"
     closing = f'<order sym="{name}" amount="{amount}" limit="100"/>'
     far = lambda nth: f"{200 + nth * 0.01:.2f}" if side == "sell" else f"{50 - nth * 0.01:.2f}"
@@ -99,7 +99,7 @@ class Filler:
                 for nth in range(part, rounds, self.connections):
                     if failures:
                         return
-                    # Each connection has symbols of its own, so that no other comes between the two sides.
+                    # Each connection has its own symbols, so that no other one trades between the two sides.
                     symbol = (part + (nth // self.connections) * self.connections) % (
                         SYMBOLS // self.connections * self.connections
                     )
@@ -135,7 +135,7 @@ class Filler:
 
 
 class Pace:
-    """Says now and then how far it is and how long it will take."""
+    """Prints the progress and the time left every few seconds."""
 
     def __init__(self, say, what, every_s=10):
         self.say, self.what, self.every_s = say, what, every_s

@@ -1,4 +1,4 @@
-"""What a server holds and does, looked at from outside while it runs: /proc, /metrics, and the files of its store."""
+"""What a server holds and does, sampled from outside while it runs: /proc, /metrics, and the files of its store."""
 
 import os
 import threading

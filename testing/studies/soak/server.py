@@ -40,6 +40,6 @@ class Server(ExchangeServer):
         return int(match[1]) if match else None
 
     def catch_up(self, seconds=600):
-        """Until the tables have all that is in the journal."""
+        """Waits until the tables contain the whole journal."""
         lag = lambda: metrics(self.http_port)["exchange_projection_lag_batches"]
         wait_until(lambda: lag() == 0, "the tables to catch up", seconds)

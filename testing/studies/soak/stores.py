@@ -60,10 +60,9 @@ class SqliteFiles:
             file.unlink()
 
     def forget_pages(self):
-        """Drops what the page cache holds of it. True where that could be asked for."""
+        """Drops its pages from the page cache."""
         for file in self.files():
             forget_pages(file)
-        return True
 
     def close(self):
         pass
@@ -99,9 +98,8 @@ class PostgresDatabase:
         self.cluster.drop_database(self.name)
 
     def forget_pages(self):
-        """The database's own memory goes with a restart, the page cache by asking."""
+        """Restarts the database, which empties its own memory, and drops its pages from the page cache."""
         self.cluster.restart()
-        return True
 
     def close(self):
         pass
@@ -119,18 +117,18 @@ class Memory:
 
 
 def conservation(store):
-    """What is wrong with the sums of cash and shares in the tables, as sentences. The server must have ended in order."""
+    """Wrong sums of cash and shares in the tables, as sentences. The server must have stopped normally."""
     problems = []
     created = sum(int(row[0]) for row in store.query("SELECT cash_created_e16 FROM projection"))
     free = sum(int(row[0]) for row in store.query("SELECT balance_e16 FROM accounts"))
     buys = "is_buy" if store.kind == "postgresql" else "is_buy = 1"
-    set_aside = sum(
+    reserved = sum(
         int(row[0]) * int(row[1])
         for row in store.query(f"SELECT open_e8, limit_e8 FROM orders WHERE open_e8 > 0 AND {buys}")
     )
-    if free + set_aside != created:
+    if free + reserved != created:
         problems.append(
-            f"accounts have {Decimal(free + set_aside).scaleb(-16)} in cash, where {Decimal(created).scaleb(-16)} was created"
+            f"accounts have {Decimal(free + reserved).scaleb(-16)} in cash, where {Decimal(created).scaleb(-16)} was created"
         )
     held = {}
     for sql in (

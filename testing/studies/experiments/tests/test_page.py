@@ -24,7 +24,7 @@ class Page(unittest.TestCase):
             ["**Wall time**", "", "| lock | there | here |", "|---|---:|---:|"],
         )
 
-    def test_the_opening_tells_where_the_figures_come_from_and_how_to_repeat_them(self):
+    def test_the_opening_says_where_the_figures_come_from_and_how_to_repeat_them(self):
         opening = made_page(made_run()).split("## Questions")[0]
         for part in (
             "a CPU",

@@ -20,11 +20,11 @@ class Prose(unittest.TestCase):
             ("In groups.", ["One.", "", "{{plot x}}"], [("plot", "x")]),
         )
 
-    def test_a_text_without_an_answer_is_a_mistake(self):
+    def test_a_text_without_an_answer_is_an_error(self):
         for content in ("", "In groups.\n", "Answer: \nbody\n"):
             self.assertIn("text/files.md", self.error(parse, "files", content))
 
-    def test_a_placeholder_within_a_line_is_a_mistake(self):
+    def test_a_placeholder_within_a_line_is_an_error(self):
         self.assertIn(
             "see {{table wall}}", self.error(parse, "locks", "Answer: x\nsee {{table wall}}\n")
         )

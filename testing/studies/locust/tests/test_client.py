@@ -126,18 +126,18 @@ class Judged(unittest.TestCase):
             judge(OPENED, "status")
 
 
-class Told(unittest.TestCase):
+class Reported(unittest.TestCase):
     """What Locust's statistics get."""
 
     def setUp(self):
-        self.told = []
+        self.events = []
 
     def client(self, port):
-        client = ExchangeClient("127.0.0.1", port, lambda **event: self.told.append(event))
+        client = ExchangeClient("127.0.0.1", port, lambda **event: self.events.append(event))
         self.addCleanup(client.close)
         return client
 
-    def test_each_request_is_told_with_time_and_length_over_one_connection(self):
+    def test_each_request_is_reported_with_time_and_length_over_one_connection(self):
         with Script([[OPENED], [OPENED]]) as server:
             client = self.client(server.port)
             self.assertEqual(
@@ -145,7 +145,7 @@ class Told(unittest.TestCase):
             )
         self.assertEqual(server.connections, 1)
         self.assertEqual(server.received, [b"4\n<a/>"] * 2)
-        for event in self.told:
+        for event in self.events:
             self.assertGreater(event.pop("response_time"), 0)
             self.assertEqual(
                 event,
@@ -165,8 +165,8 @@ class Told(unittest.TestCase):
             self.assertIsNone(client.ask("order", "<a/>", "opened"))
             self.assertEqual(client.ask("order", "<a/>", "opened"), OPENED)
         self.assertEqual(server.connections, 1)
-        self.assertIsInstance(self.told[0]["exception"], Refused)
-        self.assertEqual(self.told[0]["response_length"], len(refused))
+        self.assertIsInstance(self.events[0]["exception"], Refused)
+        self.assertEqual(self.events[0]["response_length"], len(refused))
 
     def test_after_a_bad_reply_the_next_request_has_a_new_connection(self):
         for bad in (b"<results><status/></results>\n", b"nonsense", b"<results>"):
@@ -174,8 +174,8 @@ class Told(unittest.TestCase):
                 client = self.client(server.port)
                 self.assertIsNone(client.ask("order", "<a/>", "opened"))
                 self.assertEqual(client.ask("order", "<a/>", "opened"), OPENED)
-                self.assertIsInstance(self.told[-2]["exception"], BadReply)
-                self.assertIsNone(self.told[-1]["exception"])
+                self.assertIsInstance(self.events[-2]["exception"], BadReply)
+                self.assertIsNone(self.events[-1]["exception"])
                 client.close()
             self.assertEqual(server.connections, 2)
 
@@ -183,7 +183,7 @@ class Told(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         self.assertIsNone(self.client(port).ask("order", "<a/>", "opened"))
-        self.assertIsInstance(self.told[0]["exception"], ConnectionRefusedError)
+        self.assertIsInstance(self.events[0]["exception"], ConnectionRefusedError)
 
 
 if __name__ == "__main__":

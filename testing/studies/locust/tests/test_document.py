@@ -142,7 +142,7 @@ class Usage(unittest.TestCase):
         self.assertEqual((usage.locust, usage.locust_process), (1.1, 0.9))
         self.assertEqual((usage.machine, usage.others, usage.commits), (0.9, 0.3, 0.5))
 
-    def test_too_short_a_row_is_said(self):
+    def test_too_short_a_row_is_not_measured(self):
         with self.assertRaisesRegex(measure.NotMeasured, "too short"):
             usage_between([], 0, 1)
 

@@ -53,7 +53,7 @@ class Remembered(unittest.TestCase):
 
 
 class Grown(unittest.TestCase):
-    def test_everybody_reads_the_order_that_every_write_trades_with(self):
+    def test_all_users_read_the_order_that_every_write_trades_with(self):
         self.assertEqual(
             Growing(STATE).query_document(), '<transactions id="1"><query id="5"/></transactions>'
         )

@@ -96,7 +96,7 @@ class Run(unittest.TestCase):
         self.assertIn("Clients saw errors in 1 cells", done.stdout)
         self.assertIn("reset 6 (in 2 of 2 trials)", (self.out / "tables.md").read_text())
 
-    def test_a_trial_that_cannot_start_is_told_and_the_others_go_on(self):
+    def test_a_trial_that_cannot_start_is_reported_and_the_others_run(self):
         done = self.run_small(FAKE_FAIL="thread")
         self.assertEqual(done.returncode, 1)
         text = (self.out / "tables.md").read_text()
@@ -110,7 +110,7 @@ class Run(unittest.TestCase):
         (old / "loadgen").chmod(0o755)
         done = run_harness("--out", self.out, *SMALL, bin=old)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("build it anew", done.stderr)
+        self.assertIn("build it again", done.stderr)
 
     def test_a_mistaken_filter_is_refused(self):
         self.assertEqual(run_harness("--out", self.out, "--only", "polcy=loop").returncode, 2)

@@ -59,7 +59,7 @@ class Tables(unittest.TestCase):
     def test_a_run_without_errors_says_so(self):
         self.assertIn("No client saw an error.", headline(summary_of()))
 
-    def test_errors_are_marked_in_the_cell_and_told_in_the_head(self):
+    def test_errors_are_marked_in_the_cell_and_named_in_the_headline(self):
         summary = summary_of(
             lambda cell, trial: {"errors": {"refused": 3}}
             if (cell.part, cell.load, cell.clients, trial) == ("a", "burst", 200, 2)
@@ -85,7 +85,7 @@ class Tables(unittest.TestCase):
         )
         self.assertIn("failed: clients waited", all_tables(summary)["throughput"].markdown())
 
-    def test_a_quick_look_and_missing_trials_are_told(self):
+    def test_a_quick_look_and_missing_trials_are_reported(self):
         summary = summary_of(wanted=lambda cell: cell.part == "a")
         summary["settings"]["quick"] = True
         self.assertTrue(headline(summary)[0].startswith("This is a quick look"))

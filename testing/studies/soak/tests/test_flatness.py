@@ -46,7 +46,7 @@ class TestFlatness(unittest.TestCase):
         self.assertFalse(judge("descriptors", "open", course(lambda t: 44 + t // 90), 4).passed)
         self.assertTrue(judge("descriptors", "open", course(lambda t: 44 + t % 3), 4).passed)
 
-    def test_what_is_only_told_never_fails(self):
+    def test_what_is_only_reported_never_fails(self):
         judgement = judge("response p99", "ms", course(lambda t: 1 + t))
         self.assertTrue(judgement.passed)
         self.assertIn("reported, not judged", judgement.sentence())
