@@ -24,7 +24,7 @@ def mark_unless_worker(environment, event):
         mark(event)
 
 
-def all_there(environment):
+def all_started(environment):
     """The time of a row runs from here: on a busy machine users take their time to begin."""
     mark_unless_worker(environment, "spawned")
     if SECONDS and not isinstance(environment.runner, WorkerRunner):
@@ -33,7 +33,7 @@ def all_there(environment):
 
 @events.init.add_listener
 def listen(environment, **_):
-    environment.events.spawning_complete.add_listener(lambda **_: all_there(environment))
+    environment.events.spawning_complete.add_listener(lambda **_: all_started(environment))
     environment.events.test_stopping.add_listener(
         lambda **_: mark_unless_worker(environment, "stopping")
     )
@@ -90,9 +90,21 @@ class ControlUser(GrowingUser):
 
 
 class OverHttp:
-    """The same trade over HTTP: reads by GET, writes by POST of the XML."""
-
     wait_time = wait_time
+
+    def order(self, document, placed=lambda reply: None):
+        with self.client.post("/api/xml", data=document.encode(), catch_response=True) as answer:
+            if answer.status_code != 200:
+                return  # a failure already
+            try:
+                judge(answer.content, "opened")
+                placed(answer.content)
+            except (Refused, BadReply) as error:
+                answer.failure(str(error))
+
+
+class TradingOverHttp(OverHttp):
+    """The same trade over HTTP: reads by GET, writes by POST of the XML."""
 
     def on_start(self):
         self.trader = Trader(STATE)
@@ -106,40 +118,28 @@ class OverHttp:
     def write(self):
         self.order(self.trader.order_document(), self.trader.placed)
 
-    def order(self, document, placed=lambda reply: None):
-        with self.client.post("/api/xml", data=document.encode(), catch_response=True) as answer:
-            if answer.status_code != 200:
-                return  # a failure already
-            try:
-                judge(answer.content, "opened")
-                placed(answer.content)
-            except (Refused, BadReply) as error:
-                answer.failure(str(error))
-
-    tasks = [
-        read_order,
-        read_order,
-        read_book,
-        write,
-    ]  # Locust looks for @task in users only, not in what is mixed in
+    # Locust looks for @task in users only, not in their other bases.
+    tasks = [read_order, read_order, read_book, write]
 
 
-class PlainHttpUser(OverHttp, HttpUser):
+class PlainHttpUser(TradingOverHttp, HttpUser):
     pass
 
 
-class FastUser(OverHttp, FastHttpUser):
+class FastUser(TradingOverHttp, FastHttpUser):
     pass
 
 
 class GrowingFastUser(OverHttp, FastHttpUser):
+    """Not a trading user: Locust adds the tasks of all bases."""
+
     def on_start(self):
         self.growing = Growing(STATE)
 
+    @task(3)
     def read(self):
         self.client.get(f"/api/orders/{self.growing.order}", name="/api/orders/{id}")
 
+    @task(1)
     def write(self):
         self.order(self.growing.order_document())
-
-    tasks = [read, read, read, write]

@@ -41,17 +41,8 @@ LOCKS = {
     "notes": ["SCHED_FIFO: Operation not permitted"],
     "excerpts": [{"key": "said", "title": "What it said", "text": "one\n  two\n"}],
 }
-FILES = {
-    "name": "files",
-    "title": "3. Files",
-    "asked": "?",
-    "measured": "!",
-    "tables": [],
-    "plots": [],
-    "checks": [],
-    "notes": [],
-    "excerpts": [],
-}
+FILES = {"name": "files", "title": "3. Files", "asked": "?", "measured": "!"}
+FILES |= {kind: [] for kind in ("tables", "plots", "checks", "notes", "excerpts")}
 TEXTS = {
     "locks": "Answer: A mutex will do.\n\nAsked by many.\n\n{{table wall}}\n\n{{plot turn}}\n\n{{excerpt said}}\n\nSee [it](../locks.cpp).\n",
     "files": "Answer: In groups.\n\nNothing more.\n",
@@ -83,19 +74,6 @@ def document(folder, run, *arguments, texts=TEXTS):
     for name, text in texts.items():
         (prose / f"{name}.md").write_text(text)
     (folder / "run.json").write_text(json.dumps(run))
-    return subprocess.run(
-        [
-            sys.executable,
-            "-B",
-            DOCUMENT,
-            folder / "run.json",
-            "--docs",
-            folder / "docs",
-            "--text",
-            prose,
-            *arguments,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    docs = ("--docs", folder / "docs", "--text", prose)
+    command = [sys.executable, "-B", DOCUMENT, folder / "run.json", *docs, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)

@@ -13,9 +13,9 @@ BYTEWISE_MAX = 400  # longer ones in pieces of which there are so many
 class Malformed(unittest.TestCase):
     def replay_all(self, policy):
         with ExchangeServer("--policy", policy, "--threads", 1) as server:
-            server.request(
-                '<create><account id="1" balance="1000"/><account id="2" balance="0"/><symbol sym="S"><account id="2">10</account></symbol></create>'
-            )
+            accounts = '<account id="1" balance="1000"/><account id="2" balance="0"/>'
+            shares = '<symbol sym="S"><account id="2">10</account></symbol>'
+            server.request(f"<create>{accounts}{shares}</create>")
             for name, data, expected, closes in ENTRIES:
                 for step in {len(data), max(1, len(data) // BYTEWISE_MAX)}:
                     with self.subTest(name, policy=policy, step=step):
@@ -47,24 +47,14 @@ class Malformed(unittest.TestCase):
         self.assertEqual(got, expected if closes else expected + b"<results></results>\n")
 
     def test_a_million_deep(self):
+        limit = ("--frame-bytes-max", 1 << 24)
         for policy in POLICIES:
-            with self.subTest(policy), ExchangeServer(
-                "--policy", policy, "--frame-bytes-max", 1 << 24
-            ) as server:
-                self.check(
-                    server.port,
-                    deep(1_000_000),
-                    1 << 20,
-                    malformed("elements nested too deep"),
-                    False,
-                )
-                self.check(
-                    server.port,
-                    framed(b"<a>" * 5_000_000),
-                    1 << 20,
-                    malformed("Start-end tags mismatch"),
-                    False,
-                )
+            with self.subTest(policy), ExchangeServer("--policy", policy, *limit) as server:
+                for data, problem in (
+                    (deep(1_000_000), "elements nested too deep"),
+                    (framed(b"<a>" * 5_000_000), "Start-end tags mismatch"),
+                ):
+                    self.check(server.port, data, 1 << 20, malformed(problem), False)
 
     def test_thread(self):
         self.replay_all("thread")

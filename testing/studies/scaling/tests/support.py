@@ -1,4 +1,4 @@
-"""Runs the harness against a load generator that only pretends."""
+"""Runs the harness against a fake load generator."""
 
 import os
 import subprocess

@@ -1,26 +1,15 @@
 import unittest
+from dataclasses import replace
 
-from cells import (
-    CORES,
-    KINDS,
-    LOADS,
-    POLICIES,
-    STORES,
-    Cell,
-    Settings,
-    choose,
-    loadgen_arguments,
-    matches,
-    parse_filter,
-    place,
-    quick_settings,
-    schedule,
-    sweep_cells,
-    trials_of,
-    why_not,
-)
+from cells import CORES, KINDS, LOADS, POLICIES, STORES, Cell, Settings
+from cells import choose, loadgen_arguments, matches, parse_filter, place, quick_settings, schedule
+from cells import sweep_cells, trials_of, why_not
 
 CELL = Cell("sweep", "sustained", "loop", "create", 200, 0, 1, "sqlite")
+
+
+def cell(**factors):
+    return replace(CELL, **factors)
 
 
 class Cells(unittest.TestCase):
@@ -34,9 +23,7 @@ class Cells(unittest.TestCase):
     def test_a_filter_needs_all_of_its_conditions_and_any_of_its_values(self):
         wanted = parse_filter("policy=loop|thread,store=sqlite")
         self.assertTrue(matches(CELL, [wanted]))
-        self.assertFalse(
-            matches(Cell("sweep", "sustained", "loop", "create", 200, 0, 1, "memory"), [wanted])
-        )
+        self.assertFalse(matches(cell(store="memory"), [wanted]))
 
     def test_filters_add_up(self):
         self.assertTrue(matches(CELL, [parse_filter("store=memory"), parse_filter("clients=200")]))
@@ -79,14 +66,14 @@ class Cells(unittest.TestCase):
         )
 
     def test_more_cores_than_cpus_cannot_be_run(self):
-        four = Cell("sweep", "sustained", "loop", "create", 200, 0, 4, "sqlite")
+        four = cell(cores=4)
         self.assertEqual(why_not(four, (0, 1)), "4 cores wanted, 2 there")
         self.assertIsNone(why_not(four, (0, 1, 2, 3)))
 
 
 class Placements(unittest.TestCase):
     def at(self, cores, store, cpus):
-        placement = place(Cell("sweep", "sustained", "loop", "create", 200, 0, cores, store), cpus)
+        placement = place(cell(cores=cores, store=store), cpus)
         return placement.server, placement.client, placement.database, placement.shared
 
     def test_the_client_is_pinned_away_from_the_server(self):
@@ -102,7 +89,7 @@ class Placements(unittest.TestCase):
         self.assertEqual(self.at(2, "postgresql", (0, 1)), ((0, 1), (0, 1), (0, 1), True))
         self.assertIn(
             "shares the CPUs of the server",
-            place(Cell("sweep", "sustained", "loop", "create", 200, 0, 2, "sqlite"), (0, 1)).words,
+            place(cell(cores=2), (0, 1)).words,
         )
 
 
@@ -118,10 +105,9 @@ class Arguments(unittest.TestCase):
         )
 
     def test_a_burst_of_table_a(self):
-        cell = Cell("a", "burst", "pool-40", "transactions", 150, 0, 0, "postgresql")
-        arguments = loadgen_arguments(
-            cell, place(cell, (0, 1)), 1, Settings(), "postgresql://x", 42
-        )
+        burst = Cell("a", "burst", "pool-40", "transactions", 150, 0, 0, "postgresql")
+        database = ("postgresql://x", 42)
+        arguments = loadgen_arguments(burst, place(burst, (0, 1)), 1, Settings(), *database)
         self.assertEqual(
             " ".join(arguments),
             "-c 150 --policy pool --server-threads 40 --workload transactions -n 150 --connection per-request "
@@ -129,10 +115,10 @@ class Arguments(unittest.TestCase):
         )
 
     def test_idle_connections_get_a_longer_warmup(self):
-        cell = Cell("sweep", "sustained", "thread", "create", 200, 10_000, 1, "memory")
+        idle = cell(policy="thread", idle=10_000, store="memory")
         self.assertIn(
             "--warmup 2 --connection persistent --idle 10000 --store memory:",
-            " ".join(loadgen_arguments(cell, place(cell, (0, 1)), 1, Settings())),
+            " ".join(loadgen_arguments(idle, place(idle, (0, 1)), 1, Settings())),
         )
 
 

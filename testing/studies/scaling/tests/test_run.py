@@ -1,4 +1,4 @@
-"""The harness as a whole, against a load generator that only pretends."""
+"""The harness as a whole, against a fake load generator."""
 
 import json
 import signal
@@ -12,12 +12,8 @@ from pathlib import Path
 from support import FAKE, HARNESS, environment, run_harness
 from journal import Journal
 
-SMALL = (
-    "--only",
-    "part=sweep,policy=loop|thread,store=memory,kind=create,clients=20,idle=0,cores=1",
-    "--trials",
-    "2",
-)
+CELLS = "part=sweep,policy=loop|thread,store=memory,kind=create,clients=20,idle=0,cores=1"
+SMALL = ("--only", CELLS, "--trials", "2")
 
 
 class Run(unittest.TestCase):
@@ -30,9 +26,8 @@ class Run(unittest.TestCase):
         return run_harness("--out", self.out, *SMALL, *more, **environment_)
 
     def trials(self):
-        return [json.loads(line) for line in (self.out / "trials.jsonl").read_text().splitlines()][
-            1:
-        ]
+        lines = (self.out / "trials.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines[1:]]
 
     def test_every_trial_is_kept_and_reported(self):
         done = self.run_small()
@@ -100,7 +95,7 @@ class Run(unittest.TestCase):
         done = self.run_small(FAKE_FAIL="thread")
         self.assertEqual(done.returncode, 1)
         text = (self.out / "tables.md").read_text()
-        self.assertIn("the server did not start: it said no", text)
+        self.assertIn("the server did not start: it refused", text)
         self.assertEqual(len(self.trials()), 4)
 
     def test_a_load_generator_without_the_flags_is_refused(self):
@@ -140,14 +135,8 @@ class Plots(unittest.TestCase):
             print(f"skipped: {missing}", file=sys.stderr)
             self.skipTest(str(missing))
         with tempfile.TemporaryDirectory() as folder:
-            done = run_harness(
-                "--out",
-                folder,
-                "--only",
-                "part=sweep,store=memory|sqlite,clients=20|200,idle=0,cores=1|2",
-                "--trials",
-                "2",
-            )
+            cells = "part=sweep,store=memory|sqlite,clients=20|200,idle=0,cores=1|2"
+            done = run_harness("--out", folder, "--only", cells, "--trials", "2")
             self.assertEqual(done.returncode, 0, done.stderr)
             page = (Path(folder) / "report.html").read_text()
             plots = sorted(path.stem for path in (Path(folder) / "plots").glob("*.svg"))
