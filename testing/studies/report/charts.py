@@ -94,26 +94,24 @@ def svg(chart):
 
 
 def draw(chart):
-    rows = chart["panels"]
+    rows, is_shared = chart["panels"], chart.get("share_y", False)
     figure, grid = plt.subplots(
         len(rows),
         len(rows[0]),
         figsize=chart["size"],
         squeeze=False,
         sharex=True,
-        sharey="row" if chart.get("share_y") else False,
+        sharey="row" if is_shared else False,
     )
-    drawn = [pair for row, axes in zip(rows, grid) for pair in zip(row, axes)]
-    longest = max(
-        [sum(parts.values()) for panel, _ in drawn for _, parts in panel.get("bars", [])], default=0
-    )
-    for panel, axes in drawn:
-        draw_panel(axes, panel, chart, longest)
-    for panel, axes in drawn:  # when everything is there that shares an axis
-        points = [point for line in panel.get("lines", []) for point in line["points"]]
-        set_axis(axes, "x", {**chart["x"], **panel.get("x", {})}, [point[0] for point in points])
-        y = {**chart["y"], **panel.get("y", {})}
-        set_axis(axes, "y", y, [v for p in points for v in p[1:]] if "bars" not in panel else [])
+    bars = [parts for row in rows for panel in row for _, parts in panel.get("bars", [])]
+    longest = max([sum(parts.values()) for parts in bars], default=0)
+    for row, axes_of_row in zip(rows, grid):
+        points = [draw_panel(*pair, chart, longest) for pair in zip(axes_of_row, row)]
+        for panel, axes, own in zip(row, axes_of_row, points):
+            x, y = ({**chart[name], **panel.get(name, {})} for name in ("x", "y"))
+            set_axis(axes, "x", x, [point[0] for point in own])
+            on_axis = sum(points, []) if is_shared else own
+            set_axis(axes, "y", y, [value for point in on_axis for value in point[1:]])
     for axes in grid[-1]:
         axes.set_xlabel(chart["x"].get("label"))
     for axes in grid[:, 0]:
@@ -128,6 +126,7 @@ def draw(chart):
 
 
 def draw_panel(axes, panel, chart, longest):
+    """Returns all points that it drew."""
     axes.set_title(panel.get("title", ""))
     lines = [line for line in panel.get("lines", []) if line["points"]]
     if "bars" in panel:
@@ -135,43 +134,45 @@ def draw_panel(axes, panel, chart, longest):
     elif not lines:
         note = panel.get("note", "nothing was measured")
         axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", color=MUTED)
-    y = {**chart["y"], **panel.get("y", {})}
-    handles = []
+    log = {**chart["y"], **panel.get("y", {})}.get("log")
+    handles, drawn = [], []
     for nth, line in enumerate(lines):
         mark = MARKS[nth % len(MARKS)] if chart.get("marks") else None
         style = {"colour": PALETTE[nth % len(PALETTE)], "mark": mark}
         style["dash"] = "dashed" if nth >= len(PALETTE) else None
-        handles.append(draw_line(axes, {**style, **line}, y.get("log")))
+        points = clipped(line["points"], log)
+        handles.append(draw_line(axes, {**style, **line}, points))
+        drawn += points
     for x, y, text, colour in panel.get("texts", []):
         annotate(axes, x, y, text, colour)
     if "rule" in panel:
         axes.axvline(panel["rule"], color=MUTED, linewidth=0.8, linestyle=DASHES["dotted"])
-    if len(lines) < 2:
-        return
-    if chart.get("legend") == "right":
+    if len(lines) > 1 and chart.get("legend") == "right":
         ends = [max(line["points"])[:2] for line in lines]
         order = sorted(range(len(lines)), key=lambda i: (-ends[i][0], -ends[i][1]))
-        axes.legend(
-            handles=[handles[i] for i in order], loc="upper left", bbox_to_anchor=(1.01, 1.03)
-        )
-    elif chart.get("legend") == "panel":
+        handles = [handles[i] for i in order]
+        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.03))
+    elif len(lines) > 1 and chart.get("legend") == "panel":
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncol=len(lines), borderaxespad=0.2)
+    return drawn
 
 
-def draw_line(axes, line, log):
-    points = sorted(line["points"])
-    ranges = [point for point in points if len(point) == 4]
-    # Zero as the lowest of positive values is drawn down to the edge instead of stretching a logarithmic axis.
+def clipped(points, log):
+    """Zero as the lowest of positive values is drawn at the least other value: it would stretch a logarithmic axis."""
     positive = [value for point in points for value in point[1:] if value > 0]
-    is_clipped = log and positive and min(point[1] for point in points) > 0
-    least = min(positive) if is_clipped else float("-inf")
+    if not log or not positive or min(point[1] for point in points) <= 0:
+        return sorted(points)
+    least = min(positive)
+    return sorted([x, *(max(value, least) for value in values)] for x, *values in points)
+
+
+def draw_line(axes, line, points):
+    ranges = [point for point in points if len(point) == 4]
     x, y = [point[0] for point in points], [point[1] for point in points]
     if line.get("band"):
-        low, high = ([max(point[i], least) for point in ranges] for i in (2, 3))
-        in_range = [point[0] for point in ranges]
-        axes.fill_between(
-            in_range, low, high, color=line["colour"], alpha=line["band"], linewidth=0
-        )
+        in_range, _, low, high = zip(*ranges) if ranges else [()] * 4
+        area = {"color": line["colour"], "alpha": line["band"], "linewidth": 0}
+        axes.fill_between(in_range, low, high, **area)
     style = {
         "color": line["colour"],
         "linestyle": DASHES[line["dash"]],
@@ -182,10 +183,7 @@ def draw_line(axes, line, log):
         return axes.plot(x, y, **style)[0]
     bars = None
     if len(ranges) == len(points):
-        bars = [
-            [max(0, p[1] - max(p[2], least)) for p in points],
-            [max(0, p[3] - p[1]) for p in points],
-        ]
+        bars = [[p[1] - p[2] for p in points], [p[3] - p[1] for p in points]]
     return axes.errorbar(
         x,
         y,
@@ -237,7 +235,7 @@ def set_axis(axes, name, wanted, values):
     set_scale, set_limits = getattr(axes, f"set_{name}scale"), getattr(axes, f"set_{name}lim")
     positive = [value for value in values if value > 0]
     if wanted.get("log") and positive:
-        if min(values) <= 0 and name == "x":
+        if min(values) <= 0:
             set_scale("symlog", linthresh=min(positive), linscale=0.4)
         else:
             set_scale("log")
