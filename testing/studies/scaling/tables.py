@@ -18,16 +18,21 @@ THEIRS_A = [
     [942, 1006, 956, 1220, 899, 927, 1008, 867, 929, 1054],
     [1010],
 ]
-THEIRS_A_CLOSING = [
-    ["90.7", "578.8", "797.2", "109.6", "980.8", NONE],
-    ["4.5", "3.9", "3.9", "5.5", "6.5", NONE],
-    ["221", "259", "251", "182", "153", NONE],
-]
+THEIRS_A_CLOSING = {
+    "average": ["90.7", "578.8", "797.2", "109.6", "980.8", NONE],
+    "average delay per request (ms)": ["4.5", "3.9", "3.9", "5.5", "6.5", NONE],
+    "requests per second": ["221", "259", "251", "182", "153", NONE],
+}
 TABLE_B = [(kind, cores) for kind in KINDS for cores in CORES]
-THEIRS_B_CLOSING = [
-    ["434.9", "358.8", "376.6", "4251.5", "2836.3", "2539.9"],
-    ["4.3", "3.6", "3.7", "42.5", "28.4", "25.4"],
-    ["229", "278", "265", "23.5", "35.2", "39.3"],
+THEIRS_B_CLOSING = {
+    "average total time (ms)": ["434.9", "358.8", "376.6", "4251.5", "2836.3", "2539.9"],
+    "average delay per request (ms)": ["4.3", "3.6", "3.7", "42.5", "28.4", "25.4"],
+    "requests per second": ["229", "278", "265", "23.5", "35.2", "39.3"],
+}
+CLOSING_FIGURES = [  # of a burst: from its average time and number of clients
+    lambda total_ms, clients: total_ms,
+    lambda total_ms, clients: total_ms / clients,
+    lambda total_ms, clients: clients / total_ms * 1000,
 ]
 
 
@@ -101,24 +106,22 @@ DETAILS = [
 # Tables A and B, in the shape of the original.
 
 
-def burst_table(name, title, heads, keys, cells, trials, closing, note):
-    """Beside the original's columns ours. `heads`: of the first column, and a function of source and key; `closing`: the original's last rows."""
-    columns = [Column(heads[0], left=True)]
-    columns += [heads[1](source, *key) for source in ("original", "here") for key in keys]
+def burst_table(name, title, columns, cells, trials, closing, note):
+    """The original's columns and ours. `columns`: head of the first one, then (group, head) of each; `closing`: the original's last rows."""
+    first, *heads = columns
+    columns = [text(first)] + [
+        Column(head, group=f"{source}: {group}")
+        for source in ("original", "here")
+        for group, head in heads
+    ]
     measured = [cell["totals_ms"] if has(cell) else [] for cell in cells]
     rows = []
     for nth in range(max(10, *map(len, measured))):
         theirs = [str(one[nth]) if nth < len(one) else "N/A" if one else NONE for one in trials]
         ours = [number(one[nth]) if nth < len(one) else NONE for one in measured]
         rows.append([f"trial {nth + 1}", *theirs, *ours])
-    for (label, figure), theirs in zip(CLOSING, closing):
-        ours = [
-            marked(number(figure(mean(cell["totals_ms"]), cell["clients"])), cell)
-            if has(cell)
-            else "not run"
-            for cell in cells
-        ]
-        rows.append([label, *theirs, *ours])
+    for (label, theirs), figure in zip(closing.items(), CLOSING_FIGURES):
+        rows.append([label, *theirs, *(closing_cell(cell, figure) for cell in cells)])
     known = [cell for cell in cells if cell]
     erring = [f"{short_name(cell)}: {errors_text(cell)}" for cell in known if cell["errors"]]
     reasons = {cell["reason"] for cell in known if cell["status"] == "not run"}
@@ -128,11 +131,10 @@ def burst_table(name, title, heads, keys, cells, trials, closing, note):
     return Table(name, title, columns, rows, note)
 
 
-CLOSING = [
-    ("average", lambda total_ms, clients: total_ms),
-    ("average delay per request (ms)", lambda total_ms, clients: total_ms / clients),
-    ("requests per second", lambda total_ms, clients: clients / total_ms * 1000),
-]
+def closing_cell(cell, figure):
+    if not has(cell):
+        return "not run"
+    return marked(number(figure(mean(cell["totals_ms"]), cell["clients"])), cell)
 
 
 def short_name(cell):
@@ -144,17 +146,8 @@ def table_a(summary):
     return burst_table(
         "table-a",
         "Table A: time to finish all client tasks (ms), PostgreSQL",
-        (
-            "concurrent clients",
-            lambda source, policy, clients: Column(
-                str(clients), group=f"{source}: {names[policy]}"
-            ),
-        ),
-        TABLE_A,
-        [
-            find(summary, part="a", load="burst", policy=p, clients=clients)
-            for p, clients in TABLE_A
-        ],
+        ["concurrent clients", *((names[policy], str(clients)) for policy, clients in TABLE_A)],
+        [find(summary, part="a", load="burst", policy=p, clients=n) for p, n in TABLE_A],
         THEIRS_A,
         THEIRS_A_CLOSING,
         "Each client connects, sends one request and gets its reply; nothing is pinned. The originals come from another machine. "
@@ -163,31 +156,23 @@ def table_a(summary):
 
 
 def table_b(summary, policy):
-    cells = [
-        find(summary, part="b", load="burst", policy=policy, kind=kind, cores=cores)
-        for kind, cores in TABLE_B
-    ]
+    burst = {"part": "b", "load": "burst", "policy": policy}
+    cells = [find(summary, **burst, kind=kind, cores=cores) for kind, cores in TABLE_B]
     placements = sorted(
         f"{cores_text(cell['cores'])}: {cell['placement']}"
         for cell in cells[: len(CORES)]
         if cell and cell["placement"]
     )
-    table = burst_table(
+    return burst_table(
         f"table-b-{policy}",
         f"Table B, {POLICY_NAMES[policy]}: total time (ms) of 100 requests (100 clients, one each), PostgreSQL",
-        (
-            "trial",
-            lambda source, kind, cores: Column(cores_text(cores), group=f"{source}: {kind}"),
-        ),
-        TABLE_B,
+        ["trial", *((kind, cores_text(cores)) for kind, cores in TABLE_B)],
         cells,
         [[]] * len(TABLE_B),
         THEIRS_B_CLOSING,
         "Single trials of the original are not known. The original pinned with taskset; so does --server-cpus."
         + (f" {'; '.join(placements)}." if placements else ""),
     )
-    table.rows[-3][0] = "average total time (ms)"
-    return table
 
 
 def detailed(name, title, lead, cells, note, wide=False):
