@@ -4,16 +4,12 @@ from report import write_html  # noqa: F401
 
 
 def table(table):
+    if not table.rows:
+        return text({"text": table.title, "kind": "strong"}, ": ", table.empty_text())
     columns = [
         {"name": column.head, "group": column.group, "number": not column.left}
         for column in table.columns
     ]
-    if not table.rows:
-        return {
-            "type": "text",
-            "title": table.title,
-            "text": table.note or "Nothing of it was run.",
-        }
     shown = {"title": table.title, "columns": columns, "rows": table.rows, "note": table.note}
     return {"type": "table", **shown, "wide": table.wide}
 

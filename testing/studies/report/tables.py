@@ -22,9 +22,12 @@ class Table:
     note: str = ""
     wide: bool = False  # for looking something up: a page shows it on request
 
+    def empty_text(self):
+        return self.note or "Nothing of it was run."
+
     def markdown(self):
         if not self.rows:
-            return (self.note or "Nothing of it was run.") + "\n"
+            return self.empty_text() + "\n"
         heads = [f"{column.group} {column.head}".strip() for column in self.columns]
         lines = [
             line(heads),

@@ -45,6 +45,8 @@ class Tables(unittest.TestCase):
         shown = page.table(TABLE)
         self.assertEqual(shown["columns"][1], {"name": "b", "group": "g", "number": True})
         self.assertEqual((shown["rows"], shown["note"]), (TABLE.rows, "Note."))
+        empty = page.table(Table("y", "Y", [], []))
+        self.assertEqual(empty["text"][1:], [": ", "Nothing of it was run."])
 
 
 class Documents(unittest.TestCase):
