@@ -1,13 +1,13 @@
 #include "net/thread_policy.hpp"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
-#include <semaphore>
 #include <thread>
 
 #include "net/certificate.hpp"
@@ -21,6 +21,24 @@ namespace {
 
 namespace asio = boost::asio;
 
+// For a waiter that may destroy it as soon as it has been released: sem_post() does not touch the
+// semaphore after that, but std::binary_semaphore::release() may.
+class Semaphore {
+ public:
+  Semaphore() { sem_init(&semaphore_, 0, 0); }
+  ~Semaphore() { sem_destroy(&semaphore_); }
+  Semaphore(const Semaphore&) = delete;
+  Semaphore& operator=(const Semaphore&) = delete;
+  void release() { sem_post(&semaphore_); }
+  void acquire() {
+    while (sem_wait(&semaphore_) != 0) {  // a signal came
+    }
+  }
+
+ private:
+  sem_t semaphore_;
+};
+
 // One client of one thread, which waits in `done` for what other threads do.
 struct Client : Submission {
   Client(Stream<tcp::socket> stream_, ConnectionLease lease, CompletionSink& sink_,
@@ -32,7 +50,7 @@ struct Client : Submission {
   }
   Stream<tcp::socket> stream;
   Conversation conversation;  // ends before the socket is closed
-  std::binary_semaphore done{0};
+  Semaphore done;
 };
 
 class ReleaseSink final : public CompletionSink {
