@@ -1,4 +1,4 @@
-// 1. Who loses an update, and what does keeping it cost?
+// 1. Which counters lose updates, and what does keeping them cost?
 
 #include <atomic>
 #include <cstdio>
@@ -19,7 +19,7 @@ struct Sizes {
   int runs;                      // of the plain counter, as asked
   int longer_runs;               // of the longer ones
   std::vector<long> increments;  // of each task: the longer, the more tasks overlap
-  long increments_in_all;        // where the cost of one is told
+  long increments_in_all;        // where the cost of one is measured
 };
 Sizes sizes(const Settings& settings) {
   if (settings.quick) return {20, 5, {asked, 10'000, 100'000}, 500'000};
@@ -37,15 +37,15 @@ struct Counted {
 
 Counted atomic_increments(std::memory_order order, unsigned threads, long increments) {
   std::atomic<long> counter{0};
-  const double seconds = run_threads(threads, [&](unsigned) {
+  const Run run = run_threads(threads, [&](unsigned) {
     for (long i = 0; i < increments; ++i) counter.fetch_add(1, order);
   });
-  return {counter, seconds};
+  return {counter, run.seconds};
 }
 
 Counted sharded_increments(unsigned threads, long increments) {
   std::vector<Shard> shards(threads);
-  const double seconds = run_threads(threads, [&](unsigned thread) {
+  const Run run = run_threads(threads, [&](unsigned thread) {
     for (long i = 0; i < increments; ++i) {
       ++shards[thread].count;
       benchmark::ClobberMemory();
@@ -53,7 +53,7 @@ Counted sharded_increments(unsigned threads, long increments) {
   });
   long count = 0;
   for (const Shard& shard : shards) count += shard.count;
-  return {count, seconds};
+  return {count, run.seconds};
 }
 
 Counted plain_increments(const Settings& settings, unsigned threads, long increments) {
@@ -91,7 +91,7 @@ std::vector<Variant> variants(const Settings& settings) {
 
 constexpr unsigned cost_threads[] = {1, 2, tasks};
 std::string cost_name(const Variant& variant, unsigned threads) {
-  return "atomicity/" + variant.name + "/cost/" + std::to_string(threads);
+  return name_of("atomicity", variant.name, "cost", threads);
 }
 std::string asked_name(const Variant& variant) { return "atomicity/" + variant.name + "/asked"; }
 
@@ -133,10 +133,10 @@ Losses run_plainly(const Settings& settings, long increments, int runs) {
 // As asked: 50 x 1,000, theirs beside ours. The plain one over many runs.
 void report_asked(const Settings& settings, const Measurements& measured, const Losses& plainly,
                   Report& out) {
-  Table table{"counts",
-              "50 tasks x 1,000 increments of one counter: what is left of 50,000 (least-greatest)",
-              {"counter", "left, there", "left, here", "lost, there", "lost, here", "time"},
-              {}};
+  Table& table = out.add(
+      Table{"counts",
+            "50 tasks x 1,000 increments of one counter: what is left of 50,000 (least-greatest)",
+            {"counter", "left, there", "left, here", "lost, there", "lost, here", "time"}});
   std::string left_there, lost_there;
   for (const long left : there) {
     left_there += (left_there.empty() ? "" : "; ") + number(double(left));
@@ -157,7 +157,6 @@ void report_asked(const Settings& settings, const Measurements& measured, const 
                             lost.high() == 0 ? "0 %" : number(lost.high()), time});
     }
   }
-  out.tables.push_back(std::move(table));
 }
 
 // The longer each task runs, the more of them run at once.
@@ -165,73 +164,58 @@ void report_overlap(const Settings& settings, const Measurements& measured, cons
                     Report& out) {
   const Sizes s = sizes(settings);
   const double alone_s = measured.of(cost_name(variants(settings).front(), 1), "each").median();
-  Table table{"overlap",
-              "The plain counter, 50 tasks, by the length of a task",
-              {"increments of a task", "runs", "runs that lost", "lost, median (least-greatest)",
-               "a task alone takes"},
-              {}};
-  Plot plot{"lost",
-            "Share of 50 tasks' increments that a plain counter loses",
-            "increments of each task",
-            "lost, %",
-            true,
-            false,
-            {{"plain long", {}}}};
+  Table& table = out.add(Table{"overlap",
+                               "The plain counter, 50 tasks, by the length of a task",
+                               {"increments of a task", "runs", "runs that lost",
+                                "lost, median (least-greatest)", "a task alone takes"}});
+  Plot& plot = out.add(Plot{"lost",
+                            "Share of 50 tasks' increments that a plain counter loses",
+                            "increments of each task",
+                            "lost, %",
+                            true,
+                            false,
+                            {{"plain long"}}});
   for (const long increments : s.increments) {
     const Losses losses =
         increments == asked ? as_asked : run_plainly(settings, increments, s.longer_runs);
     table.rows.push_back({number(double(increments)), std::to_string(losses.share.values.size()),
                           std::to_string(losses.runs_that_lost), percent(losses.share),
                           duration(alone_s * double(increments))});
-    Point share = point(double(increments), losses.share);
-    for (double* value : {&share.median, &share.low, &share.high}) *value *= 100;
-    plot.series[0].points.push_back(share);
+    plot.series[0].points.push_back(point(double(increments), losses.share * 100));
   }
-  out.tables.push_back(std::move(table));
-  out.plots.push_back(std::move(plot));
 }
 
 void report_cost(const Settings& settings, const Measurements& measured, Report& out) {
-  Table table{"cost", "Time for one increment, all threads together", {"counter"}, {}};
-  for (const unsigned threads : cost_threads)
-    table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
+  Table& table =
+      out.add(Table{"cost", "Time for one increment, all threads together", {"counter"}});
+  table.add_columns(cost_threads, threads_text);
   for (const Variant& variant : variants(settings)) {
-    std::vector<std::string> row{variant.label};
-    for (const unsigned threads : cost_threads)
-      row.push_back(duration(measured.of(cost_name(variant, threads), "each")));
-    table.rows.push_back(std::move(row));
-    if (!variant.guarded) continue;
-    double lost = 0;
-    for (const unsigned threads : cost_threads)
-      lost = std::max(lost, std::max(measured.of(cost_name(variant, threads), "lost").high(),
-                                     -measured.of(cost_name(variant, threads), "lost").low()));
-    lost = std::max(lost, measured.of(asked_name(variant), "lost").high());
-    out.check(variant.label + " loses nothing", lost == 0, number(lost) + " lost in any run");
+    table.add_row({variant.label}, cost_threads, [&](unsigned threads) {
+      return duration(measured.of(cost_name(variant, threads), "each"));
+    });
+    if (variant.guarded)
+      out.check_none(variant.label + " loses nothing",
+                     measured.all(name_of("atomicity", variant.name, ""), "lost").worst(),
+                     "lost in any run");
   }
-  out.tables.push_back(std::move(table));
 }
 
 void report_race(const Settings& settings, Report& out) {
   constexpr long in_all = 2'000;
-  const RaceReport race =
-      race_report({settings.binaries + "/racy_counter_tsan", "2", std::to_string(in_all / 2)});
-  if (!race.refused.empty()) {
-    out.notes.push_back("ThreadSanitizer cannot run here: " + race.refused);
-    return;
-  }
-  out.check(
-      "ThreadSanitizer names both accesses of the race", race.accesses.size() == 2,
-      race.accesses.size() == 2 ? race.accesses[0] + "; " + race.accesses[1] : "it found none");
+  const std::optional<RaceReport> race =
+      check_race({settings.binaries + "/racy_counter_tsan", "2", std::to_string(in_all / 2)},
+                 "of the race", out);
+  if (!race) return;
   // The count is the line of two numbers among what was written.
   long left = 0;
-  std::istringstream lines(race.output);
+  std::istringstream lines(race->output);
   for (std::string line; std::getline(lines, line);)
     if (double seconds = 0; std::sscanf(line.c_str(), "%ld %lf", &left, &seconds) == 2) break;
   out.excerpts.push_back(
       {"race",
-       "What ThreadSanitizer says about the plain counter, in a run whose count ended at " +
+       "What ThreadSanitizer reports about the plain counter, in a run whose count ended at " +
            number(double(left)) + " of " + number(double(in_all)),
-       race.excerpt});
+       race->excerpt});
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {

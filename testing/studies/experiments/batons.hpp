@@ -16,18 +16,15 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <system_error>
+
+#include "studies/experiments/lab.hpp"
 
 namespace exchange::experiments {
 
 inline bool is_turn_of(unsigned side, std::uint32_t turn) { return turn % 2 == side; }
-inline void need(bool done, const char* what) {
-  if (!done) throw std::system_error(errno, std::generic_category(), what);
-}
 
 enum class Notify { under_the_lock, after_it };
 

@@ -1,7 +1,6 @@
 // 8. A thread for every request, or a bounded pool?
 
 #include "studies/experiments/hashing.hpp"
-#include "studies/experiments/lab.hpp"
 
 namespace exchange::experiments {
 namespace {
@@ -12,9 +11,8 @@ struct SetUp {
   unsigned callers, workers, buffer;
 
   std::string name() const {
-    return pool ? "pool-" + std::to_string(workers) + "/" + std::to_string(callers) + "/" +
-                      std::to_string(buffer)
-                : "unbounded/" + std::to_string(callers);
+    return pool ? name_of("bcrypt/pool", workers, callers, buffer)
+                : name_of("bcrypt/unbounded", callers);
   }
   std::string label() const {
     return (pool ? "pool of " + std::to_string(workers) + ", buffer " + std::to_string(buffer)
@@ -45,65 +43,59 @@ void prepare(const Settings& settings) {
   measure("bcrypt/alone",
           [cost = settings.quick ? 5u : 10u](Counters&) { return time_one_hash(cost); });
   for (const SetUp& set_up : set_ups)
-    measure_times(repetitions, "bcrypt/" + set_up.name(),
-                  [plan = plan_of(set_up, settings)](Counters& counters) {
-                    const HashingResult result = run_hashing(plan);
-                    counters["in_time"] = double(result.in_time);
-                    counters["left"] = double(result.left);
-                    counters["turned_away"] = double(result.turned_away);
-                    counters["rate"] = double(result.begun) / result.seconds;
-                    counters["cpu"] = result.cpu_s / double(result.begun);
-                    counters["wrong"] = double(result.wrong);
-                    counters["beyond"] =
-                        std::max(0.0, double(result.running_most) -
-                                          (plan.pool ? plan.workers : plan.callers)) +
-                        (plan.pool ? std::max(0.0, double(result.waiting_most) - plan.buffer) : 0);
-                    counters["lost"] = double(result.latency_us.count()) -
-                                       double(result.begun + result.turned_away);
-                    counters["p50"] = double(result.latency_us.quantile(0.5)) * 1e-6;
-                    counters["p99"] = double(result.latency_us.quantile(0.99)) * 1e-6;
-                    counters["worst"] = double(result.latency_us.max()) * 1e-6;
-                    return result.seconds;
-                  });
+    measure(
+        set_up.name(),
+        [plan = plan_of(set_up, settings)](Counters& counters) {
+          const HashingResult result = run_hashing(plan);
+          counters["in_time"] = double(result.in_time);
+          counters["left"] = double(result.left);
+          counters["turned_away"] = double(result.turned_away);
+          counters["rate"] = double(result.begun) / result.run.seconds;
+          counters["cpu"] = result.run.used.cpu_s() / double(result.begun);
+          counters["wrong"] = double(result.wrong);
+          counters["beyond"] =
+              std::max(0.0,
+                       double(result.running_most) - (plan.pool ? plan.workers : plan.callers)) +
+              (plan.pool ? std::max(0.0, double(result.waiting_most) - plan.buffer) : 0);
+          counters["lost"] =
+              double(result.latency_us.count()) - double(result.begun + result.turned_away);
+          set_quantiles(counters, result.latency_us, 1e-6);
+          return result.run.seconds;
+        },
+        repetitions);
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const HashingPlan usual = plan_of(set_ups[0], settings);
   const double alone_s = measured.of("bcrypt/alone").low();
   const std::string in_time = "in " + duration(usual.seconds);
-  Table table{"F",
-              "Table F: bcrypt of cost " + std::to_string(usual.cost) + " for " +
-                  duration(usual.seconds) + "; one hash alone takes " + duration(alone_s) +
-                  ", so " + number(usual.seconds / alone_s * double(usable_cpus().size()), 2) +
-                  " would be the most on " + std::to_string(usable_cpus().size()) + " CPUs",
-              {"set-up", "there: hashes in 5 s", "here: hashes " + in_time, "begun, not done",
-               "turned away", "hashes a second, to the last", "CPU time a hash"},
-              {}};
-  Table tails{"waits",
-              "From a caller's wish to its hash (of those turned away: how long they had waited)",
-              {"set-up", "median", "99 %", "longest"},
-              {}};
-  double wrong = 0, beyond = 0, lost = 0;
+  Table& table = out.add(
+      Table{"F",
+            "Table F: bcrypt of cost " + std::to_string(usual.cost) + " for " +
+                duration(usual.seconds) + "; one hash alone takes " + duration(alone_s) + ", so " +
+                number(usual.seconds / alone_s * double(usable_cpus().size()), 2) +
+                " would be the most on " + std::to_string(usable_cpus().size()) + " CPUs",
+            {"set-up", "there: hashes in 5 s", "here: hashes " + in_time, "begun, not done",
+             "turned away", "hashes a second, to the last", "CPU time a hash"}});
+  Table& tails = out.add(
+      Table{"waits",
+            "From a caller's wish to its hash (of those turned away: how long they had waited)",
+            {"set-up", "median", "99 %", "longest"}});
   for (const SetUp& set_up : set_ups) {
     const auto sample = [&](const char* what) -> const Sample& {
-      return measured.of("bcrypt/" + set_up.name(), what);
+      return measured.of(set_up.name(), what);
     };
     table.rows.push_back({set_up.label(), set_up.there, count(sample("in_time")),
                           number(sample("left").median()), number(sample("turned_away").median()),
                           count(sample("rate")), duration(sample("cpu").median())});
     tails.rows.push_back({set_up.label(), duration(sample("p50")), duration(sample("p99")),
                           duration(sample("worst"))});
-    wrong += sample("wrong").high();
-    beyond += sample("beyond").high();
-    lost += std::max(sample("lost").high(), -sample("lost").low());
   }
-  out.tables.push_back(std::move(table));
-  out.tables.push_back(std::move(tails));
-  out.check("every hash is right", wrong == 0, number(wrong) + " wrong");
-  out.check("every request accepted is done, and every caller hears of it", lost == 0,
-            number(lost) + " lost");
-  out.check("a pool never runs more than its workers, nor keeps more than its buffer", beyond == 0,
-            number(beyond) + " beyond");
+  out.check_none("every hash is right", measured.all("bcrypt/", "wrong").worst(), "wrong");
+  out.check_none("every request accepted is done, and every caller gets its result",
+                 measured.all("bcrypt/", "lost").worst(), "lost");
+  out.check_none("a pool never runs more than its workers, nor keeps more than its buffer",
+                 measured.all("bcrypt/", "beyond").worst(), "beyond");
 }
 
 const Add add(

@@ -27,13 +27,14 @@ inline long value_in(const PlainMap& map, long key) {
   const auto found = map.find(key);
   return found == map.end() ? 0 : found->second;
 }
-inline Sums sums_of(const PlainMap& map) {
+template <class Map>
+Sums sums_of(const Map& map) {
   Sums sums{long(map.size()), 0};
   for (const auto& [key, value] : map) sums.values += value;
   return sums;
 }
 
-// One lock for the whole map; who only reads may take it in another way.
+// One lock for the whole map; readers may take it in another way.
 template <class Mutex, class ReadLock>
 class LockedMap {
  public:
@@ -89,11 +90,7 @@ class TbbHashMap {
     Map::const_accessor accessor;
     return map_.find(accessor, key) ? accessor->second : 0;
   }
-  Sums sums() {
-    Sums sums{long(map_.size()), 0};
-    for (const auto& [key, value] : map_) sums.values += value;
-    return sums;
-  }
+  Sums sums() { return sums_of(map_); }
 
  private:
   using Map = tbb::concurrent_hash_map<long, long>;
@@ -110,11 +107,7 @@ class TbbUnorderedMap {
     const auto found = map_.find(key);
     return found == map_.end() ? 0 : found->second.load(std::memory_order_relaxed);
   }
-  Sums sums() {
-    Sums sums{long(map_.size()), 0};
-    for (const auto& [key, value] : map_) sums.values += value;
-    return sums;
-  }
+  Sums sums() { return sums_of(map_); }
 
  private:
   tbb::concurrent_unordered_map<long, std::atomic<long>> map_;

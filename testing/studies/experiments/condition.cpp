@@ -1,7 +1,5 @@
 // 5. Condition variables: signal and continue, or hand the monitor over?
 
-#include <sys/resource.h>
-
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -9,18 +7,33 @@
 #include <numeric>
 #include <optional>
 
-#include "base/histogram.hpp"
 #include "studies/experiments/lab.hpp"
 #include "studies/experiments/monitor.hpp"
 
 namespace exchange::experiments {
 namespace {
 
-// What waiting was good for. Changed by who is inside only.
+// How threads waited. Changed inside only.
 struct Tally {
   long woken = 0;
   long futile = 0;        // woken, and the condition did not hold (any more)
-  long out_of_order = 0;  // woken before somebody who had waited longer
+  long out_of_order = 0;  // woken before a thread that had waited longer
+};
+
+// A condition variable or a HoareMonitor::Condition, and in which order it wakes.
+template <class Condition>
+struct WaitQueue {
+  Condition condition;
+  long tickets = 0, served = 0;
+
+  template <class Ready, class... Lock>
+  void wait(Tally& tally, Ready ready, Lock&... lock) {
+    const long mine = tickets++;
+    condition.wait(lock...);
+    ++tally.woken;
+    if (!ready()) ++tally.futile;
+    if (mine != served++) ++tally.out_of_order;
+  }
 };
 
 // A buffer of a few places between producers and consumers; get() says nothing once all has been
@@ -50,7 +63,7 @@ class Buffer {
   long taken_ = 0;
 };
 
-// std::condition_variable: who is woken has to queue for the mutex, and to look again.
+// std::condition_variable: a woken thread has to queue for the mutex, and to look again.
 class SignalAndContinue final : public Buffer {
  public:
   SignalAndContinue(std::size_t places, long total, bool one_for_all)
@@ -79,19 +92,10 @@ class SignalAndContinue final : public Buffer {
   }
 
  private:
-  struct Queue {
-    std::condition_variable condition;
-    long tickets = 0, served = 0;
-  };
+  using Queue = WaitQueue<std::condition_variable>;
   template <class Ready>
   void wait(std::unique_lock<std::mutex>& lock, Queue& queue, Ready ready) {
-    while (!ready()) {
-      const long mine = queue.tickets++;
-      queue.condition.wait(lock);
-      ++tally.woken;
-      if (!ready()) ++tally.futile;
-      if (mine != queue.served++) ++tally.out_of_order;
-    }
+    while (!ready()) queue.wait(tally, ready, lock);
   }
   void wake(Queue& queue) {
     if (one_for_all_)
@@ -107,7 +111,7 @@ class SignalAndContinue final : public Buffer {
   Queue& consumers_ = one_for_all_ ? both_ : not_empty_;
 };
 
-// HoareMonitor: who is woken finds what it waited for, so there is an `if` where the other needs a
+// HoareMonitor: a woken thread finds what it waited for: `if` suffices where the other needs
 // `while`.
 class HandOff final : public Buffer {
  public:
@@ -116,15 +120,15 @@ class HandOff final : public Buffer {
 
   void put(long item) override {
     monitor_.enter();
-    if (full()) wait(not_full_, [this] { return !full(); });
+    if (full()) not_full_.wait(tally, [this] { return !full(); });
     items_.push_back(item);
     signal_and_leave(not_empty_);
   }
   std::optional<long> get() override {
     monitor_.enter();
-    if (empty() && !done()) wait(not_empty_, [this] { return !empty() || done(); });
+    if (empty() && !done()) not_empty_.wait(tally, [this] { return !empty() || done(); });
     if (done()) {
-      signal_and_leave(not_empty_);  // so that all go home
+      signal_and_leave(not_empty_);  // so that all end
       return {};
     }
     const long item = pop();
@@ -133,19 +137,7 @@ class HandOff final : public Buffer {
   }
 
  private:
-  struct Queue {
-    explicit Queue(HoareMonitor& monitor) : condition(monitor) {}
-    HoareMonitor::Condition condition;
-    long tickets = 0, served = 0;
-  };
-  template <class Ready>
-  void wait(Queue& queue, Ready ready) {
-    const long mine = queue.tickets++;
-    queue.condition.wait();
-    ++tally.woken;
-    if (!ready()) ++tally.futile;
-    if (mine != queue.served++) ++tally.out_of_order;
-  }
+  using Queue = WaitQueue<HoareMonitor::Condition>;
   void signal_and_leave(Queue& queue) {
     if (elements_) return queue.condition.signal_and_leave();
     queue.condition.signal();
@@ -154,7 +146,7 @@ class HandOff final : public Buffer {
 
   const bool elements_;  // the signaller does not come back
   HoareMonitor monitor_;
-  Queue not_full_{monitor_}, not_empty_{monitor_};
+  Queue not_full_{HoareMonitor::Condition(monitor_)}, not_empty_{HoareMonitor::Condition(monitor_)};
 };
 
 struct Variant {
@@ -183,21 +175,13 @@ Sizes sizes(const Settings& settings) {
   return {{1, 4, 16}, 16'000};
 }
 
-double context_switches() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return double(usage.ru_nvcsw + usage.ru_nivcsw);
-}
-
 double run(const Variant& variant, std::size_t places, unsigned pairs, long items,
            Counters& counters) {
   const std::unique_ptr<Buffer> buffer = variant.make(places, items);
   const long share = items / long(pairs);
   std::vector<std::vector<long>> taken(pairs);
   std::vector<Histogram> waits_ns(pairs);
-  const double switches = context_switches();
-  const CpuTime before = cpu_time();
-  const double seconds = run_threads(2 * pairs, [&](unsigned thread) {
+  const Run ran = run_threads(2 * pairs, [&](unsigned thread) {
     if (thread < pairs) {
       for (long i = 0; i < share; ++i) buffer->put(long(thread) * share + i);
       return;
@@ -212,7 +196,6 @@ double run(const Variant& variant, std::size_t places, unsigned pairs, long item
       taken[consumer].push_back(*item);
     }
   });
-  const CpuTime after = cpu_time();
 
   Histogram waits;
   for (const Histogram& one : waits_ns) waits.merge(one);
@@ -233,23 +216,22 @@ double run(const Variant& variant, std::size_t places, unsigned pairs, long item
   std::vector<long> expected(std::size_t(items), 0);
   std::iota(expected.begin(), expected.end(), 0);
   counters["wrong"] = double(overtaken) + (all == expected ? 0 : 1);
-  counters["item"] = seconds / double(items);
-  counters["cpu"] =
-      (after.user_s - before.user_s + after.system_s - before.system_s) / double(items);
-  counters["switches"] = (context_switches() - switches) / double(items);
-  counters["woken"] = double(buffer->tally.woken) / double(items);
-  counters["futile"] = double(buffer->tally.futile) / double(items);
-  counters["out_of_order"] = double(buffer->tally.out_of_order) / double(items);
   counters["most"] = double(most) * pairs / double(items);
-  counters["p50"] = double(waits.quantile(0.5)) * 1e-9;
-  counters["p99"] = double(waits.quantile(0.99)) * 1e-9;
-  counters["worst"] = double(waits.max()) * 1e-9;
-  return seconds;
+  const auto per_item = [&](const char* what, double value) {
+    counters[what] = value / double(items);
+  };
+  per_item("item", ran.seconds);
+  per_item("cpu", ran.used.cpu_s());
+  per_item("switches", ran.used.switches);
+  per_item("woken", double(buffer->tally.woken));
+  per_item("futile", double(buffer->tally.futile));
+  per_item("out_of_order", double(buffer->tally.out_of_order));
+  set_quantiles(counters, waits);
+  return ran.seconds;
 }
 
 std::string cell(const Variant& variant, std::size_t places, unsigned pairs) {
-  return std::string("condition/") + variant.name + "/" + std::to_string(places) + "/" +
-         std::to_string(pairs);
+  return name_of("condition", variant.name, places, pairs);
 }
 
 void prepare(const Settings& settings) {
@@ -265,53 +247,48 @@ void prepare(const Settings& settings) {
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const Sizes s = sizes(settings);
-  Table throughput{
-      "throughput", "Time for one item through the buffer", {"condition variable"}, {}};
+  Table& throughput =
+      out.add(Table{"throughput", "Time for one item through the buffer", {"condition variable"}});
   for (const std::size_t places : places_of_buffer)
-    for (const unsigned pairs : s.pairs)
-      throughput.columns.push_back(std::to_string(pairs) + " + " + std::to_string(pairs) +
-                                   " threads, " + std::to_string(places) +
-                                   (places == 1 ? " place" : " places"));
-  Table fairness{
-      "fairness",
-      "What it takes for one item, and how fair it is: " + std::to_string(s.pairs.back()) + " + " +
-          std::to_string(s.pairs.back()) + " threads, 1 place",
-      {"condition variable", "CPU time", "context switches", "woken", "of them for nothing",
-       "of them out of turn", "luckiest consumer to an equal share", "wait of a consumer: median",
-       "99 %", "longest"},
-      {}};
+    throughput.add_columns(s.pairs, [&](unsigned pairs) {
+      const std::string each = std::to_string(pairs);
+      return each + " + " + each + " threads, " + std::to_string(places) +
+             (places == 1 ? " place" : " places");
+    });
+  const std::string most = std::to_string(s.pairs.back());
+  Table& fairness = out.add(
+      Table{"fairness",
+            "What it takes for one item, and how fair it is: " + most + " + " + most +
+                " threads, 1 place",
+            {"condition variable", "CPU time", "context switches", "woken", "of them for nothing",
+             "of them out of turn", "luckiest consumer to an equal share",
+             "wait of a consumer: median", "99 %", "longest"}});
   for (const Variant& variant : variants) {
-    std::vector<std::string> row{variant.label};
-    double wrong = 0, futile = 0, out_of_order = 0;
+    const std::string label = variant.label;
+    std::vector<std::string> row{label};
     for (const std::size_t places : places_of_buffer)
-      for (const unsigned pairs : s.pairs) {
-        const std::string name = cell(variant, places, pairs);
-        row.push_back(duration(measured.of(name, "item")));
-        wrong += measured.of(name, "wrong").high();
-        futile += measured.of(name, "futile").high();
-        out_of_order += measured.of(name, "out_of_order").high();
-      }
+      for (const unsigned pairs : s.pairs)
+        row.push_back(duration(measured.of(cell(variant, places, pairs), "item")));
     throughput.rows.push_back(std::move(row));
-    const std::string name = cell(variant, 1, s.pairs.back());
-    const auto plain = [&](const char* what) {
-      return number(measured.of(name, what).median(), 2);
+    const auto of = [&](const char* what) -> const Sample& {
+      return measured.of(cell(variant, 1, s.pairs.back()), what);
     };
-    fairness.rows.push_back(
-        {variant.label, duration(measured.of(name, "cpu").median()), plain("switches"),
-         plain("woken"), plain("futile"), plain("out_of_order"), plain("most"),
-         duration(measured.of(name, "p50").median()), duration(measured.of(name, "p99").median()),
-         duration(measured.of(name, "worst"))});
-    out.check(
-        std::string(variant.label) + ": every item arrives once, those of one producer in order",
-        wrong == 0, number(wrong) + " wrong");
+    const auto plain = [&](const char* what) { return number(of(what).median(), 2); };
+    fairness.rows.push_back({label, duration(of("cpu").median()), plain("switches"), plain("woken"),
+                             plain("futile"), plain("out_of_order"), plain("most"),
+                             duration(of("p50").median()), duration(of("p99").median()),
+                             duration(of("worst"))});
+    const auto worst = [&](const char* what) {
+      return measured.all(name_of("condition", variant.name, ""), what).worst();
+    };
+    out.check_none(label + ": every item arrives once, those of one producer in order",
+                   worst("wrong"), "wrong");
     if (!variant.hands_over) continue;
-    out.check(std::string(variant.label) + ": who is woken finds its condition true", futile == 0,
-              number(futile) + " an item did not");
-    out.check(std::string(variant.label) + ": first come, first served", out_of_order == 0,
-              number(out_of_order) + " an item out of turn");
+    out.check_none(label + ": a woken thread finds its condition true", worst("futile"),
+                   "an item did not");
+    out.check_none(label + ": first come, first served", worst("out_of_order"),
+                   "an item out of turn");
   }
-  out.tables.push_back(std::move(throughput));
-  out.tables.push_back(std::move(fairness));
 }
 
 const Add add(

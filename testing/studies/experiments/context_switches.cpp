@@ -1,6 +1,5 @@
 // 4. What does it cost to go from one task to the other?
 
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <coroutine>
@@ -14,33 +13,15 @@
 #include <boost/fiber/operations.hpp>
 #endif
 
-#include "base/histogram.hpp"
 #include "studies/experiments/batons.hpp"
 #include "studies/experiments/lab.hpp"
 
 namespace exchange::experiments {
 namespace {
 
-// CPU time (user and system: their split is sampled by the clock tick, too coarse for short runs)
-// and switches that the kernel made, of this process and of the children it has waited for.
-struct Usage {
-  double cpu_s = 0, switches = 0;
-};
-Usage usage_now() {
-  Usage sum;
-  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    ::getrusage(who, &usage);
-    sum.cpu_s += double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                 double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-    sum.switches += double(usage.ru_nvcsw + usage.ru_nivcsw);
-  }
-  return sum;
-}
-
 struct Outcome {
   double seconds = 0;
-  Histogram round_trips_ns;  // empty where reading the clock would cost more than what it measures
+  Histogram round_trips_ns;  // empty if reading the clock would cost more than what it measures
   std::uint64_t wrong = 0;   // turns that were not the next
 };
 
@@ -212,9 +193,6 @@ std::vector<Way> ways() {
       return between_coroutines(straight, cpus, rounds);
     };
   };
-  using NotifiedUnderLock =
-      ConditionBaton<std::mutex, std::condition_variable, Notify::under_the_lock>;
-  using NotifiedAfter = ConditionBaton<std::mutex, std::condition_variable, Notify::after_it>;
   std::vector<Way> all{
       {"coroutines-loop", "coroutines, resumed by a loop", "-", coroutines(false), false, false},
       {"coroutines", "coroutines, one straight to the other", "-", coroutines(true), false, false}};
@@ -226,21 +204,21 @@ std::vector<Way> ways() {
   all.push_back({"fibers-threads", "fibers on a thread each, condition variable",
                  "145-156 ns (goroutines)", between_threads<FiberConditionBaton>, true});
 #endif
-  all.push_back(
-      {"yield", "threads, sched_yield", "1-2 us (quoted)", between_threads<YieldBaton>, true});
-  all.push_back({"futex", "threads, futex", "1-2 us (quoted)", between_threads<FutexBaton>, true});
-  all.push_back({"atomic", "threads, std::atomic wait", "1-2 us (quoted)",
-                 between_threads<AtomicWaitBaton>, true});
-  all.push_back({"condition", "threads, condition variable", "1-2 us (quoted)",
-                 between_threads<NotifiedAfter>, true});
-  all.push_back({"condition-locked", "threads, the same, notified under the lock",
-                 "1-2 us (quoted)", between_threads<NotifiedUnderLock>, true});
-  all.push_back(
-      {"eventfd", "threads, eventfd", "1-2 us (quoted)", between_threads<EventfdBaton>, true});
-  all.push_back({"pipe", "threads, pipe", "1-2 us (quoted)", between_threads<PipeBaton>, true});
-  all.push_back({"processes", "processes, pipe", "3-5 us (quoted)", between_processes, true});
-  all.push_back({"tcp", "threads, TCP on loopback", "500 us (quoted, a network)",
-                 between_threads<TcpBaton>, true});
+  const auto add = [&](const char* key, const char* label, auto run,
+                       const char* there = "1-2 us (quoted)") {
+    all.push_back({key, label, there, run, true});
+  };
+  add("yield", "threads, sched_yield", between_threads<YieldBaton>);
+  add("futex", "threads, futex", between_threads<FutexBaton>);
+  add("atomic", "threads, std::atomic wait", between_threads<AtomicWaitBaton>);
+  add("condition", "threads, condition variable",
+      between_threads<ConditionBaton<std::mutex, std::condition_variable, Notify::after_it>>);
+  add("condition-locked", "threads, the same, notified under the lock",
+      between_threads<ConditionBaton<std::mutex, std::condition_variable, Notify::under_the_lock>>);
+  add("eventfd", "threads, eventfd", between_threads<EventfdBaton>);
+  add("pipe", "threads, pipe", between_threads<PipeBaton>);
+  add("processes", "processes, pipe", between_processes, "3-5 us (quoted)");
+  add("tcp", "threads, TCP on loopback", between_threads<TcpBaton>, "500 us (quoted, a network)");
   return all;
 }
 
@@ -256,23 +234,22 @@ void prepare(const Settings& settings) {
     for (const auto& [place, cpus] : placements()) {
       if (place == "two" && !way.on_two) continue;
       const std::uint32_t rounds = (way.in_kernel ? 20'000 : 1'000'000) / (settings.quick ? 10 : 1);
-      measure("context_switches/" + way.key + "/" + place, [way, rounds,
-                                                            cpus = cpus](Counters& counters) {
-        const Usage before = usage_now();
-        const Outcome outcome = way.run(cpus, rounds);
-        const Usage after = usage_now();
-        const double switches = 2.0 * rounds;
-        counters["mean"] = outcome.seconds / switches;
-        // Half the median round, so that rounds in which somebody else had the CPU do not count.
-        counters["switch"] = way.in_kernel ? double(outcome.round_trips_ns.quantile(0.5)) / 2e9
-                                           : outcome.seconds / switches;
-        counters["cpu"] = (after.cpu_s - before.cpu_s) / switches;
-        counters["kernel"] = (after.switches - before.switches) / switches;
-        counters["p99"] = double(outcome.round_trips_ns.quantile(0.99)) / 1e9;
-        counters["max"] = double(outcome.round_trips_ns.max()) / 1e9;
-        counters["wrong"] = double(outcome.wrong);
-        return outcome.seconds;
-      });
+      measure(name_of("context_switches", way.key, place),
+              [way, rounds, cpus = cpus](Counters& counters) {
+                const Meter meter;
+                const Outcome outcome = way.run(cpus, rounds);
+                const Usage used = meter.stop().used;
+                const double switches = 2.0 * rounds;
+                set_quantiles(counters, outcome.round_trips_ns);
+                counters["mean"] = outcome.seconds / switches;
+                // Half the median round: rounds in which another process had the CPU do not count.
+                counters["switch"] =
+                    way.in_kernel ? double(counters["p50"]) / 2 : outcome.seconds / switches;
+                counters["cpu"] = used.cpu_s() / switches;
+                counters["kernel"] = used.switches / switches;
+                counters["wrong"] = double(outcome.wrong);
+                return outcome.seconds;
+              });
     }
 }
 
@@ -288,20 +265,18 @@ bool share_a_core(unsigned first, unsigned second) {
 }
 
 void report(const Settings&, const Measurements& measured, Report& out) {
-  Table switches{"switches",
-                 "one switch (half a round trip)",
-                 {"tasks, and how they hand over", "there", "on one CPU", "on two CPUs"},
-                 {}};
-  Table cost{
+  Table& switches =
+      out.add(Table{"switches",
+                    "one switch (half a round trip)",
+                    {"tasks, and how they hand over", "there", "on one CPU", "on two CPUs"}});
+  Table& cost = out.add(Table{
       "cost",
       "what a switch costs beside time, and the round trips",
-      {"", "CPUs", "CPU time", "kernel switches", "mean time", "round trip, 99 %", "longest"},
-      {}};
-  double wrong = 0, turns = 0;
+      {"", "CPUs", "CPU time", "kernel switches", "mean time", "round trip, 99 %", "longest"}});
   for (const Way& way : ways()) {
     std::vector<std::string> row{way.label, way.there};
     for (const std::string place : {"one", "two"}) {
-      const std::string name = "context_switches/" + way.key + "/" + place;
+      const std::string name = name_of("context_switches", way.key, place);
       if (!measured.has(name)) {
         row.push_back("-");
         continue;
@@ -311,15 +286,13 @@ void report(const Settings&, const Measurements& measured, Report& out) {
       const auto timed = [&](double seconds) { return way.in_kernel ? duration(seconds) : "-"; };
       cost.rows.push_back({way.label, place, duration(median("cpu")), number(median("kernel"), 2),
                            duration(median("mean")), timed(median("p99")),
-                           timed(measured.of(name, "max").high())});
-      for (const double value : measured.of(name, "wrong").values) wrong += value;
-      turns += double(measured.of(name, "wrong").values.size());
+                           timed(measured.of(name, "worst").high())});
     }
     switches.rows.push_back(std::move(row));
   }
-  out.tables = {std::move(switches), std::move(cost)};
-  out.check("every turn arrives once and in order", wrong == 0,
-            number(wrong) + " wrong turns in " + number(turns) + " runs");
+  const Sample wrong = measured.all("context_switches/", "wrong");
+  out.check_none("every turn arrives once and in order", wrong.sum(),
+                 "wrong turns in " + number(double(wrong.values.size())) + " runs");
   const std::vector<unsigned> usable = usable_cpus();
   if (usable.size() < 2)
     out.notes.push_back("only one CPU may be used: nothing was measured on two");

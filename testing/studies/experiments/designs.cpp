@@ -233,8 +233,8 @@ class GroupCommit final : public Design {
     const std::uint64_t mine = next_;
     waiting_[mine % 2].wait(lock, [&] { return durable_ >= mine || !committing_; });
     if (durable_ >= mine) return true;
-    // The first of its batch that finds nobody committing does it for all of them; the next batch
-    // fills meanwhile.
+    // The first of its batch that finds no commit under way makes it for all of them; the next
+    // batch fills meanwhile.
     committing_ = true;
     filling_ = false;
     ++next_;

@@ -41,17 +41,17 @@ class Design {
  public:
   virtual ~Design() = default;
   // Executes the tasks in order and fills in their outcomes; returns when they are committed.
-  // False, and nothing is executed, where `over` was set while the caller spun for its turn.
+  // False, and nothing is executed, if `over` was set while the caller spun for its turn.
   virtual bool run(std::span<Task* const> tasks, const std::atomic<bool>& over) = 0;
   // No more run(). Ends what runs.
   virtual void finish() {}
 
-  // After finish(): what all journals and engines say.
+  // After finish(): the totals of all journals and engines.
   struct Audit {
     std::uint64_t orders = 0;     // ids given by the engines
     std::uint64_t journaled = 0;  // commands in the journals
     std::uint64_t commits = 0;
-    // empty where every engine's invariants hold and every journal replays to its engine's state
+    // empty if every engine's invariants hold and every journal replays to its engine's state
     std::string violation;
   };
   virtual Audit audit() const = 0;
@@ -63,7 +63,7 @@ std::unique_ptr<Design> behind_spinlock(const DesignSettings& settings);
 // as there are symbols, order ids are unique within a symbol only, and there is no order among the
 // journals to replay them in.
 std::unique_ptr<Design> behind_mutex_per_symbol(const DesignSettings& settings);
-// A mutex while a command is applied; then one of those who wait commits for all.
+// A mutex while a command is applied; then one of those that wait commits for all.
 std::unique_ptr<Design> behind_mutex_with_group_commit(const DesignSettings& settings);
 std::unique_ptr<Design> behind_core_thread(const DesignSettings& settings);
 

@@ -1,12 +1,8 @@
 // 9. The exchange as an experiment: one thread for the engine, or locks?
 
 #include <algorithm>
-#include <barrier>
-#include <chrono>
 #include <random>
-#include <thread>
 
-#include "base/histogram.hpp"
 #include "studies/experiments/designs.hpp"
 #include "studies/experiments/lab.hpp"
 
@@ -31,6 +27,16 @@ struct CommitKind {
 const CommitKind commits[] = {{Commit::none, "none", "no commit"},
                               {Commit::sleep, "sleep", "a commit of 100 us asleep"},
                               {Commit::fdatasync, "fdatasync", "fdatasync"}};
+
+struct Counts {
+  std::uint64_t answered = 0, changed = 0, orders = 0, unexpected = 0;
+  void operator+=(const Counts& other) {
+    answered += other.answered;
+    changed += other.changed;
+    orders += other.orders;
+    unexpected += other.unexpected;
+  }
+};
 
 // Draws commands of one client and keeps its open orders: 35 % cancels of random orders of its own,
 // 60 % limit orders around the price, 5 % that cross it. Each client has an account of its own.
@@ -57,17 +63,17 @@ class Client {
                               Shares::whole(1 + below(100)), Price::from_units(cents * 1'000'000)};
   }
   void take(const Task& task) {
-    ++answered;
-    changed += changed_state(task.outcome);
+    ++counts.answered;
+    counts.changed += changed_state(task.outcome);
     if (const auto* opened = std::get_if<Opened>(&task.outcome)) {
-      ++orders;
+      ++counts.orders;
       open_.push_back({task.symbol, opened->order});
     }
     const auto* refused = std::get_if<Rejected>(&task.outcome);
-    unexpected += refused != nullptr && refused->reason != Reason::nothing_open;
+    counts.unexpected += refused != nullptr && refused->reason != Reason::nothing_open;
   }
 
-  std::uint64_t answered = 0, changed = 0, orders = 0, unexpected = 0;
+  Counts counts;
 
  private:
   struct Order {
@@ -90,74 +96,49 @@ struct Load {
 
 double run(const Kind& kind, const DesignSettings& settings, const Load& load, Counters& counters) {
   const std::unique_ptr<Design> design = kind.make(settings);
-  std::atomic<bool> over{false};
   std::vector<Histogram> latencies_ns(load.threads);
-  std::vector<Client> totals;
-  for (unsigned thread = 0; thread < load.threads; ++thread) totals.emplace_back(0, 0);
-  double begin_s = 0;
-  CpuTime before{};
-  std::barrier start(std::ptrdiff_t(load.threads) + 1, [&]() noexcept {
-    before = cpu_time();
-    begin_s = now_s();
-  });
-  std::vector<std::thread> threads;
-  for (unsigned thread = 0; thread < load.threads; ++thread)
-    threads.emplace_back([&, thread] {
-      std::vector<Client> clients;
-      std::vector<Task> tasks(load.clients);
-      std::vector<Task*> pointers;
-      for (unsigned client = 0; client < load.clients; ++client) {
-        clients.emplace_back(load.seed * 1'000 + thread * load.clients + client,
-                             thread * load.clients + client);
-        pointers.push_back(&tasks[client]);
-      }
-      Histogram& latency_ns = latencies_ns[thread];
-      start.arrive_and_wait();
-      while (!over.load(std::memory_order_relaxed)) {
-        for (unsigned client = 0; client < load.clients; ++client)
-          clients[client].draw(tasks[client]);
-        const double submitted_s = now_s();
-        if (!design->run(pointers, over)) break;
-        latency_ns.record(std::uint64_t((now_s() - submitted_s) * 1e9));
-        for (unsigned client = 0; client < load.clients; ++client)
-          clients[client].take(tasks[client]);
-      }
-      for (const Client& client : clients) {
-        totals[thread].answered += client.answered;
-        totals[thread].changed += client.changed;
-        totals[thread].orders += client.orders;
-        totals[thread].unexpected += client.unexpected;
-      }
-    });
-  start.arrive_and_wait();
-  std::this_thread::sleep_for(std::chrono::duration<double>(load.window_s));
-  over = true;
-  for (std::thread& thread : threads) thread.join();
-  const double seconds = now_s() - begin_s;
-  const CpuTime after = cpu_time();
+  std::vector<Counts> counts(load.threads);
+  const Run ran = run_window(
+      load.threads, load.window_s, [&](unsigned thread, const auto& begin, const Over& over) {
+        std::vector<Client> clients;
+        std::vector<Task> tasks(load.clients);
+        std::vector<Task*> pointers;
+        for (unsigned client = 0; client < load.clients; ++client) {
+          const unsigned number = thread * load.clients + client;
+          clients.emplace_back(load.seed * 1'000 + number, number);
+          pointers.push_back(&tasks[client]);
+        }
+        begin();
+        while (!over.load(std::memory_order_relaxed)) {
+          for (unsigned client = 0; client < load.clients; ++client)
+            clients[client].draw(tasks[client]);
+          const double submitted_s = now_s();
+          if (!design->run(pointers, over)) break;
+          latencies_ns[thread].record(std::uint64_t((now_s() - submitted_s) * 1e9));
+          for (unsigned client = 0; client < load.clients; ++client)
+            clients[client].take(tasks[client]);
+        }
+        for (const Client& client : clients) counts[thread] += client.counts;
+      });
   design->finish();
 
   Histogram latency_ns;
-  std::uint64_t answered = 0, changed = 0, orders = 0, unexpected = 0;
+  Counts all;
   for (unsigned thread = 0; thread < load.threads; ++thread) {
     latency_ns.merge(latencies_ns[thread]);
-    answered += totals[thread].answered;
-    changed += totals[thread].changed;
-    orders += totals[thread].orders;
-    unexpected += totals[thread].unexpected;
+    all += counts[thread];
   }
   const Design::Audit audit = design->audit();
-  const auto commands = double(answered);
-  counters["rate"] = commands / seconds;
-  counters["cpu"] = (after.user_s - before.user_s + after.system_s - before.system_s) / commands;
-  counters["p50"] = double(latency_ns.quantile(0.5)) * 1e-9;
-  counters["p99"] = double(latency_ns.quantile(0.99)) * 1e-9;
+  const auto commands = double(all.answered);
+  counters["rate"] = commands / ran.seconds;
+  counters["cpu"] = ran.used.cpu_s() / commands;
+  set_quantiles(counters, latency_ns);
   counters["batch"] = audit.commits > 0 ? double(audit.journaled) / double(audit.commits) : 0;
-  counters["orders_lost"] = double(audit.orders) - double(orders);
+  counters["orders_lost"] = double(audit.orders) - double(all.orders);
   counters["not_journaled"] =
-      settings.commit == Commit::none ? 0 : double(audit.journaled) - double(changed);
-  counters["violations"] = double(!audit.violation.empty()) + double(unexpected);
-  return seconds;
+      settings.commit == Commit::none ? 0 : double(audit.journaled) - double(all.changed);
+  counters["violations"] = double(!audit.violation.empty()) + double(all.unexpected);
+  return ran.seconds;
 }
 
 struct Sizes {
@@ -171,8 +152,8 @@ Sizes sizes(const Settings& settings) {
 constexpr unsigned loops = 2, clients_of_loop = 32;
 
 std::string cell(const CommitKind& commit, const Kind& kind, unsigned threads, unsigned clients) {
-  return std::string("exchange/") + commit.name + "/" + kind.name + "/" + std::to_string(threads) +
-         "x" + std::to_string(clients);
+  return name_of("exchange", commit.name, kind.name,
+                 std::to_string(threads) + "x" + std::to_string(clients));
 }
 
 void prepare(const Settings& settings) {
@@ -205,39 +186,27 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   Table cost{"cost",
              "What a command costs and how long its client waits, with " + std::to_string(most) +
                  " threads",
-             {"engine behind"},
-             {}};
+             {"engine behind"}};
   Table loop{"loops",
              std::to_string(loops) + " threads carry " + std::to_string(clients_of_loop) +
                  " clients each and submit together",
-             {"engine behind"},
-             {}};
+             {"engine behind"}};
   for (const CommitKind& commit : commits) {
-    Table table{std::string("rate-") + commit.name,
-                std::string("Commands a second by threads, with ") + commit.label,
-                {"engine behind"},
-                {}};
-    for (const unsigned threads : s.threads)
-      table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
-    Plot plot{std::string("rate-") + commit.name,
-              std::string("Commands a second, with ") + commit.label,
-              "threads",
-              "commands/s",
-              true,
-              true,
-              {}};
+    Table& table = out.add(Table{std::string("rate-") + commit.name,
+                                 std::string("Commands a second by threads, with ") + commit.label,
+                                 {"engine behind"}});
+    table.add_columns(s.threads, threads_text);
+    Plot& plot = out.add(Plot{std::string("rate-") + commit.name,
+                              std::string("Commands a second, with ") + commit.label, "threads",
+                              "commands/s"});
     for (const Kind& kind : kinds) {
-      Series series{kind.label, {}};
-      table.rows.push_back({kind.label});
-      for (const unsigned threads : s.threads) {
-        const Sample& sample = measured.of(cell(commit, kind, threads, 1), "rate");
-        table.rows.back().push_back(rate(sample));
-        series.points.push_back({double(threads), sample.median(), sample.low(), sample.high()});
-      }
-      plot.series.push_back(std::move(series));
+      const auto rate_of = [&](unsigned threads) -> const Sample& {
+        return measured.of(cell(commit, kind, threads, 1), "rate");
+      };
+      table.add_row({kind.label}, s.threads,
+                    [&](unsigned threads) { return rate(rate_of(threads)); });
+      plot.add(kind.label, s.threads, rate_of);
     }
-    out.tables.push_back(std::move(table));
-    out.plots.push_back(std::move(plot));
     for (const char* what : {": CPU time", ": median; 99 %"})
       cost.columns.push_back(commit.label + std::string(what));
     for (const char* what : {": commands/s", ": CPU time"})
@@ -260,17 +229,11 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
         number(measured.of(cell(commits[2], kind, most, 1), "batch").median()));
 
     double lost = 0, not_journaled = 0, violations = 0;
-    const auto worst = [&](double& sum, const std::string& name, const char* what) {
-      sum += std::max(measured.of(name, what).high(), -measured.of(name, what).low());
-    };
     for (const CommitKind& commit : commits) {
-      std::vector<std::string> names{cell(commit, kind, loops, clients_of_loop)};
-      for (const unsigned threads : s.threads) names.push_back(cell(commit, kind, threads, 1));
-      for (const std::string& name : names) {
-        worst(lost, name, "orders_lost");
-        worst(not_journaled, name, "not_journaled");
-        worst(violations, name, "violations");
-      }
+      const std::string runs = name_of("exchange", commit.name, kind.name, "");
+      lost += measured.all(runs, "orders_lost").worst();
+      not_journaled += measured.all(runs, "not_journaled").worst();
+      violations += measured.all(runs, "violations").worst();
     }
     out.check(
         std::string(kind.label) + ": every order is answered once and every engine's books balance",
@@ -280,8 +243,8 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
                   ": what was answered is in the journals, and they replay to the same state",
               not_journaled == 0 && violations == 0, number(not_journaled) + " commands astray");
   }
-  out.tables.push_back(std::move(cost));
-  out.tables.push_back(std::move(loop));
+  out.add(std::move(cost));
+  out.add(std::move(loop));
   out.notes.push_back(
       "the mutex for each symbol gives something up: an account has a balance for each symbol instead of one, order ids are unique within "
       "a symbol only, and there are 16 journals without an order among them");

@@ -9,7 +9,6 @@
 #include <boost/fiber/mutex.hpp>
 #include <boost/fiber/operations.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "studies/experiments/lab.hpp"
+#include "studies/experiments/locks.hpp"
 
 namespace exchange::experiments {
 
@@ -27,11 +27,11 @@ using TaskBody = std::function<void(unsigned task)>;
 struct Threads {
   using Mutex = std::mutex;
   static void yield() { std::this_thread::yield(); }
-  static double run(const TaskBody& work) { return run_threads(tasks, work); }
+  static Run run(const TaskBody& work) { return run_threads(tasks, work); }
 };
 
 struct ThreadsOnOneCpu : Threads {
-  static double run(const TaskBody& work) {
+  static Run run(const TaskBody& work) {
     return run_threads(tasks, [&](unsigned task) {
       pin_thread({usable_cpus().front()});
       work(task);
@@ -48,13 +48,13 @@ struct Fibers {
       running.emplace_back([&work, task] { work(task); });
     for (boost::fibers::fiber& fiber : running) fiber.join();
   }
-  static double run(const TaskBody& work) {
+  static Run run(const TaskBody& work) {
     return run_threads(1, [&](unsigned) { run_here(work); });
   }
 };
 
 struct FibersOnTwoThreads : Fibers {
-  static double run(const TaskBody& work) {
+  static Run run(const TaskBody& work) {
     boost::fibers::barrier all_done(2);  // while a thread waits here, it runs fibers
     return run_threads(2, [&](unsigned thread) {
       boost::fibers::use_scheduling_algorithm<boost::fibers::algo::shared_work>();
@@ -70,49 +70,36 @@ struct Contention {
   std::uint64_t spins = 0;
 };
 
-inline void pause_cpu() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// Test and test-and-set. It spins so many times, then it lets somebody else run: on one OS thread
-// it would spin for ever otherwise.
+// Test and test-and-set. It spins so many times, then it lets another task run: on one OS thread it
+// would spin for ever otherwise.
 template <class Kind>
 class Spinlock {
  public:
   explicit Spinlock(unsigned spins_max) : spins_max_(spins_max) {}
   void lock() {
-    if (try_lock()) return;
+    if (flag_.look_and_try_lock()) return;
     std::uint64_t spins = 0;
     bool spinning = false;
     for (bool mine = false; !mine;) {
       for (unsigned spin = 0; spin < spins_max_ && !mine; ++spin, ++spins) {
-        pause_cpu();
-        mine = spinning = try_lock();
+        cpu_pause();
+        mine = spinning = flag_.look_and_try_lock();
       }
       if (mine) break;
       Kind::yield();
-      mine = try_lock();
+      mine = flag_.look_and_try_lock();
     }
     ++contention_.sections;
     contention_.got_by_spinning += spinning;
     contention_.spins += spins;
   }
-  void unlock() { taken_.store(false, std::memory_order_release); }
+  void unlock() { flag_.unlock(); }
   const Contention& contention() const { return contention_; }
 
  private:
-  bool try_lock() {
-    return !taken_.load(std::memory_order_relaxed) &&
-           !taken_.exchange(true, std::memory_order_acquire);
-  }
-
-  std::atomic<bool> taken_ = false;
+  Flag flag_;
   const unsigned spins_max_;
-  Contention contention_;  // changed by whoever holds the lock
+  Contention contention_;  // changed by the holder of the lock
 };
 
 }  // namespace exchange::experiments

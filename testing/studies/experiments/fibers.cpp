@@ -1,7 +1,6 @@
 // 6. Tasks that the program schedules itself: what do locks cost among them, and what is a spinlock
 // worth?
 
-#include "base/histogram.hpp"
 #include "studies/experiments/fiber_tasks.hpp"
 #include "studies/experiments/lab.hpp"
 
@@ -13,6 +12,7 @@ constexpr unsigned spins_usual = 1'000;
 
 struct Sizes {
   unsigned long_sections, short_sections, starts;  // sections of each task
+  unsigned sections(bool is_long) const { return is_long ? long_sections : short_sections; }
 };
 Sizes sizes(const Settings& settings) {
   return settings.quick ? Sizes{20, 20'000, 500} : Sizes{200, 400'000, 5'000};
@@ -33,16 +33,11 @@ struct Section {
 };
 
 std::uint64_t compute(std::uint64_t state, unsigned steps) {
-  for (unsigned step = 0; step < steps; ++step) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-  }
+  for (unsigned step = 0; step < steps; ++step) next_random(state);
   return state;
 }
 
-// A section that lasts, and in which somebody else is let run: as when a time slice ends or I/O
-// begins.
+// A section that lasts, and in which another task may run: as when a time slice ends or I/O begins.
 template <class Kind>
 void long_section() {
   benchmark::DoNotOptimize(compute(1, half_section_steps));
@@ -57,11 +52,11 @@ struct Totals {
 
 // Every task by itself, with a section of its own.
 template <class Kind>
-double run_unguarded(const Sizes& size, bool is_long, Totals& totals) {
+Run run_unguarded(const Sizes& size, bool is_long, Totals& totals) {
   std::vector<Section> own(tasks);
-  const double seconds = Kind::run([&](unsigned task) {
+  const Run run = Kind::run([&](unsigned task) {
     Section section;  // not in the vector, where neighbours would share a cache line
-    for (unsigned i = 0; i < (is_long ? size.long_sections : size.short_sections); ++i) {
+    for (unsigned i = 0; i < size.sections(is_long); ++i) {
       if (is_long)
         section.enter(long_section<Kind>), Kind::yield();
       else
@@ -73,15 +68,15 @@ double run_unguarded(const Sizes& size, bool is_long, Totals& totals) {
     totals.entered += section.entered;
     totals.overlapped += section.overlapped;
   }
-  return seconds;
+  return run;
 }
 
 template <class Kind, class Lock>
-double run_guarded(const Sizes& size, bool is_long, Lock& lock, Totals& totals) {
+Run run_guarded(const Sizes& size, bool is_long, Lock& lock, Totals& totals) {
   Section section;
   std::vector<Histogram> waits_ns(tasks);
-  const double seconds = Kind::run([&](unsigned task) {
-    for (unsigned i = 0; i < (is_long ? size.long_sections : size.short_sections); ++i) {
+  const Run run = Kind::run([&](unsigned task) {
+    for (unsigned i = 0; i < size.sections(is_long); ++i) {
       if (!is_long) {
         const std::lock_guard held(lock);
         section.enter([] { benchmark::ClobberMemory(); });
@@ -99,7 +94,7 @@ double run_guarded(const Sizes& size, bool is_long, Lock& lock, Totals& totals) 
   totals.entered = section.entered;
   totals.overlapped = section.overlapped;
   for (const Histogram& waits : waits_ns) totals.waits_ns.merge(waits);
-  return seconds;
+  return run;
 }
 
 std::string spin_name(unsigned spins) { return "spin" + std::to_string(spins); }
@@ -108,21 +103,15 @@ template <class Kind>
 void measure_kind(const std::string& kind, const Sizes& size) {
   for (const bool is_long : {true, false}) {
     const auto measured = [=](const std::string& lock, auto run) {
-      measure("fibers/" + std::string(is_long ? "long/" : "short/") + kind + "/" + lock,
-              [=](Counters& counters) {
-                const CpuTime before = cpu_time();
-                Totals totals;
-                const double seconds = run(totals, counters);
-                const CpuTime after = cpu_time();
-                // Their split is sampled by the clock tick, too coarse for short runs.
-                counters["cpu"] = after.user_s - before.user_s + after.system_s - before.system_s;
-                counters["wait"] = double(totals.waits_ns.quantile(0.99)) / 1e9;
-                counters["missing"] =
-                    double(tasks) * (is_long ? size.long_sections : size.short_sections) -
-                    double(totals.entered);
-                counters["overlapped"] = double(totals.overlapped);
-                return seconds;
-              });
+      measure(name_of("fibers", is_long ? "long" : "short", kind, lock), [=](Counters& counters) {
+        Totals totals;
+        const Run ran = run(totals, counters);
+        set_quantiles(counters, totals.waits_ns);
+        counters["cpu"] = ran.used.cpu_s();
+        counters["missing"] = double(tasks) * size.sections(is_long) - double(totals.entered);
+        counters["overlapped"] = double(totals.overlapped);
+        return ran.seconds;
+      });
     };
     measured("none",
              [=](Totals& totals, Counters&) { return run_unguarded<Kind>(size, is_long, totals); });
@@ -134,11 +123,11 @@ void measure_kind(const std::string& kind, const Sizes& size) {
       if (!is_long && spins != spins_usual) continue;
       measured(spin_name(spins), [=](Totals& totals, Counters& counters) {
         Spinlock<Kind> lock(spins);
-        const double seconds = run_guarded<Kind>(size, is_long, lock, totals);
+        const Run run = run_guarded<Kind>(size, is_long, lock, totals);
         counters["contended"] = double(lock.contention().sections);
         counters["by_spinning"] = double(lock.contention().got_by_spinning);
         counters["spins"] = double(lock.contention().spins);
-        return seconds;
+        return run;
       });
     }
   }
@@ -167,9 +156,6 @@ void prepare(const Settings& settings) {
   measure_start<std::thread>("thread", size.starts);
 }
 
-// --- tables
-// ---------------------------------------------------------------------------------------
-
 const std::pair<std::string, std::string> kinds[] = {
     {"fibers", "fibers on one OS thread"},
     {"fibers-two", "fibers on two OS threads, work sharing"},
@@ -177,89 +163,64 @@ const std::pair<std::string, std::string> kinds[] = {
     {"threads", "std::thread, all CPUs"}};
 
 Table locks_table(const Sizes& size, bool is_long, const Measurements& measured) {
-  const unsigned sections = is_long ? size.long_sections : size.short_sections;
+  const unsigned sections = size.sections(is_long);
   Table table{is_long ? "long" : "short",
               std::string(is_long ? "long" : "short") + " critical section, 5 tasks x " +
                   number(sections) + " sections",
-              {"tasks", "", "no lock", "mutex", "spinlock"},
-              {}};
+              {"tasks", "", "no lock", "mutex", "spinlock"}};
   table.rows.push_back(is_long ? std::vector<std::string>{"there: user-level threads", "user",
                                                           "1.57 s", "1.60 s", "4.74 s"}
                                : std::vector<std::string>{"there: user-level threads", "total",
                                                           "5.96 s", "14.13 s", "7.95 s"});
   for (const auto& [kind, label] : kinds)
     for (const auto& [counter, what] :
-         {std::pair{"seconds", "time"}, {"cpu", "CPU time"}, {"wait", "wait, 99 %"}}) {
-      if (!is_long && std::string(counter) == "wait") continue;
-      std::vector<std::string> row{label, what};
-      for (const std::string& lock :
-           {std::string("none"), std::string("mutex"), spin_name(spins_usual)}) {
-        const Sample& sample =
-            measured.of("fibers/" + table.key + "/" + kind + "/" + lock, counter);
-        row.push_back(lock == "none" && std::string(counter) == "wait" ? "-" : duration(sample));
-      }
-      table.rows.push_back(std::move(row));
+         {std::pair{"seconds", "time"}, {"cpu", "CPU time"}, {"p99", "wait, 99 %"}}) {
+      const bool is_wait = std::string(counter) == "p99";
+      if (!is_long && is_wait) continue;
+      table.add_row(
+          {label, what}, std::vector<std::string>{"none", "mutex", spin_name(spins_usual)},
+          [&, kind = kind, counter = counter](const std::string& lock) -> std::string {
+            if (is_wait && lock == "none") return "-";
+            return duration(measured.of(name_of("fibers", table.key, kind, lock), counter));
+          });
     }
   return table;
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const Sizes size = sizes(settings);
-  out.tables = {locks_table(size, true, measured), locks_table(size, false, measured)};
-
-  Table spinning{"spinning",
-                 "a spinlock that gives up after so many spins, long section (medians)",
-                 {"tasks", "spins at most", "sections that had to wait", "got it by spinning",
-                  "spins per section", "time"},
-                 {}};
-  Plot plot{"spinning",
-            "Five tasks, a long section, a spinlock",
-            "spins before it yields",
-            "seconds",
-            true,
-            true,
-            {}};
-  double by_spinning_alone = 0, spins_alone = 0;
+  out.add(locks_table(size, true, measured));
+  out.add(locks_table(size, false, measured));
+  Table& spinning =
+      out.add(Table{"spinning",
+                    "a spinlock that gives up after so many spins, long section (medians)",
+                    {"tasks", "spins at most", "sections that had to wait", "got it by spinning",
+                     "spins per section", "time"}});
+  Plot& plot = out.add(Plot{"spinning", "Five tasks, a long section, a spinlock",
+                            "spins before it yields", "seconds"});
   for (const auto& [kind, label] : kinds) {
-    Series series{label, {}};
-    for (const unsigned spins : spins_of_long) {
-      const std::string name = "fibers/long/" + kind + "/" + spin_name(spins);
-      const Sample& time = measured.of(name);
-      spinning.rows.push_back(
-          {label, number(spins), number(measured.of(name, "contended").median()),
-           number(measured.of(name, "by_spinning").median()),
-           number(measured.of(name, "spins").median() / (tasks * size.long_sections)),
-           duration(time)});
-      series.points.push_back({double(spins), time.median(), time.low(), time.high()});
-      if (kind != "fibers") continue;
-      by_spinning_alone += measured.of(name, "by_spinning").high();
-      for (const double value : measured.of(name, "spins").values) spins_alone += value;
-    }
-    plot.series.push_back(std::move(series));
+    const auto of = [&, kind = kind](unsigned spins, const char* counter) -> const Sample& {
+      return measured.of(name_of("fibers/long", kind, spin_name(spins)), counter);
+    };
+    for (const unsigned spins : spins_of_long)
+      spinning.rows.push_back({label, number(spins), number(of(spins, "contended").median()),
+                               number(of(spins, "by_spinning").median()),
+                               number(of(spins, "spins").median() / (tasks * size.long_sections)),
+                               duration(of(spins, "seconds"))});
+    plot.add(label, spins_of_long, [&](unsigned spins) { return of(spins, "seconds"); });
   }
-  out.tables.push_back(std::move(spinning));
-  out.plots.push_back(std::move(plot));
-  out.tables.push_back({"start",
-                        "start one that does next to nothing, and join it",
-                        {"", "each"},
-                        {{"fiber", duration(measured.of("fibers/start/fiber", "each"))},
-                         {"std::thread", duration(measured.of("fibers/start/thread", "each"))}}});
+  out.add(Table{"start",
+                "start one that does next to nothing, and join it",
+                {"", "each"},
+                {{"fiber", duration(measured.of("fibers/start/fiber", "each"))},
+                 {"std::thread", duration(measured.of("fibers/start/thread", "each"))}}});
 
-  double missing = 0, overlapped = 0;
-  for (const auto& [kind, label] : kinds)
-    for (const std::string section : {"long", "short"})
-      for (const std::string& lock :
-           {std::string("none"), std::string("mutex"), spin_name(spins_usual)}) {
-        const std::string name = "fibers/" + section + "/" + kind + "/" + lock;
-        missing +=
-            std::max(measured.of(name, "missing").high(), -measured.of(name, "missing").low());
-        overlapped += measured.of(name, "overlapped").high();
-      }
-  for (const std::string started : {"fiber", "thread"})
-    missing += measured.of("fibers/start/" + started, "missing").high();
-  out.check("no two tasks are inside a section at once", overlapped == 0,
-            number(overlapped) + " overlaps");
-  out.check("every task does all its sections", missing == 0, number(missing) + " missing");
+  const double by_spinning_alone = measured.all("fibers/long/fibers/spin", "by_spinning").sum(),
+               spins_alone = measured.all("fibers/long/fibers/spin", "spins").sum();
+  out.check_none("no two tasks are inside a section at once",
+                 measured.all("fibers/", "overlapped").sum(), "overlaps");
+  out.check_none("every task does all its sections", measured.all("fibers/", "missing").worst(),
+                 "missing");
   out.check("on one OS thread no fiber ever gets a lock by spinning",
             by_spinning_alone == 0 && spins_alone > 0,
             number(by_spinning_alone) + " of " + number(spins_alone) + " spins");

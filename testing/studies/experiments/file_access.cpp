@@ -4,9 +4,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
@@ -21,10 +19,10 @@ void write_each(TemporaryFile& file) {
 
 void write_with_stdio(TemporaryFile& file) {
   std::FILE* stream = std::fopen(file.path().c_str(), "wb");
-  if (stream == nullptr) fail("fopen");
+  need(stream != nullptr, "fopen");
   for (const Record& record : all_records(records))
-    if (std::fwrite(record.data(), record.size(), 1, stream) != 1) fail("fwrite");
-  if (std::fclose(stream) != 0) fail("fclose");
+    need(std::fwrite(record.data(), record.size(), 1, stream) == 1, "fwrite");
+  need(std::fclose(stream) == 0, "fclose");
 }
 
 void write_with_stream(TemporaryFile& file, bool flush) {
@@ -42,8 +40,8 @@ void write_vectors(TemporaryFile& file, long batch) {
   for (long first = 0; first < records; first += batch) {
     for (long i = 0; i < batch; ++i)
       pieces[i] = {const_cast<char*>(all_records(records)[first + i].data()), record_bytes};
-    if (::writev(file.descriptor(), pieces.data(), int(batch)) != batch * long(record_bytes))
-      fail("writev");
+    need(::writev(file.descriptor(), pieces.data(), int(batch)) == batch * long(record_bytes),
+         "writev");
   }
 }
 
@@ -51,22 +49,18 @@ struct Way {
   std::string name, label, there;
   std::function<void(TemporaryFile&)> write;
 };
-const std::vector<Way>& ways() {
-  static const std::vector<Way> all{
-      {"each", "write(2), one for each record", "166 ms", write_each},
-      {"flushed", "std::ofstream, flushed after each record (std::endl)", "-",
-       [](TemporaryFile& file) { write_with_stream(file, true); }},
-      {"stdio", "stdio (fwrite)", "3-6 ms", write_with_stdio},
-      {"stream", "std::ofstream", "3-6 ms",
-       [](TemporaryFile& file) { write_with_stream(file, false); }},
-      {"vector10", "writev, 10 records a call", "-",
-       [](TemporaryFile& file) { write_vectors(file, 10); }},
-      {"vector100", "writev, 100 records a call", "-",
-       [](TemporaryFile& file) { write_vectors(file, 100); }},
-      {"vector1000", "writev, 1,000 records a call", "-",
-       [](TemporaryFile& file) { write_vectors(file, 1'000); }}};
-  return all;
-}
+const Way ways[] = {{"each", "write(2), one for each record", "166 ms", write_each},
+                    {"flushed", "std::ofstream, flushed after each record (std::endl)", "-",
+                     [](TemporaryFile& file) { write_with_stream(file, true); }},
+                    {"stdio", "stdio (fwrite)", "3-6 ms", write_with_stdio},
+                    {"stream", "std::ofstream", "3-6 ms",
+                     [](TemporaryFile& file) { write_with_stream(file, false); }},
+                    {"vector10", "writev, 10 records a call", "-",
+                     [](TemporaryFile& file) { write_vectors(file, 10); }},
+                    {"vector100", "writev, 100 records a call", "-",
+                     [](TemporaryFile& file) { write_vectors(file, 100); }},
+                    {"vector1000", "writev, 1,000 records a call", "-",
+                     [](TemporaryFile& file) { write_vectors(file, 1'000); }}};
 std::string way_name(const Way& way, bool sync) {
   return "file_access/" + way.name + (sync ? "/sync" : "/plain");
 }
@@ -81,7 +75,7 @@ std::string commit_label(Commit commit) {
                                      : "fdatasync each, file written over";
 }
 std::string group_name(long group, Commit commit) {
-  return "file_access/group/" + std::to_string(group) + "/" + std::to_string(int(commit));
+  return name_of("file_access/group", group, int(commit));
 }
 
 double write_groups(const Settings& settings, long group, Commit commit, Counters& counters) {
@@ -103,10 +97,7 @@ double write_groups(const Settings& settings, long group, Commit commit, Counter
     took_s.push_back(now_s() - commit_s);
   }
   const double seconds = now_s() - begin_s;
-  std::sort(took_s.begin(), took_s.end());
-  counters["p50"] = took_s[took_s.size() / 2];
-  counters["p99"] = took_s[took_s.size() * 99 / 100];
-  counters["max"] = took_s.back();
+  set_quantiles(counters, std::move(took_s));
   counters["rate"] = double(count) / seconds;
   counters["wrong"] = double(file.wrong(count));
   return seconds;
@@ -114,20 +105,18 @@ double write_groups(const Settings& settings, long group, Commit commit, Counter
 
 void prepare(const Settings& settings) {
   all_records(records);  // made before any clock runs
-  for (const Way& way : ways())
+  for (const Way& way : ways)
     for (const bool sync : {false, true})
       measure(way_name(way, sync), [&way, sync](Counters& counters) {
         TemporaryFile file;
-        const CpuTime before = cpu_time();
-        const double begin_s = now_s();
+        const Meter meter;
         way.write(file);
         if (sync) file.sync();
-        const double seconds = now_s() - begin_s;
-        const CpuTime after = cpu_time();
-        counters["user"] = after.user_s - before.user_s;
-        counters["system"] = after.system_s - before.system_s;
+        const Run run = meter.stop();
+        counters["user"] = run.used.user_s;
+        counters["system"] = run.used.system_s;
         counters["wrong"] = double(file.wrong(records));
-        return seconds;
+        return run.seconds;
       });
   for (const long group : groups)
     for (const Commit commit : commits)
@@ -137,70 +126,53 @@ void prepare(const Settings& settings) {
 }
 
 void report_ways(const Measurements& measured, const std::string& where, Report& out) {
-  Table table{"ways",
-              "100,000 writes of 20 bytes, " + where,
-              {"written with", "there", "here", "user", "system", "times faster",
-               "with fdatasync at the end"},
-              {}};
-  const double slowest_s = measured.of(way_name(ways().front(), false)).median();
-  for (const Way& way : ways()) {
-    const Sample& seconds = measured.of(way_name(way, false));
-    table.rows.push_back({way.label, way.there, duration(seconds),
-                          duration(measured.of(way_name(way, false), "user").median()),
-                          duration(measured.of(way_name(way, false), "system").median()),
-                          number(slowest_s / seconds.median(), 2),
+  Table& table = out.add(Table{"ways",
+                               "100,000 writes of 20 bytes, " + where,
+                               {"written with", "there", "here", "user", "system", "times faster",
+                                "with fdatasync at the end"}});
+  const double slowest_s = measured.of(way_name(ways[0], false)).median();
+  for (const Way& way : ways) {
+    const auto plain = [&](const char* counter) -> const Sample& {
+      return measured.of(way_name(way, false), counter);
+    };
+    table.rows.push_back({way.label, way.there, duration(plain("seconds")),
+                          duration(plain("user").median()), duration(plain("system").median()),
+                          number(slowest_s / plain("seconds").median(), 2),
                           duration(measured.of(way_name(way, true)))});
-    const double wrong = std::max(measured.of(way_name(way, false), "wrong").high(),
-                                  measured.of(way_name(way, true), "wrong").high());
-    out.check(way.label + ": all 100,000 records are read back as written", wrong == 0,
-              number(wrong) + " wrong");
+    out.check_none(way.label + ": all 100,000 records are read back as written",
+                   measured.all(name_of("file_access", way.name, ""), "wrong").worst(), "wrong");
   }
-  out.tables.push_back(std::move(table));
 }
 
 void report_groups(const Measurements& measured, const std::string& where, Report& out) {
-  Table table{
+  Table& table = out.add(Table{
       "groups",
       "Group commit: so many records in one write, fdatasync after each, the file growing, " +
           where,
       {"records in a commit", "commit, median", "99 %", "longest", "records/s",
-       "100,000 would take", "file written over: commit, median", "without fdatasync: records/s"},
-      {}};
-  Plot plot{"groups",
-            "Group commit: records per second, " + where,
-            "records in a commit",
-            "records/s",
-            true,
-            true,
-            {}};
-  for (const Commit commit : commits) {
-    Series series{commit_label(commit), {}};
-    for (const long group : groups)
-      series.points.push_back(point(double(group), measured.of(group_name(group, commit), "rate")));
-    plot.series.push_back(std::move(series));
-  }
-  double wrong = 0;
+       "100,000 would take", "file written over: commit, median", "without fdatasync: records/s"}});
+  Plot& plot = out.add(Plot{"groups", "Group commit: records per second, " + where,
+                            "records in a commit", "records/s"});
+  for (const Commit commit : commits)
+    plot.add(commit_label(commit), groups,
+             [&](long group) { return measured.of(group_name(group, commit), "rate"); });
   for (const long group : groups) {
     const auto of = [&](Commit commit, const char* counter) {
       return measured.of(group_name(group, commit), counter);
     };
     table.rows.push_back(
         {number(double(group)), duration(of(Commit::growing, "p50")),
-         duration(of(Commit::growing, "p99").median()), duration(of(Commit::growing, "max").high()),
-         count(of(Commit::growing, "rate")),
+         duration(of(Commit::growing, "p99").median()),
+         duration(of(Commit::growing, "worst").high()), count(of(Commit::growing, "rate")),
          duration(double(records) / of(Commit::growing, "rate").median()),
          duration(of(Commit::over, "p50")), number(of(Commit::none, "rate").median())});
-    for (const Commit commit : commits) wrong = std::max(wrong, of(commit, "wrong").high());
   }
-  out.tables.push_back(std::move(table));
-  out.plots.push_back(std::move(plot));
-  out.check("group commit: all records are read back as written", wrong == 0,
-            number(wrong) + " wrong");
+  out.check_none("group commit: all records are read back as written",
+                 measured.all("file_access/group/", "wrong").worst(), "wrong");
 }
 
 void report(const Settings&, const Measurements& measured, Report& out) {
-  const std::string type =
-      file_system_of(std::filesystem::canonical(std::filesystem::temp_directory_path()).string());
+  const std::string type = temporary_file_system();
   report_ways(measured, "on " + type, out);
   report_groups(measured, "on " + type, out);
   report_commits(measured, "on " + type, out);

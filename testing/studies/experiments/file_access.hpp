@@ -17,8 +17,6 @@ Record record_of(long number);
 // Records 0 to count-1, one behind the other in memory; good until more are asked for. Main thread.
 std::span<const Record> all_records(long count);
 
-[[noreturn]] void fail(const std::string& what);  // with what errno says
-
 // A file in a folder of its own below TMPDIR; gone with this object.
 class TemporaryFile {
  public:
@@ -27,7 +25,7 @@ class TemporaryFile {
   ~TemporaryFile();
   std::string path() const { return folder_ + "/records"; }
   int descriptor() const { return descriptor_; }
-  // At the end of the file, all of it, whoever else writes.
+  // At the end of the file, all of it, also while others write.
   void write(const void* bytes, std::size_t size);
   void sync();  // fdatasync
   std::string content() const;
@@ -39,8 +37,8 @@ class TemporaryFile {
   int descriptor_ = -1;
 };
 
-// The type of the file system that holds the path.
-std::string file_system_of(const std::string& path);
+// The type of the file system of the temporary folder: "ext4".
+std::string temporary_file_system();
 
 // Many writers at once, in file_commit.cpp.
 void prepare_commits(const Settings& settings);

@@ -87,8 +87,7 @@ class OneCommitter {
   std::thread thread_;  // last: uses all of the above
 };
 
-// Of what the threads were told is on the disk: how many records are not in the file exactly once,
-// and how many strangers are.
+// How many of the acknowledged records are not in the file exactly once, and how many others are.
 long misplaced(const TemporaryFile& file, const std::vector<long>& acknowledged) {
   const std::string content = file.content();
   std::vector<std::string_view> found;
@@ -112,7 +111,7 @@ double run_writers(const Settings& settings, unsigned threads, Counters& counter
   std::vector<long> acknowledged(threads);
   std::vector<std::vector<double>> waited_s(threads);
   const double run_s = settings.quick ? 0.03 : 0.3;
-  const double seconds = run_threads(threads, [&](unsigned thread) {
+  const Run run = run_threads(threads, [&](unsigned thread) {
     const double end_s = now_s() + run_s;
     for (double begin_s = now_s(); begin_s < end_s;) {
       journal.commit(record_of(long(thread) * numbers_of_a_thread + acknowledged[thread]));
@@ -126,63 +125,55 @@ double run_writers(const Settings& settings, unsigned threads, Counters& counter
   std::vector<double> all_s;
   for (const auto& of_thread : waited_s)
     all_s.insert(all_s.end(), of_thread.begin(), of_thread.end());
-  std::sort(all_s.begin(), all_s.end());
-  counters["rate"] = double(all_s.size()) / seconds;
-  counters["p50"] = all_s[all_s.size() / 2];
-  counters["p99"] = all_s[all_s.size() * 99 / 100];
+  counters["rate"] = double(all_s.size()) / run.seconds;
   counters["group"] = journal.mean_group(long(all_s.size()));
+  set_quantiles(counters, std::move(all_s));
   counters["wrong"] = double(misplaced(file, acknowledged));
-  return seconds;
+  return run.seconds;
 }
 
-std::string name_of(const std::string& journal, unsigned threads) {
-  return "file_access/commit/" + journal + "/" + std::to_string(threads);
+std::string commit_name(const std::string& journal, unsigned threads) {
+  return name_of("file_access/commit", journal, threads);
 }
 
 }  // namespace
 
 void prepare_commits(const Settings& settings) {
   for (const unsigned threads : thread_counts) {
-    measure(name_of("own", threads), [=](Counters& counters) {
+    measure(commit_name("own", threads), [=](Counters& counters) {
       return run_writers<EachForItself>(settings, threads, counters);
     });
-    measure(name_of("one", threads), [=](Counters& counters) {
+    measure(commit_name("one", threads), [=](Counters& counters) {
       return run_writers<OneCommitter>(settings, threads, counters);
     });
   }
 }
 
 void report_commits(const Measurements& measured, const std::string& where, Report& out) {
-  Table table{"commits",
-              "Threads that wait until their record is on the disk, " + where,
-              {"threads", "each syncs: records/s", "median wait", "99 %",
-               "one committer: records/s", "median wait", "99 %", "records in a commit"},
-              {}};
-  Plot plot{"commits",
-            "Threads that wait until their record is on the disk, " + where,
-            "threads",
-            "records/s",
-            true,
-            true,
-            {{"each syncs for itself", {}}, {"one committer", {}}}};
-  double wrong = 0;
+  Table& table =
+      out.add(Table{"commits",
+                    "Threads that wait until their record is on the disk, " + where,
+                    {"threads", "each syncs: records/s", "median wait", "99 %",
+                     "one committer: records/s", "median wait", "99 %", "records in a commit"}});
+  Plot& plot = out.add(Plot{"commits", table.title, "threads", "records/s"});
+  const auto of = [&](const char* journal, unsigned threads, const char* counter) {
+    return measured.of(commit_name(journal, threads), counter);
+  };
   for (const unsigned threads : thread_counts) {
-    const auto of = [&](const char* journal, const char* counter) {
-      return measured.of(name_of(journal, threads), counter);
-    };
-    table.rows.push_back({std::to_string(threads), count(of("own", "rate")),
-                          duration(of("own", "p50").median()), duration(of("own", "p99").median()),
-                          count(of("one", "rate")), duration(of("one", "p50").median()),
-                          duration(of("one", "p99").median()),
-                          number(of("one", "group").median())});
-    plot.series[0].points.push_back(point(threads, of("own", "rate")));
-    plot.series[1].points.push_back(point(threads, of("one", "rate")));
-    for (const char* journal : {"own", "one"}) wrong = std::max(wrong, of(journal, "wrong").high());
+    table.rows.push_back({std::to_string(threads)});
+    for (const char* journal : {"own", "one"}) {
+      table.rows.back().push_back(count(of(journal, threads, "rate")));
+      for (const char* wait : {"p50", "p99"})
+        table.rows.back().push_back(duration(of(journal, threads, wait).median()));
+    }
+    table.rows.back().push_back(number(of("one", threads, "group").median()));
   }
-  out.tables.push_back(std::move(table));
-  out.plots.push_back(std::move(plot));
-  out.check("each record that a thread was told is on the disk is in the file, once", wrong == 0,
-            number(wrong) + " wrong");
+  for (const auto& [journal, label] :
+       {std::pair{"own", "each syncs for itself"}, {"one", "one committer"}})
+    plot.add(label, thread_counts,
+             [&, journal = journal](unsigned threads) { return of(journal, threads, "rate"); });
+  out.check_none("each record acknowledged as on the disk is in the file, once",
+                 measured.all("file_access/commit/", "wrong").worst(), "wrong");
 }
 
 }  // namespace exchange::experiments

@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,16 +28,12 @@ std::span<const Record> all_records(long count) {
   return std::span<const Record>(made).first(std::size_t(count));
 }
 
-void fail(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
 TemporaryFile::TemporaryFile() {
   std::string folder = (std::filesystem::temp_directory_path() / "experiments.XXXXXX").string();
-  if (::mkdtemp(folder.data()) == nullptr) fail(folder);
+  need(::mkdtemp(folder.data()) != nullptr, folder);
   folder_ = folder;
   descriptor_ = ::open(path().c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor_ < 0) fail(path());
+  need(descriptor_ >= 0, path());
 }
 
 TemporaryFile::~TemporaryFile() {
@@ -49,12 +44,10 @@ TemporaryFile::~TemporaryFile() {
 
 void TemporaryFile::write(const void* bytes, std::size_t size) {
   // a regular file takes all or fails
-  if (::write(descriptor_, bytes, size) != ssize_t(size)) fail("write");
+  need(::write(descriptor_, bytes, size) == ssize_t(size), "write");
 }
 
-void TemporaryFile::sync() {
-  if (::fdatasync(descriptor_) != 0) fail("fdatasync");
-}
+void TemporaryFile::sync() { need(::fdatasync(descriptor_) == 0, "fdatasync"); }
 
 std::string TemporaryFile::content() const {
   std::ifstream file(path(), std::ios::binary);
@@ -72,7 +65,9 @@ long TemporaryFile::wrong(long count) const {
 }
 
 // From the mount that is nearest to it.
-std::string file_system_of(const std::string& path) {
+std::string temporary_file_system() {
+  const std::string path =
+      std::filesystem::canonical(std::filesystem::temp_directory_path()).string();
   std::ifstream mounts("/proc/self/mounts");
   std::string type = "unknown", best;
   for (std::string line; std::getline(mounts, line);) {

@@ -4,10 +4,8 @@
 
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "studies/experiments/lab.hpp"
 #include "studies/experiments/monitor.hpp"
 
 namespace exchange::experiments {
@@ -57,8 +54,8 @@ class Gauge {
   std::atomic<unsigned> now_{0}, most_{0};
 };
 
-// Runs requests somewhere. Returns when the request is done; false where the time was over before
-// it was accepted.
+// Runs requests. Returns when the request is done; false if the time was over before it was
+// accepted.
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
@@ -75,7 +72,7 @@ class ThreadEach final : public Mechanism {
   }
 };
 
-// Whoever finds no place waits outside, first come, first served.
+// A caller that finds no place waits outside, first come, first served.
 class BoundedPool final : public Mechanism {
  public:
   BoundedPool(unsigned workers, unsigned buffer)
@@ -86,7 +83,7 @@ class BoundedPool final : public Mechanism {
     monitor_.enter();
     if (accepted_ == workers_ + buffer_ && !closed_) place_free_.wait();
     if (closed_) {
-      place_free_.signal_and_leave();  // so that all go home
+      place_free_.signal_and_leave();  // so that all end
       return false;
     }
     ++accepted_;
@@ -135,45 +132,32 @@ HashingResult run_hashing(const HashingPlan& plan) {
   std::mutex latency_mutex;
   HashingResult result;
 
-  CpuTime before{};
-  double begin_s = 0, end_s = 0;
-  std::barrier start(std::ptrdiff_t(plan.callers) + 1, [&]() noexcept {
-    before = cpu_time();
-    begin_s = now_s();
-    end_s = begin_s + plan.seconds;
-  });
-  std::vector<std::thread> callers;
-  for (unsigned caller = 0; caller < plan.callers; ++caller)
-    callers.emplace_back([&, caller] {
-      const Password& password = known[caller % known.size()];
-      Histogram latency_us;
-      const std::function<void()> request = [&] {
-        running.enter();
-        if (hash(password.text, password.salt) != password.hash) ++wrong;
-        running.leave();
-        if (now_s() < end_s) ++in_time;
-      };
-      start.arrive_and_wait();
-      while (now_s() < end_s) {
-        const double wished_s = now_s();
-        const bool served = mechanism->run(request);
-        latency_us.record(std::uint64_t((now_s() - wished_s) * 1e6));
-        if (!served) {
-          ++turned_away;
-          break;
+  result.run = run_window(
+      plan.callers, plan.seconds,
+      [&](unsigned caller, const auto& begin, const Over& over) {
+        const Password& password = known[caller % known.size()];
+        Histogram latency_us;
+        const std::function<void()> request = [&] {
+          running.enter();
+          if (hash(password.text, password.salt) != password.hash) ++wrong;
+          running.leave();
+          if (!over) ++in_time;
+        };
+        begin();
+        while (!over) {
+          const double wished_s = now_s();
+          const bool served = mechanism->run(request);
+          latency_us.record(std::uint64_t((now_s() - wished_s) * 1e6));
+          if (!served) {
+            ++turned_away;
+            break;
+          }
+          ++accepted;
         }
-        ++accepted;
-      }
-      const std::lock_guard lock(latency_mutex);
-      result.latency_us.merge(latency_us);
-    });
-  start.arrive_and_wait();
-  std::this_thread::sleep_for(std::chrono::duration<double>(plan.seconds));
-  mechanism->stop_accepting();
-  for (std::thread& caller : callers) caller.join();
-  const CpuTime after = cpu_time();
-  result.seconds = now_s() - begin_s;
-  result.cpu_s = after.user_s - before.user_s + after.system_s - before.system_s;
+        const std::lock_guard lock(latency_mutex);
+        result.latency_us.merge(latency_us);
+      },
+      [&] { mechanism->stop_accepting(); });
   result.in_time = in_time;
   result.begun = accepted;
   result.left = result.begun - result.in_time;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/histogram.hpp"
+#include "studies/experiments/lab.hpp"
 
 namespace exchange::experiments {
 
@@ -27,13 +27,12 @@ struct HashingResult {
   std::uint64_t wrong = 0;        // hashes that are not what the password and salt give
   unsigned running_most = 0;      // hashes under way at a time
   unsigned waiting_most = 0;      // requests in the buffer at a time
-  double seconds = 0;             // until the last was done
-  double cpu_s = 0;               // of the process, until then
+  Run run = {};                   // until the last was done
   // from a caller's wish to its hash; of those turned away, how long they had waited
   Histogram latency_us;
 };
 
-// Throws std::runtime_error where the library has no bcrypt.
+// Throws std::runtime_error if the library has no bcrypt.
 HashingResult run_hashing(const HashingPlan& plan);
 
 // Seconds of one hash, alone.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 
+#include "studies/experiments/file_access.hpp"
 #include "studies/experiments/io_files.hpp"
 #include "studies/experiments/lab.hpp"
 
@@ -60,11 +62,7 @@ class OtherWork {
   explicit OtherWork(unsigned units) : units_(units) {}
   unsigned left() const { return units_ - done_; }
   void run_unit() {
-    for (unsigned step = 0; step < work_steps; ++step) {
-      state_ ^= state_ << 13;
-      state_ ^= state_ >> 7;
-      state_ ^= state_ << 17;
-    }
+    for (unsigned step = 0; step < work_steps; ++step) next_random(state_);
     ++done_;
   }
   std::uint64_t state() const { return state_; }
@@ -101,9 +99,7 @@ std::unique_ptr<Files> make_files(const std::vector<Suite>& all) {
 }
 
 struct Outcome {
-  double seconds = 0;
-  // user and system: their split is sampled by the clock tick, too coarse for short runs
-  double cpu_s = 0;
+  Run run;
   Histogram operations_ns;
   unsigned damaged = 0;  // files, read or written, whose content is wrong
   bool work_done = false;
@@ -111,12 +107,9 @@ struct Outcome {
 
 // One thread does the other work and looks between two units of it for what is completed.
 void drive(IoQueue& queue, std::vector<std::unique_ptr<Stream>>& streams, OtherWork& work) {
-  std::size_t open = 0;
+  std::size_t open = streams.size();
   std::vector<Operation*> done;
-  for (const auto& stream : streams) {
-    stream->begin(queue);
-    ++open;
-  }
+  for (const auto& stream : streams) stream->begin(queue);
   while (open > 0 || work.left() > 0) {
     if (open > 0) queue.completed(work.left() == 0, done);
     for (Operation* operation : done) {
@@ -165,15 +158,12 @@ Outcome run(const Suite& suite, const Way& way, bool direct) {
 
   Outcome outcome;
   OtherWork work(suite.work_units);
-  const CpuTime before = cpu_time();
-  const double begin_s = now_s();
+  const Meter meter;
   if (way.make_queue)
     drive(*way.make_queue(), streams, work);
   else
     (way.threads ? drive_threads : drive_in_turn)(streams, work);
-  outcome.seconds = now_s() - begin_s;
-  const CpuTime after = cpu_time();
-  outcome.cpu_s = after.user_s - before.user_s + after.system_s - before.system_s;
+  outcome.run = meter.stop();
   outcome.work_done =
       work.state() == (suite.work_units > 0 ? files->work_result : OtherWork(0).state());
   for (unsigned i = 0; i < suite.readers; ++i)
@@ -206,8 +196,8 @@ std::string refusal(const Suite& suite, const Way& way, bool direct) {
 bool belongs(const Suite& suite, const Way& way) {
   return suite.readers > 0 ? !way.only_short : !way.only_long;
 }
-std::string name_of(const Suite& suite, const Way& way, const std::string& cache) {
-  return "io/" + suite.key + "/" + way.key + "/" + cache;
+std::string measured_name(const Suite& suite, const Way& way, const std::string& cache) {
+  return name_of("io", suite.key, way.key, cache);
 }
 
 void prepare(const Settings& settings) {
@@ -216,34 +206,34 @@ void prepare(const Settings& settings) {
     for (const Way& way : ways)
       for (const auto& [direct, cache] : caches) {
         if (!belongs(suite, way) || !refusal(suite, way, direct).empty()) continue;
-        measure(name_of(suite, way, cache), [suite, way, direct = direct](Counters& counters) {
-          const Outcome outcome = run(suite, way, direct);
-          counters["cpu"] = outcome.cpu_s;
-          counters["p99"] = double(outcome.operations_ns.quantile(0.99)) / 1e9;
-          counters["damaged"] = outcome.damaged;
-          counters["work_missing"] = outcome.work_done ? 0 : 1;
-          return outcome.seconds;
-        });
+        measure(measured_name(suite, way, cache),
+                [suite, way, direct = direct](Counters& counters) {
+                  const Outcome outcome = run(suite, way, direct);
+                  counters["cpu"] = outcome.run.used.cpu_s();
+                  set_quantiles(counters, outcome.operations_ns);
+                  counters["damaged"] = outcome.damaged;
+                  counters["work_missing"] = outcome.work_done ? 0 : 1;
+                  return outcome.run.seconds;
+                });
       }
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
-  double damaged = 0, work_missing = 0, runs = 0;
-  out.notes.push_back("temporary files in " + folder_told());
+  out.notes.push_back("temporary files in " + std::filesystem::temp_directory_path().string() +
+                      ", " + temporary_file_system());
   for (const auto& [direct, cache] : caches) {
     const std::string state = direct ? "O_DIRECT" : "page cache warm";
-    Table times{
-        cache, state + ": time of everything", {"suite", "there: async", "there: sync"}, {}};
-    Table costs{cache + "_costs",
-                state + ": CPU time, and how long one operation takes",
-                {"suite", "", "CPU time", "operation, 99 %"},
-                {}};
+    Table& times = out.add(
+        Table{cache, state + ": time of everything", {"suite", "there: async", "there: sync"}});
+    Table& costs = out.add(Table{cache + "_costs",
+                                 state + ": CPU time, and how long one operation takes",
+                                 {"suite", "", "CPU time", "operation, 99 %"}});
     for (const Way& way : ways) times.columns.push_back(way.label);
     for (const Suite& suite : suites(settings)) {
       std::vector<std::string> row{suite.label, suite.readers > 0 ? suite.asynchronous_there : "-",
                                    suite.readers > 0 ? suite.synchronous_there : "-"};
       for (const Way& way : ways) {
-        const std::string name = name_of(suite, way, cache);
+        const std::string name = measured_name(suite, way, cache);
         if (!measured.has(name)) {
           row.push_back(belongs(suite, way) ? "refused" : "-");
           const std::string why = belongs(suite, way) ? refusal(suite, way, direct) : "";
@@ -255,28 +245,26 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
         const double p99 = measured.of(name, "p99").median();
         costs.rows.push_back({"(" + suite.key + ")", way.label, duration(measured.of(name, "cpu")),
                               p99 > 0 ? duration(p99) : "-"});
-        for (const double value : measured.of(name, "damaged").values) damaged += value;
-        for (const double value : measured.of(name, "work_missing").values) work_missing += value;
-        runs += double(measured.of(name).values.size());
       }
       times.rows.push_back(std::move(row));
       if (suite.readers > 0) continue;
       row = {"(b) for 1,000,000 at this rate", suite.asynchronous_there, suite.synchronous_there};
       for (const Way& way : ways) {
-        const std::string name = name_of(suite, way, cache);
+        const std::string name = measured_name(suite, way, cache);
         const double operations = double(suite.writer_bytes) / double(suite.writer_piece_bytes);
         row.push_back(measured.has(name) ? duration(measured.of(name).median() / operations * 1e6)
                                          : "-");
       }
       if (!direct) times.rows.push_back(std::move(row));
     }
-    out.tables.push_back(std::move(times));
-    out.tables.push_back(std::move(costs));
   }
-  out.check("what was written is in the files, and what was read is what they hold", damaged == 0,
-            number(damaged) + " files damaged in " + number(runs) + " runs");
+  const Sample damaged = measured.all("io/", "damaged");
+  const std::string runs = number(double(damaged.values.size())) + " runs";
+  out.check_none("what was written is in the files, and what was read is what they hold",
+                 damaged.sum(), "files damaged in " + runs);
+  const double work_missing = measured.all("io/", "work_missing").sum();
   out.check("the other work is done and its result right", work_missing == 0,
-            number(work_missing) + " of " + number(runs) + " runs without it");
+            number(work_missing) + " of " + runs + " without it");
   files.reset();
 }
 

@@ -1,12 +1,10 @@
 #include "studies/experiments/io_files.hpp"
 
 #include <fcntl.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,17 +13,13 @@
 #include <tuple>
 #include <utility>
 
-#include "studies/experiments/lab.hpp"
+#include "studies/experiments/file_access.hpp"
 
 namespace exchange::experiments {
 namespace {
 
 constexpr std::size_t alignment = 4'096;
 constexpr std::size_t timed_bytes_min = kilobyte;
-
-void need(bool done, const char* what) {
-  if (!done) throw std::system_error(errno, std::generic_category(), what);
-}
 
 // Opens a new file twice (the second time with O_DIRECT) and takes its name away.
 std::pair<int, int> open_unnamed() {
@@ -53,9 +47,7 @@ void Buffer::Free::operator()(char* data) const { std::free(data); }
 void Buffer::fill(std::uint64_t content) {
   std::uint64_t state = content * 0x9E37'79B9'7F4A'7C15 + 1;
   for (std::size_t at = 0; at < size_; at += sizeof state) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
+    next_random(state);
     std::memcpy(data() + at, &state, std::min(sizeof state, size_ - at));
   }
 }
@@ -91,21 +83,8 @@ bool File::holds(const Buffer& content) const {
 
 void File::sync() const { need(::fdatasync(cached_) == 0, "fdatasync"); }
 
-namespace {
-
-constexpr long tmpfs_kind = 0x01021994;
-
-std::string temporary_folder() { return std::filesystem::temp_directory_path().string(); }
-long file_system_kind() {
-  struct statfs system {};
-  need(::statfs(temporary_folder().c_str(), &system) == 0, "statfs");
-  return long(system.f_type);
-}
-
-}  // namespace
-
 std::string direct_refusal(std::size_t bytes) {
-  if (file_system_kind() == tmpfs_kind) return "tmpfs is the page cache, there is no way past it";
+  if (temporary_file_system() == "tmpfs") return "tmpfs is the page cache, there is no way past it";
   const auto [cached, direct] = open_unnamed();
   const int refused = errno;
   ::close(cached);
@@ -115,21 +94,6 @@ std::string direct_refusal(std::size_t bytes) {
   const std::string why = written < 0 ? std::string("write: ") + std::strerror(errno) : "";
   ::close(direct);
   return why;
-}
-
-std::string folder_told() {
-  const long kind = file_system_kind();
-  const std::pair<long, const char*> known[] = {{0xEF53, "ext4"},
-                                                {tmpfs_kind, "tmpfs"},
-                                                {0x58465342, "xfs"},
-                                                {0x9123683E, "btrfs"},
-                                                {0x794C7630, "overlayfs"}};
-  const auto* const found = std::find_if(std::begin(known), std::end(known),
-                                         [&](const auto& entry) { return entry.first == kind; });
-  char number[32];
-  std::snprintf(number, sizeof number, "file system %#lx", kind);
-  return temporary_folder() + ", " +
-         (found == std::end(known) ? std::string(number) : found->second);
 }
 
 Stream::Stream(int file, bool writes, Buffer& buffer, std::size_t piece_bytes, unsigned depth)

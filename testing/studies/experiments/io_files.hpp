@@ -1,6 +1,6 @@
 #pragma once
-// Files to read and write, with a content that can be told apart, and streams of operations over
-// them. The files have no name by the time that anybody uses them, so nothing can be left behind.
+// Files to read and write, each with a content of its own, and streams of operations over them. The
+// files have no name by the time that they are used, so nothing can be left behind.
 // Thread: one at a time; a stream is driven by one thread.
 
 #include <sys/types.h>
@@ -43,7 +43,7 @@ class File {
   ~File();
 
   int cached() const { return cached_; }
-  int direct() const { return direct_; }  // with O_DIRECT; -1 where that is refused
+  int direct() const { return direct_; }  // with O_DIRECT; -1 if that is refused
   // Through the page cache, which keeps it.
   bool holds(const Buffer& content) const;
   void sync() const;
@@ -54,16 +54,13 @@ class File {
 
 // Empty, or why O_DIRECT cannot write so many bytes at a time.
 std::string direct_refusal(std::size_t bytes);
-// Where temporary files go, and what kind of file system it is.
-std::string folder_told();
-
 // Reads or writes one file from its beginning in pieces of one size, so many at a time.
 class Stream {
  public:
   Stream(int file, bool writes, Buffer& buffer, std::size_t piece_bytes, unsigned depth);
 
   void begin(IoQueue& queue);
-  // One of its operations is completed. Throws where it failed.
+  // One of its operations is completed. Throws if it failed.
   void completed(Operation& operation, IoQueue& queue);
   bool done() const { return under_way_ == 0; }  // after begin()
   // All of it with blocking calls.

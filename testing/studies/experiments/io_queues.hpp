@@ -18,7 +18,7 @@ struct Operation {
   std::size_t size = 0;
   off_t offset = 0;
   void* owner = nullptr;
-  double begin_s = 0;  // for whoever wants to know how long it took
+  double begin_s = 0;  // of the caller, to measure how long it took
   ssize_t result = 0;  // bytes, which may be fewer than asked for, or -errno
 };
 
@@ -27,7 +27,7 @@ class IoQueue {
   virtual ~IoQueue() = default;
   // The operation must stay where it is until it is completed.
   virtual void begin(Operation& operation) = 0;
-  // Adds what is completed; where nothing is and `wait` says so, waits for one that was begun.
+  // Adds what is completed; if nothing is, and with `wait`, waits for one that was begun.
   virtual void completed(bool wait, std::vector<Operation*>& done) = 0;
 };
 
@@ -35,7 +35,7 @@ class IoQueue {
 ssize_t run_blocking(const Operation& operation);
 
 std::unique_ptr<IoQueue> make_aio_queue();
-// Throws std::system_error with the reason where the kernel refuses io_uring.
+// Throws std::system_error with the reason if the kernel refuses io_uring.
 std::unique_ptr<IoQueue> make_uring_queue(unsigned depth);
 
 }  // namespace exchange::experiments

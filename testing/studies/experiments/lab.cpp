@@ -12,7 +12,9 @@
 #include <barrier>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 namespace exchange::experiments {
@@ -25,6 +27,16 @@ double Sample::median() const {
 }
 double Sample::low() const { return *std::min_element(values.begin(), values.end()); }
 double Sample::high() const { return *std::max_element(values.begin(), values.end()); }
+double Sample::sum() const { return std::accumulate(values.begin(), values.end(), 0.0); }
+double Sample::worst() const {
+  double worst = 0;
+  for (const double value : values) worst = std::max(worst, std::fabs(value));
+  return worst;
+}
+Sample operator*(Sample sample, double factor) {
+  for (double& value : sample.values) value *= factor;
+  return sample;
+}
 
 const Sample& Measurements::of(const std::string& name, const std::string& counter) const {
   const auto found = samples_.find(name);
@@ -32,6 +44,19 @@ const Sample& Measurements::of(const std::string& name, const std::string& count
   const auto sample = found->second.find(counter);
   if (sample == found->second.end()) throw std::out_of_range(name + " has no " + counter);
   return sample->second;
+}
+
+Sample Measurements::all(const std::string& prefix, const std::string& counter) const {
+  Sample all;
+  for (auto at = samples_.lower_bound(prefix);
+       at != samples_.end() && at->first.starts_with(prefix); ++at)
+    if (const auto found = at->second.find(counter); found != at->second.end())
+      all.values.insert(all.values.end(), found->second.values.begin(), found->second.values.end());
+  return all;
+}
+
+void Report::check_none(std::string what, double count, const std::string& seen) {
+  check(std::move(what), count == 0, number(count) + " " + seen);
 }
 
 std::vector<Experiment>& experiments() {
@@ -46,40 +71,99 @@ Add::Add(double place, Experiment experiment) {
   experiments().insert(experiments().begin() + at, std::move(experiment));
 }
 
-void measure(const std::string& name, std::function<double(Counters&)> once) {
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [once = std::move(once)](benchmark::State& state) {
-                                 for (auto _ : state) state.SetIterationTime(once(state.counters));
-                               })
-      ->UseManualTime()
-      ->Iterations(1)
-      ->Unit(benchmark::kSecond);
+void measure(const std::string& name, std::function<double(Counters&)> once, unsigned repetitions) {
+  auto* registered =
+      benchmark::RegisterBenchmark(name.c_str(), [once = std::move(once)](benchmark::State& state) {
+        for (auto _ : state) state.SetIterationTime(once(state.counters));
+      });
+  registered->UseManualTime()->Iterations(1)->Unit(benchmark::kSecond);
+  if (repetitions > 0) registered->Repetitions(int(repetitions));
+}
+
+void need(bool done, const std::string& what) {
+  if (!done) throw std::system_error(errno, std::generic_category(), what);
 }
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double run_threads(unsigned threads, const std::function<void(unsigned)>& work) {
-  double begin_s = 0;
-  std::barrier start(std::ptrdiff_t(threads), [&]() noexcept { begin_s = now_s(); });
-  std::vector<std::thread> running;
-  for (unsigned thread = 0; thread < threads; ++thread)
-    running.emplace_back([&, thread] {
-      start.arrive_and_wait();
-      work(thread);
-    });
-  for (std::thread& thread : running) thread.join();
-  return now_s() - begin_s;
-}
+namespace {
 
-CpuTime cpu_time() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
+Usage usage_now() {
   const auto seconds = [](const timeval& time) {
     return double(time.tv_sec) + double(time.tv_usec) / 1e6;
   };
-  return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
+  Usage sum;
+  for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    ::getrusage(who, &usage);
+    sum.user_s += seconds(usage.ru_utime);
+    sum.system_s += seconds(usage.ru_stime);
+    sum.switches += double(usage.ru_nvcsw + usage.ru_nivcsw);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Run& Run::operator+=(const Run& other) {
+  seconds += other.seconds;
+  used.user_s += other.used.user_s;
+  used.system_s += other.used.system_s;
+  used.switches += other.used.switches;
+  return *this;
+}
+
+Meter::Meter() : before_(usage_now()), begin_s_(now_s()) {}
+
+Run Meter::stop() const {
+  const double seconds = now_s() - begin_s_;
+  const Usage after = usage_now();
+  return {seconds,
+          {after.user_s - before_.user_s, after.system_s - before_.system_s,
+           after.switches - before_.switches}};
+}
+
+Run run_threads(unsigned threads, const std::function<void(unsigned)>& work) {
+  return run_window(threads, 0,
+                    [&](unsigned thread, const std::function<void()>& begin, const Over&) {
+                      begin();
+                      work(thread);
+                    });
+}
+
+Run run_window(unsigned threads, double window_s,
+               const std::function<void(unsigned, const std::function<void()>&, const Over&)>& work,
+               const std::function<void()>& at_end) {
+  Over over{false};
+  std::optional<Meter> meter;
+  std::barrier start(std::ptrdiff_t(threads) + 1, [&]() noexcept { meter.emplace(); });
+  const std::function<void()> begin = [&] { start.arrive_and_wait(); };
+  std::vector<std::thread> running;
+  for (unsigned thread = 0; thread < threads; ++thread)
+    running.emplace_back([&, thread] { work(thread, begin, over); });
+  begin();
+  if (window_s > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(window_s));
+    over = true;
+    if (at_end) at_end();
+  }
+  for (std::thread& thread : running) thread.join();
+  return meter->stop();
+}
+
+void set_quantiles(Counters& counters, const Histogram& histogram, double unit_s) {
+  counters["p50"] = double(histogram.quantile(0.5)) * unit_s;
+  counters["p99"] = double(histogram.quantile(0.99)) * unit_s;
+  counters["worst"] = double(histogram.max()) * unit_s;
+}
+
+void set_quantiles(Counters& counters, std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  counters["p50"] = seconds[seconds.size() / 2];
+  counters["p99"] = seconds[seconds.size() * 99 / 100];
+  counters["worst"] = seconds.back();
 }
 
 ChildResult run_child(const std::vector<std::string>& command, double seconds_max) {
@@ -87,9 +171,9 @@ ChildResult run_child(const std::vector<std::string>& command, double seconds_ma
   for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
+  need(::pipe2(ends, O_CLOEXEC) == 0, "pipe");
   const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("fork failed");
+  need(child >= 0, "fork");
   if (child == 0) {
     ::setpgid(0, 0);
     ::dup2(ends[1], STDOUT_FILENO);
@@ -134,8 +218,7 @@ void pin_thread(const std::vector<unsigned>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const unsigned cpu : cpus) CPU_SET(cpu, &set);
-  if (sched_setaffinity(0, sizeof set, &set) != 0)
-    throw std::runtime_error("cannot pin to these CPUs");
+  need(sched_setaffinity(0, sizeof set, &set) == 0, "cannot pin to these CPUs");
 }
 
 std::string number(double value, int significant) {
@@ -171,35 +254,30 @@ std::string duration(double seconds) {
   return number(seconds / unit.seconds) + " " + unit.name;
 }
 
+namespace {
+
+std::string spread(const Sample& sample, double factor, const std::string& unit = "") {
+  return number(sample.median() * factor) + unit + " (" + number(sample.low() * factor) + "-" +
+         number(sample.high() * factor) + ")";
+}
+
+}  // namespace
+
 std::string duration(const Sample& sample) {
   const Unit unit = unit_of(sample.median() == 0 ? sample.high() : sample.median());
-  return number(sample.median() / unit.seconds) + " " + unit.name + " (" +
-         number(sample.low() / unit.seconds) + "-" + number(sample.high() / unit.seconds) + ")";
+  return spread(sample, 1 / unit.seconds, std::string(" ") + unit.name);
 }
 
-std::string count(const Sample& sample) {
-  return number(sample.median()) + " (" + number(sample.low()) + "-" + number(sample.high()) + ")";
-}
+std::string count(const Sample& sample) { return spread(sample, 1); }
 
-std::string percent(const Sample& share) {
-  return number(100 * share.median()) + " % (" + number(100 * share.low()) + "-" +
-         number(100 * share.high()) + ")";
+std::string percent(const Sample& share) { return spread(share, 100, " %"); }
+
+std::string threads_text(unsigned threads) {
+  return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
 Point point(double x, const Sample& sample) {
   return {x, sample.median(), sample.low(), sample.high()};
-}
-
-void measure_times(unsigned repetitions, const std::string& name,
-                   std::function<double(Counters&)> once) {
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [once = std::move(once)](benchmark::State& state) {
-                                 for (auto _ : state) state.SetIterationTime(once(state.counters));
-                               })
-      ->UseManualTime()
-      ->Iterations(1)
-      ->Repetitions(int(repetitions))
-      ->Unit(benchmark::kSecond);
 }
 
 }  // namespace exchange::experiments

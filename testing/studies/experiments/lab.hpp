@@ -6,11 +6,17 @@
 
 #include <benchmark/benchmark.h>
 
+#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
+
+#include "base/histogram.hpp"
 
 namespace exchange::experiments {
 
@@ -28,7 +34,10 @@ struct Sample {
   double median() const;
   double low() const;   // the least
   double high() const;  // the greatest
+  double sum() const;
+  double worst() const;  // the greatest distance from 0; 0 without values
 };
+Sample operator*(Sample sample, double factor);
 
 // What was measured, by name of the measurement and of the counter. Real seconds of an iteration
 // are the counter "seconds".
@@ -40,6 +49,8 @@ class Measurements {
   bool has(const std::string& name) const { return samples_.contains(name); }
   // Throws std::out_of_range that names what is missing.
   const Sample& of(const std::string& name, const std::string& counter = "seconds") const;
+  // The values of a counter in all measurements whose names begin so and that have it.
+  Sample all(const std::string& prefix, const std::string& counter) const;
 
  private:
   std::map<std::string, std::map<std::string, Sample>> samples_;
@@ -48,20 +59,39 @@ class Measurements {
 struct Table {
   std::string key, title;
   std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> rows = {};
+
+  // Adds a column for each of xs, or a row with a cell for each, after the given cells.
+  template <class Xs, class Text>
+  void add_columns(const Xs& xs, Text text) {
+    for (const auto& x : xs) columns.push_back(text(x));
+  }
+  template <class Xs, class Text>
+  void add_row(std::vector<std::string> row, const Xs& xs, Text text) {
+    for (const auto& x : xs) row.push_back(text(x));
+    rows.push_back(std::move(row));
+  }
 };
 
 struct Point {
   double x, median, low, high;
 };
+Point point(double x, const Sample& sample);
 struct Series {
   std::string name;
-  std::vector<Point> points;
+  std::vector<Point> points = {};
 };
 struct Plot {
   std::string key, title, x_name, y_name;
-  bool log_x = false, log_y = false;
-  std::vector<Series> series;
+  bool log_x = true, log_y = true;
+  std::vector<Series> series = {};
+
+  // Adds a series with the sample of each x.
+  template <class Xs, class Of>
+  void add(std::string name, const Xs& xs, Of sample_of) {
+    series.push_back({std::move(name)});
+    for (const auto x : xs) series.back().points.push_back(point(double(x), sample_of(x)));
+  }
 };
 
 // Something that must hold whatever the machine: no lost update, mutual exclusion, totals. Never a
@@ -78,21 +108,26 @@ struct Excerpt {
 };
 
 struct Report {
-  std::vector<Table> tables;
-  std::vector<Plot> plots;
+  std::deque<Table> tables;
+  std::deque<Plot> plots;
   std::vector<Check> checks;
   std::vector<std::string> notes;  // what could not be measured here, and why
   std::vector<Excerpt> excerpts;
 
+  // The references stay valid.
+  Table& add(Table table) { return tables.emplace_back(std::move(table)); }
+  Plot& add(Plot plot) { return plots.emplace_back(std::move(plot)); }
   void check(std::string what, bool holds, std::string seen) {
     checks.push_back({std::move(what), holds, std::move(seen)});
   }
+  // Holds if `count`, shown before `seen`, is 0.
+  void check_none(std::string what, double count, const std::string& seen);
 };
 
 struct Experiment {
   std::string name;  // on the command line: "locks"
   std::string title;
-  std::string asked;     // the question, as somebody would ask it
+  std::string asked;     // the question
   std::string measured;  // how it is answered
   // registers measurements; their names begin with `name`/
   std::function<void(const Settings&)> prepare;
@@ -107,24 +142,74 @@ struct Add {
 };
 
 // Registers one measurement: `once` does the work one time and returns the seconds that count. It
-// may set counters.
+// may set counters. `repetitions`: if not 0, instead of the usual number.
 using Counters = benchmark::UserCounters;
-void measure(const std::string& name, std::function<double(Counters&)> once);
+void measure(const std::string& name, std::function<double(Counters&)> once,
+             unsigned repetitions = 0);
+
+// "locks/2cpu/mutex": the name of a measurement from its parts.
+template <class... Parts>
+std::string name_of(const std::string& first, const Parts&... parts) {
+  std::ostringstream name;
+  name << first;
+  ((name << "/" << parts), ...);
+  return name.str();
+}
+
+// Throws the error of errno, with `what`, unless `done`.
+void need(bool done, const std::string& what);
 
 // Seconds of a clock that is never set.
 double now_s();
-// Runs `work(thread)` on so many threads, which begin together; returns the seconds from the
-// beginning to the end of the last.
-double run_threads(unsigned threads, const std::function<void(unsigned thread)>& work);
-// CPU seconds of this process so far.
-struct CpuTime {
-  double user_s, system_s;
+
+// CPU time, and context switches that the kernel made, of this process and of the children that it
+// has waited for. The kernel samples how CPU time splits into user and system, too coarsely for
+// short runs.
+struct Usage {
+  double user_s = 0, system_s = 0, switches = 0;
+  double cpu_s() const { return user_s + system_s; }
 };
-CpuTime cpu_time();
+struct Run {
+  double seconds = 0;
+  Usage used = {};
+  Run& operator+=(const Run& other);
+};
+// Measures from its construction to stop().
+class Meter {
+ public:
+  Meter();
+  Run stop() const;
+
+ private:
+  Usage before_;
+  double begin_s_;
+};
+
+// Runs `work(thread)` on so many threads, which begin together; measures from the beginning to the
+// end of the last.
+Run run_threads(unsigned threads, const std::function<void(unsigned thread)>& work);
+// The same with preparations: each thread calls begin() when it is ready. After window_s (unless
+// it is 0) `over` is set and at_end() is called.
+using Over = std::atomic<bool>;
+Run run_window(unsigned threads, double window_s,
+               const std::function<void(unsigned thread, const std::function<void()>& begin,
+                                        const Over& over)>& work,
+               const std::function<void()>& at_end = {});
+
+// Sets p50, p99 and worst, in seconds.
+void set_quantiles(Counters& counters, const Histogram& histogram, double unit_s = 1e-9);
+void set_quantiles(Counters& counters, std::vector<double> seconds);
+
+// The next of a sequence of pseudo-random numbers (xorshift); the state is not 0.
+inline std::uint64_t next_random(std::uint64_t& state) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
 
 // A child process: what it wrote (stdout and stderr), and how it ended; killed after the time.
 struct ChildResult {
-  int status = 0;  // as a shell tells it: 128 + signal
+  int status = 0;  // as in a shell: 128 + signal
   bool timed_out = false;
   std::string output;
 };
@@ -142,21 +227,18 @@ std::string duration(const Sample& seconds);
 std::string count(const Sample& sample);
 // Percent of a share (0 to 1): "12.3 % (10.1-14.0)".
 std::string percent(const Sample& share);
-Point point(double x, const Sample& sample);
+std::string threads_text(unsigned threads);  // "1 thread", "2 threads"
 
-// What ThreadSanitizer said about the first race of a program: both accesses, each with its first
-// frames, without addresses. `accesses` are the two headings ("Write of size 8 by thread T1");
-// empty where it found no race.
+// What ThreadSanitizer reported about the first race of a program: both accesses, each with its
+// first frames, without addresses.
 struct RaceReport {
-  std::vector<std::string> accesses;
   std::string excerpt;
-  std::string output;   // all that the program wrote
-  std::string refused;  // why the sanitizer could not run here, else empty
+  std::string output;  // all that the program wrote
 };
-RaceReport race_report(const std::vector<std::string>& command, std::size_t frames_max = 1);
-
-// As measure(), but so many times however often the others are repeated: for what takes long.
-void measure_times(unsigned repetitions, const std::string& name,
-                   std::function<double(Counters&)> once);
+// Runs the program and adds the check `what`: that both accesses are named. Without a result, but
+// with a note, if the sanitizer cannot run here.
+std::optional<RaceReport> check_race(const std::vector<std::string>& command,
+                                     const std::string& what, Report& out,
+                                     std::size_t frames_max = 1);
 
 }  // namespace exchange::experiments

@@ -2,8 +2,6 @@
 
 #include "studies/experiments/locks.hpp"
 
-#include <barrier>
-#include <thread>
 #include <type_traits>
 
 #include "studies/experiments/lab.hpp"
@@ -22,13 +20,12 @@ struct Plan {
 };
 
 struct Result {
-  double seconds;
-  CpuTime cpu;
+  Run run;
   long sections = 0, lost = 0, violations = 0, most = 0;  // most: of the thread that had most
 };
 
 // What the lock guards. `entered` is plain, so that a lock that does not exclude loses counts;
-// `occupant` tells of a second thread inside.
+// `occupant` shows a second thread inside.
 struct alignas(64) Section {
   std::atomic<unsigned> occupant{0};
   long entered = 0;
@@ -49,41 +46,24 @@ template <class Lock>
 Result run(const Plan& plan) {
   Lock lock;
   Section section;
-  std::atomic<bool> over{false};
   const Work inside(plan.section_s), outside(plan.outside_s);
   std::vector<long> sections(plan.threads);
-  double begin_s = 0;
-  CpuTime before{};
-  std::barrier start(std::ptrdiff_t(plan.threads) + 1, [&]() noexcept {
-    before = cpu_time();
-    begin_s = now_s();
-  });
-  std::vector<std::thread> threads;
-  for (unsigned thread = 0; thread < plan.threads; ++thread)
-    threads.emplace_back([&, thread] {
-      pin_thread({plan.cpus[thread % plan.cpus.size()]});
-      start.arrive_and_wait();
-      long mine = 0;
-      while (!over.load(std::memory_order_relaxed) &&
-             (plan.sections == 0 || mine < plan.sections) && lock.lock(over)) {
-        if constexpr (!std::is_same_v<Lock, NoLock>) section.enter(thread);
-        inside();
-        if constexpr (!std::is_same_v<Lock, NoLock>) section.leave(thread);
-        lock.unlock();
-        ++mine;
-        outside();
-      }
-      sections[thread] = mine;
-    });
-  start.arrive_and_wait();
-  if (plan.window_s > 0) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(plan.window_s));
-    over = true;
-  }
-  for (std::thread& thread : threads) thread.join();
-  const CpuTime after = cpu_time();
-  Result result{now_s() - begin_s,
-                {after.user_s - before.user_s, after.system_s - before.system_s}};
+  Result result{run_window(
+      plan.threads, plan.window_s, [&](unsigned thread, const auto& begin, const Over& over) {
+        pin_thread({plan.cpus[thread % plan.cpus.size()]});
+        begin();
+        long mine = 0;
+        while (!over.load(std::memory_order_relaxed) &&
+               (plan.sections == 0 || mine < plan.sections) && lock.lock(over)) {
+          if constexpr (!std::is_same_v<Lock, NoLock>) section.enter(thread);
+          inside();
+          if constexpr (!std::is_same_v<Lock, NoLock>) section.leave(thread);
+          lock.unlock();
+          ++mine;
+          outside();
+        }
+        sections[thread] = mine;
+      })};
   for (const long count : sections) {
     result.sections += count;
     result.most = std::max(result.most, count);
@@ -136,8 +116,7 @@ std::vector<Place> places() {
 }
 
 std::string cell(const Place& place, const Kind& kind, long section_ns, unsigned threads) {
-  return "locks/" + place.name + "/" + kind.name + "/" + std::to_string(section_ns) + "ns/" +
-         std::to_string(threads);
+  return name_of("locks", place.name, kind.name, std::to_string(section_ns) + "ns", threads);
 }
 
 // 5 threads, as in table E: sections of 100 us, and of 100 ns.
@@ -153,15 +132,22 @@ const Fixed fixed[] = {
      100e-9,
      {"5.96 s in all", "14.13 s in all", "7.95 s in all"}}};
 
-void count(Counters& counters, const Result& result, unsigned threads) {
+std::string cell(const Place& place, const Fixed& program, const Kind& kind) {
+  return name_of("locks/fixed", place.name, program.name, kind.name);
+}
+
+// Times of one section, or of the whole run if `each` is false.
+double count(Counters& counters, const Result& result, unsigned threads, bool each) {
   const auto sections = double(result.sections);
-  counters["wall"] = result.seconds / sections;
-  counters["user"] = result.cpu.user_s / sections;
-  counters["system"] = result.cpu.system_s / sections;
-  counters["cpu"] = (result.cpu.user_s + result.cpu.system_s) / sections;
+  const double parts = each ? sections : 1;
+  counters["wall"] = result.run.seconds / parts;
+  counters["user"] = result.run.used.user_s / parts;
+  counters["system"] = result.run.used.system_s / parts;
+  counters["cpu"] = result.run.used.cpu_s() / parts;
   counters["most"] = double(result.most) * threads / sections;
   counters["lost"] = double(result.lost);
   counters["violations"] = double(result.violations);
+  return result.run.seconds;
 }
 
 void prepare(const Settings& settings) {
@@ -174,9 +160,7 @@ void prepare(const Settings& settings) {
           const Plan plan{threads, place.cpus, section_s, std::max(section_s, 100e-9),
                           threads > 4 ? g.long_window_s : g.window_s};
           measure(cell(place, kind, section_ns, threads), [&kind, plan](Counters& counters) {
-            const Result result = kind.run(plan);
-            count(counters, result, plan.threads);
-            return result.seconds;
+            return count(counters, kind.run(plan), plan.threads, true);
           });
         }
     for (const Fixed& program : fixed)
@@ -187,27 +171,20 @@ void prepare(const Settings& settings) {
                         program.section_s,
                         0,
                         long(g.work_s / program.section_s)};
-        measure("locks/fixed/" + place.name + "/" + program.name + "/" + kind->name,
-                [kind, plan](Counters& counters) {
-                  const Result result = kind->run(plan);
-                  count(counters, result, plan.threads);
-                  counters["user"] = result.cpu.user_s;
-                  counters["system"] = result.cpu.system_s;
-                  return result.seconds;
-                });
+        measure(cell(place, program, *kind), [kind, plan](Counters& counters) {
+          return count(counters, kind->run(plan), plan.threads, false);
+        });
       }
   }
 }
 
 std::string length(long section_ns) { return duration(double(section_ns) * 1e-9); }
 
-Table table_e(const Settings& settings, const Measurements& measured) {
-  const double work_s = grid(settings).work_s;
+Table table_e(const Grid& g, const Measurements& measured) {
   Table table{"E-locks",
-              "Table E: 5 threads, each " + duration(work_s) +
+              "Table E: 5 threads, each " + duration(g.work_s) +
                   " of work in sections and as much between them",
-              {"section, lock", "there"},
-              {}};
+              {"section, lock", "there"}};
   for (const Place& place : places())
     for (const char* what : {"wall", "user", "system"})
       table.columns.push_back("here, " + place.title + ": " + what);
@@ -215,77 +192,60 @@ Table table_e(const Settings& settings, const Measurements& measured) {
     for (std::size_t i = 0; i < std::size(as_asked); ++i) {
       std::vector<std::string> row{std::string(program.title) + ", " + as_asked[i]->label,
                                    program.there[i]};
-      for (const Place& place : places()) {
-        const std::string name =
-            "locks/fixed/" + place.name + "/" + program.name + "/" + as_asked[i]->name;
-        for (const char* what : {"seconds", "user", "system"})
-          row.push_back(duration(measured.of(name, what)));
-      }
+      for (const Place& place : places())
+        for (const char* what : {"wall", "user", "system"})
+          row.push_back(duration(measured.of(cell(place, program, *as_asked[i]), what)));
       table.rows.push_back(std::move(row));
     }
   return table;
 }
 
 // One row a lock, one column a length, at the usual number of threads.
-Table by_length(const Settings& settings, const Measurements& measured, const Place& place) {
-  const Grid g = grid(settings);
+Table by_length(const Grid& g, const Measurements& measured, const Place& place) {
   Table table{"length-" + place.name,
               std::to_string(g.usual_threads) + " threads on " + place.title +
                   ": wall time for one section; user + system time",
-              {"lock"},
-              {}};
-  for (const long section_ns : g.sections_ns)
-    table.columns.push_back(length(section_ns) + " inside");
-  for (const Kind& kind : kinds) {
-    std::vector<std::string> row{kind.label};
-    for (const long section_ns : g.sections_ns) {
+              {"lock"}};
+  table.add_columns(g.sections_ns, [](long ns) { return length(ns) + " inside"; });
+  for (const Kind& kind : kinds)
+    table.add_row({kind.label}, g.sections_ns, [&](long section_ns) {
       const std::string name = cell(place, kind, section_ns, g.usual_threads);
-      row.push_back(duration(measured.of(name, "wall")) + "; " +
-                    duration(measured.of(name, "user").median()) + " + " +
-                    duration(measured.of(name, "system").median()));
-    }
-    table.rows.push_back(std::move(row));
-  }
+      return duration(measured.of(name, "wall")) + "; " +
+             duration(measured.of(name, "user").median()) + " + " +
+             duration(measured.of(name, "system").median());
+    });
   return table;
 }
 
-Table by_threads(const Settings& settings, const Measurements& measured, const Place& place) {
-  const Grid g = grid(settings);
-  Table table{
-      "threads-" + place.name,
-      length(g.usual_ns) + " inside, on " + place.title +
-          ": wall time for one section, by threads; sections of the luckiest thread to an equal share",
-      {"lock"},
-      {}};
-  for (const unsigned threads : g.threads)
-    table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
-  table.columns.push_back("luckiest of " + std::to_string(g.threads.back()));
+Table by_threads(const Grid& g, const Measurements& measured, const Place& place) {
+  const unsigned most = g.threads.back();
+  Table table{"threads-" + place.name,
+              length(g.usual_ns) + " inside, on " + place.title +
+                  ": wall time for one section, by threads; "
+                  "sections of the luckiest thread to an equal share",
+              {"lock"}};
+  table.add_columns(g.threads, threads_text);
+  table.columns.push_back("luckiest of " + std::to_string(most));
   for (const Kind& kind : kinds) {
-    std::vector<std::string> row{kind.label};
-    for (const unsigned threads : g.threads)
-      row.push_back(duration(measured.of(cell(place, kind, g.usual_ns, threads), "wall")));
-    row.push_back(
-        number(measured.of(cell(place, kind, g.usual_ns, g.threads.back()), "most").median()));
-    table.rows.push_back(std::move(row));
+    table.add_row({kind.label}, g.threads, [&](unsigned threads) {
+      return duration(measured.of(cell(place, kind, g.usual_ns, threads), "wall"));
+    });
+    table.rows.back().push_back(
+        number(measured.of(cell(place, kind, g.usual_ns, most), "most").median()));
   }
   return table;
 }
 
-// Who is fastest where, and how much faster than std::mutex; nobody where the spreads of the two
-// overlap.
-Table map_of_winners(const Settings& settings, const Measurements& measured, const Place& place) {
-  const Grid g = grid(settings);
-  Table table{
-      "winners-" + place.name,
-      "The fastest on " + place.title +
-          ", where the spread leaves no doubt that it is faster than std::mutex; and by what factor",
-      {"inside"},
-      {}};
-  for (const unsigned threads : g.threads)
-    table.columns.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads"));
-  for (const long section_ns : g.sections_ns) {
-    std::vector<std::string> row{length(section_ns)};
-    for (const unsigned threads : g.threads) {
+// The fastest lock, and how much faster it is than std::mutex; none if their spreads overlap.
+Table map_of_winners(const Grid& g, const Measurements& measured, const Place& place) {
+  Table table{"winners-" + place.name,
+              "The fastest on " + place.title +
+                  ", where the spread leaves no doubt that it is faster than std::mutex; "
+                  "and by what factor",
+              {"inside"}};
+  table.add_columns(g.threads, threads_text);
+  for (const long section_ns : g.sections_ns)
+    table.add_row({length(section_ns)}, g.threads, [&](unsigned threads) -> std::string {
       const auto wall = [&](const Kind& kind) -> const Sample& {
         return measured.of(cell(place, kind, section_ns, threads), "wall");
       };
@@ -294,28 +254,21 @@ Table map_of_winners(const Settings& settings, const Measurements& measured, con
         if (wall(kind).high() < wall(kinds[0]).low() &&
             (best == nullptr || wall(kind).median() < wall(*best).median()))
           best = &kind;
-      row.push_back(best == nullptr ? "-"
-                                    : std::string(best->label) + " x " +
-                                          number(wall(kinds[0]).median() / wall(*best).median()));
-    }
-    table.rows.push_back(std::move(row));
-  }
+      if (best == nullptr) return "-";
+      return std::string(best->label) + " x " +
+             number(wall(kinds[0]).median() / wall(*best).median());
+    });
   return table;
 }
 
-Plot crossover(const Settings& settings, const Measurements& measured, const Place& place,
-               unsigned threads) {
+Plot crossover(const Grid& g, const Measurements& measured, const Place& place, unsigned threads) {
   Plot plot{"crossover-" + place.name + "-" + std::to_string(threads),
             std::to_string(threads) + " threads on " + place.title +
                 ": throughput to that of std::mutex (0 ns is drawn at 10 ns)",
-            "work inside the section (ns)",
-            "sections per second, std::mutex = 1",
-            true,
-            true,
-            {}};
+            "work inside the section (ns)", "sections per second, std::mutex = 1"};
   for (const Kind& kind : kinds) {
-    Series series{kind.label, {}};
-    for (const long section_ns : grid(settings).sections_ns) {
+    Series series{kind.label};
+    for (const long section_ns : g.sections_ns) {
       const double mutex_s =
           measured.of(cell(place, kinds[0], section_ns, threads), "wall").median();
       const Sample& wall = measured.of(cell(place, kind, section_ns, threads), "wall");
@@ -327,57 +280,44 @@ Plot crossover(const Settings& settings, const Measurements& measured, const Pla
   return plot;
 }
 
-Plot cpu_cost(const Settings& settings, const Measurements& measured, const Place& place) {
-  const Grid g = grid(settings);
+Plot cpu_cost(const Grid& g, const Measurements& measured, const Place& place) {
   Plot plot{"cpu-" + place.name,
             length(g.usual_ns) + " inside, on " + place.title + ": CPU time for one section",
-            "threads",
-            "user + system time (us)",
-            true,
-            true,
-            {}};
-  for (const Kind& kind : kinds) {
-    Series series{kind.label, {}};
-    for (const unsigned threads : g.threads) {
-      const Sample& cpu = measured.of(cell(place, kind, g.usual_ns, threads), "cpu");
-      series.points.push_back(
-          {double(threads), cpu.median() * 1e6, cpu.low() * 1e6, cpu.high() * 1e6});
-    }
-    plot.series.push_back(std::move(series));
-  }
+            "threads", "user + system time (us)"};
+  for (const Kind& kind : kinds)
+    plot.add(kind.label, g.threads, [&](unsigned threads) {
+      return measured.of(cell(place, kind, g.usual_ns, threads), "cpu") * 1e6;
+    });
   return plot;
 }
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const Grid g = grid(settings);
-  out.tables.push_back(table_e(settings, measured));
+  out.add(table_e(g, measured));
   for (const Place& place : places()) {
-    out.tables.push_back(by_length(settings, measured, place));
+    out.add(by_length(g, measured, place));
     // of every grid
-    for (const unsigned threads : {2u, 16u})
-      out.plots.push_back(crossover(settings, measured, place, threads));
+    for (const unsigned threads : {2u, 16u}) out.add(crossover(g, measured, place, threads));
   }
   for (const Place& place : places()) {
-    out.tables.push_back(map_of_winners(settings, measured, place));
-    out.tables.push_back(by_threads(settings, measured, place));
-    out.plots.push_back(cpu_cost(settings, measured, place));
+    out.add(map_of_winners(g, measured, place));
+    out.add(by_threads(g, measured, place));
+    out.add(cpu_cost(g, measured, place));
   }
   if (places().size() == 1)
     out.notes.push_back("this process may use one CPU only, so nothing was measured on two");
 
   for (const Kind& kind : kinds) {
-    double lost = 0, violations = 0, runs = 0;
-    for (const Place& place : places())
-      for (const long section_ns : g.sections_ns)
-        for (const unsigned threads : g.threads) {
-          const std::string name = cell(place, kind, section_ns, threads);
-          lost += std::max(measured.of(name, "lost").high(), -measured.of(name, "lost").low());
-          violations += measured.of(name, "violations").high();
-          ++runs;
-        }
+    double lost = 0, violations = 0;
+    for (const Place& place : places()) {
+      const std::string runs = name_of("locks", place.name, kind.name, "");
+      lost += measured.all(runs, "lost").worst();
+      violations += measured.all(runs, "violations").worst();
+    }
     out.check(std::string(kind.label) + " excludes", lost == 0 && violations == 0,
               number(lost) + " counts lost, " + number(violations) + " times two inside, " +
-                  number(runs) + " kinds of runs");
+                  number(double(places().size() * g.sections_ns.size() * g.threads.size())) +
+                  " kinds of runs");
   }
 }
 

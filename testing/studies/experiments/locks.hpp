@@ -74,70 +74,68 @@ class AdaptiveMutex : public PthreadMutex {
   AdaptiveMutex() : PthreadMutex(PTHREAD_MUTEX_ADAPTIVE_NP) {}
 };
 
-// Lends the holder the priority of whoever waits.
+// Lends the holder the priority of a waiting thread.
 class InheritingMutex : public PthreadMutex {
  public:
   InheritingMutex() : PthreadMutex(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT) {}
 };
 
+// What a spinlock spins on.
+class Flag {
+ public:
+  bool try_lock() { return !taken_.exchange(true, std::memory_order_acquire); }
+  // Looks before it tries.
+  bool look_and_try_lock() { return !taken_.load(std::memory_order_relaxed) && try_lock(); }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
 // Tries to take it, again and again: every try moves the cache line.
-class TestAndSetLock {
+class TestAndSetLock : public Flag {
  public:
   bool lock(const std::atomic<bool>& over) {
-    while (taken_.exchange(true, std::memory_order_acquire))
+    while (!try_lock())
       if (over.load(std::memory_order_relaxed)) return false;
     return true;
   }
-  void unlock() { taken_.store(false, std::memory_order_release); }
-
- private:
-  std::atomic<bool> taken_{false};
 };
 
 // Looks before it tries, and looks ever more rarely.
-class BackoffLock {
+class BackoffLock : public Flag {
  public:
   bool lock(const std::atomic<bool>& over) {
-    for (unsigned pauses = 1;;) {
-      if (!taken_.load(std::memory_order_relaxed) &&
-          !taken_.exchange(true, std::memory_order_acquire))
-        return true;
+    for (unsigned pauses = 1; !look_and_try_lock(); pauses = std::min(2 * pauses, pauses_max)) {
       if (over.load(std::memory_order_relaxed)) return false;
       for (unsigned i = 0; i < pauses; ++i) cpu_pause();
-      pauses = std::min(2 * pauses, pauses_max);
     }
+    return true;
   }
-  void unlock() { taken_.store(false, std::memory_order_release); }
 
  private:
   static constexpr unsigned pauses_max = 256;
-  std::atomic<bool> taken_{false};
 };
 
 // Looks a hundred times, then gives its CPU away between two looks.
-class YieldingLock {
+class YieldingLock : public Flag {
  public:
   bool lock(const std::atomic<bool>& over) {
-    for (unsigned looks = 0;; ++looks) {
-      if (!taken_.load(std::memory_order_relaxed) &&
-          !taken_.exchange(true, std::memory_order_acquire))
-        return true;
+    for (unsigned looks = 0; !look_and_try_lock(); ++looks) {
       if (over.load(std::memory_order_relaxed)) return false;
       if (looks < looks_max)
         cpu_pause();
       else
         ::sched_yield();
     }
+    return true;
   }
-  void unlock() { taken_.store(false, std::memory_order_release); }
 
  private:
   static constexpr unsigned looks_max = 100;
-  std::atomic<bool> taken_{false};
 };
 
-// First come, first served. Who gives up leaves a number that nobody answers to, so this lock is
-// then of no more use.
+// First come, first served. A thread that gives up leaves its number unused, and the lock unusable.
 class TicketLock {
  public:
   bool lock(const std::atomic<bool>& over) {

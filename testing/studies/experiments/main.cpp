@@ -1,5 +1,5 @@
 // experiments [--quick] [--list] [--json FILE] [NAME...]: runs all experiments or those named,
-// prints their tables and checks. Exit status: 0, or 1 where a check does not hold, or 2 for a
+// prints their tables and checks. Exit status: 0, or 1 if a check does not hold, or 2 for an
 // error on the command line.
 
 #include <sys/utsname.h>
@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// Collects what Google Benchmark measured; tells each measurement as it ends, on a terminal.
+// Collects what Google Benchmark measured; on a terminal, shows each measurement as it ends.
 class Collector : public benchmark::BenchmarkReporter {
  public:
   explicit Collector(Measurements& measurements) : measurements_(measurements) {}

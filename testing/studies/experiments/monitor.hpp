@@ -12,21 +12,22 @@
 
 namespace exchange::experiments {
 
-class HoareMonitor {
-  // What a thread sleeps on until the monitor is its own.
-  class Turn {
-   public:
-    Turn() { sem_init(&given_, 0, 0); }
-    ~Turn() { sem_destroy(&given_); }
-    void give() { sem_post(&given_); }
-    void await() {
-      while (sem_wait(&given_) != 0) {  // a signal came in between
-      }
+class Semaphore {
+ public:
+  Semaphore() { sem_init(&semaphore_, 0, 0); }
+  ~Semaphore() { sem_destroy(&semaphore_); }
+  void post() { sem_post(&semaphore_); }
+  void wait() {
+    while (sem_wait(&semaphore_) != 0) {  // a signal came in between
     }
+  }
 
-   private:
-    sem_t given_;
-  };
+ private:
+  sem_t semaphore_;
+};
+
+class HoareMonitor {
+  using Turn = Semaphore;  // what a thread sleeps on until the monitor is its own
   static Turn& own_turn() {
     static thread_local Turn turn;
     return turn;
@@ -44,9 +45,9 @@ class HoareMonitor {
       turn = &own_turn();
       entering_.push_back(turn);
     }
-    turn->await();
+    turn->wait();
   }
-  // Hands over to a signaller, the latest first; else to who came first.
+  // Hands over to a signaller, the latest first; else to the thread that came first.
   void leave() {
     const std::lock_guard lock(mutex_);
     pass_on();
@@ -62,24 +63,24 @@ class HoareMonitor {
       Turn& turn = own_turn();
       waiting_.push_back(&turn);
       monitor_.leave();
-      turn.await();
+      turn.wait();
     }
-    // Nothing where nobody waits. Else somebody else has been inside when this returns.
+    // Does nothing if no thread waits. Else another thread has been inside when this returns.
     void signal() {
       if (waiting_.empty()) return;
       Turn& turn = own_turn();
       {
         const std::lock_guard lock(monitor_.mutex_);
         monitor_.signallers_.push_back(&turn);
-        pop_front().give();
+        pop_front().post();
       }
-      turn.await();
+      turn.wait();
     }
     // signal() and leave() in one, where nothing remains to be done: the signaller need not come
     // back.
     void signal_and_leave() {
       if (waiting_.empty()) return monitor_.leave();
-      pop_front().give();
+      pop_front().post();
     }
 
    private:
@@ -90,19 +91,17 @@ class HoareMonitor {
     }
 
     HoareMonitor& monitor_;
-    std::deque<Turn*> waiting_;  // changed by who is inside only
+    std::deque<Turn*> waiting_;  // changed inside only
   };
 
  private:
   void pass_on() {
     if (!signallers_.empty()) {
-      Turn* const turn = signallers_.back();
+      signallers_.back()->post();
       signallers_.pop_back();
-      turn->give();
     } else if (!entering_.empty()) {
-      Turn* const turn = entering_.front();
+      entering_.front()->post();
       entering_.pop_front();
-      turn->give();
     } else {
       occupied_ = false;
     }

@@ -1,7 +1,6 @@
 // 5. Priority: how long does an urgent thread wait for a lock that an unimportant one holds?
 
 #include <errno.h>
-#include <semaphore.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "studies/experiments/lab.hpp"
 #include "studies/experiments/locks.hpp"
+#include "studies/experiments/monitor.hpp"
 #include "studies/experiments/work.hpp"
 
 namespace exchange::experiments {
@@ -24,7 +24,7 @@ constexpr int fifo_priority[] = {1, 2, 3, 4};  // of SCHED_FIFO
 
 enum class Scheduling { real_time, nice };
 
-// Puts the calling thread in its place; an errno where that is refused.
+// Sets the priority of the calling thread; an errno if that is refused.
 int take_priority(Scheduling scheduling, Who who) {
   if (scheduling == Scheduling::real_time) {
     sched_param parameters{};
@@ -34,7 +34,7 @@ int take_priority(Scheduling scheduling, Who who) {
   return who != low || setpriority(PRIO_PROCESS, id_t(gettid()), 19) == 0 ? 0 : errno;
 }
 
-// Empty where threads may be scheduled so, and with `boost` may leave nice 19 again; else what was
+// Empty if threads may be scheduled so, and with `boost` may leave nice 19 again; else what was
 // refused, and why.
 std::string refusal(Scheduling scheduling, bool boost) {
   int error = 0;
@@ -58,38 +58,20 @@ struct Trial {
   bool excluded = true;
 };
 
-class Semaphore {
- public:
-  Semaphore() { sem_init(&semaphore_, 0, 0); }
-  ~Semaphore() { sem_destroy(&semaphore_); }
-  void post() { sem_post(&semaphore_); }
-  void wait() {
-    while (sem_wait(&semaphore_) != 0) {  // a signal came in between
-    }
-  }
-
- private:
-  sem_t semaphore_;
-};
-
 // a section longer than a slice of the scheduler
 constexpr double section_s = 5e-3, middle_s = 40e-3, patience_s = 100e-3;
 unsigned trials(const Settings& settings) { return settings.quick ? 3 : 10; }
 
-// A spinlock whose waiter gives up some time: on its CPU a spinning real-time thread would let
-// nobody else run, ever.
-class PatientSpinlock {
+// A spinlock whose waiter gives up some time: on its CPU a spinning real-time thread would let no
+// other thread run, ever.
+class PatientSpinlock : public Flag {
  public:
   bool lock(const std::atomic<bool>&) {
     const double until_s = now_s() + patience_s;
-    while (taken_.exchange(true, std::memory_order_acquire))
+    while (!try_lock())
       if (now_s() > until_s) return false;
     return true;
   }
-  void unlock() { taken_.store(false, std::memory_order_release); }
-
- private:
-  std::atomic<bool> taken_{false};
 };
 
 // Gives every holder the priority of the high one, wanted or not.
@@ -208,12 +190,11 @@ void prepare(const Settings& settings) {
 
 void report(const Settings& settings, const Measurements& measured, Report& out) {
   const unsigned count_of_trials = trials(settings);
-  Table table{
+  Table& table = out.add(Table{
       "acquire",
       "From the low thread having the lock to the high one having it: the low one works " +
           duration(section_s) + " inside, the middle one " + duration(middle_s),
-      {"priorities, lock", "median", "longest", "acquired", "before the middle one was done"},
-      {}};
+      {"priorities, lock", "median", "longest", "acquired", "before the middle one was done"}});
   for (const Variant& variant : variants) {
     if (const std::string refused = refusal(variant.scheduling, variant.boost); !refused.empty()) {
       out.notes.push_back(std::string(variant.label) + ": " + refused);
@@ -223,11 +204,7 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       return measured.of(cell(variant), what);
     };
     const double all = double(count_of_trials) * double(sample("acquired").values.size());
-    const auto total = [&](const char* what) {
-      double sum = 0;
-      for (const double value : sample(what).values) sum += value;
-      return sum;
-    };
+    const auto total = [&](const char* what) { return sample(what).sum(); };
     const bool never = total("acquired") == 0;
     const auto of_all = [&](const char* what) {
       return number(total(what)) + " of " + number(all);
@@ -237,8 +214,8 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
          never ? "gave up after " + duration(patience_s) : duration(sample("acquire")),
          never ? "-" : duration(sample("worst").high()), of_all("acquired"),
          of_all("before_middle")});
-    out.check(std::string(variant.label) + ": nobody else inside", total("not_excluded") == 0,
-              number(total("not_excluded")) + " times");
+    out.check_none(std::string(variant.label) + ": no other thread inside", total("not_excluded"),
+                   "times");
     if (variant.run != run_trial<PatientSpinlock>)
       out.check(std::string(variant.label) + ": acquired in the end", total("acquired") == all,
                 of_all("acquired"));
@@ -247,7 +224,6 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
           std::string(variant.label) + ": the high one has the lock before the middle one is done",
           total("before_middle") == all, of_all("before_middle"));
   }
-  out.tables.push_back(std::move(table));
 }
 
 const Add add(

@@ -1,4 +1,4 @@
-// What ThreadSanitizer says about a program, cut down to what a reader wants.
+// The report of ThreadSanitizer about a program, without what varies from run to run.
 
 #include <regex>
 #include <sstream>
@@ -17,23 +17,27 @@ std::string frame(const std::string& line) {
 
 }  // namespace
 
-RaceReport race_report(const std::vector<std::string>& command, std::size_t frames_max) {
+std::optional<RaceReport> check_race(const std::vector<std::string>& command,
+                                     const std::string& what, Report& out, std::size_t frames_max) {
   ChildResult child = run_child(command, 60);
   // Kernels that scatter mappings widely are too much for older versions of the sanitizer.
   if (child.output.find("FATAL: ThreadSanitizer") != std::string::npos) {
     std::vector<std::string> in_order{"/usr/bin/setarch", "-R"};
     in_order.insert(in_order.end(), command.begin(), command.end());
     const ChildResult again = run_child(in_order, 60);
-    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos)
-      return {.refused = child.output.substr(0, child.output.find('\n'))};
+    if (again.output.find("WARNING: ThreadSanitizer") == std::string::npos) {
+      out.notes.push_back("ThreadSanitizer cannot run here: " +
+                          child.output.substr(0, child.output.find('\n')));
+      return {};
+    }
     child = again;
   }
 
   static const std::regex access(
       R"(^ *((Previous )?(atomic )?(read|write) of size \d+) at 0x[0-9a-f]+ (by .*):$)",
       std::regex::icase);
-  RaceReport report;
-  report.output = child.output;
+  RaceReport report{.excerpt = {}, .output = child.output};
+  std::vector<std::string> accesses;  // "Write of size 8 by thread T1"
   std::istringstream lines(child.output);
   std::size_t frames = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -41,9 +45,9 @@ RaceReport race_report(const std::vector<std::string>& command, std::size_t fram
     if (line.starts_with("WARNING: ThreadSanitizer")) {
       if (!report.excerpt.empty()) break;  // the first one is enough
       report.excerpt = line.substr(0, line.find(" (pid")) + "\n";
-    } else if (std::regex_match(line, match, access) && report.accesses.size() < 2) {
-      report.accesses.push_back(match[1].str() + " " + match[5].str());
-      report.excerpt += "  " + report.accesses.back() + ":\n";
+    } else if (std::regex_match(line, match, access) && accesses.size() < 2) {
+      accesses.push_back(match[1].str() + " " + match[5].str());
+      report.excerpt += "  " + accesses.back() + ":\n";
       frames = frames_max;
     } else if (frames > 0 && line.find('#') != std::string::npos) {
       report.excerpt += frame(line) + "\n";
@@ -52,6 +56,8 @@ RaceReport race_report(const std::vector<std::string>& command, std::size_t fram
       frames = 0;
     }
   }
+  out.check("ThreadSanitizer names both accesses " + what, accesses.size() == 2,
+            accesses.size() == 2 ? accesses[0] + "; " + accesses[1] : "it found none");
   return report;
 }
 
