@@ -23,6 +23,21 @@ inline Recovered open_and_recover(Store& store) {
   return recover(store);
 }
 
+// Copies bytes to a session, as far as it has room for them, and takes them off `bytes`.
+inline void receive_some(Session& session, std::string_view& bytes) {
+  const std::span<char> space = session.read_space();
+  ENSURE(!space.empty());
+  const std::size_t taken = std::min(bytes.size(), space.size());
+  std::memcpy(space.data(), bytes.data(), taken);
+  session.received(taken);
+  bytes.remove_prefix(taken);
+}
+// All of them; returns whether there is a request batch.
+inline bool receive(Session& session, std::string_view bytes) {
+  while (!bytes.empty()) receive_some(session, bytes);
+  return session.take_requests();
+}
+
 class LocalService {
  public:
   LocalService()
@@ -56,12 +71,7 @@ class LocalClient {
   // The bytes arrive together, as far as the session has room. A finished session takes no more.
   void send(std::string_view bytes) {
     while (!bytes.empty() && !session_.finished()) {
-      const std::span<char> space = session_.read_space();
-      ENSURE(!space.empty());
-      const std::size_t taken = std::min(bytes.size(), space.size());
-      std::memcpy(space.data(), bytes.data(), taken);
-      session_.received(taken);
-      bytes.remove_prefix(taken);
+      receive_some(session_, bytes);
       answer();
     }
   }

@@ -90,17 +90,8 @@ class Talk {
  public:
   explicit Talk(Guard& guard, PeerAddress address = {}) : keys(address), guard_(guard) {}
 
-  // Takes in what a client sends; true where there is a batch.
-  bool receive(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const std::span<char> space = session.read_space();
-      const std::size_t taken = std::min(bytes.size(), space.size());
-      std::memcpy(space.data(), bytes.data(), taken);
-      session.received(taken);
-      bytes.remove_prefix(taken);
-    }
-    return session.take_requests();
-  }
+  // Takes in what a client sends; true if there is a batch.
+  bool receive(std::string_view bytes) { return testing::receive(session, bytes); }
   // Has the keys of the batch checked, and submits it unless they are refused.
   void submit() {
     submission.commands = session.commands();

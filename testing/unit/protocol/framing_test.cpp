@@ -26,42 +26,62 @@ std::string describe(const Frame& frame) {
 }
 std::string find(std::string_view buffer) { return describe(find_frame(buffer, ProtocolLimits{})); }
 
+// Each buffer and what is found in it.
+void check_frames(const std::vector<std::pair<std::string_view, std::string_view>>& buffers) {
+  for (const auto& [buffer, found] : buffers) {
+    INFO(buffer.substr(0, 60));
+    CHECK(find(buffer) == found);
+  }
+}
+
 const std::string bad_digits = "bad framing: a request begins with its length in digits";
 const std::string bad_newline = "bad framing: the length must be followed by a newline";
 const std::string too_long_line = "bad framing: length line too long";
 const std::string over_limit = "bad framing: request longer than the limit";
 const std::string zero = "bad framing: length is 0";
+const std::string cut_short = "bad framing: the stream ended inside a request";
+const std::string malformed = "malformed XML: Error parsing start element tag";
+const std::string doubted = "; the request before was malformed: was its length right?";
+const std::string second_line =
+    "; a second length line follows after 4 bytes: is the length right?";
+
+std::string too_few(int announced, int came) {
+  return "bad framing: " + std::to_string(announced) + " bytes announced, " + std::to_string(came) +
+         " came, and the document is complete: is the length right?";
+}
+// The reply to framing that ends the connection.
+std::string fatal(const std::string& sentence) { return error_reply(sentence) + " [closed]"; }
 
 }  // namespace
 
 TEST_CASE("a frame is a line of digits and as many bytes") {
-  CHECK(find("3\nabc") == "complete 0+2+3");
-  CHECK(find("3\nabcd") == "complete 0+2+3");
-  CHECK(find("10\n0123456789") == "complete 0+3+10");
-  CHECK(find("0003\nabc") == "complete 0+5+3");
-  CHECK(find("3\r\nabc") == "complete 0+3+3");
-  CHECK(find("3\n\n\n\n") == "complete 0+2+3");  // blank bytes of the XML are its own
+  check_frames({{"3\nabc", "complete 0+2+3"},
+                {"3\nabcd", "complete 0+2+3"},
+                {"10\n0123456789", "complete 0+3+10"},
+                {"0003\nabc", "complete 0+5+3"},
+                {"3\r\nabc", "complete 0+3+3"},
+                {"3\n\n\n\n", "complete 0+2+3"}});  // blank bytes of the XML are its own
 }
 
 TEST_CASE(
     "a frame that is still on its way is incomplete, and says how much it wants once it knows") {
-  CHECK(find("") == "incomplete skip 0 wants 0");
-  CHECK(find("1") == "incomplete skip 0 wants 0");
-  CHECK(find("12") == "incomplete skip 0 wants 0");
-  CHECK(find("12\r") == "incomplete skip 0 wants 0");
-  CHECK(find("12\n") == "incomplete skip 0 wants 15");
-  CHECK(find("12\r\n") == "incomplete skip 0 wants 16");
-  CHECK(find("12\n01234567890") == "incomplete skip 0 wants 15");
-  CHECK(find(" \n12\n0") == "incomplete skip 2 wants 17");
+  check_frames({{"", "incomplete skip 0 wants 0"},
+                {"1", "incomplete skip 0 wants 0"},
+                {"12", "incomplete skip 0 wants 0"},
+                {"12\r", "incomplete skip 0 wants 0"},
+                {"12\n", "incomplete skip 0 wants 15"},
+                {"12\r\n", "incomplete skip 0 wants 16"},
+                {"12\n01234567890", "incomplete skip 0 wants 15"},
+                {" \n12\n0", "incomplete skip 2 wants 17"}});
 }
 
 TEST_CASE("blank space before a frame is skipped, also where no frame follows yet") {
-  CHECK(find("\n3\nabc") == "complete 1+2+3");
-  CHECK(find(" \t\r\n\n3\nabc") == "complete 5+2+3");
-  CHECK(find(" \r\n") == "incomplete skip 3 wants 0");
-  CHECK(find(std::string_view("\0\n\0003\nabc", 8)) == "complete 3+2+3");
-  CHECK(find(std::string_view("\0", 1)) == "incomplete skip 1 wants 0");
-  CHECK(find("\v3\nabc") == bad_digits);
+  check_frames({{"\n3\nabc", "complete 1+2+3"},
+                {" \t\r\n\n3\nabc", "complete 5+2+3"},
+                {" \r\n", "incomplete skip 3 wants 0"},
+                {std::string_view("\0\n\0003\nabc", 8), "complete 3+2+3"},
+                {std::string_view("\0", 1), "incomplete skip 1 wants 0"},
+                {"\v3\nabc", bad_digits}});
 }
 
 TEST_CASE("what does not begin with a digit is no frame") {
@@ -80,19 +100,16 @@ TEST_CASE("nothing but a newline may follow the digits") {
 }
 
 TEST_CASE("a length of nothing is refused however it is written") {
-  CHECK(find("0\n") == zero);
-  CHECK(find("0\r\n") == zero);
-  CHECK(find("0000\nabc") == zero);
+  check_frames({{"0\n", zero}, {"0\r\n", zero}, {"0000\nabc", zero}});
 }
 
 TEST_CASE("a length over the limit is refused before its bytes are read, one at the limit is not") {
-  CHECK(find("1048576\n") == "incomplete skip 0 wants 1048584");
-  CHECK(find("1048577\n") == over_limit);
-  CHECK(find("9999999999999999999\n") == over_limit);
-  CHECK(find("18446744073709551617\n") == too_long_line);  // 2^64 + 1 does not wrap to 1
-  CHECK(find("1844674407370955161\n") == over_limit);
-  ProtocolLimits small;
-  small.frame_bytes_max = 4;
+  check_frames({{"1048576\n", "incomplete skip 0 wants 1048584"},
+                {"1048577\n", over_limit},
+                {"9999999999999999999\n", over_limit},
+                {"18446744073709551617\n", too_long_line},  // 2^64 + 1 does not wrap to 1
+                {"1844674407370955161\n", over_limit}});
+  const ProtocolLimits small{.frame_bytes_max = 4};
   CHECK(describe(find_frame("4\nabcd", small)) == "complete 0+2+4");
   CHECK(describe(find_frame("5\nabcde", small)) == over_limit);
 }
@@ -125,43 +142,25 @@ TEST_CASE("the same bytes give the same replies however they are sliced") {
       {" \r\n", ""},
       {good + "\n", created},
       // Framing that goes wrong after a good request: it is answered, then the error, then the end.
-      {good + "x", created + error_reply(bad_digits) + " [closed]"},
-      {good + "-5\nabc" + good, created + error_reply(bad_digits) + " [closed]"},
-      {good + "0\n" + good, created + error_reply(zero) + " [closed]"},
-      {good + "1048577\n" + good, created + error_reply(over_limit) + " [closed]"},
-      {good + "00000000000000000000003\n" + good,
-       created + error_reply(too_long_line) + " [closed]"},
-      {good + "3 \n" + good, created + error_reply(bad_newline) + " [closed]"},
-      {good + "3\rabc", created + error_reply(bad_newline) + " [closed]"},
+      {good + "x", created + fatal(bad_digits)},
+      {good + "-5\nabc" + good, created + fatal(bad_digits)},
+      {good + "0\n" + good, created + fatal(zero)},
+      {good + "1048577\n" + good, created + fatal(over_limit)},
+      {good + "00000000000000000000003\n" + good, created + fatal(too_long_line)},
+      {good + "3 \n" + good, created + fatal(bad_newline)},
+      {good + "3\rabc", created + fatal(bad_newline)},
       // The stream ends inside a frame.
-      {good + "3", created + error_reply("bad framing: the stream ended inside a request")},
-      {good + "3\r", created + error_reply("bad framing: the stream ended inside a request")},
-      {good + "3\n",
-       created + error_reply(
-                     "bad framing: the stream ended inside a request: 3 bytes announced, 0 came")},
+      {good + "3", created + error_reply(cut_short)},
+      {good + "3\r", created + error_reply(cut_short)},
+      {good + "3\n", created + error_reply(cut_short + ": 3 bytes announced, 0 came")},
       {good + framed(again).substr(0, 20),
-       created +
-           error_reply(
-               "bad framing: the stream ended inside a request: 34 bytes announced, 17 came")},
+       created + error_reply(cut_short + ": 34 bytes announced, 17 came")},
       // The length is wrong: too large, at the end and before another request; too small.
-      {"5\n<a/>",
-       error_reply(
-           "bad framing: 5 bytes announced, 4 came, and the document is complete: is the length right?")},
-      {"9\n<a/> \r\n",
-       error_reply(
-           "bad framing: 9 bytes announced, 7 came, and the document is complete: is the length right?")},
-      {"9\n<a/>7\n<b/>7\n<",
-       error_reply(
-           "malformed XML: Error parsing start element tag; a second length line follows after 4 bytes: is the length right?") +
-           error_reply(bad_digits + "; the request before was malformed: was its length right?") +
-           " [closed]"},
-      {"99\n<a/>\n4\n<b/>",
-       error_reply("bad framing: the stream ended inside a request: 99 bytes announced, 11 came; "
-                   "a second length line follows after 4 bytes: is the length right?")},
-      {"3\n<a/>\n",
-       error_reply("malformed XML: Error parsing start element tag") +
-           error_reply(bad_digits + "; the request before was malformed: was its length right?") +
-           " [closed]"},
+      {"5\n<a/>", error_reply(too_few(5, 4))},
+      {"9\n<a/> \r\n", error_reply(too_few(9, 7))},
+      {"9\n<a/>7\n<b/>7\n<", error_reply(malformed + second_line) + fatal(bad_digits + doubted)},
+      {"99\n<a/>\n4\n<b/>", error_reply(cut_short + ": 99 bytes announced, 11 came" + second_line)},
+      {"3\n<a/>\n", error_reply(malformed) + fatal(bad_digits + doubted)},
   };
   std::mt19937_64 random(test_seed());
   for (const auto& c : cases) {
@@ -178,10 +177,7 @@ TEST_CASE("a frame cut short executes nothing") {
   LocalClient client(service, limits);
   client.send(std::to_string(create.size() + 1) + "\n" + create);
   client.end();
-  CHECK(
-      client.replies() ==
-      error_reply(
-          "bad framing: 47 bytes announced, 46 came, and the document is complete: is the length right?"));
+  CHECK(client.replies() == error_reply(too_few(47, 46)));
   CHECK(service.exchange().accounts() == 0);
 }
 
@@ -190,11 +186,8 @@ TEST_CASE(
   const ProtocolLimits limits;
   Session session(limits);
   const auto feed = [&](std::string_view bytes) {
-    const std::span<char> space = session.read_space();
-    REQUIRE(space.size() >= bytes.size());
-    std::memcpy(space.data(), bytes.data(), bytes.size());
-    session.received(bytes.size());
-    REQUIRE(!session.take_requests());
+    REQUIRE(session.read_space().size() >= bytes.size());
+    REQUIRE(!receive(session, bytes));
   };
   feed("1048576\n");
   CHECK(session.read_space().size() <= limits.read_buffer_bytes_min);

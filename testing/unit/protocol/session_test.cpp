@@ -21,11 +21,8 @@ std::string opened(int id) {
 const std::string bad_frame =
     error_reply("bad framing: a request begins with its length in digits");
 
-ProtocolLimits closing() {
-  ProtocolLimits limits;
-  limits.close_after_reply = true;
-  return limits;
-}
+const std::string what = framed("<what/>"), what_reply = error_reply("unknown element 'what'");
+const ProtocolLimits closing{.close_after_reply = true};
 
 }  // namespace
 
@@ -34,28 +31,23 @@ TEST_CASE("pipelined requests are answered in order") {
 }
 
 TEST_CASE("an error between good requests is answered in its place and harms neither") {
-  const std::string broken = framed("<create><account"), empty = framed("<transactions id='1'/>"),
-                    what = framed("<what/>");
+  const std::string broken = framed("<create><account"), empty = framed("<transactions id='1'/>");
   const std::string broken_reply =
       error_reply("malformed XML: " +
                   std::string(pugi::xml_document().load_string("<create><account").description()));
   CHECK(serve_requests(create + broken + buy + empty + what + buy) ==
-        created + broken_reply + opened(1) + "<results></results>\n" +
-            error_reply("unknown element 'what'") + opened(2));
+        created + broken_reply + opened(1) + "<results></results>\n" + what_reply + opened(2));
 }
 
 TEST_CASE("requests that arrived together are one request batch of commands") {
   const ProtocolLimits limits;
   Session session(limits);
-  const std::string bytes = create + framed("<what/>") + buy + "4";
-  std::copy(bytes.begin(), bytes.end(), session.read_space().begin());
-  session.received(bytes.size());
-  REQUIRE(session.take_requests());
+  REQUIRE(receive(session, create + what + buy + "4"));
   CHECK(session.commands().size() == 3);
   CHECK(session.output() == "");
   session.reply(std::vector<Outcome>{Created{}, Rejected{Reason::unknown_account}, Opened{9}});
   CHECK(session.output() == results(R"(<created id="1"/><error sym="S">unknown account</error>)") +
-                                error_reply("unknown element 'what'") + opened(9));
+                                what_reply + opened(9));
   CHECK(session.commands().empty());
   CHECK(!session.take_requests());
   CHECK(!session.finished());
@@ -78,11 +70,8 @@ TEST_CASE("a client that ends its stream is still answered, then the session end
   LocalService service;
   const ProtocolLimits limits;
   Session session(limits);
-  const std::string bytes = create + buy;
-  std::copy(bytes.begin(), bytes.end(), session.read_space().begin());
-  session.received(bytes.size());
+  REQUIRE(receive(session, create + buy));
   session.end_of_stream();
-  REQUIRE(session.take_requests());
   CHECK(!session.finished());
   service.answer(session);
   CHECK(session.output() == created + opened(1));
@@ -96,46 +85,40 @@ TEST_CASE("a stream that ends without a request ends the session without a word"
 }
 
 TEST_CASE("close after reply: the session ends when all that was received is answered") {
-  CHECK(serve_requests(create, {1000}, closing()) == created + " [closed]");
-  CHECK(serve_requests(create, {1}, closing()) == created + " [closed]");
-  CHECK(serve_requests(create + buy + buy, {1000}, closing()) ==
+  CHECK(serve_requests(create, {1000}, closing) == created + " [closed]");
+  CHECK(serve_requests(create, {1}, closing) == created + " [closed]");
+  CHECK(serve_requests(create + buy + buy, {1000}, closing) ==
         created + opened(1) + opened(2) + " [closed]");
-  CHECK(serve_requests(create + "\n", {1000}, closing()) == created + " [closed]");
+  CHECK(serve_requests(create + "\n", {1000}, closing) == created + " [closed]");
   // A request that has begun is received in part: it is awaited.
-  CHECK(serve_requests(create + buy, {create.size() + 1, 1000}, closing()) ==
+  CHECK(serve_requests(create + buy, {create.size() + 1, 1000}, closing) ==
         created + opened(1) + " [closed]");
-  CHECK(serve_requests(framed("<what/>"), {1000}, closing()) ==
-        error_reply("unknown element 'what'") + " [closed]");
+  CHECK(serve_requests(what, {1000}, closing) == what_reply + " [closed]");
 }
 
 TEST_CASE(
     "close after reply: blank space behind a request batch as large as may be is not waited on") {
-  ProtocolLimits limits = closing();
+  ProtocolLimits limits = closing;
   limits.elements_max = 4;  // the request batch is full with two requests and their elements
   CHECK(serve_requests(create + buy + "\n", {1000}, limits) == created + opened(1) + " [closed]");
   CHECK(serve_requests(create + buy, {1000}, limits) == created + opened(1) + " [closed]");
 }
 
 TEST_CASE("more pipelined requests than one request batch holds are answered all the same") {
-  ProtocolLimits limits;
-  limits.elements_max = 5;
+  const ProtocolLimits limits{.elements_max = 5};
   std::string requests = create, replies = created;
   for (int i = 1; i <= 50; ++i) {
-    requests += buy + framed("<what/>");
-    replies += opened(i) + error_reply("unknown element 'what'");
+    requests += buy + what;
+    replies += opened(i) + what_reply;
   }
   CHECK(serve_requests(requests, {100'000}, limits) == replies);
   CHECK(serve_requests(requests, {7}, limits) == replies);
 }
 
 TEST_CASE("one request batch holds so many elements, however much was received") {
-  ProtocolLimits limits;
-  limits.elements_max = 4;
+  const ProtocolLimits limits{.elements_max = 4};
   Session session(limits);
-  const std::string bytes = create + buy + buy;
-  std::copy(bytes.begin(), bytes.end(), session.read_space().begin());
-  session.received(bytes.size());
-  REQUIRE(session.take_requests());
+  REQUIRE(receive(session, create + buy + buy));
   CHECK(session.commands().size() == 3);
   session.reply(std::vector<Outcome>{Created{}, Created{}, Opened{1}});
   REQUIRE(session.take_requests());
@@ -143,8 +126,7 @@ TEST_CASE("one request batch holds so many elements, however much was received")
 }
 
 TEST_CASE("replies carry their length where asked, errors of framing too") {
-  ProtocolLimits limits;
-  limits.length_before_reply = true;
+  const ProtocolLimits limits{.length_before_reply = true};
   const auto with_length = [](const std::string& reply) {
     return std::to_string(reply.size()) + "\n" + reply;
   };
@@ -168,22 +150,16 @@ TEST_CASE("after a burst a connection is as small as before once its client asks
   Session session(limits);
   const auto feed = [&](std::string_view bytes) {
     while (!bytes.empty()) {
-      const std::span<char> space = session.read_space();
-      const std::size_t taken = std::min(bytes.size(), space.size());
-      std::memcpy(space.data(), bytes.data(), taken);
-      session.received(taken);
-      bytes.remove_prefix(taken);
+      receive_some(session, bytes);
       while (session.take_requests()) {
         session.reply(std::vector<Outcome>(session.commands().size(), Created{}));
         session.output().clear();
       }
     }
   };
-  std::string burst;
-  while (burst.size() < 500'000) burst += create;
   feed(create);
   const std::size_t at_rest = session.memory_bytes();
-  feed(burst);
+  feed(repeated(create, int(500'000 / create.size()) + 1));
   CHECK(session.memory_bytes() > 10 * at_rest);
   for (int i = 0; i < 3; ++i) feed(create);
   CHECK(session.memory_bytes() < 5 * at_rest);
@@ -203,20 +179,15 @@ TEST_CASE("random slicing of a long random conversation changes no byte of its r
 
 namespace {
 
-// Whether the session thinks so after these bytes, however they come.
+// Whether the session finds the document complete after these bytes, in one piece or many.
 bool is_complete(std::string_view bytes) {
   const ProtocolLimits limits;
   Session at_once(limits), bytewise(limits);
-  const auto receive = [](Session& session, std::string_view piece) {
-    std::copy(piece.begin(), piece.end(), session.read_space().begin());
-    session.received(piece.size());
-    REQUIRE_FALSE(session.take_requests());
-  };
-  receive(at_once, bytes);
+  REQUIRE_FALSE(receive(at_once, bytes));
   const bool complete = at_once.document_is_complete();
   CHECK(at_once.document_is_complete() == complete);
   for (const char& byte : bytes) {
-    receive(bytewise, {&byte, 1});
+    REQUIRE_FALSE(receive(bytewise, {&byte, 1}));
     bytewise.document_is_complete();
   }
   CHECK(bytewise.document_is_complete() == complete);
@@ -255,20 +226,10 @@ TEST_CASE(
   for (const std::string piece :
        {"<create></create>", "</create>", "<a/>", " ", "</transactions> "}) {
     Session session(limits);
-    const auto receive = [&](std::string_view bytes) {
-      while (!bytes.empty()) {
-        const std::span<char> space = session.read_space();
-        const std::size_t taken = std::min(bytes.size(), space.size());
-        std::copy_n(bytes.begin(), taken, space.begin());
-        session.received(taken);
-        bytes.remove_prefix(taken);
-      }
-      REQUIRE_FALSE(session.take_requests());
-    };
-    receive("1000000\n<create><x>");
+    REQUIRE_FALSE(receive(session, "1000000\n<create><x>"));
     const std::clock_t begin = std::clock();
     for (std::size_t sent = 0; sent < 900'000; sent += piece.size()) {
-      receive(piece);
+      REQUIRE_FALSE(receive(session, piece));
       REQUIRE_FALSE(session.document_is_complete());
     }
     // it takes a fraction; looking at all of it each time takes minutes

@@ -15,7 +15,7 @@ namespace exchange {
 using namespace testing;
 
 // All that a fresh exchange replies to one client that sends `bytes` in pieces of these sizes, over
-// and over, and then no more. " [closed]" follows where the session ended before the client did.
+// and over, and then no more. " [closed]" follows if the session ended before the client did.
 inline std::string serve_requests(std::string_view bytes,
                                   const std::vector<std::size_t>& slices = {std::size_t(-1)},
                                   const ProtocolLimits& limits = {}) {
@@ -37,6 +37,12 @@ inline std::string results(std::string_view elements) {
 }
 inline std::string error_reply(std::string_view sentence) {
   return results("<error>" + std::string(sentence) + "</error>");
+}
+
+inline std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (; times > 0; --times) all += text;
+  return all;
 }
 
 inline std::vector<std::size_t> random_slices(std::mt19937_64& random) {
