@@ -10,7 +10,6 @@ using exchange::Histogram;
 
 TEST_CASE("quantiles are those of the sorted values, within a sixty-fourth") {
   std::mt19937_64 random(test_seed());
-  INFO("--seed " << test_seed());
   std::vector<std::uint64_t> values;
   Histogram histogram;
   for (int i = 0; i < 100'000; ++i) {

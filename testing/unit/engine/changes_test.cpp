@@ -1,10 +1,9 @@
-// What changed, as rows; forgetting closed orders; and loading an image.
+// Changes as rows, releasing closed orders, and loading an image.
 #include <malloc.h>
 
 #include <functional>
 #include <stdexcept>
 
-#include "model/tables.hpp"
 #include "support.hpp"
 
 using namespace exchange;
@@ -12,74 +11,56 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-Lines changes(Market& market) {
-  Rows rows;
-  market.engine.take_changes(rows);
-  REQUIRE(rows.totals == market.engine.totals());
-  REQUIRE(market.engine.changed_rows() == 0);
-  return lines(rows);
-}
-
-// Hands everything over and forgets what has closed.
-void release(Market& market) {
-  Rows rows;
-  market.engine.release_closed(market.engine.take_changes(rows));
-  REQUIRE(market.engine.check_invariants() == "");
-}
-
 Outcome not_in_memory(AccountNumber account, OrderId order) { return NotInMemory{account, order}; }
 
 }  // namespace
 
-TEST_CASE("what is created appears in the changes once, with its newest values") {
-  Market market;
-  market.account("7", 100);
-  market.account("8", 0);
-  market.give("8", 10);
-  market.give("8", 5);
-  CHECK(market.engine.changed_rows() == 4);
-  CHECK(changes(market) ==
+TEST_CASE_METHOD(Market, "what is created appears in the changes once, with its newest values") {
+  account("7", 100);
+  account("8", 0);
+  give("8", 10);
+  give("8", 5);
+  CHECK(engine.changed_rows() == 4);
+  CHECK(changes() ==
         Lines{"account 0 7: 100", "account 1 8: 0", "position 1 0: 15", "symbol 0 SYM: 15"});
-  CHECK(changes(market) == Lines{});
+  CHECK(changes() == Lines{});
 }
 
-TEST_CASE("changes are exactly the rows that a command changed") {
-  Market market = market_of_two();
-  changes(market);
-  market.sell("1", 10, 100);
-  CHECK(changes(market) ==
+TEST_CASE_METHOD(TwoTraders, "changes are exactly the rows that a command changed") {
+  changes();
+  sell("1", 10, 100);
+  CHECK(changes() ==
         Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 10, canceled 0 at 0us",
               "position 0 0: 9990"});
-  market.now = seconds(2);
-  market.buy("2", 4, 105);
-  CHECK(changes(market) ==
+  now = seconds(2);
+  buy("2", 4, 105);
+  CHECK(changes() ==
         Lines{"account 0 1: 1000400", "account 1 2: 999600",
               "execution 1: buy 2 sell 1 4 of 0 @100 at 2000000us",
               "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 6, canceled 0 at 0us",
               "order 2: account 1 buys 4 of 0 @105 at 2000000us, open 0, canceled 0 at 0us",
               "position 1 0: 10004"});
-  market.now = seconds(3);
-  market.cancel("1", 1);
-  CHECK(changes(market) ==
+  now = seconds(3);
+  cancel("1", 1);
+  CHECK(changes() ==
         Lines{"order 1: account 0 sells 10 of 0 @100 at 1000000us, open 0, canceled 6 at 3000000us",
               "position 0 0: 9996"});
-  market.buy("1", 1, 50);
-  CHECK(changes(market) ==
+  buy("1", 1, 50);
+  CHECK(changes() ==
         Lines{"account 0 1: 1000350",
               "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 1, canceled 0 at 0us"});
-  market.cancel("1", 3);
-  CHECK(changes(market) ==
+  cancel("1", 3);
+  CHECK(changes() ==
         Lines{"account 0 1: 1000400",
               "order 3: account 0 buys 1 of 0 @50 at 3000000us, open 0, canceled 1 at 3000000us"});
 }
 
-TEST_CASE("a first execution of a buyer makes a position row") {
-  Market market = market_of_two();
-  market.account("3", 1'000);
-  market.sell("1", 10, 100);
-  changes(market);
-  market.buy("3", 1, 100);
-  CHECK(changes(market) ==
+TEST_CASE_METHOD(TwoTraders, "a first execution of a buyer makes a position row") {
+  account("3", 1'000);
+  sell("1", 10, 100);
+  changes();
+  buy("3", 1, 100);
+  CHECK(changes() ==
         Lines{"account 0 1: 1000100", "account 2 3: 900",
               "execution 1: buy 2 sell 1 1 of 0 @100 at 1000000us",
               "order 1: account 0 sells 10 of 0 @100 at 1000000us, open 9, canceled 0 at 0us",
@@ -87,83 +68,82 @@ TEST_CASE("a first execution of a buyer makes a position row") {
               "position 2 0: 1"});
 }
 
-TEST_CASE("queries and refusals change no row and no total") {
-  Market market = market_of_two();
-  market.buy("1", 1, 50);
-  changes(market);
-  const Totals before = market.engine.totals();
-  market.now = seconds(2);
-  market.query("1", 1);
-  market.cancel("2", 1);
-  market.buy("1", 1'000'000, 1'000'000);
-  CHECK(changes(market) == Lines{});
-  CHECK(market.engine.totals() == before);
+TEST_CASE_METHOD(TwoTraders, "queries and refusals change no row and no total") {
+  buy("1", 1, 50);
+  changes();
+  const Totals before = engine.totals();
+  now = seconds(2);
+  query("1", 1);
+  cancel("2", 1);
+  buy("1", 1'000'000, 1'000'000);
+  CHECK(changes() == Lines{});
+  CHECK(engine.totals() == before);
 }
 
-TEST_CASE("totals count what was given and created and keep the time of the newest change") {
-  Market market = market_of_two();
-  market.sell("1", 10, 100);
-  market.now = seconds(4);
-  market.buy("2", 4, 100);
-  market.now = seconds(5);
-  market.query("2", 2);
-  const Totals totals = market.engine.totals();
+TEST_CASE_METHOD(TwoTraders,
+                 "totals count what was given and created and keep the time of the newest change") {
+  sell("1", 10, 100);
+  now = seconds(4);
+  buy("2", 4, 100);
+  now = seconds(5);
+  query("2", 2);
+  const Totals totals = engine.totals();
   CHECK(totals.orders == 2);
   CHECK(totals.executions == 1);
   CHECK(totals.cash_created == Cash::whole(2'000'000));
   CHECK(totals.last_time == seconds(4));
 }
 
-TEST_CASE("closed orders are known until they are released, open ones for ever") {
-  Market market = market_of_two();
-  market.sell("1", 10, 100);  // 1: stays open, with two executions
-  market.buy("2", 4, 100);    // 2: executed
-  market.buy("2", 4, 50);     // 3: canceled
-  market.cancel("2", 3);
+TEST_CASE_METHOD(TwoTraders,
+                 "closed orders are known until they are released, open ones for ever") {
+  sell("1", 10, 100);  // 1: stays open, with two executions
+  buy("2", 4, 100);    // 2: executed
+  buy("2", 4, 50);     // 3: canceled
+  cancel("2", 3);
   Rows rows;
-  const ClosedMark mark = market.engine.take_changes(rows);
-  market.buy("2", 1, 100);  // 4: closes after the mark
-  CHECK(market.query("2", 2) == status(2, 0, {executed(4, 100, seconds(1))}));
-  CHECK(market.engine.orders_in_memory() == 4);
+  const ClosedMark mark = engine.take_changes(rows);
+  buy("2", 1, 100);  // 4: closes after the mark
+  CHECK(query("2", 2) == status(2, 0, {executed(4, 100)}));
+  CHECK(engine.orders_in_memory() == 4);
 
-  market.engine.release_closed(mark);
-  CHECK(market.engine.orders_in_memory() == 2);
-  CHECK(market.query("2", 2) == not_in_memory(1, 2));
-  CHECK(market.cancel("2", 2) == not_in_memory(1, 2));
-  CHECK(market.query("2", 3) == not_in_memory(1, 3));
-  CHECK(market.query("1", 3) == not_in_memory(0, 3));  // whose it was is forgotten too
-  CHECK(market.query("9", 3) == rejected(Reason::unknown_account));
-  CHECK(market.query("2", 4) == status(4, 0, {executed(1, 100, seconds(1))}));
-  CHECK(market.query("1", 1) ==
-        status(1, 5, {executed(4, 100, seconds(1)), executed(1, 100, seconds(1))}));
-  CHECK(market.query("1", 5) == rejected(Reason::unknown_order));
+  engine.release_closed(mark);
+  CHECK(engine.orders_in_memory() == 2);
+  CHECK(query("2", 2) == not_in_memory(1, 2));
+  CHECK(cancel("2", 2) == not_in_memory(1, 2));
+  CHECK(query("2", 3) == not_in_memory(1, 3));
+  CHECK(query("1", 3) == not_in_memory(0, 3));  // whose it was is forgotten too
+  CHECK(query("9", 3) == rejected(Reason::unknown_account));
+  CHECK(query("2", 4) == status(4, 0, {executed(1, 100)}));
+  CHECK(query("1", 1) == status(1, 5, {executed(4, 100), executed(1, 100)}));
+  CHECK(query("1", 5) == rejected(Reason::unknown_order));
 }
 
-TEST_CASE("releasing up to an old mark again changes nothing") {
-  Market market = market_of_two();
+TEST_CASE_METHOD(TwoTraders, "releasing up to an old mark again changes nothing") {
   Rows rows;
-  market.buy("2", 4, 50);
-  market.cancel("2", 1);
-  const ClosedMark mark = market.engine.take_changes(rows);
-  market.engine.release_closed(mark);
-  market.buy("2", 4, 50);
-  market.cancel("2", 2);
-  market.engine.release_closed(mark);
-  CHECK(market.engine.orders_in_memory() == 1);
-  CHECK(market.engine.check_invariants() == "");
+  buy("2", 4, 50);
+  cancel("2", 1);
+  const ClosedMark mark = engine.take_changes(rows);
+  engine.release_closed(mark);
+  buy("2", 4, 50);
+  cancel("2", 2);
+  engine.release_closed(mark);
+  CHECK(engine.orders_in_memory() == 1);
+  CHECK(engine.check_invariants() == "");
 }
 
-TEST_CASE("an order that takes a released order's place does not inherit from it") {
-  Market market = market_of_two();
-  market.sell("1", 10, 100);
-  market.buy("2", 10, 100);
-  market.buy("2", 10, 90);
-  market.cancel("2", 3);
-  release(market);
-  market.now = seconds(2);
+TEST_CASE_METHOD(TwoTraders,
+                 "an order that takes a released order's place does not inherit from it") {
+  sell("1", 10, 100);
+  buy("2", 10, 100);
+  buy("2", 10, 90);
+  cancel("2", 3);
+  Rows rows;
+  engine.release_closed(engine.take_changes(rows));
+  REQUIRE(engine.check_invariants() == "");
+  now = seconds(2);
   for (const OrderId id : {4, 5, 6}) {
-    CHECK(market.buy("2", 1, 80) == opened(id));
-    CHECK(market.query("2", id) == status(id, 1, {}));
+    CHECK(buy("2", 1, 80) == opened(id));
+    CHECK(query("2", id) == status(id, 1, {}));
   }
 }
 
@@ -190,30 +170,29 @@ TEST_CASE("memory does not grow with orders that closed and were released") {
   CHECK(bytes() < before + (1u << 20));
 }
 
-TEST_CASE("an exchange loaded from its rows has the state of the first") {
-  Market market = market_of_two();
+TEST_CASE_METHOD(TwoTraders, "an exchange loaded from its rows has the state of the first") {
   Tables tables;
-  market.sell("1", 10, 100);
-  market.now = seconds(2);
-  market.buy("2", 4, 105);
-  market.buy("2", 6, 90);
-  market.sell("1", 2, 90);
-  market.sell("1", 3, 100);
-  market.cancel("1", 5);
+  sell("1", 10, 100);
+  now = seconds(2);
+  buy("2", 4, 105);
+  buy("2", 6, 90);
+  sell("1", 2, 90);
+  sell("1", 3, 100);
+  cancel("1", 5);
   Rows rows;
-  market.engine.take_changes(rows);
+  engine.take_changes(rows);
   tables.write(rows);
   Market loaded{Exchange(tables.image()), seconds(3)};
   CHECK(loaded.engine.check_invariants() == "");
   CHECK(loaded.engine.changed_rows() == 0);
-  CHECK(loaded.engine.totals() == market.engine.totals());
+  CHECK(loaded.engine.totals() == engine.totals());
   CHECK(loaded.engine.accounts() == 2);
   CHECK(loaded.engine.orders_in_memory() == 2);
-  CHECK(loaded.bids() == market.bids());
-  CHECK(loaded.asks() == market.asks());
+  CHECK(loaded.bids() == bids());
+  CHECK(loaded.asks() == asks());
   for (const char* account : {"1", "2"}) {
-    CHECK(loaded.balance(account) == market.balance(account));
-    CHECK(loaded.position(account) == market.position(account));
+    CHECK(loaded.balance(account) == balance(account));
+    CHECK(loaded.position(account) == position(account));
   }
   CHECK(loaded.query("1", 1) == status(1, 6, {executed(4, 100, seconds(2))}));
   CHECK(loaded.query("2", 3) == status(3, 4, {executed(2, 90, seconds(2))}));
@@ -229,13 +208,12 @@ TEST_CASE("an image of nothing is an empty exchange") {
   CHECK(engine.check_invariants() == "");
 }
 
-TEST_CASE("rows that contradict each other are refused by name") {
-  Market market = market_of_two();
-  market.sell("1", 10, 100);
-  market.buy("2", 4, 100);
-  market.buy("2", 4, 90);
+TEST_CASE_METHOD(TwoTraders, "rows that contradict each other are refused by name") {
+  sell("1", 10, 100);
+  buy("2", 4, 100);
+  buy("2", 4, 90);
   Rows all;
-  market.engine.take_changes(all);
+  engine.take_changes(all);
   Tables tables;
   tables.write(all);
   const Rows sound = tables.image();
@@ -278,7 +256,7 @@ TEST_CASE("rows that contradict each other are refused by name") {
   }
 }
 
-TEST_CASE("balances whose sum goes round are no sound cash, even where it comes out right") {
+TEST_CASE("balances whose sum wraps around are no sound cash, even if it comes out right") {
   const Cash half = Cash::from_units(Int128(1) << 126);
   Rows rows;
   for (const AccountNumber number : {0u, 1u, 2u, 3u})

@@ -2,42 +2,41 @@
 #include "catch.hpp"
 
 #include <string>
+#include <vector>
 
 #include "engine/ids.hpp"
 
 using namespace exchange;
 
+namespace {
+
+using Texts = std::vector<std::string>;
+
+template <class Parse>
+void check_texts(Parse parse, const Texts& good, const Texts& bad) {
+  for (const std::string& text : good) {
+    INFO(text);
+    REQUIRE(parse(text).has_value());
+    CHECK(parse(text)->view() == text);
+  }
+  for (const std::string& text : bad) {
+    INFO(text);
+    CHECK_FALSE(parse(text).has_value());
+  }
+}
+
+}  // namespace
+
 TEST_CASE("an account id is 1 to 64 digits, kept as written") {
-  for (const std::string& text :
-       {std::string("7"), std::string("007"), std::string("0"), std::string(64, '9')}) {
-    INFO(text);
-    REQUIRE(parse_account_id(text).has_value());
-    CHECK(parse_account_id(text)->view() == text);
-  }
-  for (const std::string& text :
-       {std::string(), std::string("-7"), std::string("+7"), std::string("7 "), std::string(" 7"),
-        std::string("7a"), std::string("7.0"), std::string("1\0", 2), std::string(65, '9')}) {
-    INFO(text);
-    CHECK_FALSE(parse_account_id(text).has_value());
-  }
+  check_texts(parse_account_id, {"7", "007", "0", std::string(64, '9')},
+              {"", "-7", "+7", "7 ", " 7", "7a", "7.0", {"1\0", 2}, std::string(65, '9')});
   CHECK_FALSE(*parse_account_id("7") == *parse_account_id("007"));
 }
 
 TEST_CASE("a symbol name is 1 to 32 ASCII letters and digits, case kept") {
-  for (const std::string& text :
-       {std::string("A"), std::string("SpY500"), std::string("0"), std::string(32, 'z')}) {
-    INFO(text);
-    REQUIRE(parse_symbol_name(text).has_value());
-    CHECK(parse_symbol_name(text)->view() == text);
-  }
-  for (const std::string& text : {std::string(), std::string("\xc3\xa9"), std::string(33, 'z')}) {
-    INFO(text);
-    CHECK_FALSE(parse_symbol_name(text).has_value());
-  }
-  for (const char* text : {"A B", "A-B", "A_B", "A.", "[A", "A`", "@", "A{", "A/", "A:"}) {
-    INFO(text);
-    CHECK_FALSE(parse_symbol_name(text).has_value());
-  }
+  check_texts(parse_symbol_name, {"A", "SpY500", "0", std::string(32, 'z')},
+              {"", "\xc3\xa9", std::string(33, 'z'), "A B", "A-B", "A_B", "A.", "[A", "A`", "@",
+               "A{", "A/", "A:"});
   CHECK_FALSE(*parse_symbol_name("a") == *parse_symbol_name("A"));
 }
 
@@ -56,7 +55,7 @@ TEST_CASE("a timestamp prints as whole seconds") {
   CHECK(Timestamp{2'000'000}.seconds() == 2);
 }
 
-TEST_CASE("ids are equal where every character is, whatever their length") {
+TEST_CASE("ids are equal if every character is, at any length") {
   const std::string text(64, '7');
   for (std::size_t size = 1; size <= 64; ++size) {
     INFO(size);

@@ -66,7 +66,6 @@ class CheckedPriceIndex {
 
 TEST_CASE("a price index keeps its levels in order under random use") {
   std::mt19937_64 random(test_seed());
-  INFO("--seed " << test_seed());
   for (const std::int64_t width :
        {std::int64_t(50), std::int64_t(5'000), std::int64_t(1) << 40, INT64_MAX}) {
     CheckedPriceIndex index;
@@ -121,7 +120,6 @@ TEST_CASE("a price index holds the ends of the range of ranks") {
 
 TEST_CASE("a flat map finds what was inserted and nothing else") {
   std::mt19937_64 random(test_seed());
-  INFO("--seed " << test_seed());
   FlatMap map(test_seed());
   std::unordered_map<std::uint64_t, std::uint32_t> expected;
   const auto any_key = [&]() -> std::uint64_t {
@@ -146,7 +144,6 @@ TEST_CASE("a flat map finds what was inserted and nothing else") {
 
 TEST_CASE("an id index finds ids given in sequence and forgotten in any order") {
   std::mt19937_64 random(test_seed());
-  INFO("--seed " << test_seed());
   const std::uint64_t first = GENERATE(1, 1'023, 1'000'000'000);
   IdIndex ids;
   std::unordered_map<std::uint64_t, std::uint32_t> expected;
@@ -181,7 +178,6 @@ TEST_CASE("an id index finds ids given in sequence and forgotten in any order") 
 
 TEST_CASE("an interner gives dense numbers in order of arrival and distinguishes similar texts") {
   std::mt19937_64 random(test_seed());
-  INFO("--seed " << test_seed());
   Interner<AccountId> interner(test_seed());
   std::map<std::string, std::uint32_t> expected;
   for (int i = 0; i < 30'000; ++i) {
@@ -205,7 +201,6 @@ TEST_CASE("an interner gives dense numbers in order of arrival and distinguishes
 TEST_CASE(
     "a pool keeps its items in place while it grows and uses freed slots again, the last one first") {
   std::mt19937_64 random(test_seed());
-  INFO("--seed " << test_seed());
   Pool<std::uint64_t> pool;
   // address and value by index
   std::map<std::uint32_t, std::pair<std::uint64_t*, std::uint64_t>> expected;

@@ -33,8 +33,8 @@ std::vector<std::string> state_of(const Engine& engine) {
   return state;
 }
 
-// An engine's mouth to the world: resolves what the engine forgot from the tables, as the core
-// does, and expects it to have forgotten exactly the orders in `released`.
+// Resolves what the engine forgot from the tables, as the core does, and expects it to have
+// forgotten exactly the orders in `released`.
 Outcome apply_with_tables(Exchange& engine, const Tables& tables, const std::set<OrderId>& released,
                           const Command& command, Timestamp now) {
   const Outcome outcome = engine.apply(command, now);
@@ -59,21 +59,35 @@ std::set<OrderId> closed_orders(const NaiveExchange& model) {
 
 constexpr int rounds = 200, commands_per_round = 400;
 
+RandomCommands commands_of(int round) {
+  return RandomCommands(test_seed() + round, round % 3 == 2, round % 2 == 1);
+}
+
+// Calls step(command, its time) with the random commands of a round; they name orders up to
+// orders().
+template <class Orders, class Step>
+void each_command(int round, RandomCommands& commands, Orders orders, Step step) {
+  for (int i = 0; i < commands_per_round; ++i) {
+    const Command command = commands.next(orders());
+    INFO("round " << round << ", command " << i << ": " << print(command));
+    step(command, commands.next_time());
+  }
+}
+
 }  // namespace
 
 TEST_CASE("random commands have the outcomes of the naive exchange") {
   std::map<std::string, int> outcomes;  // how often each kind came up
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
+    RandomCommands commands = commands_of(round);
     Exchange engine;
     NaiveExchange model;
-    for (int i = 0; i < commands_per_round; ++i) {
-      const Command command = commands.next(model.orders());
-      const Timestamp now = commands.next_time();
-      INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
+    const auto orders = [&] { return model.orders(); };
+    int applied = 0;
+    each_command(round, commands, orders, [&](const Command& command, Timestamp now) {
       const Outcome expected = model.apply(command, now);
       REQUIRE(engine.apply(command, now) == expected);
-      if (i % 20 == 0) {
+      if (applied++ % 20 == 0) {
         REQUIRE(engine.check_invariants() == "");
         REQUIRE(state_of(engine) == state_of(model));
       }
@@ -84,13 +98,13 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
       if (status && status->executions.size() > 1) ++outcomes["several executions"];
       if (status && status->open > Shares() && !status->executions.empty())
         ++outcomes["partly filled"];
-    }
+    });
     REQUIRE(engine.orders_in_memory() == model.orders());
     REQUIRE(engine.accounts() == model.accounts());
   }
   CHECK(outcomes.size() == 14);  // 9 refusals, 4 other kinds, and the two above
   for (const auto& [outcome, times] : outcomes) {
-    INFO("--seed " << test_seed() << ", " << outcome);
+    INFO("" << outcome);
     CHECK(times >= 10);
   }
 }
@@ -98,7 +112,7 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
 TEST_CASE(
     "engine and tables together remember what the naive exchange does, while closed orders are released") {
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
+    RandomCommands commands = commands_of(round);
     Exchange engine;
     NaiveExchange model;
     Tables tables;
@@ -108,10 +122,8 @@ TEST_CASE(
     };
     std::deque<Taken> taken;  // in the tables, and not released yet
     std::set<OrderId> released;
-    for (int i = 0; i < commands_per_round; ++i) {
-      const Command command = commands.next(model.orders());
-      const Timestamp now = commands.next_time();
-      INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
+    const auto orders = [&] { return model.orders(); };
+    each_command(round, commands, orders, [&](const Command& command, Timestamp now) {
       REQUIRE(apply_with_tables(engine, tables, released, command, now) ==
               model.apply(command, now));
       if (commands.below(10) == 0) {
@@ -128,26 +140,24 @@ TEST_CASE(
         REQUIRE(engine.check_invariants() == "");
         REQUIRE(state_of(engine) == state_of(model));
       }
-    }
+    });
   }
 }
 
 TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stopped") {
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
+    RandomCommands commands = commands_of(round);
     Exchange first, rebuilt;  // the first one never stops, the other one every now and then
     NaiveExchange model;
     Tables tables;
     std::set<OrderId> released;
-    for (int i = 0; i < commands_per_round; ++i) {
-      const Command command = commands.next(model.orders());
-      const Timestamp now = commands.next_time();
-      INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
+    const auto orders = [&] { return model.orders(); };
+    each_command(round, commands, orders, [&](const Command& command, Timestamp now) {
       const Outcome outcome = first.apply(command, now);
       REQUIRE(outcome == model.apply(command, now));
       REQUIRE(apply_with_tables(rebuilt, tables, released, command, now) == outcome);
       REQUIRE(rebuilt.totals() == first.totals());
-      if (commands.below(20) != 0) continue;
+      if (commands.below(20) != 0) return;
 
       Rows rows_of_first, rows;
       first.take_changes(rows_of_first);
@@ -155,7 +165,7 @@ TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stoppe
       REQUIRE(lines(rows) == lines(rows_of_first));
       REQUIRE(rows.totals == rows_of_first.totals);
       tables.write(rows);
-      if (commands.below(3) != 0) continue;
+      if (commands.below(3) != 0) return;
 
       rebuilt = Exchange(tables.image());
       released = closed_orders(model);
@@ -164,18 +174,16 @@ TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stoppe
       REQUIRE(rebuilt.accounts() == first.accounts());
       REQUIRE(rebuilt.orders_in_memory() == model.orders() - released.size());
       REQUIRE(state_of(rebuilt) == state_of(first));
-    }
+    });
   }
 }
 
 TEST_CASE("replaying only the commands that changed state gives the same state and digest") {
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
+    RandomCommands commands = commands_of(round);
     Exchange engine, replayed;
-    for (int i = 0; i < commands_per_round; ++i) {
-      const Command command = commands.next(engine.totals().orders);
-      const Timestamp now = commands.next_time();
-      INFO("--seed " << test_seed() << ", round " << round << ": " << print(command));
+    const auto orders = [&] { return engine.totals().orders; };
+    each_command(round, commands, orders, [&](const Command& command, Timestamp now) {
       const Totals before = engine.totals();
       const Outcome outcome = engine.apply(command, now);
       REQUIRE(changed_state(outcome) == (engine.totals().digest != before.digest));
@@ -183,7 +191,7 @@ TEST_CASE("replaying only the commands that changed state gives the same state a
         REQUIRE(replayed.apply(command, now) == outcome);
       else
         REQUIRE(engine.totals() == before);
-    }
+    });
     Rows rows, replayed_rows;
     engine.take_changes(rows);
     replayed.take_changes(replayed_rows);
@@ -195,7 +203,7 @@ TEST_CASE("replaying only the commands that changed state gives the same state a
 
 TEST_CASE("commands located and prefetched ahead of being applied have the same outcomes") {
   for (int round = 0; round < rounds; ++round) {
-    RandomCommands commands(test_seed() + round, round % 3 == 2, round % 2 == 1);
+    RandomCommands commands = commands_of(round);
     Exchange plain, ahead;
     for (int batches = 0; batches < commands_per_round / 20; ++batches) {
       // The later commands of a batch name accounts and orders that its earlier ones create and
@@ -208,7 +216,7 @@ TEST_CASE("commands located and prefetched ahead of being applied have the same 
                         prefetch_ahead = commands.below(locate_ahead);
       std::vector<Exchange::Located> located;
       for (std::size_t at = 0; at < batch.size(); ++at) {
-        INFO("--seed " << test_seed() << ", round " << round << ": " << print(batch[at]));
+        INFO("round " << round << ": " << print(batch[at]));
         while (located.size() < std::min(at + locate_ahead, batch.size()))
           located.push_back(ahead.locate(batch[located.size()]));
         if (at + prefetch_ahead < batch.size())
@@ -231,7 +239,7 @@ TEST_CASE("locating and prefetching change nothing") {
   Exchange engine;
   for (int i = 0; i < 2'000; ++i) {
     const Command command = commands.next(engine.totals().orders);
-    INFO("--seed " << test_seed() << ": " << print(command));
+    INFO(print(command));
     const Totals totals = engine.totals();
     const auto state = state_of(engine);
     const std::size_t rows = engine.changed_rows(), orders = engine.orders_in_memory();

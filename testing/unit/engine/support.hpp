@@ -1,31 +1,27 @@
 #pragma once
 // What the engine's tests share: a market with short names for its commands, and everything in
-// print, so that a failed comparison shows both sides in whole.
+// print, so that a failed comparison shows both sides in full.
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "catch.hpp"
 #include "engine/exchange.hpp"
 #include "model/print.hpp"
+#include "model/tables.hpp"
 
 namespace Catch {
 template <>
 struct StringMaker<exchange::Outcome> {
   static std::string convert(const exchange::Outcome& outcome) { return exchange::print(outcome); }
 };
-template <>
-struct StringMaker<exchange::Shares> {
-  static std::string convert(exchange::Shares shares) { return exchange::to_string(shares); }
-};
-template <>
-struct StringMaker<exchange::Price> {
-  static std::string convert(exchange::Price price) { return exchange::to_string(price); }
-};
-template <>
-struct StringMaker<exchange::Cash> {
-  static std::string convert(exchange::Cash cash) { return exchange::to_string(cash); }
+template <class Number>
+requires std::is_same_v<Number, exchange::Shares> || std::is_same_v<Number, exchange::Price> ||
+    std::is_same_v<Number, exchange::Cash>
+struct StringMaker<Number> {
+  static std::string convert(Number number) { return exchange::to_string(number); }
 };
 template <>
 struct StringMaker<exchange::Exchange::Depth> {
@@ -38,20 +34,21 @@ struct StringMaker<exchange::Exchange::Depth> {
 
 namespace exchange {
 
+inline constexpr Timestamp seconds(std::int64_t seconds) { return {seconds * 1'000'000}; }
+
 inline Outcome created() { return Created{}; }
 inline Outcome opened(OrderId order) { return Opened{order}; }
 inline Outcome rejected(Reason reason) { return Rejected{reason}; }
-// An order that is open, or done where `open` is 0, and never canceled.
+// An order that is open, or done if `open` is 0, and never canceled.
 inline Outcome status(OrderId order, std::int64_t open, std::vector<Execution> executions) {
   return Status{order, Shares::whole(open), Shares(), Timestamp(), std::move(executions)};
 }
-inline Execution executed(std::int64_t shares, std::int64_t price, Timestamp time) {
+inline Execution executed(std::int64_t shares, std::int64_t price, Timestamp time = seconds(1)) {
   return {Shares::whole(shares), Price::whole(price), time};
 }
 inline Exchange::Depth level(std::int64_t shares, std::int64_t price, std::uint32_t orders) {
   return {Price::whole(price), Shares::whole(shares).units(), orders};
 }
-inline constexpr Timestamp seconds(std::int64_t seconds) { return {seconds * 1'000'000}; }
 
 // An engine whose clock stands still unless the test moves it. Every command must leave it sound.
 class Market {
@@ -71,6 +68,11 @@ class Market {
     REQUIRE(apply(PlaceShares{SymbolName(symbol), AccountId(account), Shares::whole(shares)}) ==
             created());
   }
+  Outcome place(std::string_view account, Side side, std::int64_t shares, std::int64_t limit,
+                std::string_view symbol = "SYM") {
+    return apply(PlaceOrder{AccountId(account), SymbolName(symbol), side, Shares::whole(shares),
+                            Price::whole(limit)});
+  }
   Outcome buy(std::string_view account, std::int64_t shares, std::int64_t limit,
               std::string_view symbol = "SYM") {
     return place(account, Side::buy, shares, limit, symbol);
@@ -86,10 +88,13 @@ class Market {
     return apply(QueryOrder{AccountId(account), order});
   }
 
-  Outcome place(std::string_view account, Side side, std::int64_t shares, std::int64_t limit,
-                std::string_view symbol) {
-    return apply(PlaceOrder{AccountId(account), SymbolName(symbol), side, Shares::whole(shares),
-                            Price::whole(limit)});
+  // The rows that changed since the last call.
+  std::vector<std::string> changes() {
+    Rows rows;
+    engine.take_changes(rows);
+    REQUIRE(rows.totals == engine.totals());
+    REQUIRE(engine.changed_rows() == 0);
+    return lines(rows);
   }
 
   Cash balance(std::string_view account) const { return engine.balance(AccountId(account)); }
@@ -105,13 +110,14 @@ class Market {
 };
 
 // Two traders with enough of everything.
-inline Market market_of_two() {
-  Market market;
-  for (const char* trader : {"1", "2"}) {
-    market.account(trader, 1'000'000);
-    market.give(trader, 10'000);
+class TwoTraders : public Market {
+ public:
+  TwoTraders() {
+    for (const char* trader : {"1", "2"}) {
+      account(trader, 1'000'000);
+      give(trader, 10'000);
+    }
   }
-  return market;
-}
+};
 
 }  // namespace exchange

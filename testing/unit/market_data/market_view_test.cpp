@@ -106,7 +106,7 @@ TEST_CASE(
     for (int batch = 1; batch <= 60; ++batch) {
       for (std::uint64_t i = commands.below(30); i > 0; --i)
         engine.apply(commands.next(engine.totals().orders), commands.next_time());
-      INFO("--seed " << test_seed() << ", round " << round << ", batch " << batch);
+      INFO("round " << round << ", batch " << batch);
       Rows rows;
       engine.release_closed(engine.take_changes(rows));
       tables.write(rows);
