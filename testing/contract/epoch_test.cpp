@@ -1,36 +1,20 @@
 // Fencing: a server that was replaced can change nothing, whenever its successor takes over.
 
-#include "catch.hpp"
-
-#include "contract/one_account.hpp"
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
-#include "store/sqlite_store.hpp"
-#include "support/folder.hpp"
-#include "support/postgres_cluster.hpp"
+#include "contract/places.hpp"
 
 using namespace exchange;
-using exchange::testing::one_account;
-using exchange::testing::shared_cluster;
-using exchange::testing::TemporaryFolder;
-
-namespace {
-
-void run(const std::string& file, const char* sql) {
-  SqliteDatabase database(file, SqliteDatabase::Use::write);
-  database.run(sql);
-}
-
-}  // namespace
+using namespace exchange::testing;
 
 TEST_CASE(
     "a fenced SQLite server can neither append, resolve an append in doubt nor confirm its epoch") {
   TemporaryFolder folder;
-  const std::string path = folder.path() + "/x.db";
+  const std::string path = folder / "x.db";
   SqliteStore(path).open();
   // A server locks its journal file exclusively, so a trigger acts as the successor: with batch 2.
-  run(path + ".journal",
-      "CREATE TRIGGER successor AFTER INSERT ON journal WHEN new.batch = 2 BEGIN UPDATE fence SET epoch = epoch + 1; END");
+  run_sqlite(
+      path + ".journal",
+      "CREATE TRIGGER successor AFTER INSERT ON journal WHEN new.batch = 2 BEGIN UPDATE fence "
+      "SET epoch = epoch + 1; END");
   SqliteStore fenced(path);
   fenced.open();
   fenced.append(1, "payload");
@@ -40,31 +24,27 @@ TEST_CASE(
   CHECK_THROWS_AS(fenced.confirm_epoch(), StoreFenced);
   CHECK_THROWS_AS(fenced.append(3, "of the fenced server"), StoreFenced);
   CHECK_THROWS_AS(fenced.resolve_in_doubt(3), StoreFenced);
-  std::size_t rows = 0;
-  fenced.read_journal(0, [&](const JournalRow&) { ++rows; });
-  CHECK(rows == 2);
+  CHECK(journal_after(fenced, 0).size() == 2);
 }
 
 TEST_CASE("a fenced SQLite server cannot change the tables") {
   TemporaryFolder folder;
-  const std::string path = folder.path() + "/x.db";
+  const std::string path = folder / "x.db";
   SqliteStore fenced(path);
   fenced.open();
-  run(path, "UPDATE projection SET epoch = epoch + 1");
+  run_sqlite(path, "UPDATE projection SET epoch = epoch + 1");
   CHECK_THROWS_AS(fenced.project(one_account(), 1), StoreFenced);
   CHECK(fenced.load().rows.accounts.empty());  // nothing of it is written
 }
 
-TEST_CASE(
-    "a fenced PostgreSQL server can neither append, resolve an append in doubt, change the tables nor confirm its epoch") {
+TEST_CASE("a fenced PostgreSQL server can neither append, resolve, project nor confirm its epoch") {
   const std::string url = shared_cluster().create_database();
   PostgresStore fenced(url);
   fenced.open();
   fenced.load();
   fenced.append(1, "payload");
   fenced.confirm_epoch();
-  pqxx::connection admin(url);
-  pqxx::nontransaction(admin).exec("UPDATE fence SET epoch = epoch + 1");
+  run_postgres(url, "UPDATE fence SET epoch = epoch + 1");
   SECTION("append, on a new connection") {
     CHECK_THROWS_AS(fenced.append(2, "of the fenced server"), StoreFenced);
   }
@@ -74,7 +54,5 @@ TEST_CASE(
     CHECK_THROWS_AS(fenced.project(one_account(), 1), StoreFenced);
     CHECK(fenced.load().rows.accounts.empty());
   }
-  std::size_t rows = 0;
-  fenced.read_journal(0, [&](const JournalRow&) { ++rows; });
-  CHECK(rows == 1);
+  CHECK(journal_after(fenced, 0).size() == 1);
 }

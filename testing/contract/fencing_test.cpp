@@ -1,34 +1,26 @@
 // Two servers and one store: the second is refused while the first lives, and a first server that
 // was replaced can no longer commit.
 
-#include "catch.hpp"
-
-#include <thread>
-
-#include "contract/one_account.hpp"
-#include "core/recovery.hpp"
-#include "store/journal_record.hpp"
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
-#include "store/sqlite_store.hpp"
-#include "support/folder.hpp"
-#include "support/postgres_cluster.hpp"
+#include "contract/places.hpp"
 
 using namespace exchange;
-using exchange::testing::one_account;
-using exchange::testing::PostgresCluster;
-using exchange::testing::shared_cluster;
-using exchange::testing::TemporaryFolder;
+using namespace exchange::testing;
 
-TEST_CASE("a second server on the same SQLite store refuses to start, until the first is gone") {
+TEST_CASE("a second server on the same store refuses to start, until the first is gone") {
   TemporaryFolder folder;
-  auto first = std::make_unique<SqliteStore>(folder.path() + "/x.db");
+  const std::string url = shared_cluster().create_database();
+  const bool postgres = GENERATE(false, true);
+  const auto make = [&]() -> std::unique_ptr<Store> {
+    if (postgres) return std::make_unique<PostgresStore>(url);
+    return std::make_unique<SqliteStore>(folder / "x.db");
+  };
+  auto first = make();
   first->open();
-  SqliteStore second(folder.path() + "/x.db");
-  CHECK_THROWS_AS(second.open(), StoreFenced);
+  const auto second = make();
+  CHECK_THROWS_AS(second->open(), StoreFenced);
   first.reset();
-  second.open();
-  second.append(1, "payload");
+  second->open();
+  second->append(1, "payload");
 }
 
 TEST_CASE("SQLite refuses files of different stores, and files that are not a database") {
@@ -61,8 +53,7 @@ TEST_CASE("SQLite refuses files of different stores, and files that are not a da
     CHECK_THAT(open_error(), contains_text("a.db.journal is missing"));
   }
   SECTION("no tables, and a journal that was pruned") {
-    SqliteDatabase(folder.path() + "/a.db.journal", SqliteDatabase::Use::write)
-        .run("UPDATE journal SET batch = 2");
+    run_sqlite(folder / "a.db.journal", "UPDATE journal SET batch = 2");
     run("rm a.db");
     CHECK_THAT(open_error(), contains_text("a.db is missing"));
   }
@@ -77,29 +68,14 @@ TEST_CASE("SQLite refuses files of different stores, and files that are not a da
   SECTION("untouched") { CHECK(open_error() == "opened"); }
 }
 
-TEST_CASE(
-    "a second server on the same PostgreSQL database refuses to start, until the first is gone") {
-  const std::string url = shared_cluster().create_database();
-  auto first = std::make_unique<PostgresStore>(url);
-  first->open();
-  PostgresStore second(url);
-  CHECK_THROWS_AS(second.open(), StoreFenced);
-  first.reset();
-  second.open();
-  second.append(1, "payload");
-}
-
 TEST_CASE("a PostgreSQL server that lost its lock to another can neither append nor project") {
   const std::string url = shared_cluster().create_database();
   PostgresStore fenced(url);
   fenced.open();
   fenced.append(1, "payload");
-  const auto end_other_connections = [&] {
-    pqxx::connection admin(url);
-    pqxx::nontransaction(admin).exec(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()");
-  };
-  end_other_connections();
+  run_postgres(url,
+               "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+               "WHERE datname = current_database() AND pid <> pg_backend_pid()");
   PostgresStore successor(url);
   successor.open();
   successor.append(2, "of the successor");
@@ -110,8 +86,7 @@ TEST_CASE("a PostgreSQL server that lost its lock to another can neither append 
   successor.append(3, "goes on");
 }
 
-TEST_CASE(
-    "after a restart of PostgreSQL, a failed append is resolved by its number and service continues") {
+TEST_CASE("after a restart of PostgreSQL a failed append is resolved by its number") {
   PostgresCluster cluster;
   PostgresStore store(cluster.create_database());
   store.open();
@@ -126,8 +101,7 @@ TEST_CASE(
   CHECK(store.resolve_in_doubt(2));
 }
 
-TEST_CASE(
-    "a server that lost its PostgreSQL connection cannot confirm its epoch until it has connected again") {
+TEST_CASE("without its PostgreSQL connection a server cannot confirm its epoch") {
   PostgresCluster cluster;
   PostgresStore store(cluster.create_database());
   store.open();
@@ -146,18 +120,14 @@ TEST_CASE("the description of a store shows no password") {
   CHECK(PostgresStore("postgresql://host/db?password=secret").describe() == "postgresql://host/db");
 }
 
-TEST_CASE(
-    "a PostgreSQL database that was restored to an older state is refused at once, not written to") {
+TEST_CASE("a PostgreSQL database that was restored to an older state is refused at once") {
   const std::string url = shared_cluster().create_database();
   PostgresStore store(url);
   store.open();
   store.load();
   for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
   store.project(Rows{}, 3);
-  const auto run = [&](const std::string& sql) {
-    pqxx::connection admin(url);
-    pqxx::nontransaction(admin).exec(sql);
-  };
+  const auto run = [&](const std::string& sql) { run_postgres(url, sql); };
   SECTION("committed batches lost") {
     run("DELETE FROM journal WHERE batch = 3; UPDATE projection SET batch = 2");
     CHECK_THROWS_WITH(store.resolve_in_doubt(4), contains_text("has lost committed batches"));
@@ -178,10 +148,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a SQLite server whose lock file was removed can neither append nor project after another has opened") {
+TEST_CASE("a SQLite store is not opened twice, though its lock file was removed") {
   TemporaryFolder folder;
-  const std::string path = folder.path() + "/x.db";
+  const std::string path = folder / "x.db";
   SqliteStore fenced(path);
   fenced.open();
   REQUIRE(std::remove((path + ".lock").c_str()) == 0);
@@ -191,10 +160,9 @@ TEST_CASE(
   fenced.append(1, "payload");
 }
 
-TEST_CASE(
-    "a SQLite server that finds the journal of a successor can neither resolve an append in doubt nor append") {
+TEST_CASE("a SQLite server that finds the journal of a successor can neither resolve nor append") {
   TemporaryFolder folder;
-  const std::string path = folder.path() + "/x.db";
+  const std::string path = folder / "x.db";
   const auto run = [&](const std::string& command) {
     REQUIRE(std::system(("cd " + folder.path() + " && " + command).c_str()) == 0);
   };
@@ -202,7 +170,8 @@ TEST_CASE(
   fenced.open();
   // The journal is locked while it is open. resolve_in_doubt() opens it again, and finds what a
   // successor has written.
-  run("cp x.db.journal new && cp x.db.journal-wal new-wal && sqlite3 new 'UPDATE fence SET epoch = epoch + 1'");
+  run("cp x.db.journal new && cp x.db.journal-wal new-wal && sqlite3 new 'UPDATE fence SET epoch "
+      "= epoch + 1'");
   run("mv new x.db.journal && rm x.db.journal-wal");
   CHECK_THROWS_AS(fenced.resolve_in_doubt(1), StoreFenced);
   CHECK_THROWS_AS(fenced.append(1, "of the fenced server"), StoreFenced);
@@ -210,7 +179,7 @@ TEST_CASE(
 
 TEST_CASE("SQLite deletes journal rows only when the tables that replace them are in their file") {
   TemporaryFolder folder;
-  const std::string path = folder.path() + "/x.db";
+  const std::string path = folder / "x.db";
   SqliteStore store(path);
   store.open();
   for (BatchNumber batch = 1; batch <= 3; ++batch) store.append(batch, "payload");
@@ -229,9 +198,7 @@ TEST_CASE("a batch of another server is not resolved as this server's") {
   PostgresStore store(url);
   store.open();
   store.append(1, "payload");
-  pqxx::connection admin(url);
-  pqxx::nontransaction(admin).exec(
-      "INSERT INTO journal SELECT 2, epoch + 1, 'of another' FROM fence");
+  run_postgres(url, "INSERT INTO journal SELECT 2, epoch + 1, 'of another' FROM fence");
   CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreFenced);
 }
 
@@ -240,15 +207,14 @@ TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
   PostgresStore store(url);
   store.open();
   store.load();
-  pqxx::connection admin(url);
-  pqxx::nontransaction(admin).exec("UPDATE projection SET batch = 7");
+  run_postgres(url, "UPDATE projection SET batch = 7");
   CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
-  CHECK(pqxx::nontransaction(admin).exec("SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
+  CHECK(run_postgres(url, "SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
 }
 
 TEST_CASE("rows that contradict a projection are not retryable") {
   TemporaryFolder folder;
-  const std::string path = folder.path() + "/x.db", url = shared_cluster().create_database();
+  const std::string path = folder / "x.db", url = shared_cluster().create_database();
   const char* const in_the_way = "INSERT INTO accounts VALUES (7, '1', '0')";
   const auto refuses = [](Store& store) {
     CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
@@ -259,7 +225,7 @@ TEST_CASE("rows that contradict a projection are not retryable") {
   SECTION("SQLite") {
     SqliteStore store(path);
     store.open();
-    SqliteDatabase(path, SqliteDatabase::Use::write).run(in_the_way);
+    run_sqlite(path, in_the_way);
     refuses(store);
     store.append(1, "payload");
     CHECK_THROWS_AS(store.append(1, "payload"),
@@ -268,8 +234,7 @@ TEST_CASE("rows that contradict a projection are not retryable") {
   SECTION("PostgreSQL") {
     PostgresStore store(url);
     store.open();
-    pqxx::connection admin(url);
-    pqxx::nontransaction(admin).exec(in_the_way);
+    run_postgres(url, in_the_way);
     refuses(store);
   }
 }
@@ -278,10 +243,7 @@ TEST_CASE(
     "what PostgreSQL committed survives a crash, even if its role turns synchronous_commit off") {
   PostgresCluster cluster;
   const std::string url = cluster.create_database();
-  const auto run = [&](const std::string& sql) {
-    pqxx::connection admin(url);
-    pqxx::nontransaction(admin).exec(sql);
-  };
+  const auto run = [&](const std::string& sql) { run_postgres(url, sql); };
   run("ALTER ROLE exchange SET synchronous_commit = off");
   run("ALTER SYSTEM SET wal_writer_delay = '10s'");
   run("SELECT pg_reload_conf()");
@@ -295,36 +257,22 @@ TEST_CASE(
   cluster.start();
   PostgresStore store(url);
   store.open();
-  BatchNumber found = 0;
-  store.read_journal(0, [&](const JournalRow&) { ++found; });
-  CHECK(found == batches);
+  CHECK(journal_after(store, 0).size() == batches);
 }
 
 TEST_CASE("damaged rows are refused with a reason") {
   TemporaryFolder folder;
-  const std::string path = folder.path() + "/x.db";
+  const std::string path = folder / "x.db";
   {
     SqliteStore store(path);
     store.open();
     Exchange exchange;
-    exchange.apply(CreateAccount{AccountId("1"), Cash::whole(1)}, {});
-    Rows rows;
-    exchange.take_changes(rows);
-    store.project(rows, 1);
-    JournalWriter writer;
-    writer.begin({});
-    store.append(1, writer.finish(exchange.totals()));
+    commit(store, exchange, 1, {CreateAccount{AccountId("1"), Cash::whole(1)}});
+    project(store, exchange, 1);
   }
   const auto load_error = [&](const std::string& sql) {
-    SqliteDatabase(path, SqliteDatabase::Use::write).run(sql.c_str());
-    SqliteStore store(path);
-    store.open();
-    try {
-      recover(store);
-    } catch (const StoreCorrupt& error) {
-      return std::string(error.what());
-    }
-    return std::string("loaded");
+    run_sqlite(path, sql);
+    return start(SqliteStore(path));
   };
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = 'much'"),
              contains_text("not an amount of cash"));
@@ -332,5 +280,5 @@ TEST_CASE("damaged rows are refused with a reason") {
              contains_text("cash not conserved"));
   CHECK_THAT(load_error("UPDATE accounts SET balance_e16 = '10000000000000000', id = 'x'"),
              contains_text("not an account id"));
-  CHECK(load_error("UPDATE accounts SET id = '1'") == "loaded");
+  CHECK(load_error("UPDATE accounts SET id = '1'") == "batch 1");
 }

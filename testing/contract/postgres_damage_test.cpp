@@ -1,21 +1,10 @@
 // Rows of a PostgreSQL store that were changed, removed or restored: the next start refuses them
 // with a reason, or they made no difference.
 
-#include "catch.hpp"
-
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
-
-#include <sstream>
-
-#include "core/recovery.hpp"
-#include "store/journal_record.hpp"
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
-#include "support/postgres_cluster.hpp"
+#include "contract/places.hpp"
 
 using namespace exchange;
-using exchange::testing::shared_cluster;
+using namespace exchange::testing;
 
 namespace {
 
@@ -29,17 +18,9 @@ void fill(Store& store) {
       PlaceOrder{alice, spy, Side::buy, Shares::whole(3), Price::whole(5)},
       PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(4)}};
   Exchange exchange;
-  JournalWriter writer;
   for (BatchNumber batch = 1; batch <= commands.size(); ++batch) {
-    const Timestamp now{std::int64_t(batch)};
-    writer.begin(now);
-    exchange.apply(commands[batch - 1], now);
-    writer.add(commands[batch - 1]);
-    store.append(batch, writer.finish(exchange.totals()));
-    if (batch != 4) continue;
-    Rows rows;
-    exchange.take_changes(rows);
-    store.project(rows, batch);
+    commit(store, exchange, batch, {commands[batch - 1]});
+    if (batch == 4) project(store, exchange, batch);
   }
 }
 
@@ -53,19 +34,6 @@ TEST_CASE("edited rows of PostgreSQL are refused with a reason") {
     store.load();
     fill(store);
   }
-  const auto start_after = [&](const std::string& sql) -> std::string {
-    {
-      pqxx::connection admin(url);
-      pqxx::nontransaction(admin).exec(sql);
-    }
-    PostgresStore store(url);
-    store.open();
-    try {
-      return "batch " + std::to_string(recover(store).last_batch);
-    } catch (const StoreCorrupt& error) {
-      return error.what();
-    }
-  };
   const auto [sql, said] = GENERATE(table<std::string, std::string>({
       {"SELECT 1", "batch 5"},
       {"UPDATE accounts SET balance_e16 = balance_e16 + 1 WHERE id = '1'", "cash not conserved"},
@@ -79,31 +47,27 @@ TEST_CASE("edited rows of PostgreSQL are refused with a reason") {
       {"DELETE FROM journal WHERE batch >= 4", "the journal ends before batch 4"},
       {"DELETE FROM journal WHERE batch = 4; UPDATE journal SET batch = 6 WHERE batch = 5",
        "rows are missing"},
-      {"UPDATE journal SET payload = set_byte(payload, 3, (get_byte(payload, 3) + 1) % 256) WHERE batch = 5",
+      {"UPDATE journal SET payload = set_byte(payload, 3, (get_byte(payload, 3) + 1) % 256) "
+       "WHERE batch = 5",
        "batch 5: journal record fails its checksum"},
       {"UPDATE journal SET payload = (SELECT payload FROM journal WHERE batch = 4) WHERE batch = 5",
        "journal batch 5"},
-      {"TRUNCATE accounts, account_keys, symbols, positions, orders, executions; UPDATE projection SET batch = 0, orders = 0, executions = 0,"
+      {"TRUNCATE accounts, account_keys, symbols, positions, orders, executions; UPDATE "
+       "projection SET batch = 0, orders = 0, executions = 0,"
        " cash_created_e16 = 0, last_time_us = 0, digest = 0",
        "batch 5"},
   }));
   INFO(sql);
-  const std::string found = start_after(sql);
+  run_postgres(url, sql);
+  const std::string found = start(PostgresStore(url));
   CHECK_THAT(found, contains_text(said));
   if (!found.starts_with("batch ")) CHECK_THAT(found, contains_text("; restore"));
 }
 
 TEST_CASE("PostgreSQL without data checksums causes a warning, with them none") {
-  std::ostringstream log;
-  const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  const CapturedLog log;
   const std::string url = shared_cluster().create_database();
-  PostgresStore store(url);
-  store.open();
-  spdlog::set_default_logger(before);
-  pqxx::connection person(url);
-  const bool off =
-      pqxx::nontransaction(person).exec("SHOW data_checksums")[0][0].as<std::string>() == "off";
-  CHECK((log.str().find("runs without data checksums") != std::string::npos) == off);
+  PostgresStore(url).open();
+  const bool off = run_postgres(url, "SHOW data_checksums")[0][0].as<std::string>() == "off";
+  CHECK((log.text().find("runs without data checksums") != std::string::npos) == off);
 }

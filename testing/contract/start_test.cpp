@@ -6,17 +6,10 @@
 #include <chrono>
 #include <thread>
 
-#include "catch.hpp"
-#include "engine/exchange.hpp"
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
-#include "store/sqlite_store.hpp"
-#include "support/folder.hpp"
-#include "support/postgres_cluster.hpp"
+#include "contract/places.hpp"
 
 using namespace exchange;
-using exchange::testing::shared_cluster;
-using exchange::testing::TemporaryFolder;
+using namespace exchange::testing;
 
 namespace {
 
@@ -61,7 +54,7 @@ Rows market(int filled) {
   return rows;
 }
 
-void start(Store& store) {
+void check_start(Store& store) {
   store.open();
   const TablesImage image = store.load();
   CHECK(image.rows.orders.size() == 10);
@@ -78,7 +71,7 @@ std::uint64_t steps_of_start(int filled) {
   }
   const Steps steps;
   SqliteStore store(folder / "x.db");
-  start(store);
+  check_start(store);
   return Steps::count;
 }
 
@@ -98,9 +91,8 @@ TEST_CASE("a start on PostgreSQL reads what is open, even without statistics") {
   // The steps of a connection are counted when it closes.
   const auto rows_read = [&](const std::string& how) {
     while (
-        count(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()") >
-        0)
+        count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
+              "pg_backend_pid()") > 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return count("SELECT " + how + " FROM pg_stat_user_tables WHERE relname = 'executions'");
   };
@@ -114,7 +106,7 @@ TEST_CASE("a start on PostgreSQL reads what is open, even without statistics") {
   const std::int64_t by_scan = rows_read("seq_tup_read"), by_index = rows_read("idx_tup_fetch");
   {
     PostgresStore store(url);
-    start(store);
+    check_start(store);
   }
   CHECK(rows_read("seq_tup_read") == by_scan);
   CHECK(rows_read("idx_tup_fetch") - by_index >= 10);

@@ -1,84 +1,14 @@
 // The contract of store.hpp, on which the core relies. Every case runs against SQLite, PostgreSQL
 // (a private cluster) and memory.
 
-#include "catch.hpp"
-
-#include <functional>
 #include <set>
 
-#include "core/recovery.hpp"
-#include "store/journal_record.hpp"
-#include "store/memory_store.hpp"
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
-#include "store/sqlite_store.hpp"
-#include "support/folder.hpp"
-#include "support/postgres_cluster.hpp"
+#include "contract/places.hpp"
 
 using namespace exchange;
-using exchange::testing::shared_cluster;
-using exchange::testing::TemporaryFolder;
+using namespace exchange::testing;
 
 namespace {
-
-// A place for one store; reopen() opens it again as the next server does.
-class Place {
- public:
-  virtual ~Place() = default;
-  virtual Store& reopen() = 0;
-};
-
-class SqlitePlace : public Place {
- public:
-  Store& reopen() override {
-    store_.reset();
-    store_ = std::make_unique<SqliteStore>(folder_.path() + "/x.db");
-    store_->open();
-    return *store_;
-  }
-
- private:
-  TemporaryFolder folder_;
-  std::unique_ptr<Store> store_;
-};
-
-class PostgresPlace : public Place {
- public:
-  Store& reopen() override {
-    store_.reset();
-    store_ = std::make_unique<PostgresStore>(url_);
-    store_->open();
-    return *store_;
-  }
-
- private:
-  const std::string url_ = shared_cluster().create_database();
-  std::unique_ptr<Store> store_;
-};
-
-class MemoryPlace : public Place {
- public:
-  Store& reopen() override {
-    store_.open();
-    return store_;
-  }
-
- private:
-  MemoryStore store_;
-};
-
-std::unique_ptr<Place> any_place() {
-  const int form = GENERATE(0, 1, 2);
-  if (form == 0) return std::make_unique<SqlitePlace>();
-  if (form == 1) return std::make_unique<PostgresPlace>();
-  return std::make_unique<MemoryPlace>();
-}
-
-std::vector<JournalRow> journal_after(Store& store, BatchNumber batch) {
-  std::vector<JournalRow> rows;
-  store.read_journal(batch, [&](const JournalRow& row) { rows.push_back(row); });
-  return rows;
-}
 
 const AccountId alice("1"), bob("007");
 const SymbolName spy("SPY"), null_named("NULL");
@@ -105,13 +35,6 @@ Exchange small_market() {
                             Price::whole(90'000'000'000)},
                  at(6));
   return exchange;
-}
-
-void project(Store& store, Exchange& exchange, BatchNumber batch) {
-  Rows rows;
-  const ClosedMark closed = exchange.take_changes(rows);
-  store.project(rows, batch);
-  exchange.release_closed(closed);
 }
 
 Status query(Exchange& exchange, const AccountId& account, OrderId order) {
@@ -153,7 +76,7 @@ TEST_CASE("a batch number is used once, and resolve_in_doubt returns whether it 
   CHECK_THROWS_AS(store.append(1, "second"), StoreUnavailable);
   CHECK(store.resolve_in_doubt(1));
   CHECK_FALSE(store.resolve_in_doubt(2));
-  store.append(2, "goes on after settling");
+  store.append(2, "goes on after resolving");
   CHECK(journal_after(store, 0).size() == 2);
 }
 
@@ -243,23 +166,13 @@ TEST_CASE("recovery replays what the tables lack and ends in the same state") {
   Store* store = &place->reopen();
   Exchange exchange = small_market();
   project(*store, exchange, 1);
-  JournalWriter writer;
-  writer.begin(Timestamp{6'000'000});
-  store->append(1, writer.finish(exchange.totals()));
-  BatchNumber batch = 1;
-  for (const std::vector<Command>& commands : std::vector<std::vector<Command>>{
-           {CreateAccount{AccountId("3"), Cash()},
-            PlaceShares{null_named, AccountId("3"), Shares::whole(9)}},
-           {PlaceOrder{bob, spy, Side::sell, Shares::whole(60), Price::whole(5)}},
-           {CancelOrder{bob, 5}}}) {
-    const Timestamp now{std::int64_t(++batch) * 10'000'000};
-    writer.begin(now);
-    for (const Command& command : commands) {
-      REQUIRE(changed_state(exchange.apply(command, now)));
-      writer.add(command);
-    }
-    store->append(batch, writer.finish(exchange.totals()));
-  }
+  commit(*store, exchange, 1, {});
+  commit(*store, exchange, 2,
+         {CreateAccount{AccountId("3"), Cash()},
+          PlaceShares{null_named, AccountId("3"), Shares::whole(9)}});
+  commit(*store, exchange, 3,
+         {PlaceOrder{bob, spy, Side::sell, Shares::whole(60), Price::whole(5)}});
+  commit(*store, exchange, 4, {CancelOrder{bob, 5}});
   store = &place->reopen();
   Recovered recovered = recover(*store);
   CHECK(recovered.last_batch == 4);
@@ -321,15 +234,6 @@ const KeyHash some_key = [] {
   return key;
 }();
 
-// Applies and journals one command, as the committer does.
-void commit(Store& store, Exchange& exchange, BatchNumber batch, const Command& command) {
-  JournalWriter writer;
-  writer.begin({std::int64_t(batch)});
-  REQUIRE(changed_state(exchange.apply(command, {std::int64_t(batch)})));
-  writer.add(command);
-  store.append(batch, writer.finish(exchange.totals()));
-}
-
 using Keys = std::vector<std::pair<AccountId, KeyHash>>;
 
 }  // namespace
@@ -339,8 +243,8 @@ TEST_CASE(
   const auto place = any_place();
   Store* store = &place->reopen();
   Exchange exchange;
-  commit(*store, exchange, 1, CreateAccount{alice, Cash::whole(5)});
-  commit(*store, exchange, 2, CreateAccount{bob, Cash::whole(5), some_key});
+  commit(*store, exchange, 1, {CreateAccount{alice, Cash::whole(5)}});
+  commit(*store, exchange, 2, {CreateAccount{bob, Cash::whole(5), some_key}});
   const Keys expected{{bob, some_key}};
   store = &place->reopen();
   CHECK(recover(*store).keys == expected);
@@ -352,7 +256,7 @@ TEST_CASE(
   CHECK(recover(*store).tables.account_keys.size() == 1);
 
   store->prune(2);
-  commit(*store, later, 3, CreateAccount{AccountId("3"), Cash(), some_key});
+  commit(*store, later, 3, {CreateAccount{AccountId("3"), Cash(), some_key}});
   store = &place->reopen();
   CHECK(recover(*store).keys == Keys{{bob, some_key}, {AccountId("3"), some_key}});
 }
@@ -377,50 +281,20 @@ TEST_CASE("projecting a key again, or another one, leaves the first") {
 }
 
 TEST_CASE("a store from before accounts had keys opens, keeps what it holds, and takes keys") {
-  const auto upgrade = [](const std::function<Store&()>& reopen,
-                          const std::function<void()>& drop) {
-    {
-      Store& store = reopen();
-      Exchange exchange;
-      commit(store, exchange, 1, CreateAccount{alice, Cash::whole(5)});
-      store.load();
-      project(store, exchange, 1);
-      drop();
-    }
-    Store& store = reopen();
-    Recovered recovered = recover(store);
-    CHECK(recovered.keys.empty());
-    CHECK(recovered.exchange.balance(alice) == Cash::whole(5));
-    commit(store, recovered.exchange, 2, CreateAccount{bob, Cash(), some_key});
-    project(store, recovered.exchange, 2);
-    CHECK(recover(reopen()).keys == Keys{{bob, some_key}});
-  };
-  SECTION("SQLite") {
-    const TemporaryFolder folder;
-    const std::string path = folder.path() + "/x.db";
-    std::unique_ptr<Store> store;
-    upgrade(
-        [&]() -> Store& {
-          store.reset();
-          store = std::make_unique<SqliteStore>(path);
-          store->open();
-          return *store;
-        },
-        [&] { SqliteDatabase(path, SqliteDatabase::Use::write).run("DROP TABLE account_keys"); });
+  const auto place = any_sql_place();
+  {
+    Store& store = place->reopen();
+    Exchange exchange;
+    commit(store, exchange, 1, {CreateAccount{alice, Cash::whole(5)}});
+    store.load();
+    project(store, exchange, 1);
+    place->run("DROP TABLE account_keys");
   }
-  SECTION("PostgreSQL") {
-    const std::string url = shared_cluster().create_database();
-    std::unique_ptr<Store> store;
-    upgrade(
-        [&]() -> Store& {
-          store.reset();
-          store = std::make_unique<PostgresStore>(url);
-          store->open();
-          return *store;
-        },
-        [&] {
-          pqxx::connection connection(url);
-          pqxx::nontransaction(connection).exec("DROP TABLE account_keys");
-        });
-  }
+  Store& store = place->reopen();
+  Recovered recovered = recover(store);
+  CHECK(recovered.keys.empty());
+  CHECK(recovered.exchange.balance(alice) == Cash::whole(5));
+  commit(store, recovered.exchange, 2, {CreateAccount{bob, Cash(), some_key}});
+  project(store, recovered.exchange, 2);
+  CHECK(recover(place->reopen()).keys == Keys{{bob, some_key}});
 }

@@ -10,7 +10,7 @@
 #include "support/folder.hpp"
 
 using namespace exchange;
-using exchange::testing::TemporaryFolder;
+using namespace exchange::testing;
 
 namespace {
 
@@ -68,7 +68,7 @@ class CountingFiles {
 
 TEST_CASE("SQLite syncs its journal before append returns, and its tables at checkpoints") {
   TemporaryFolder folder;
-  const std::string path = folder.path() + "/x.db";
+  const std::string path = folder / "x.db";
   CountingFiles& files = CountingFiles::instance();
   SqliteStore store(path);
   store.open();

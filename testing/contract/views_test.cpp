@@ -1,129 +1,15 @@
 // The SQL views (db/*_views.sql): the same rows in PostgreSQL and SQLite, exact decimals, and they
 // are added to a store that was made before them.
 
-#include "catch.hpp"
-
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
-
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
-#include "engine/exchange.hpp"
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
-#include "store/sqlite.hpp"
-#include "store/sqlite_store.hpp"
-#include "support/folder.hpp"
-#include "support/postgres_cluster.hpp"
+#include "contract/places.hpp"
 
 using namespace exchange;
-using exchange::testing::shared_cluster;
-using exchange::testing::TemporaryFolder;
+using namespace exchange::testing;
 
 namespace {
-
-using Lines = std::vector<std::string>;  // one a row, columns joined by '|'
-
-// A store and a user's own connection to it.
-class Place {
- public:
-  virtual ~Place() = default;
-  // Opens the store as the next server does.
-  virtual Store& reopen() = 0;
-  virtual void close() = 0;
-  virtual Lines query(const std::string& sql) = 0;
-  virtual void run(const std::string& sql) = 0;
-};
-
-class SqlitePlace : public Place {
- public:
-  Store& reopen() override {
-    close();
-    store_ = std::make_unique<SqliteStore>(path());
-    store_->open();
-    return *store_;
-  }
-  void close() override { store_.reset(); }
-  Lines query(const std::string& sql) override {
-    SqliteDatabase database(path(), SqliteDatabase::Use::read);
-    Lines lines;
-    SqliteStatement rows(database, sql);
-    while (rows.step()) {
-      lines.emplace_back(rows.text(0));
-      for (int column = 1; column < columns(sql, database); ++column)
-        lines.back().append("|").append(rows.text(column));
-    }
-    return lines;
-  }
-  void run(const std::string& sql) override {
-    SqliteDatabase(path(), SqliteDatabase::Use::write).run(sql.c_str());
-  }
-
- private:
-  static int columns(const std::string& sql, SqliteDatabase& database) {
-    sqlite3_stmt* statement = nullptr;
-    database.check(sqlite3_prepare_v2(database.handle(), sql.c_str(), -1, &statement, nullptr));
-    const int count = sqlite3_column_count(statement);
-    sqlite3_finalize(statement);
-    return count;
-  }
-  std::string path() const { return folder_.path() + "/x.db"; }
-  TemporaryFolder folder_;
-  std::unique_ptr<Store> store_;
-};
-
-class PostgresPlace : public Place {
- public:
-  Store& reopen() override {
-    close();
-    store_ = std::make_unique<PostgresStore>(url_);
-    store_->open();
-    return *store_;
-  }
-  void close() override { store_.reset(); }
-  Lines query(const std::string& sql) override {
-    pqxx::connection connection(url_);
-    pqxx::nontransaction work(connection);
-    work.exec("SET TIME ZONE 'UTC'");
-    Lines lines;
-    for (const auto& row : work.exec(sql)) {
-      lines.emplace_back(row[0].c_str());
-      for (int column = 1; column < int(row.size()); ++column)
-        lines.back().append("|").append(row[column].c_str());
-    }
-    return lines;
-  }
-  void run(const std::string& sql) override {
-    pqxx::connection connection(url_);
-    pqxx::nontransaction(connection).exec(sql);
-  }
-
- private:
-  const std::string url_ = shared_cluster().create_database();
-  std::unique_ptr<Store> store_;
-};
-
-std::unique_ptr<Place> any_place() {
-  if (GENERATE(false, true)) return std::make_unique<PostgresPlace>();
-  return std::make_unique<SqlitePlace>();
-}
-
-// Collects the log of the server while it lives.
-class Log {
- public:
-  Log() {
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-        "", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
-  }
-  ~Log() { spdlog::set_default_logger(before_); }
-  std::string text() const { return text_.str(); }
-
- private:
-  std::ostringstream text_;
-  std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
-};
 
 // The databases write JSON and times differently.
 Lines plain(Lines lines) {
@@ -139,7 +25,8 @@ const AccountId alice("1"), bob("007"), carol("3");
 const SymbolName spy("SPY"), abc("ABC");
 Timestamp at(std::int64_t microseconds) { return {1'795'256'990'000'000 + microseconds}; }
 
-Exchange script() {
+// Opens the store, and projects what a script of commands leads to.
+void fill(Place& place) {
   Exchange exchange;
   const auto order = [&](const AccountId& account, const SymbolName& symbol, Side side,
                          const char* shares, const char* limit, Timestamp now) {
@@ -170,20 +57,16 @@ Exchange script() {
   order(alice, spy, Side::buy, "1", "145.7", at(400'004));  // 9: the best bid
   order(alice, spy, Side::buy, "1", "100", at(400'005));    // 10: canceled
   exchange.apply(CancelOrder{alice, 10}, at(500'000));
-  return exchange;
-}
-
-void project(Store& store, Exchange& exchange) {
-  Rows rows;
-  exchange.take_changes(rows);
-  store.project(rows, 1);
+  project(place.reopen(), exchange, 1);
 }
 
 const char* const books = "SELECT symbol, side, price, shares, orders FROM book";
 const char* const executions =
-    "SELECT id, time, symbol, price, shares, taker, buy_order, sell_order, buy_account, sell_account FROM tape";
+    "SELECT id, time, symbol, price, shares, taker, buy_order, sell_order, buy_account, "
+    "sell_account FROM tape";
 const char* const summaries =
-    "SELECT account, balance, reserved, cash, open_orders, positions FROM account_summary ORDER BY account DESC";
+    "SELECT account, balance, reserved, cash, open_orders, positions FROM account_summary ORDER "
+    "BY account DESC";
 
 const Lines expected_books = {"ABC|sell|0.00000001|0.00000001|1",
                               "SPY|buy|145.7|1|1",
@@ -195,9 +78,8 @@ const Lines expected_books = {"ABC|sell|0.00000001|0.00000001|1",
 }  // namespace
 
 TEST_CASE("the views hold exactly what a script of commands leads to") {
-  const auto place = any_place();
-  Exchange exchange = script();
-  project(place->reopen(), exchange);
+  const auto place = any_sql_place();
+  fill(*place);
   CHECK(place->query(books) == expected_books);
   CHECK(plain(place->query(executions)) ==
         Lines{"2|2026-11-2110:29:50.300007Z|ABC|0.00000001|0.00000002|buy|4|3|007|1",
@@ -214,7 +96,7 @@ TEST_CASE("the views hold exactly what a script of commands leads to") {
 }
 
 TEST_CASE("the views of a store without trades are empty") {
-  const auto place = any_place();
+  const auto place = any_sql_place();
   place->reopen();
   CHECK(place->query(books).empty());
   CHECK(place->query(executions).empty());
@@ -222,24 +104,24 @@ TEST_CASE("the views of a store without trades are empty") {
 }
 
 TEST_CASE("a position that was sold whole is not in the summary") {
-  const auto place = any_place();
+  const auto place = any_sql_place();
   Exchange exchange;
   exchange.apply(CreateAccount{alice, Cash::whole(10)}, at(0));
   exchange.apply(CreateAccount{bob, Cash()}, at(0));
   exchange.apply(PlaceShares{spy, bob, Shares::whole(2)}, at(0));
   exchange.apply(PlaceOrder{bob, spy, Side::sell, Shares::whole(2), Price::whole(3)}, at(1));
   Store& store = place->reopen();
-  project(store, exchange);
+  project(store, exchange, 1);
   CHECK(plain(place->query(summaries)) ==
         Lines{"1|10|0|10|0|{}", R"(007|0|0|0|1|{"SPY":{"shares":"0","reserved":"2"}})"});
   exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(2), Price::whole(3)}, at(2));
-  project(store, exchange);
+  project(store, exchange, 1);
   CHECK(plain(place->query(summaries)) ==
         Lines{R"(1|4|0|4|0|{"SPY":{"shares":"2","reserved":"0"}})", "007|6|0|6|0|{}"});
 }
 
 TEST_CASE("sums beyond 64 bits are exact in the views") {
-  const auto place = any_place();
+  const auto place = any_sql_place();
   Exchange exchange;
   exchange.apply(CreateAccount{alice, parse_cash("17014118346046923173167").value}, at(0));
   exchange.apply(CreateSymbol{spy}, at(0));
@@ -250,7 +132,7 @@ TEST_CASE("sums beyond 64 bits are exact in the views") {
   // The most that one order can reserve; two would be more than all cash.
   REQUIRE(std::holds_alternative<Opened>(exchange.apply(
       PlaceOrder{alice, spy, Side::buy, most, parse_price("92233720367.99999999").value}, at(2))));
-  project(place->reopen(), exchange);
+  project(place->reopen(), exchange, 1);
   CHECK(place->query(books) == Lines{"SPY|buy|92233720367.99999999|92233720367.99999999|1",
                                      "SPY|buy|0.00000001|276701161103.99999997|3"});
   CHECK(
@@ -260,15 +142,17 @@ TEST_CASE("sums beyond 64 bits are exact in the views") {
 }
 
 TEST_CASE("a store from before the views gets them, and loses the one they replace") {
-  const auto place = any_place();
-  Exchange exchange = script();
-  project(place->reopen(), exchange);
+  const auto place = any_sql_place();
+  fill(*place);
   place->close();
   place->run(
       "DROP VIEW book; DROP VIEW tape; DROP VIEW account_summary;"
-      "CREATE VIEW open_book AS SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE 'sell' END AS side, limit_e8 / 1e8 AS price,"
-      " sum(open_e8) / 1e8 AS shares, count(*) AS orders FROM orders JOIN symbols ON symbols.number = orders.symbol"
-      " WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8 ORDER BY symbols.name, is_buy DESC, limit_e8 DESC");
+      "CREATE VIEW open_book AS SELECT symbols.name AS symbol, CASE WHEN is_buy THEN 'buy' ELSE "
+      "'sell' END AS side, limit_e8 / 1e8 AS price,"
+      " sum(open_e8) / 1e8 AS shares, count(*) AS orders FROM orders JOIN symbols ON "
+      "symbols.number = orders.symbol"
+      " WHERE open_e8 > 0 GROUP BY symbols.name, is_buy, limit_e8 ORDER BY symbols.name, is_buy "
+      "DESC, limit_e8 DESC");
   CHECK(place->query("SELECT * FROM open_book").size() == expected_books.size());
   place->reopen();
   CHECK(place->query(books) == expected_books);
@@ -278,11 +162,10 @@ TEST_CASE("a store from before the views gets them, and loses the one they repla
 }
 
 TEST_CASE("if a user's table has the name of a view, the server warns and opens all the same") {
-  const auto place = any_place();
-  Exchange exchange = script();
-  project(place->reopen(), exchange);
+  const auto place = any_sql_place();
+  fill(*place);
   place->run("DROP VIEW book; CREATE TABLE book (isbn text)");
-  const Log log;
+  const CapturedLog log;
   CHECK(place->reopen().load().projected_batch == 1);
   CHECK_THAT(log.text(), contains_text("views.sql"));
   CHECK(place->query("SELECT * FROM book").empty());
@@ -290,40 +173,35 @@ TEST_CASE("if a user's table has the name of a view, the server warns and opens 
 }
 
 TEST_CASE("a view that a user has built on ours stays when the server starts again") {
-  const auto place = any_place();
-  Exchange exchange = script();
-  project(place->reopen(), exchange);
+  const auto place = any_sql_place();
+  fill(*place);
   place->run("CREATE VIEW best_bid AS SELECT symbol, price FROM book WHERE side = 'buy' LIMIT 1");
-  const Log log;
+  const CapturedLog log;
   place->reopen();
   CHECK(log.text().find("views") == std::string::npos);
   CHECK(place->query("SELECT * FROM best_bid") == Lines{"SPY|145.7"});
 }
 
-TEST_CASE(
-    "PostgreSQL's views are not created again if their text is the same, so that no lock is needed") {
+TEST_CASE("PostgreSQL's views with the same text are not created again, which needs no lock") {
+  const char* const views =
+      "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') "
+      "ORDER BY 2";
   PostgresPlace place;
   place.reopen();
-  const Lines before = place.query(
-      "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2");
+  const Lines before = place.query(views);
   place.reopen();
   CHECK(before.size() == 3);
-  CHECK(
-      place.query(
-          "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2") ==
-      before);
+  CHECK(place.query(views) == before);
   place.run("COMMENT ON VIEW book IS 'exchange views of an older text'");
   place.reopen();
-  const Lines after = place.query(
-      "SELECT xmin, oid FROM pg_class WHERE relname IN ('book', 'tape', 'account_summary') ORDER BY 2");
+  const Lines after = place.query(views);
   CHECK(after.size() == 3);
   CHECK(after != before);
 }
 
 TEST_CASE("the queries of docs/sql.md run") {
   PostgresPlace place;
-  Exchange exchange = script();
-  project(place.reopen(), exchange);
+  fill(place);
   std::ifstream file(PROJECT_ROOT "/docs/sql.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::string begin = "```sql\n", end = "```\n";

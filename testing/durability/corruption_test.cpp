@@ -4,26 +4,19 @@
 
 #include "catch.hpp"
 
-#include <spdlog/spdlog.h>
-
-#include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <random>
 
-#include "core/recovery.hpp"
 #include "durability/same_rows.hpp"
 #include "durability/simulated_disk.hpp"
 #include "model/random_commands.hpp"
-#include "store/journal_record.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/folder.hpp"
+#include "support/stores.hpp"
 
 using namespace exchange;
-using exchange::testing::contents;
-using exchange::testing::fields;
-using exchange::testing::same_rows;
-using exchange::testing::SimulatedDisk;
-using exchange::testing::TemporaryFolder;
+using namespace exchange::testing;
 
 namespace {
 
@@ -41,25 +34,9 @@ struct Everything {
   std::vector<ExecutionRow> newest_executions;
 };
 
-bool same(const Everything& a, const Everything& b) {
-  const auto same_order = [](const StoredOrder& l, const StoredOrder& r) {
-    return fields(l.row) == fields(r.row) && l.executions == r.executions;
-  };
-  const auto same_execution = [](const ExecutionRow& l, const ExecutionRow& r) {
-    return fields(l) == fields(r);
-  };
-  return a.last_batch == b.last_batch && same_rows(a.rows, b.rows) &&
-         std::equal(a.orders.begin(), a.orders.end(), b.orders.begin(), b.orders.end(),
-                    same_order) &&
-         std::equal(a.newest_executions.begin(), a.newest_executions.end(),
-                    b.newest_executions.begin(), b.newest_executions.end(), same_execution);
-}
-
-void project(Store& store, Exchange& exchange, BatchNumber batch) {
-  Rows rows;
-  const ClosedMark closed = exchange.take_changes(rows);
-  store.project(rows, batch);
-  exchange.release_closed(closed);
+bool same_everything(const Everything& a, const Everything& b) {
+  return a.last_batch == b.last_batch && same(a.rows, b.rows) && same(a.orders, b.orders) &&
+         same(a.newest_executions, b.newest_executions);
 }
 
 Everything read_everything(const std::string& path) {
@@ -68,8 +45,9 @@ Everything read_everything(const std::string& path) {
   Recovered recovered = recover(store);
   Everything all;
   all.last_batch = recovered.last_batch;
-  store.read_journal(recovered.last_batch - recovered.batches_replayed,
-                     [&](const JournalRow& row) { all.journal.push_back(row.payload); });
+  for (const JournalRow& row :
+       journal_after(store, recovered.last_batch - recovered.batches_replayed))
+    all.journal.push_back(row.payload);
   project(store, recovered.exchange, recovered.last_batch);
   all.rows = store.load().rows;
   for (OrderId order = 1; order <= recovered.exchange.totals().orders; ++order) {
@@ -165,13 +143,13 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
   specimen.put(files, with_mark);
   try {
     const Everything found = read_everything(specimen.path());
-    if (same(found, specimen.stored())) {
+    if (same_everything(found, specimen.stored())) {
       ++counts.exact;
       return;
     }
     // As a crash before the last commits would have left it; a log that has kept its length shows
-    // all but the last: two, where the mark of a commit itself is gone, three, where the last frame
-    // was swapped with one near it.
+    // all but the last: two if the mark of a commit itself is gone, three if the last frame was
+    // swapped with one near it.
     const bool shorter = std::any_of(files.begin(), files.end(), [&](const auto& file) {
       return file.second.size() < specimen.files().at(file.first).size();
     });
@@ -187,7 +165,7 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
     ++counts.refused;
     ++counts.reasons[reason(error.what())];
     if (std::string(error.what()).find(';') == std::string::npos)
-      FAIL(what << ": does not say what to do: " << error.what());
+      FAIL(what << ": names no remedy: " << error.what());
   } catch (const StoreUnavailable& error) {
     ++counts.refused;
     ++counts.reasons[reason(error.what())];
@@ -197,12 +175,10 @@ void attempt(Specimen& specimen, const Files& files, bool with_mark, const std::
 }
 
 void print(const char* what, const Counts& counts) {
-  std::printf("%s: %llu refused, %llu read exactly as stored, %llu cut short\n", what,
-              static_cast<unsigned long long>(counts.refused),
-              static_cast<unsigned long long>(counts.exact),
-              static_cast<unsigned long long>(counts.cut_short));
+  std::cout << what << ": " << counts.refused << " refused, " << counts.exact
+            << " read exactly as stored, " << counts.cut_short << " cut short\n";
   for (const auto& [reason, count] : counts.reasons)
-    std::printf("  %6llu %s\n", static_cast<unsigned long long>(count), reason.c_str());
+    std::cout << "  " << count << " " << reason << "\n";
 }
 
 // The n-th page of a database file or frame of a log.
@@ -271,41 +247,37 @@ void damage_everywhere(Specimen& specimen, bool with_mark, Counts& counts) {
 
 }  // namespace
 
-TEST_CASE("a damaged file of a store that was closed is refused, or reads exactly as stored") {
-  Specimen specimen(test_seed(), End::closed);
-  REQUIRE(specimen.files().size() == 2);
+namespace {
+
+Counts damage_of(const char* name, End end, bool with_mark) {
+  Specimen specimen(test_seed(), end);
+  REQUIRE(specimen.files().size() == (end == End::closed ? 2 : 4));
   REQUIRE(specimen.stored().orders.size() > 200);
   Counts counts;
-  damage_everywhere(specimen, true, counts);
-  print("closed", counts);
+  damage_everywhere(specimen, with_mark, counts);
+  print(name, counts);
   CHECK(counts.refused > 200);
-  CHECK(counts.exact > 0);
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("a damaged file of a store that was closed is refused, or reads exactly as stored") {
+  CHECK(damage_of("closed", End::closed, true).exact > 0);
 }
 
 TEST_CASE("a damaged file of a store that was killed is refused, or reads exactly as stored") {
-  Specimen specimen(test_seed(), End::killed);
-  REQUIRE(specimen.files().size() == 4);
-  Counts counts;
-  damage_everywhere(specimen, true, counts);
-  print("killed", counts);
-  CHECK(counts.refused > 200);
-  CHECK(counts.cut_short == 0);
+  CHECK(damage_of("killed", End::killed, true).cut_short == 0);
 }
 
 // After a power cut the mark in the lock file may be older, here missing. The end of a log is then
 // like that of a crash.
 TEST_CASE(
     "without the mark of the newest batch, damage to a log may cost its end, never anything else") {
-  Specimen specimen(test_seed(), End::killed);
-  Counts counts;
-  damage_everywhere(specimen, false, counts);
-  print("killed, no mark", counts);
-  CHECK(counts.refused > 200);
-  CHECK(counts.cut_short > 0);
+  CHECK(damage_of("killed, no mark", End::killed, false).cut_short > 0);
 }
 
-TEST_CASE(
-    "a backup that is put under logs which were left behind is refused, or reads exactly as stored") {
+TEST_CASE("a backup under logs that were left behind is refused, or reads exactly as stored") {
   // large enough for pages that are not in the log
   Specimen specimen(test_seed(), End::killed, 4 * Specimen::usual_batches);
   REQUIRE(specimen.backups().size() == 3);
@@ -323,8 +295,7 @@ TEST_CASE(
   CHECK(counts.refused > 0);
 }
 
-TEST_CASE(
-    "a page that goes bad while the server runs is refused when it is read, from the file and from the log") {
+TEST_CASE("a page that goes bad while the server runs is refused when it is read") {
   TemporaryFolder folder;
   SimulatedDisk disk(1);
   const std::string path = folder / "x.db";
@@ -354,7 +325,8 @@ TEST_CASE("edited journal rows are refused by their number") {
     specimen.put(specimen.files(), true);
     SqliteDatabase(specimen.path() + file, SqliteDatabase::Use::write).run(sql.c_str());
     try {
-      return same(read_everything(specimen.path()), specimen.stored()) ? "same" : "different";
+      return same_everything(read_everything(specimen.path()), specimen.stored()) ? "same"
+                                                                                  : "different";
     } catch (const StoreCorrupt& error) {
       return error.what();
     }

@@ -2,18 +2,12 @@
 
 #include "catch.hpp"
 
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
-
 #include "durability/place.hpp"
 #include "durability/simulated_disk.hpp"
 #include "store/sqlite_log.hpp"
 
 using namespace exchange;
-using exchange::testing::contents;
-using exchange::testing::Place;
-using exchange::testing::SimulatedDisk;
-using exchange::testing::TemporaryFolder;
+using namespace exchange::testing;
 namespace fs = std::filesystem;
 
 namespace {
@@ -31,11 +25,12 @@ struct LoggedDatabase {
     put(database, rows);
     database.run("COMMIT");
   }
-  // What the next connection finds, after `damage` to the log.
+  // What the next connection to `files` finds, after `damage` to the log.
   template <class Damage>
-  std::string reopened(std::map<std::string, SimulatedDisk::Bytes> files, Damage damage) {
-    damage(files.at(path + "-wal"));
-    disk.set_files(files);
+  std::string reopened(Damage damage) {
+    auto damaged = files;
+    damage(damaged.at(path + "-wal"));
+    disk.set_files(damaged);
     try {
       SqliteDatabase database(path, SqliteDatabase::Use::write);
       SqliteStatement rows(database, "SELECT count(*) FROM t");
@@ -48,14 +43,14 @@ struct LoggedDatabase {
   TemporaryFolder folder;
   SimulatedDisk disk{5};
   const std::string path = folder / "x.db";
+  std::map<std::string, SimulatedDisk::Bytes> files;  // that a crash left
+  std::size_t end = 0;                                // of the log's first commits
 };
 
 }  // namespace
 
 TEST_CASE_METHOD(LoggedDatabase,
                  "rolled-back frames behind the end of a log are not later commits") {
-  std::map<std::string, SimulatedDisk::Bytes> files;
-  std::size_t end = 0;
   {
     SqliteDatabase database(path, SqliteDatabase::Use::write);
     database.run("PRAGMA cache_size = 5; CREATE TABLE t (x)");
@@ -68,16 +63,14 @@ TEST_CASE_METHOD(LoggedDatabase,
     put_at_once(database, 3);
     files = disk.files();
   }
-  CHECK(reopened(files, [&](auto&) {}) == "7 rows");
-  CHECK(reopened(files, [&](auto& log) { log[end + page_at] ^= 1; }) == "4 rows");
-  CHECK_THAT(reopened(files, [&](auto& log) { log[32 + page_at] ^= 1; }),
+  CHECK(reopened([&](auto&) {}) == "7 rows");
+  CHECK(reopened([&](auto& log) { log[end + page_at] ^= 1; }) == "4 rows");
+  CHECK_THAT(reopened([&](auto& log) { log[32 + page_at] ^= 1; }),
              contains_text("frame 1 is damaged, and later commits follow"));
 }
 
 TEST_CASE_METHOD(LoggedDatabase,
                  "a damaged commit is reported also if a crash cut short the one after it") {
-  std::map<std::string, SimulatedDisk::Bytes> files;
-  std::size_t end = 0;
   {
     SqliteDatabase database(path, SqliteDatabase::Use::write);
     database.run("CREATE TABLE t (x)");
@@ -87,19 +80,16 @@ TEST_CASE_METHOD(LoggedDatabase,
     files = disk.files();
   }
   REQUIRE(files.at(path + "-wal").size() >= end + 3 * 4'120);
-  CHECK_THAT(reopened(files,
-                      [&](auto& log) {
-                        log[end - 4'120 + page_at] ^= 1;
-                        log.resize(log.size() - 4'120);
-                      }),
+  CHECK_THAT(reopened([&](auto& log) {
+               log[end - 4'120 + page_at] ^= 1;
+               log.resize(log.size() - 4'120);
+             }),
              contains_text("is damaged, and later commits follow"));
 }
 
 TEST_CASE_METHOD(
     LoggedDatabase,
-    "what a crash left behind the end of a log is removed also while another program reads the file") {
-  std::map<std::string, SimulatedDisk::Bytes> files;
-  std::size_t end = 0;
+    "what a crash left behind a log's end is removed, also while another program reads") {
   {
     SqliteDatabase database(path, SqliteDatabase::Use::write);
     database.run("CREATE TABLE t (x)");
@@ -111,9 +101,9 @@ TEST_CASE_METHOD(
   files.at(path + "-wal")[end + page_at] ^= 1;
   disk.set_files(files);
   {
-    SqliteDatabase person(path, SqliteDatabase::Use::read);
-    person.run("BEGIN");
-    SqliteStatement rows(person, "SELECT count(*) FROM t");
+    SqliteDatabase user(path, SqliteDatabase::Use::read);
+    user.run("BEGIN");
+    SqliteStatement rows(user, "SELECT count(*) FROM t");
     REQUIRE(rows.step());
     REQUIRE(rows.integer(0) == 2);
     SqliteDatabase database(path, SqliteDatabase::Use::write);
@@ -121,9 +111,9 @@ TEST_CASE_METHOD(
     put_at_once(database, 3);
     files = disk.files();
   }
-  CHECK(reopened(files, [&](auto&) {}) == "5 rows");
+  CHECK(reopened([&](auto&) {}) == "5 rows");
   // in the next crash
-  CHECK(reopened(files, [&](auto& log) { log[end + page_at] ^= 1; }) == "2 rows");
+  CHECK(reopened([&](auto& log) { log[end + page_at] ^= 1; }) == "2 rows");
 }
 
 TEST_CASE_METHOD(LoggedDatabase, "a log that cannot be read is not cut short") {
@@ -183,10 +173,7 @@ TEST_CASE(
   Rows rows;
   exchange.take_changes(rows);
   disk.full = [&](const std::string& name, std::uint64_t) { return name == path; };
-  std::ostringstream log;
-  const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  std::optional<CapturedLog> log(std::in_place);
   std::uint64_t projections = 0;
   for (; projections < 200 && disk.bytes_of(path + "-wal").size() < 1'200 * 4'120; ++projections) {
     // a change, else SQLite writes nothing
@@ -194,14 +181,14 @@ TEST_CASE(
     CHECK_NOTHROW(store.project(rows, 1));
   }
   CHECK_NOTHROW(store.project(rows, 2));
-  const std::string said = log.str();
+  const std::string logged = log->text();
   disk.full = nullptr;
   CHECK_NOTHROW(store.project(rows, 3));
-  spdlog::set_default_logger(before);
+  log.reset();
   REQUIRE(projections < 200);
-  const auto first = said.find("checkpoint failed, ");
+  const auto first = logged.find("checkpoint failed, ");
   CHECK(first != std::string::npos);
-  CHECK(said.find("checkpoint failed, ", first + 10) == std::string::npos);
+  CHECK(logged.find("checkpoint failed, ", first + 10) == std::string::npos);
   CHECK(store.load().projected_batch == 3);
   SqliteDatabase(path, SqliteDatabase::Use::read);
   CHECK(disk.bytes_of(path).size() > 50 * 4'096);

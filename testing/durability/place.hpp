@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "catch.hpp"
-#include "core/recovery.hpp"
-#include "store/journal_record.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/folder.hpp"
+#include "support/stores.hpp"
 
 namespace exchange::testing {
 
@@ -20,22 +20,31 @@ inline const AccountId alice("1");
 // Appends batches to a journal: an account, then symbols. Projects up to `projected`.
 inline void fill(SqliteStore& store, BatchNumber first, BatchNumber last, BatchNumber projected,
                  std::int64_t cash = 9) {
-  Recovered recovered = recover(store);
-  JournalWriter writer;
+  Exchange exchange = recover(store).exchange;
   for (BatchNumber batch = first; batch <= last; ++batch) {
     const Command command =
         batch == 1 ? Command(CreateAccount{
                          alice, Cash::whole(cash), {.log2_n = 14, .r = 8, .p = 1, .salt = {1}}})
                    : Command(CreateSymbol{SymbolName("S" + std::to_string(batch))});
-    writer.begin(Timestamp{std::int64_t(batch)});
-    recovered.exchange.apply(command, Timestamp{std::int64_t(batch)});
-    writer.add(command);
-    store.append(batch, writer.finish(recovered.exchange.totals()));
-    if (batch != projected) continue;
-    Rows rows;
-    recovered.exchange.take_changes(rows);
-    store.project(rows, batch);
+    commit(store, exchange, batch, {command});
+    if (batch == projected) project(store, exchange, batch);
   }
+}
+
+// Runs in a child process, which ends without cleaning up, as by kill -9.
+inline void run_and_kill(const std::function<void()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      work();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
 }
 
 struct Place {
@@ -49,34 +58,17 @@ struct Place {
     }
     if (killed) fill_and_be_killed(name, 5, 9, 7);
   }
-  // In a child process that ends as by kill -9: the logs stay.
   void fill_and_be_killed(const std::string& name, BatchNumber first, BatchNumber last,
                           BatchNumber projected) const {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      try {
-        auto* const store = new SqliteStore(db(name));  // never closed
-        store->open();
-        fill(*store, first, last, projected);
-      } catch (...) {
-        ::_exit(1);
-      }
-      ::_exit(0);
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    REQUIRE(status == 0);
+    run_and_kill([&] {
+      auto* const store = new SqliteStore(db(name));  // never closed: the logs stay
+      store->open();
+      fill(*store, first, last, projected);
+    });
   }
-  // The message of a server that starts here.
+  // The last batch of a server that starts here, or its message.
   std::string start(const std::string& name = "x") const {
-    try {
-      SqliteStore store(db(name));
-      store.open();
-      const Recovered recovered = recover(store);
-      return "batch " + std::to_string(recovered.last_batch);
-    } catch (const StoreCorrupt& error) {
-      return error.what();
-    }
+    return testing::start(SqliteStore(db(name)));
   }
   // Both files as servers from before page checksums wrote them: rewritten without reserved bytes.
   void make_old(const std::string& name = "x") const {

@@ -4,14 +4,13 @@
 
 #include "catch.hpp"
 
-#include <cstdio>
 #include <cstdlib>
+#include <iostream>
 
 #include "durability/server_on_disk.hpp"
 
 using namespace exchange;
-using exchange::testing::ServerOnDisk;
-using exchange::testing::SimulatedDisk;
+using namespace exchange::testing;
 using Fault = SimulatedDisk::Fault;
 
 namespace {
@@ -30,26 +29,23 @@ struct Counts {
     sync_stops += server.stops_for_failed_sync();
     refused_starts += server.refused_starts();
   }
-  void print(const char* what, std::uint64_t runs) const {
-    std::printf(
-        "%s: %llu seeds, %llu starts, %llu cuts, %llu failed operations, %llu batches acknowledged, %llu kept that were under way, "
-        "%llu stops for a failed sync, %llu refused starts\n",
-        what, static_cast<unsigned long long>(runs), static_cast<unsigned long long>(starts),
-        static_cast<unsigned long long>(cuts), static_cast<unsigned long long>(faults),
-        static_cast<unsigned long long>(batches), static_cast<unsigned long long>(kept_in_flight),
-        static_cast<unsigned long long>(sync_stops),
-        static_cast<unsigned long long>(refused_starts));
+  void print(const std::string& what, std::uint64_t runs) const {
+    std::cout << what << ": " << runs << " seeds, " << starts << " starts, " << cuts << " cuts, "
+              << faults << " failed operations, " << batches << " batches acknowledged, "
+              << kept_in_flight << " kept that were in flight, " << sync_stops
+              << " stops for a failed sync, " << refused_starts << " refused starts\n";
   }
 };
 
 // For many seeds: a server that is restarted several times, each time with the faults of
 // `plan(disk, random)`.
 template <class Plan>
-Counts many(const char* name, std::uint64_t runs, int lives, Plan plan) {
+Counts many(std::uint64_t runs, int lives, Plan plan) {
+  const std::string name = Catch::getResultCapture().getCurrentTestName();
   Counts counts;
   for (std::uint64_t seed = test_seed(); seed != test_seed() + runs; ++seed) {
-    INFO("again: EXCHANGE_SEEDS=1 build/bin/durability_tests --seed " << seed << " \"" << name
-                                                                      << "\"");
+    INFO("again: EXCHANGE_SEEDS=1 build/bin/durability_tests --seed " << seed << " '" << name
+                                                                      << "'");
     std::mt19937_64 random(seed);
     ServerOnDisk server(seed);
     for (int life = 0; life < lives; ++life) {
@@ -70,14 +66,12 @@ Counts many(const char* name, std::uint64_t runs, int lives, Plan plan) {
 }  // namespace
 
 TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and invents nothing") {
-  const auto counts =
-      many("a power cut or a kill at any operation loses nothing acknowledged and invents nothing",
-           seeds(150, 10'000), 5, [](SimulatedDisk& disk, auto& random) {
-             // Often early: the first operations create, recover and upgrade the files.
-             const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
-             disk.plan(disk.operations() + 1 + random() % within,
-                       random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
-           });
+  const auto counts = many(seeds(150, 10'000), 5, [](SimulatedDisk& disk, auto& random) {
+    // Often early: the first operations create, recover and upgrade the files.
+    const std::uint64_t within = random() % 3 == 0 ? 60 : 600;
+    disk.plan(disk.operations() + 1 + random() % within,
+              random() % 4 == 0 ? Fault::process_end : Fault::power_cut);
+  });
   if (counts.starts < 500) return;  // a replay
   CHECK(counts.cuts > counts.starts / 3);
   CHECK(counts.kept_in_flight > 0);
@@ -85,12 +79,10 @@ TEST_CASE("a power cut or a kill at any operation loses nothing acknowledged and
 }
 
 TEST_CASE("nothing is acknowledged on a disk that is full or fails to write or to sync") {
-  const auto counts = many(
-      "nothing is acknowledged on a disk that is full or fails to write or to sync",
-      seeds(100, 5'000), 4, [](SimulatedDisk& disk, auto& random) {
-        const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
-        disk.plan(disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);
-      });
+  const auto counts = many(seeds(100, 5'000), 4, [](SimulatedDisk& disk, auto& random) {
+    const Fault faults[] = {Fault::write_error, Fault::full, Fault::sync_error};
+    disk.plan(disk.operations() + 1 + random() % 300, faults[random() % 3], 1 + random() % 4);
+  });
   if (counts.starts < 300) return;  // a replay
   CHECK(counts.faults > counts.starts / 3);
   CHECK(counts.sync_stops > 0);

@@ -9,10 +9,7 @@
 #include "durability/simulated_disk.hpp"
 
 using namespace exchange;
-using exchange::testing::contents;
-using exchange::testing::fill;
-using exchange::testing::Place;
-using exchange::testing::SimulatedDisk;
+using namespace exchange::testing;
 namespace fs = std::filesystem;
 
 TEST_CASE_METHOD(Place, "a killed store starts again with all its batches") {
@@ -97,12 +94,9 @@ TEST_CASE_METHOD(Place, "tables that are missing are not rebuilt from a journal 
 
 TEST_CASE_METHOD(
     Place,
-    "files in each other's place, of two stores or of something else are refused and left as they are") {
+    "swapped files, and files of other stores or programs, are refused and left as they are") {
   make("x", false);
   make("y", false);
-  const auto put = [&](const std::string& from, const std::string& to) {
-    fs::copy_file(from, to, fs::copy_options::overwrite_existing);
-  };
   SECTION("tables and journal swapped") {
     fs::rename(db(), db("t"));
     fs::rename(db() + ".journal", db());
@@ -112,14 +106,10 @@ TEST_CASE_METHOD(
                             contains_text("put the right file back"));
     CHECK(contents(db()) == tables);
   }
-  SECTION("the tables of another store") {
-    put(db("y"), db());
-    CHECK_THAT(start(), contains_text("belong to different stores"));
-  }
-  SECTION("the journal of another store") {
-    put(db("y") + ".journal", db() + ".journal");
-    CHECK_THAT(start(), contains_text("belong to different stores"));
-  }
+  for (const char* const part : {"", ".journal"}) DYNAMIC_SECTION("another store's .db" << part) {
+      fs::copy_file(db("y") + part, db() + part, fs::copy_options::overwrite_existing);
+      CHECK_THAT(start(), contains_text("belong to different stores"));
+    }
   SECTION("another program's database") {
     fs::remove(db());
     run_shell("CREATE TABLE t (x); INSERT INTO t VALUES (1); PRAGMA user_version = 1", db());
@@ -145,14 +135,11 @@ TEST_CASE_METHOD(
 TEST_CASE_METHOD(Place, "a log that was left behind by another database is refused") {
   make("x", false);
   make("y", true);
-  SECTION("the tables' log of another store") {
-    fs::copy_file(db("y") + "-wal", db() + "-wal");
-    CHECK_THAT(start(), contains_text("; restore") || contains_text("; put back"));
-  }
-  SECTION("the journal's log of another store") {
-    fs::copy_file(db("y") + ".journal-wal", db() + ".journal-wal");
-    CHECK_THAT(start(), contains_text("; restore") || contains_text("; put back"));
-  }
+  for (const char* const part : {"-wal", ".journal-wal"})
+    DYNAMIC_SECTION("another store's .db" << part) {
+      fs::copy_file(db("y") + part, db() + part);
+      CHECK_THAT(start(), contains_text("; restore") || contains_text("; put back"));
+    }
 }
 
 TEST_CASE_METHOD(Place, "a missing folder and files without permission are reported") {
@@ -169,19 +156,19 @@ TEST_CASE_METHOD(Place, "a missing folder and files without permission are repor
     make("x", false);
     if (::geteuid() != 0) fs::permissions(db(), fs::perms::owner_read);
     // Root has all permissions: act as another user for a moment.
-    constexpr uid_t nobody = 65'534;
+    constexpr uid_t other_user = 65'534;
     if (::geteuid() == 0) {
       fs::permissions(folder.path(),
                       fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
       fs::permissions(db() + ".lock",
                       fs::perms::all & ~(fs::perms::owner_exec | fs::perms::group_exec |
                                          fs::perms::others_exec));
-      REQUIRE(::seteuid(nobody) == 0);
+      REQUIRE(::seteuid(other_user) == 0);
     }
-    const std::string said = start();
+    const std::string message = start();
     if (::getuid() == 0) REQUIRE(::seteuid(0) == 0);
-    CHECK_THAT(said, contains_text("x.db") && (contains_text("give this user the right") ||
-                                               contains_text("may this user write")));
+    CHECK_THAT(message, contains_text("x.db") && (contains_text("give this user the right") ||
+                                                  contains_text("may this user write")));
   }
 }
 
@@ -199,8 +186,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    Place,
-    "other programs read the files; what they copy from the log is taken, what they change is refused") {
+    Place, "other programs may read the files and copy the log; what they change is refused") {
   make("x", true);
   SECTION("the last to close copies the log into the file") {
     run_shell("SELECT count(*) FROM accounts", db());

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "engine/rows.hpp"
+#include "store/store.hpp"
 
 namespace exchange::testing {
 
@@ -19,11 +20,14 @@ inline auto fields(const ExecutionRow& r) {
   return std::tuple(r.id, r.symbol, r.buy_order, r.sell_order, r.shares, r.price, r.time);
 }
 
-inline bool same_rows(const Rows& a, const Rows& b) {
-  const auto same = [](const auto& left, const auto& right) {
-    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                      [](const auto& l, const auto& r) { return fields(l) == fields(r); });
-  };
+inline auto fields(const StoredOrder& o) { return std::pair(fields(o.row), o.executions); }
+
+template <class Row>
+bool same(const std::vector<Row>& left, const std::vector<Row>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const Row& l, const Row& r) { return fields(l) == fields(r); });
+}
+inline bool same(const Rows& a, const Rows& b) {
   return same(a.accounts, b.accounts) && same(a.symbols, b.symbols) &&
          same(a.positions, b.positions) && same(a.orders, b.orders) &&
          same(a.executions, b.executions) && a.totals == b.totals;

@@ -120,7 +120,7 @@ void ServerOnDisk::compare(BatchNumber projected_before) {
   project();
   const TablesImage image = store_->load();
   REQUIRE(image.projected_batch == payloads_.size());
-  REQUIRE(same_rows(image.rows, model.image()));
+  REQUIRE(same(image.rows, model.image()));
   for (OrderId order = 1; order <= promised.totals().orders; ++order) {
     const std::optional<StoredOrder> stored = store_->read_order(order);
     REQUIRE(stored);

@@ -3,8 +3,6 @@
 
 #include "catch.hpp"
 
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 #include <sqlite3.h>
 
 #include "durability/place.hpp"
@@ -13,10 +11,7 @@
 #include "system/crash/small_disk.hpp"
 
 using namespace exchange;
-using exchange::testing::contents;
-using exchange::testing::Place;
-using exchange::testing::SimulatedDisk;
-using exchange::testing::SmallDisk;
+using namespace exchange::testing;
 namespace fs = std::filesystem;
 
 namespace {
@@ -29,7 +24,8 @@ struct OldStore : Place {
   // So that a copy of the tables needs six megabytes.
   void make_large() const {
     run_shell(
-        "CREATE TABLE padding AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT randomblob(3000) FROM n",
+        "CREATE TABLE padding AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+        "WHERE i < 2000) SELECT randomblob(3000) FROM n",
         db());
   }
   void put_on(SimulatedDisk& disk) const {
@@ -52,7 +48,7 @@ int version_in(const Bytes& bytes) {
 
 TEST_CASE_METHOD(
     OldStore,
-    "files without page checksums get them at the next start, and servers that know none keep off them") {
+    "files without page checksums get them at the next start, and older servers refuse them") {
   CHECK(start() == "batch 9");
   for (const char* file : {"", ".journal"}) {
     CHECK(contents(db() + file)[20] == checksum_bytes);
@@ -77,7 +73,7 @@ TEST_CASE_METHOD(Place, "files with page checksums have a version of their own")
 
 TEST_CASE_METHOD(
     OldStore,
-    "an old store whose rewriting fills the disk starts as it is, and uses no more disk space than before") {
+    "an old store whose rewriting fills the disk starts as it is, in the same disk space") {
   make_large();
   SimulatedDisk disk(3);
   put_on(disk);
@@ -123,34 +119,23 @@ TEST_CASE_METHOD(OldStore, "an old store is not rewritten without disk space for
   make_large();
   const std::string place = disk.path() + "/x";
   for (const char* file : {"", ".journal"}) fs::copy_file(db() + file, db(place) + file);
-  std::ostringstream log;
-  const auto before = spdlog::default_logger();
-  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
-      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
-  const std::string said = start(place);
-  spdlog::set_default_logger(before);
-  CHECK(said == "batch 9");
-  CHECK_THAT(log.str(),
+  const CapturedLog log;
+  CHECK(start(place) == "batch 9");
+  CHECK_THAT(log.text(),
              contains_text("its pages carry no checksums") && contains_text("MiB free, and "));
   CHECK(contents(db(place))[20] == 0);
 }
 
 TEST_CASE_METHOD(
     OldStore, "commits of an old store's tables that a power cut took out of order are replayed") {
-  const pid_t child = ::fork();
-  if (child == 0) {  // as the old server: killed
+  run_and_kill([&] {  // as the old server
     sqlite3* tables = nullptr;
-    bool done = sqlite3_open(db().c_str(), &tables) == SQLITE_OK;
+    ENSURE(sqlite3_open(db().c_str(), &tables) == SQLITE_OK);
     for (int i = 0; i < 5; ++i)
-      done = done &&
-             sqlite3_exec(tables,
+      ENSURE(sqlite3_exec(tables,
                           "PRAGMA synchronous = NORMAL; UPDATE projection SET epoch = epoch + 1",
-                          nullptr, nullptr, nullptr) == SQLITE_OK;
-    ::_exit(done ? 0 : 1);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(status == 0);
+                          nullptr, nullptr, nullptr) == SQLITE_OK);
+  });
   std::fstream log(db() + "-wal", std::ios::in | std::ios::out | std::ios::binary);
   log.seekp(32 + 4'120 + 24 + 1'000).put('x');
   log.close();
@@ -194,11 +179,8 @@ TEST_CASE_METHOD(
     CHECK(recovered.exchange.balance(AccountId("2")) == Cash::whole(20));
     // From here on a buy creates its symbol, in the journal too.
     const PlaceOrder buy{AccountId("1"), newer, Side::buy, Shares::whole(1), Price::whole(1)};
-    JournalWriter writer;
-    writer.begin(Timestamp{5});
-    REQUIRE(recovered.exchange.apply(buy, Timestamp{5}) == Outcome(Opened{3}));
-    writer.add(buy);
-    store.append(5, writer.finish(recovered.exchange.totals()));
+    commit(store, recovered.exchange, 5, {buy});
+    CHECK(recovered.exchange.totals().orders == 3);
   }
   CHECK(start() == "batch 5");
 }

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "history/versioned_exchange.hpp"
+#include "model/naive_exchange.hpp"
 #include "model/reply_element.hpp"
 
 namespace exchange::history {
@@ -26,7 +26,7 @@ struct Place {
 // A version and the request that demands it.
 struct Bound {
   Version version;
-  std::size_t source = nobody;
+  std::size_t source = no_request;
 };
 
 class Checker {
@@ -41,7 +41,7 @@ class Checker {
   Verdict run() {
     match(requests_, commits_, verdict_.findings);
     for (std::size_t commit = 0; commit < commits_.size(); ++commit)
-      if (const std::size_t request = commits_[commit].request; request != nobody) {
+      if (const std::size_t request = commits_[commit].request; request != no_request) {
         commit_of_element_[request][commits_[commit].element] = commit;
         Place& place = places_[request];
         place.begin = std::min(place.begin, commit);
@@ -75,18 +75,20 @@ class Checker {
         verdict_.findings.push_back({"", name + " is older than the one before it"});
       last = batch.record.time;
       for (std::size_t i = 0; i < batch.record.commands.size(); ++i, ++commit) {
-        const Outcome& outcome =
-            outcomes_.emplace_back(model_.apply(commits_[commit].command, batch.record.time));
-        if (const auto* rejected = std::get_if<Rejected>(&outcome))
-          verdict_.findings.push_back(
-              {"", exchange::history::describe(commits_, commit) +
-                       " breaks the rules: " + std::string(exchange::describe(rejected->reason))});
+        const Command& command = commits_[commit].command;
+        const Outcome& outcome = outcomes_.emplace_back(model_.apply(command, batch.record.time));
+        const auto* const rejected = std::get_if<Rejected>(&outcome);
+        if (rejected == nullptr) continue;
+        if (const auto* order = std::get_if<PlaceOrder>(&command)) model_.number_refused(*order);
+        verdict_.findings.push_back(
+            {"", history::describe(commits_, commit) +
+                     " breaks the rules: " + std::string(exchange::describe(rejected->reason))});
       }
       if (batch.record.orders != model_.orders() || batch.record.executions != model_.executions())
-        verdict_.findings.push_back({"", name + " says that there were " +
-                                             std::to_string(batch.record.orders) + " orders and " +
+        verdict_.findings.push_back({"", name + " reports " + std::to_string(batch.record.orders) +
+                                             " orders and " +
                                              std::to_string(batch.record.executions) +
-                                             " executions after it; by the rules there were " +
+                                             " executions after it; by the rules there are " +
                                              std::to_string(model_.orders()) + " and " +
                                              std::to_string(model_.executions())});
     }
@@ -118,7 +120,7 @@ class Checker {
     if (!comparable(index)) return;
     const Request& request = requests_[index];
     Version version = places_[index].end;
-    // backwards: a commit tells the version of the elements before it
+    // backwards: a commit gives the version of the elements before it
     for (std::size_t element = request.elements.size(); element-- > 0;) {
       const auto commit = commit_of_element_[index].find(element);
       const bool committed = commit != commit_of_element_[index].end();
@@ -127,7 +129,7 @@ class Checker {
       const std::string wanted =
           wanted_reply(request, element, committed ? &outcomes_[version] : nullptr, version);
       if (wanted != request.replies[element])
-        find(index, "was told " + request.replies[element] + "; right was " + wanted +
+        find(index, "got " + request.replies[element] + "; right is " + wanted +
                         ", by the replay of " + where(version));
     }
   }
@@ -136,20 +138,20 @@ class Checker {
   std::string wanted_reply(const Request& request, std::size_t element, const Outcome* committed,
                            Version version) {
     const RequestElement& asked = request.elements[element];
-    const std::string& told = request.replies[element];
+    const std::string& got = request.replies[element];
     if (committed) return reply_element(*committed, asked.echo);
     if (!asked.command)
-      return told.starts_with("<error" + asked.echo + ">") ? told : error_of(asked, "…");
+      return got.starts_with("<error" + asked.echo + ">") ? got : error_of(asked, "…");
     if (std::holds_alternative<QueryOrder>(*asked.command) &&
-        told == error_of(asked, exchange::describe(Reason::reply_too_long)))
-      return told;
+        got == error_of(asked, exchange::describe(Reason::reply_too_long)))
+      return got;
     return reply_element(model_.outcome(*asked.command, version), asked.echo);
   }
 
   // "the journal up to batch 3, command 5 (…)"
   std::string where(Version version) const {
     return version == 0 ? "nothing yet"
-                        : "the journal up to " + exchange::history::describe(commits_, version - 1);
+                        : "the journal up to " + history::describe(commits_, version - 1);
   }
 
   // --- real time ---
@@ -201,8 +203,8 @@ class Checker {
       if (!places_[i].known())
         place(i, earliest);
       else if (places_[i].begin < earliest.version)
-        find(i, "was committed as " + exchange::history::describe(commits_, places_[i].begin) +
-                    ", " + too_late(i, earliest));
+        find(i, "was committed as " + history::describe(commits_, places_[i].begin) + ", " +
+                    too_late(i, earliest));
     }
   }
 
@@ -211,7 +213,7 @@ class Checker {
     const Request &later = requests_[request], &before = requests_[earliest.source];
     std::ostringstream text;
     text << "before that of " << before.line << " ("
-         << exchange::history::describe(commits_, earliest.version - 1) << "), ";
+         << history::describe(commits_, earliest.version - 1) << "), ";
     if (before.answered && *before.answered <= later.call)
       text << "whose reply came " << (later.call - *before.answered) << " ns before this was sent";
     else
@@ -231,7 +233,7 @@ class Checker {
     boundary_.assign(commits_.size() + 1, 0);
     for (Version version = commits_.size() + 1; version-- > 0;) {
       const bool inside = version > 0 && version < commits_.size() &&
-                          commits_[version].request != nobody &&
+                          commits_[version].request != no_request &&
                           commits_[version].request == commits_[version - 1].request;
       boundary_[version] = inside ? boundary_[version + 1] : version;
     }
@@ -299,9 +301,7 @@ class Checker {
   std::optional<Version> first_right(const Request& request, Version from, Version to) {
     for (Version version = boundary_[from]; version <= to;) {
       if (right_at(request, version)) return version;
-      Version next = never;
-      for (const RequestElement& element : request.elements)
-        if (element.command) next = std::min(next, model_.next_change(*element.command, version));
+      const Version next = next_change(request, version);
       if (next >= boundary_.size()) return {};
       version = boundary_[next];
     }
@@ -335,23 +335,24 @@ class Checker {
     while (element + 1 < request.elements.size() &&
            wanted_reply(request, element, nullptr, now) == request.replies[element])
       ++element;
-    const std::string told = "was told " + request.replies[element],
+    const std::string got = "got " + request.replies[element],
                       right = wanted_reply(request, element, nullptr, now);
     if (const auto old =
             earliest.version == 0 ? std::nullopt : first_right(request, 0, earliest.version - 1)) {
       const Version until = next_change(request, *old);
-      return told + ": stale. It was so until " +
-             (until == never ? "the end" : exchange::history::describe(commits_, until - 1)) +
-             ", " + "and this request comes later, as it may not stand " +
-             too_late(index, earliest) + "; then " + right + " was right";
+      return got + ": stale. It was so until " +
+             (until == never ? "the end" : history::describe(commits_, until - 1)) +
+             ", and this request comes later, as it may not stand " + too_late(index, earliest) +
+             "; then " + right + " is right";
     }
     if (latest.version < commits_.size())
       if (const auto future = first_right(request, latest.version + 1, commits_.size()))
-        return told + ", which is so only after " + where(*future) + ", but " +
+        return got + ", which is so only after " + where(*future) + ", but " +
                requests_[latest.source].line +
-               ", which was sent after this reply had come or behind it on the same connection, was committed before (" +
-               exchange::history::describe(commits_, latest.version) + ")";
-    return told + ", which is so at no place of the commit order; right was " + right;
+               ", which was sent after this reply had come or behind it on the same connection, "
+               "was committed before (" +
+               history::describe(commits_, latest.version) + ")";
+    return got + ", which is so at no place of the commit order; right is " + right;
   }
 
   Version next_change(const Request& request, Version version) const {
@@ -385,7 +386,7 @@ class Checker {
   std::vector<Outcome> outcomes_;                                      // of each commit
   // the first version from each on that is inside no request
   std::vector<Version> boundary_;
-  VersionedExchange model_;
+  NaiveExchange model_;
   Successors all_;
   std::map<std::pair<std::uint64_t, std::int64_t>, Successors> of_client_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, Successors> on_connection_;  // by number on it

@@ -3,7 +3,7 @@
 // journal is replayed through a model of the rules; each reply to a change is compared at the place
 // of its commit, and for each other reply a place is found at which the model gives exactly that
 // reply and which real time allows: a request whose reply came before another was sent comes before
-// it, as does one that was sent before it on the same connection. The search is complete: where it
+// it, as does one that was sent before it on the same connection. The search is complete: if it
 // finds no place, there is none (given the order of commits). Pure.
 
 #include <string>

@@ -16,7 +16,7 @@ std::vector<pugi::xml_node> elements_of(const pugi::xml_node& parent) {
   return elements;
 }
 
-// The attribute as a reply repeats it; nothing where it is absent.
+// The attribute as a reply repeats it; nothing if it is absent.
 std::string repeated(const pugi::xml_node& node, const char* name) {
   const pugi::xml_attribute attribute = node.attribute(name);
   return attribute ? " " + std::string(name) + "=\"" + attribute.value() + "\"" : "";
@@ -148,7 +148,7 @@ void read_history(std::istream& in, const std::string& name, std::uint64_t& runs
         begun = true;
         continue;
       }
-      if (!begun) throw Unusable("a history begins with a line that says so");
+      if (!begun) throw Unusable("a history begins with its header line");
       Request& request = requests.emplace_back();
       request.line = line;
       request.client = json.at("client");

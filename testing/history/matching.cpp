@@ -113,7 +113,7 @@ class Matcher {
   }
 
   bool fits(std::size_t request, std::size_t element, std::size_t commit) const {
-    if (commit >= commits_.size() || commits_[commit].request != nobody) return false;
+    if (commit >= commits_.size() || commits_[commit].request != no_request) return false;
     if (keys_[commit] != key_of(*requests_[request].elements[element].command)) return false;
     return commits_[commit].order == 0 || requests_[request].replies.empty() ||
            id_of(requests_[request].replies[element]) == commits_[commit].order;
@@ -133,13 +133,13 @@ class Matcher {
   void take_answered(std::size_t request) {
     const Elements elements = accepted(request);
     if (elements.empty()) return;
-    std::size_t first = anchor(request, elements).value_or(nobody);
-    if (first == nobody || !fits_together(request, elements, first)) {
+    std::size_t first = anchor(request, elements).value_or(no_request);
+    if (first == no_request || !fits_together(request, elements, first)) {
       first = first_fit(request, elements, earliest(request), latest(request));
-      // against real time, which the check will say
-      if (first == nobody) first = first_fit(request, elements, 0, commits_.size());
+      // against real time, which the check will report
+      if (first == no_request) first = first_fit(request, elements, 0, commits_.size());
     }
-    if (first == nobody) return take_one_by_one(request, elements);
+    if (first == no_request) return take_one_by_one(request, elements);
     for (std::size_t i = 0; i < elements.size(); ++i) own(request, elements[i], first + i);
     if (commits_[first].batch != commits_[first + elements.size() - 1].batch)
       report(request, "its commands were committed in more than one batch");
@@ -149,17 +149,17 @@ class Matcher {
   std::size_t first_fit(std::size_t request, const Elements& elements, std::size_t begin,
                         std::size_t end) const {
     const auto same = by_key_.find(key_of(*requests_[request].elements[elements.front()].command));
-    if (same == by_key_.end()) return nobody;
+    if (same == by_key_.end()) return no_request;
     for (auto commit = std::lower_bound(same->second.begin(), same->second.end(), begin);
          commit != same->second.end() && *commit < end; ++commit)
       if (fits_together(request, elements, *commit)) return *commit;
-    return nobody;
+    return no_request;
   }
 
   // When those whose commits are known were sent and answered.
   void note_times() {
     for (std::size_t commit = 0; commit < commits_.size(); ++commit)
-      if (commits_[commit].request != nobody) {
+      if (commits_[commit].request != no_request) {
         const Request& request = requests_[commits_[commit].request];
         returned_.push_back({*request.answered, commit + 1});
         sent_.push_back({request.call, commit});
@@ -182,7 +182,7 @@ class Matcher {
   // Before all that was sent after this was answered.
   std::size_t latest(std::size_t request) const {
     const auto after = std::upper_bound(sent_.begin(), sent_.end(),
-                                        std::pair(*requests_[request].answered, nobody));
+                                        std::pair(*requests_[request].answered, no_request));
     return after == sent_.end() ? commits_.size() : after->second;
   }
 
@@ -194,7 +194,7 @@ class Matcher {
 
   bool take_one(std::size_t request, std::size_t element) {
     const Request& asked = requests_[request];
-    const std::string told = "was told " + asked.replies[element];
+    const std::string got = "got " + asked.replies[element];
     if (const auto same = by_key_.find(key_of(*asked.elements[element].command));
         same != by_key_.end()) {
       for (const std::size_t commit : same->second)
@@ -205,14 +205,14 @@ class Matcher {
     }
     const auto commit = only_commit(request, element);
     if (!commit)
-      report(request, told + ", but the journal does not have it: an acknowledged command is lost");
-    else if (commits_[*commit].request != nobody &&
+      report(request, got + ", but the journal does not have it: an acknowledged command is lost");
+    else if (commits_[*commit].request != no_request &&
              keys_[*commit] == key_of(*asked.elements[element].command))
-      report(request, told + ", as was " + requests_[commits_[*commit].request].line +
+      report(request, got + ", as was " + requests_[commits_[*commit].request].line +
                           " for the same commit: " + describe(commits_, *commit));
     else
       report(request,
-             told + ", but the journal has something else there: " + describe(commits_, *commit));
+             got + ", but the journal has something else there: " + describe(commits_, *commit));
     return false;
   }
 
@@ -229,9 +229,9 @@ class Matcher {
         }
     std::vector<bool> used(requests_.size());
     for (std::size_t commit = 0; commit < commits_.size(); ++commit) {
-      if (commits_[commit].request != nobody) continue;
+      if (commits_[commit].request != no_request) continue;
       Elements best;
-      std::size_t best_request = nobody;
+      std::size_t best_request = no_request;
       for (const std::size_t request : askers[keys_[commit]]) {
         if (used[request]) continue;
         const Elements elements = executed(request, commit);
@@ -239,8 +239,8 @@ class Matcher {
         best = elements;
         best_request = request;
       }
-      if (best_request == nobody) {
-        findings_.push_back({"", describe(commits_, commit) + ": nobody asked for this"});
+      if (best_request == no_request) {
+        findings_.push_back({"", describe(commits_, commit) + ": no request asked for this"});
         continue;
       }
       used[best_request] = true;

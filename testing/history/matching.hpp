@@ -1,7 +1,7 @@
 #pragma once
 // Which request made which command of the journal. A command that was acknowledged must be there
-// once, and no command may be there that nobody asked for. A request's commands stand together and
-// in one batch, without others between them.
+// once, and no command may be there that no request asked for. A request's commands stand together
+// and in one batch, without others between them.
 
 #include <optional>
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace exchange::history {
 
-inline constexpr std::size_t nobody = SIZE_MAX;
+inline constexpr std::size_t no_request = SIZE_MAX;
 
 // A command of the journal, in the order of commits.
 struct Commit {
   Command command;
   Timestamp time;
   BatchNumber batch;
-  OrderId order = 0;             // the id that an order got
-  std::size_t request = nobody;  // who asked for it
+  OrderId order = 0;                 // the id that an order got
+  std::size_t request = no_request;  // that asked for it
   std::size_t element = 0;
 };
 std::vector<Commit> commits_of(const std::vector<Batch>& journal);
@@ -28,13 +28,13 @@ std::vector<Commit> commits_of(const std::vector<Batch>& journal);
 std::string describe(const std::vector<Commit>& commits, std::size_t commit);
 
 struct Finding {
-  std::string line;  // of the history; empty where it is about the journal alone
+  std::string line;  // of the history; empty if it is about the journal alone
   std::string sentence;
 };
 
-// Fills in who asked for each commit. Adds a finding for each acknowledged command that is missing
+// Fills in the request of each commit. Adds a finding for each acknowledged command that is missing
 // or there twice, for each that differs from what was asked, for requests whose commands do not
-// stand together, and for commits nobody asked for.
+// stand together, and for commits that no request asked for.
 void match(const std::vector<Request>& requests, std::vector<Commit>& commits,
            std::vector<Finding>& findings);
 

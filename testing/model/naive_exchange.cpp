@@ -1,8 +1,6 @@
 #include "model/naive_exchange.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 
 namespace exchange {
 namespace {
@@ -12,62 +10,214 @@ UInt128 money(Shares shares, Price price) {
   return UInt128(shares.units()) * UInt128(price.units());
 }
 
+template <class Map, class Id>
+auto* find(Map& map, const Id& id) {
+  const auto found = map.find(id.view());
+  return found == map.end() ? nullptr : &found->second;
+}
+
+template <class Placements>
+UInt128 sum(const Placements& placements, Version version) {
+  UInt128 sum = 0;
+  for (const auto& placement : placements)
+    if (placement.from <= version) sum += UInt128(placement.shares.units());
+  return sum;
+}
+
 }  // namespace
 
+// --- looking ---
+
+const NaiveExchange::Account* NaiveExchange::account(const AccountId& id, Version version) const {
+  const Account* const known = find(accounts_, id);
+  return known && known->created <= version ? known : nullptr;
+}
+
+const NaiveExchange::Order* NaiveExchange::order(const AccountId& account, OrderId id,
+                                                 Version version, bool of_any_account) const {
+  if (id == 0 || id > orders_.size()) return nullptr;
+  const Order& order = orders_[id - 1];
+  const bool may_see = of_any_account || order.placed.account == account;
+  return order.opened <= version && may_see ? &order : nullptr;
+}
+
+Shares NaiveExchange::open(const Order& order, Version version) {
+  if (order.opened > version) return Shares();
+  Shares open = order.placed.shares;
+  for (const Executed& executed : order.executions)
+    if (executed.from <= version) open -= executed.execution.shares;
+  return order.canceled <= version ? open - order.canceled_shares : open;
+}
+
+Status NaiveExchange::status(OrderId id, Version version) const {
+  const Order& order = orders_[id - 1];
+  Status status{.order = id, .open = open(order, version)};
+  if (order.canceled <= version) {
+    status.canceled = order.canceled_shares;
+    status.canceled_at = order.canceled_at;
+  }
+  for (const Executed& executed : order.executions)
+    if (executed.from <= version) status.executions.push_back(executed.execution);
+  return status;
+}
+
+Cash NaiveExchange::balance(const Account& account, Version version) const {
+  auto balance = UInt128(account.deposit.units());
+  for (const OrderId id : account.orders) {
+    const Order& order = orders_[id - 1];
+    const bool buys = order.placed.side == Side::buy;
+    if (buys) balance -= money(open(order, version), order.placed.limit);
+    for (const auto& [from, execution] : order.executions) {
+      const UInt128 paid = from <= version ? money(execution.shares, execution.price) : 0;
+      balance += buys ? -paid : paid;
+    }
+  }
+  return Cash::from_units(Int128(balance));
+}
+
+Shares NaiveExchange::position(const Account& account, const SymbolName& symbol,
+                               Version version) const {
+  const auto* const placements = find(account.placements, symbol);
+  UInt128 shares = placements ? sum(*placements, version) : 0;
+  for (const OrderId id : account.orders) {
+    const Order& order = orders_[id - 1];
+    if (!(order.placed.symbol == symbol)) continue;
+    const bool buys = order.placed.side == Side::buy;
+    if (!buys) shares -= UInt128(open(order, version).units());
+    for (const auto& [from, execution] : order.executions) {
+      const UInt128 moved = from <= version ? UInt128(execution.shares.units()) : 0;
+      shares += buys ? moved : -moved;
+    }
+  }
+  return Shares::from_units(std::int64_t(shares));
+}
+
+Cash NaiveExchange::balance(const AccountId& id) const {
+  const Account* const known = account(id, version_);
+  return known ? balance(*known, version_) : Cash();
+}
+
+Shares NaiveExchange::position(const AccountId& id, const SymbolName& symbol) const {
+  const Account* const known = account(id, version_);
+  return known ? position(*known, symbol, version_) : Shares();
+}
+
+std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& name, Side side) const {
+  std::map<Price, Exchange::Depth> levels;
+  const Symbol* const symbol = find(symbols_, name);
+  for (const OrderId id : symbol ? symbol->open : std::vector<OrderId>()) {
+    const Order& order = orders_[id - 1];
+    if (order.placed.side != side || !is_open(id)) continue;
+    Exchange::Depth& level =
+        levels.try_emplace(order.placed.limit, Exchange::Depth{order.placed.limit, 0, 0})
+            .first->second;
+    level.shares_units += open(order, version_).units();
+    ++level.orders;
+  }
+  std::vector<Exchange::Depth> depth;
+  for (const auto& [price, level] : levels) depth.push_back(level);
+  if (side == Side::buy) std::reverse(depth.begin(), depth.end());
+  return depth;
+}
+
+// --- the rules ---
+
+Outcome NaiveExchange::outcome(const Command& command, Version version) const {
+  return std::visit([&](const auto& c) { return at(c, version); }, command);
+}
+
+Outcome NaiveExchange::at(const CreateAccount& command, Version version) const {
+  if (account(command.account, version)) return Rejected{Reason::account_exists};
+  auto total = UInt128(command.balance.units());
+  for (const auto& [id, account] : accounts_)
+    if (account.created <= version) total += UInt128(account.deposit.units());
+  if (total > UInt128(cash_total_max.units())) return Rejected{Reason::cash_total_overflow};
+  return Created{};
+}
+
+Outcome NaiveExchange::at(const CreateSymbol&, Version) const { return Created{}; }
+
+Outcome NaiveExchange::at(const PlaceShares& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  const Symbol* const symbol = find(symbols_, command.symbol);
+  const UInt128 placed = symbol ? sum(symbol->placements, version) : 0;
+  if (placed + UInt128(command.shares.units()) > UInt128(shares_total_max.units()))
+    return Rejected{Reason::shares_total_overflow};
+  return Created{};
+}
+
+Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
+  const Account* const by = account(command.account, version);
+  if (!by) return Rejected{Reason::unknown_account};
+  if (command.side == Side::buy) {
+    if (UInt128(balance(*by, version).units()) < money(command.shares, command.limit))
+      return Rejected{Reason::insufficient_funds};
+  } else if (position(*by, command.symbol, version) < command.shares) {
+    return Rejected{Reason::insufficient_shares};
+  }
+  return Opened{0};
+}
+
+Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  const Order* const named = order(command.account, command.order, version);
+  if (!named) return Rejected{Reason::unknown_order};
+  if (open(*named, version) == Shares()) return Rejected{Reason::nothing_open};
+  return Canceled{};
+}
+
+Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  if (!order(command.account, command.order, version, command.of_any_account))
+    return Rejected{Reason::unknown_order};
+  return status(command.order, version);
+}
+
 Outcome NaiveExchange::apply(const Command& command, Timestamp now) {
+  const Outcome expected = outcome(command, version_);
+  ++version_;
+  if (!changed_state(expected)) return expected;
   return std::visit([&](const auto& c) { return execute(c, now); }, command);
 }
 
 Outcome NaiveExchange::execute(const CreateAccount& command, Timestamp) {
-  if (knows(command.account)) return Rejected{Reason::account_exists};
-  auto total = UInt128(command.balance.units());
-  for (const Account& account : accounts_) total += UInt128(account.deposit.units());
-  if (total > UInt128(cash_total_max.units())) return Rejected{Reason::cash_total_overflow};
-  accounts_.push_back({command.account, command.balance});
+  accounts_[std::string(command.account.view())] = {version_, command.balance, {}, {}};
   return Created{};
 }
 
-Outcome NaiveExchange::execute(const CreateSymbol& command, Timestamp) {
-  if (!knows(command.symbol)) symbols_.push_back(command.symbol);
-  return Created{};
-}
+Outcome NaiveExchange::execute(const CreateSymbol&, Timestamp) { return Created{}; }
 
 Outcome NaiveExchange::execute(const PlaceShares& command, Timestamp) {
-  if (!knows(command.account)) return Rejected{Reason::unknown_account};
-  auto total = UInt128(command.shares.units());
-  for (const Placement& placement : placements_)
-    if (placement.symbol == command.symbol) total += UInt128(placement.shares.units());
-  if (total > UInt128(shares_total_max.units())) return Rejected{Reason::shares_total_overflow};
-  if (!knows(command.symbol)) symbols_.push_back(command.symbol);
-  placements_.push_back({command.symbol, command.account, command.shares});
+  const std::string symbol(command.symbol.view());
+  const Placement placement{version_, command.shares};
+  symbols_[symbol].placements.push_back(placement);
+  find(accounts_, command.account)->placements[symbol].push_back(placement);
   return Created{};
 }
 
 Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
-  if (!knows(command.account)) return Rejected{Reason::unknown_account};
-  if (command.side == Side::buy) {
-    if (UInt128(balance(command.account).units()) < money(command.shares, command.limit))
-      return Rejected{Reason::insufficient_funds};
-    if (!knows(command.symbol)) symbols_.push_back(command.symbol);
-  } else if (position(command.account, command.symbol) < command.shares) {
-    return Rejected{Reason::insufficient_shares};
-  }
-
-  orders_.push_back({orders_.size() + 1, command, {}, {}, {}});
+  orders_.push_back({.placed = command, .opened = version_});
+  const OrderId id = orders_.size();
+  find(accounts_, command.account)->orders.push_back(id);
   Order& taker = orders_.back();
-  for (Order* maker; open(taker) > Shares() && (maker = best_match(taker)) != nullptr;) {
-    const Execution execution{std::min(open(taker), open(*maker)), maker->placed.limit, now};
-    taker.executions.push_back(execution);
-    maker->executions.push_back(execution);
+  for (Order* maker; is_open(id) && (maker = best_match(taker)) != nullptr; ++executions_) {
+    const Execution execution{std::min(open(taker, version_), open(*maker, version_)),
+                              maker->placed.limit, now};
+    for (Order* const order : {&taker, maker}) order->executions.push_back({version_, execution});
   }
-  return Opened{taker.id};
+  symbols_[std::string(command.symbol.view())].open.push_back(id);
+  return Opened{id};
 }
 
 NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
+  Symbol* const symbol = find(symbols_, taker.placed.symbol);
+  if (symbol == nullptr) return nullptr;
+  std::erase_if(symbol->open, [&](OrderId id) { return !is_open(id); });
   Order* best = nullptr;
-  for (Order& maker : orders_) {  // in order of arrival: the first at the best price is the oldest
+  for (const OrderId id : symbol->open) {  // the first at the best price is the oldest
+    Order& maker = orders_[id - 1];
     const PlaceOrder &a = maker.placed, &b = taker.placed;
-    if (!(a.symbol == b.symbol) || a.side == b.side || open(maker) == Shares()) continue;
+    if (a.side == b.side) continue;
     const PlaceOrder &buy = a.side == Side::buy ? a : b, &sell = a.side == Side::buy ? b : a;
     if (sell.limit > buy.limit) continue;
     const bool better = best == nullptr || (a.side == Side::buy ? a.limit > best->placed.limit
@@ -78,97 +228,56 @@ NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
 }
 
 Outcome NaiveExchange::execute(const CancelOrder& command, Timestamp now) {
-  if (!knows(command.account)) return Rejected{Reason::unknown_account};
-  Order* order = find(command.account, command.order);
-  if (order == nullptr) return Rejected{Reason::unknown_order};
-  if (open(*order) == Shares()) return Rejected{Reason::nothing_open};
-  order->canceled = open(*order);
-  order->canceled_at = now;
-  return Canceled{status(*order)};
+  Order& order = orders_[command.order - 1];
+  order.canceled_shares = open(order, version_);
+  order.canceled = version_;
+  order.canceled_at = now;
+  return Canceled{status(command.order, version_)};
 }
 
-Outcome NaiveExchange::execute(const QueryOrder& command, Timestamp) {
-  if (!knows(command.account)) return Rejected{Reason::unknown_account};
-  const Order* order = find(command.account, command.order);
-  if (command.of_any_account && command.order >= 1 && command.order <= orders_.size())
-    order = &orders_[command.order - 1];
-  if (order == nullptr) return Rejected{Reason::unknown_order};
-  return status(*order);
-}
+Outcome NaiveExchange::execute(const QueryOrder&, Timestamp) { ENSURE(!"a query changes nothing"); }
 
-Cash NaiveExchange::balance(const AccountId& account) const {
-  UInt128 balance = 0;
-  for (const Account& known : accounts_)
-    if (known.id == account) balance += UInt128(known.deposit.units());
-  for (const Order& order : orders_) {
-    if (!(order.placed.account == account)) continue;
-    const bool buys = order.placed.side == Side::buy;
-    if (buys) balance -= money(open(order), order.placed.limit);
-    for (const Execution& execution : order.executions) {
-      const UInt128 paid = money(execution.shares, execution.price);
-      balance += buys ? -paid : paid;
+// --- versions ---
+
+Version NaiveExchange::next_change(const Command& command, Version at) const {
+  Version next = never;
+  const auto consider = [&](Version version) {
+    if (version > at) next = std::min(next, version);
+  };
+  const auto consider_placements = [&](const std::vector<Placement>& placements) {
+    for (const Placement& placement : placements) consider(placement.from);
+  };
+  const auto consider_order = [&](OrderId id) {
+    if (id == 0 || id > orders_.size()) return;
+    const Order& order = orders_[id - 1];
+    consider(order.opened);
+    consider(order.canceled);
+    for (const Executed& executed : order.executions) consider(executed.from);
+  };
+  const auto consider_account = [&](const AccountId& id) {
+    const Account* const account = find(accounts_, id);
+    if (account) consider(account->created);
+    return account;
+  };
+  if (const auto* create = std::get_if<CreateAccount>(&command)) {
+    for (const auto& [id, account] : accounts_) consider(account.created);
+  } else if (const auto* place = std::get_if<PlaceShares>(&command)) {
+    consider_account(place->account);
+    if (const Symbol* const symbol = find(symbols_, place->symbol))
+      consider_placements(symbol->placements);
+  } else if (const auto* order = std::get_if<PlaceOrder>(&command)) {
+    if (const Account* const by = consider_account(order->account)) {
+      for (const auto& [symbol, placements] : by->placements) consider_placements(placements);
+      for (const OrderId id : by->orders) consider_order(id);
     }
+  } else if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
+    consider_account(cancel->account);
+    consider_order(cancel->order);
+  } else if (const auto* query = std::get_if<QueryOrder>(&command)) {
+    consider_account(query->account);
+    consider_order(query->order);
   }
-  return Cash::from_units(Int128(balance));
-}
-
-Shares NaiveExchange::position(const AccountId& account, const SymbolName& symbol) const {
-  UInt128 shares = 0;
-  for (const Placement& placement : placements_)
-    if (placement.account == account && placement.symbol == symbol)
-      shares += UInt128(placement.shares.units());
-  for (const Order& order : orders_) {
-    if (!(order.placed.account == account && order.placed.symbol == symbol)) continue;
-    const bool buys = order.placed.side == Side::buy;
-    if (!buys) shares -= UInt128(open(order).units());
-    for (const Execution& execution : order.executions) {
-      const auto moved = UInt128(execution.shares.units());
-      shares += buys ? moved : -moved;
-    }
-  }
-  return Shares::from_units(std::int64_t(shares));
-}
-
-std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& symbol, Side side) const {
-  std::map<Price, Exchange::Depth> levels;
-  for (const Order& order : orders_) {
-    if (!(order.placed.symbol == symbol) || order.placed.side != side || open(order) == Shares())
-      continue;
-    Exchange::Depth& level =
-        levels.try_emplace(order.placed.limit, Exchange::Depth{order.placed.limit, 0, 0})
-            .first->second;
-    level.shares_units += open(order).units();
-    ++level.orders;
-  }
-  std::vector<Exchange::Depth> depth;
-  for (const auto& [price, level] : levels) depth.push_back(level);
-  if (side == Side::buy) std::reverse(depth.begin(), depth.end());
-  return depth;
-}
-
-bool NaiveExchange::knows(const AccountId& account) const {
-  return std::any_of(accounts_.begin(), accounts_.end(),
-                     [&](const Account& known) { return known.id == account; });
-}
-
-bool NaiveExchange::knows(const SymbolName& symbol) const {
-  return std::find(symbols_.begin(), symbols_.end(), symbol) != symbols_.end();
-}
-
-NaiveExchange::Order* NaiveExchange::find(const AccountId& account, OrderId id) {
-  for (Order& order : orders_)
-    if (order.id == id && order.placed.account == account) return &order;
-  return nullptr;
-}
-
-Shares NaiveExchange::open(const Order& order) {
-  Shares open = order.placed.shares - order.canceled;
-  for (const Execution& execution : order.executions) open -= execution.shares;
-  return open;
-}
-
-Status NaiveExchange::status(const Order& order) {
-  return {order.id, open(order), order.canceled, order.canceled_at, order.executions};
+  return next;
 }
 
 }  // namespace exchange

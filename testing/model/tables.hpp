@@ -21,8 +21,8 @@ class Tables {
   std::optional<OrderRow> order(OrderId order) const;
   // Oldest first.
   std::vector<Execution> executions_of(OrderId order) const;
-  // What the engine would have said, had it not answered `forgotten` to this query or cancel.
-  // Throws std::out_of_range where the order's row is missing.
+  // The outcome of this query or cancel, had the engine not answered `forgotten`. Throws
+  // std::out_of_range if the order's row is missing.
   Outcome answer(const Command& command, const NotInMemory& forgotten) const;
 
  private:

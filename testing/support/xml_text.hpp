@@ -11,6 +11,20 @@ inline std::string framed(std::string_view xml) {
   return std::to_string(xml.size()) + "\n" + std::string(xml);
 }
 
+// Replies.
+inline std::string results(std::string_view elements) {
+  return "<results>" + std::string(elements) + "</results>\n";
+}
+inline std::string error_reply(std::string_view sentence) {
+  return results("<error>" + std::string(sentence) + "</error>");
+}
+
+inline std::string repeated(std::string_view text, int times) {
+  std::string all;
+  for (; times > 0; --times) all += text;
+  return all;
+}
+
 // The value of the first attribute `name` in `xml`, from `from` on; empty if there is none.
 inline std::string attribute(const std::string& xml, const std::string& name,
                              std::size_t from = 0) {

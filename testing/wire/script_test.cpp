@@ -6,11 +6,10 @@
 #include <random>
 #include <utility>
 
-#include "catch.hpp"
-#include "support/in_process_server.hpp"
 #include "support/local.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
+#include "wire/policies.hpp"
 #include "wire/script.hpp"
 
 using namespace exchange;
@@ -144,24 +143,14 @@ TEST_CASE("the scripts, without sockets") {
   }
 }
 
-TEST_CASE("the scripts over TCP, thread policy") {
+TEST_CASE("the scripts over TCP, under every policy") {
+  const Policy policy = any_policy();
   for (const Script& script : scripts())
-    for (const bool bytewise : {false, true}) run_over_tcp(script, Policy::thread, bytewise);
-}
-
-TEST_CASE("the scripts over TCP, pool policy") {
-  for (const Script& script : scripts())
-    for (const bool bytewise : {false, true}) run_over_tcp(script, Policy::pool, bytewise);
-}
-
-TEST_CASE("the scripts over TCP, loop policy") {
-  for (const Script& script : scripts())
-    for (const bool bytewise : {false, true}) run_over_tcp(script, Policy::loop, bytewise);
+    for (const bool bytewise : {false, true}) run_over_tcp(script, policy, bytewise);
 }
 
 TEST_CASE("the scripts over TLS, under every policy") {
   const SelfSigned certificate;
-  for (const Script& script : scripts())
-    for (const Policy policy : {Policy::thread, Policy::pool, Policy::loop})
-      run_over_tcp(script, policy, false, &certificate);
+  const Policy policy = any_policy();
+  for (const Script& script : scripts()) run_over_tcp(script, policy, false, &certificate);
 }

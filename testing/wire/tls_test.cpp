@@ -1,131 +1,118 @@
-// TLS beyond the scripts: whoever does not speak it, does not finish its handshake, ends without
-// saying so, or takes long replies.
+// TLS beyond the scripts: clients that do not speak it, do not finish the handshake, end without
+// close_notify, or take long replies.
 
-#include "catch.hpp"
-#include "support/in_process_server.hpp"
 #include "support/self_signed.hpp"
 #include "support/tcp_client.hpp"
 #include "support/wait_for.hpp"
+#include "wire/policies.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
 
 namespace {
 
-constexpr Policy policies[] = {Policy::thread, Policy::pool, Policy::loop};
-
 const std::string create = framed(R"(<create><account id="1" balance="5"/></create>)");
-const std::string created = "<results><created id=\"1\"/></results>\n";
+const std::string created = results(R"(<created id="1"/>)");
+
+// A server with a certificate of its own, once under each policy.
+struct SecureServer {
+  const SelfSigned certificate;
+  const Policy policy = any_policy();
+  InProcessServer server{policy, [this](Options& options) { options.tls = certificate.files(); }};
+  TcpClient::Settings secure{.secure = true};
+};
 
 }  // namespace
 
-TEST_CASE("plain text to a TLS port is closed without a reply, and the next client is served") {
-  const SelfSigned certificate;
-  for (const Policy policy : policies) {
-    INFO(name_of(policy));
-    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient plain(server.port());
-    REQUIRE(plain.send(create));
-    const std::string said = plain.rest();
-    CHECK(said.find("<") == std::string::npos);
-    CHECK(said.find("[open]") == std::string::npos);
-    CHECK(wait_for([&] { return server.metrics.tls_failures == 1; }));
-    TcpClient secure(server.port(), {.secure = true});
-    REQUIRE(secure.send(create));
-    CHECK(secure.reply() == created);
-    CHECK(server.metrics.requests == 1);
-  }
+TEST_CASE_METHOD(
+    SecureServer,
+    "plain text to a TLS port is closed without a reply, and the next client is served") {
+  INFO(name_of(policy));
+  TcpClient plain(server.port());
+  REQUIRE(plain.send(create));
+  const std::string reply = plain.rest();
+  CHECK(reply.find("<") == std::string::npos);
+  CHECK(reply.find("[open]") == std::string::npos);
+  CHECK(wait_for([&] { return server.metrics.tls_failures == 1; }));
+  TcpClient next(server.port(), secure);
+  REQUIRE(next.send(create));
+  CHECK(next.reply() == created);
+  CHECK(server.metrics.requests == 1);
 }
 
 TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
   const SelfSigned certificate;
-  for (const Policy policy : policies) {
-    INFO(name_of(policy));
-    InProcessServer server(policy, [&](Options& options) {
-      options.tls = certificate.files();
-      options.net.limits.stall_ms = 100;
-    });
-    TcpClient silent(server.port()), amid(server.port());
-    REQUIRE(amid.send("\x16\x03\x01\x02"));  // the beginning of a TLS record
-    CHECK(silent.rest() == "");
-    CHECK(amid.rest().find("[open]") == std::string::npos);
-    CHECK(wait_for([&] { return server.metrics.connections == 0; }));
-    CHECK(server.metrics.tls_failures == 2);
-  }
+  const Policy policy = any_policy();
+  INFO(name_of(policy));
+  InProcessServer server(policy, [&](Options& options) {
+    options.tls = certificate.files();
+    options.net.limits.stall_ms = 100;
+  });
+  TcpClient silent(server.port()), amid(server.port());
+  REQUIRE(amid.send("\x16\x03\x01\x02"));  // the beginning of a TLS record
+  CHECK(silent.rest() == "");
+  CHECK(amid.rest().find("[open]") == std::string::npos);
+  CHECK(wait_for([&] { return server.metrics.connections == 0; }));
+  CHECK(server.metrics.tls_failures == 2);
 }
 
-TEST_CASE(
+TEST_CASE_METHOD(
+    SecureServer,
     "under TLS, what was sent is answered whether the client sends close_notify or only closes its side") {
-  const SelfSigned certificate;
-  for (const Policy policy : policies) {
-    INFO(name_of(policy));
-    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    {
-      TcpClient says(server.port(), {.secure = true});
-      REQUIRE(says.send(create));
-      says.end();
-      CHECK(says.rest() == created);
-      CHECK(says.has_tls_end());
-    }
-    TcpClient truncates(server.port(), {.secure = true});
-    REQUIRE(truncates.send(create));
-    truncates.end_of_tcp();
-    CHECK(truncates.rest() ==
-          "<results><error id=\"1\">account already exists</error></results>\n");
-    // what is cut off amid a request is not executed
-    TcpClient amid(server.port(), {.secure = true});
-    REQUIRE(amid.send("100\n<create><account id=\"2\" balance=\"1\"/></create>"));
-    amid.end_of_tcp();
-    CHECK(
-        amid.rest() ==
-        "<results><error>bad framing: 100 bytes announced, 46 came, and the document is complete: is the length right?</error></results>\n");
+  INFO(name_of(policy));
+  {
+    TcpClient says(server.port(), secure);
+    REQUIRE(says.send(create));
+    says.end();
+    CHECK(says.rest() == created);
+    CHECK(says.has_tls_end());
   }
+  TcpClient truncates(server.port(), secure);
+  REQUIRE(truncates.send(create));
+  truncates.end_of_tcp();
+  CHECK(truncates.rest() == results(R"(<error id="1">account already exists</error>)"));
+  // what is cut off amid a request is not executed
+  TcpClient amid(server.port(), secure);
+  REQUIRE(amid.send("100\n<create><account id='2' balance='1'/></create>"));
+  amid.end_of_tcp();
+  CHECK(amid.rest() == error_reply("bad framing: 100 bytes announced, 46 came, and the document is "
+                                   "complete: is the length right?"));
 }
 
-TEST_CASE("under TLS, a client that is closed for bad framing gets the reason and close_notify") {
-  const SelfSigned certificate;
-  for (const Policy policy : policies) {
-    INFO(name_of(policy));
-    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient client(server.port(), {.secure = true});
-    REQUIRE(client.send("what\n"));
-    CHECK(client.rest().starts_with("<results><error>bad framing"));
-    CHECK(client.has_tls_end());
-  }
+TEST_CASE_METHOD(
+    SecureServer,
+    "under TLS, a client that is closed for bad framing gets the reason and close_notify") {
+  INFO(name_of(policy));
+  TcpClient client(server.port(), secure);
+  REQUIRE(client.send("what\n"));
+  CHECK(client.rest().starts_with("<results><error>bad framing"));
+  CHECK(client.has_tls_end());
 }
 
-TEST_CASE("under TLS, a reply larger than any buffer arrives whole") {
-  const SelfSigned certificate;
-  std::string creations, expected = "<results>";
+TEST_CASE_METHOD(SecureServer, "under TLS, a reply larger than any buffer arrives whole") {
+  std::string creations, expected;
   for (int i = 0; i < 9'000; ++i) {
     const std::string id = std::string(59, '7') + std::to_string(100'000 + i).substr(1);
-    creations += "<account id=\"" + id + "\" balance=\"1\"/>";
+    creations += "<account id='" + id + "' balance='1'/>";
     expected += "<created id=\"" + id + "\"/>";
   }
-  for (const Policy policy : policies) {
-    INFO(name_of(policy));
-    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient reader(server.port(), {.receive_buffer = 4'096, .secure = true});
-    REQUIRE(reader.send(framed("<create>" + creations + "</create>")));
-    CHECK(reader.reply() == expected + "</results>\n");
-  }
+  INFO(name_of(policy));
+  TcpClient reader(server.port(), {.receive_buffer = 4'096, .secure = true});
+  REQUIRE(reader.send(framed("<create>" + creations + "</create>")));
+  CHECK(reader.reply() == results(expected));
 }
 
-TEST_CASE("a stopping server waits for no handshake, and sends the others close_notify") {
-  const SelfSigned certificate;
-  for (const Policy policy : policies) {
-    INFO(name_of(policy));
-    InProcessServer server(policy, [&](Options& options) { options.tls = certificate.files(); });
-    TcpClient silent(server.port()), idle(server.port(), {.secure = true}),
-        busy(server.port(), {.secure = true});
-    REQUIRE(wait_for([&] { return server.metrics.connections == 3; }));
-    REQUIRE(busy.send(create));
-    CHECK(busy.reply() == created);
-    CHECK(server.stop() < 4'000);
-    CHECK(silent.rest() == "");
-    CHECK(idle.rest() == "");
-    CHECK(idle.has_tls_end());
-  }
+TEST_CASE_METHOD(SecureServer,
+                 "a stopping server waits for no handshake, and sends the others close_notify") {
+  INFO(name_of(policy));
+  TcpClient silent(server.port()), idle(server.port(), secure), busy(server.port(), secure);
+  REQUIRE(wait_for([&] { return server.metrics.connections == 3; }));
+  REQUIRE(busy.send(create));
+  CHECK(busy.reply() == created);
+  CHECK(server.stop() < 4'000);
+  CHECK(silent.rest() == "");
+  CHECK(idle.rest() == "");
+  CHECK(idle.has_tls_end());
 }
 
 TEST_CASE(

@@ -33,7 +33,7 @@ type state struct {
 	accounts  map[string]*big.Int // free cash
 	positions map[[2]string]*big.Int
 	orders    []*order // by arrival
-	times     []string // empty: not told yet
+	times     []string // empty: not known yet
 	counted   bool     // ids are the numbers of arrival
 	key       string   // of canonical(), once asked for
 }
@@ -84,11 +84,11 @@ func (s *state) newTime() int {
 }
 
 // tell says whether this time fits, and remembers it.
-func (s *state) tell(at int, told string) bool {
+func (s *state) fits(at int, got string) bool {
 	if s.times[at] == "" {
-		s.times[at] = told
+		s.times[at] = got
 	}
-	return s.times[at] == told && told != ""
+	return s.times[at] == got && got != ""
 }
 
 func negative(n *big.Int) *big.Int { return new(big.Int).Neg(n) }
@@ -101,11 +101,11 @@ func (s *state) step(request element, reply *element) (bool, *state) {
 		return false, s
 	}
 	for i, leaf := range leaves {
-		var told *element
+		var got *element
 		if reply != nil {
-			told = &reply.Children[i]
+			got = &reply.Children[i]
 		}
-		if !next.answer(leaf, told) {
+		if !next.answer(leaf, got) {
 			return false, s
 		}
 	}
@@ -132,95 +132,95 @@ func leavesOf(request element) []leaf {
 	return leaves
 }
 
-func (s *state) answer(l leaf, told *element) bool {
+func (s *state) answer(l leaf, got *element) bool {
 	switch {
 	case l.parent.name() == "symbol":
-		return s.placeShares(l, told)
+		return s.placeShares(l, got)
 	case l.parent.name() == "create" && l.name() == "account":
-		return s.createAccount(l, told)
+		return s.createAccount(l, got)
 	case l.parent.name() == "create" && l.name() == "symbol":
-		return s.createSymbol(l, told)
+		return s.createSymbol(l, got)
 	case l.parent.name() == "transactions" && l.name() == "order":
-		return s.placeOrder(l, told)
+		return s.placeOrder(l, got)
 	case l.parent.name() == "transactions" && l.name() == "query":
-		return s.query(l, told)
+		return s.query(l, got)
 	case l.parent.name() == "transactions" && l.name() == "cancel":
-		return s.cancel(l, told)
+		return s.cancel(l, got)
 	}
-	return is(told, "error")
+	return is(got, "error")
 }
 
-func is(told *element, name string) bool { return told == nil || told.name() == name }
+func is(got *element, name string) bool { return got == nil || got.name() == name }
 
 var (
 	accountForm = regexp.MustCompile(`^[0-9]{1,64}$`)
 	symbolForm  = regexp.MustCompile(`^[A-Za-z0-9]{1,32}$`)
 )
 
-func (s *state) createAccount(l leaf, told *element) bool {
+func (s *state) createAccount(l leaf, got *element) bool {
 	id := l.value("id")
 	balance := parseDecimal(l.value("balance"), cashDecimals)
 	refused := !accountForm.MatchString(id) || s.accounts[id] != nil || balance == nil || balance.Sign() < 0
-	if told != nil && !told.repeats(l.element, "id") {
+	if got != nil && !got.repeats(l.element, "id") {
 		return false
 	}
 	if refused {
-		return is(told, "error")
+		return is(got, "error")
 	}
 	s.accounts[id] = balance
-	return is(told, "created")
+	return is(got, "created")
 }
 
-func (s *state) createSymbol(l leaf, told *element) bool {
+func (s *state) createSymbol(l leaf, got *element) bool {
 	symbol := l.value("sym")
-	if told != nil && !told.repeats(l.element, "sym") {
+	if got != nil && !got.repeats(l.element, "sym") {
 		return false
 	}
 	if !symbolForm.MatchString(symbol) {
-		return is(told, "error")
+		return is(got, "error")
 	}
-	return is(told, "created")
+	return is(got, "created")
 }
 
-func (s *state) placeShares(l leaf, told *element) bool {
+func (s *state) placeShares(l leaf, got *element) bool {
 	symbol, account := l.parent.value("sym"), l.value("id")
 	shares := parseShares(strings.TrimSpace(l.Text))
 	refused := l.name() != "account" || !symbolForm.MatchString(symbol) || s.accounts[account] == nil || shares == nil || shares.Sign() <= 0
-	if told != nil && l.name() == "account" && !(told.repeats(l.parent, "sym") && told.repeats(l.element, "id")) {
+	if got != nil && l.name() == "account" && !(got.repeats(l.parent, "sym") && got.repeats(l.element, "id")) {
 		return false
 	}
 	if refused {
-		return is(told, "error")
+		return is(got, "error")
 	}
 	s.give(account, symbol, shares)
-	return is(told, "created")
+	return is(got, "created")
 }
 
-func (s *state) placeOrder(l leaf, told *element) bool {
+func (s *state) placeOrder(l leaf, got *element) bool {
 	account, symbol := l.parent.value("id"), l.value("sym")
 	amount := parseShares(l.value("amount"))
 	limit := parseLimit(l.value("limit"), amount != nil && amount.Sign() > 0)
-	if told != nil && !told.repeats(l.element, "sym", "amount", "limit") {
+	if got != nil && !got.repeats(l.element, "sym", "amount", "limit") {
 		return false
 	}
 	if s.accounts[account] == nil || !symbolForm.MatchString(symbol) || amount == nil || amount.Sign() == 0 || limit == nil || limit.Sign() <= 0 {
-		return is(told, "error")
+		return is(got, "error")
 	}
 	placed := &order{account: account, symbol: symbol, buy: amount.Sign() > 0, limit: limit, open: new(big.Int).Abs(amount)}
 	if placed.buy {
 		if s.accounts[account].Cmp(cost(placed.open, limit)) < 0 {
-			return is(told, "error")
+			return is(got, "error")
 		}
 		s.pay(account, negative(cost(placed.open, limit)))
 	} else {
 		if held := s.positions[[2]string{account, symbol}]; held == nil || held.Cmp(placed.open) < 0 {
-			return is(told, "error")
+			return is(got, "error")
 		}
 		s.give(account, symbol, negative(placed.open))
 	}
-	if told != nil {
-		placed.id = told.value("id")
-		if told.name() != "opened" || placed.id == "" || s.find(placed.id) >= 0 {
+	if got != nil {
+		placed.id = got.value("id")
+		if got.name() != "opened" || placed.id == "" || s.find(placed.id) >= 0 {
 			return false
 		}
 		if s.counted {
@@ -293,24 +293,24 @@ func (s *state) find(id string) int {
 	return -1
 }
 
-func (s *state) query(l leaf, told *element) bool {
-	if told != nil && !told.repeats(l.element, "id") {
+func (s *state) query(l leaf, got *element) bool {
+	if got != nil && !got.repeats(l.element, "id") {
 		return false
 	}
 	at := s.find(l.value("id"))
 	if at < 0 || s.orders[at].account != l.parent.value("id") {
-		return is(told, "error")
+		return is(got, "error")
 	}
-	return told == nil || told.name() == "status" && s.tells(at, told)
+	return got == nil || got.name() == "status" && s.matches(at, got)
 }
 
-func (s *state) cancel(l leaf, told *element) bool {
-	if told != nil && !told.repeats(l.element, "id") {
+func (s *state) cancel(l leaf, got *element) bool {
+	if got != nil && !got.repeats(l.element, "id") {
 		return false
 	}
 	at := s.find(l.value("id"))
 	if at < 0 || s.orders[at].account != l.parent.value("id") || s.orders[at].open.Sign() == 0 {
-		return is(told, "error")
+		return is(got, "error")
 	}
 	order := s.change(at)
 	order.canceled, order.open, order.canceledTime = order.open, new(big.Int), s.newTime()
@@ -319,12 +319,12 @@ func (s *state) cancel(l leaf, told *element) bool {
 	} else {
 		s.give(order.account, order.symbol, order.canceled)
 	}
-	return told == nil || told.name() == "canceled" && s.tells(at, told)
+	return got == nil || got.name() == "canceled" && s.matches(at, got)
 }
 
 // tells says whether a reply tells the whole state of an order, in the right order.
-func (s *state) tells(at int, told *element) bool {
-	order, parts := s.orders[at], told.Children
+func (s *state) matches(at int, got *element) bool {
+	order, parts := s.orders[at], got.Children
 	if order.open.Sign() > 0 {
 		if len(parts) == 0 || parts[0].name() != "open" || parts[0].value("shares") != formatShares(order.open) {
 			return false
@@ -332,7 +332,7 @@ func (s *state) tells(at int, told *element) bool {
 		parts = parts[1:]
 	} else if order.canceled != nil {
 		if len(parts) == 0 || parts[0].name() != "canceled" || parts[0].value("shares") != formatShares(order.canceled) ||
-			!s.tell(order.canceledTime, parts[0].value("time")) {
+			!s.fits(order.canceledTime, parts[0].value("time")) {
 			return false
 		}
 		parts = parts[1:]
@@ -342,7 +342,7 @@ func (s *state) tells(at int, told *element) bool {
 	}
 	for i, execution := range order.executions {
 		if parts[i].name() != "executed" || parts[i].value("shares") != formatShares(execution.shares) ||
-			parts[i].value("price") != formatShares(execution.price) || !s.tell(execution.time, parts[i].value("time")) {
+			parts[i].value("price") != formatShares(execution.price) || !s.fits(execution.time, parts[i].value("time")) {
 			return false
 		}
 	}

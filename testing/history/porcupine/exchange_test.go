@@ -83,14 +83,14 @@ func (s *story) expect(want porcupine.CheckResult) {
 }
 
 func TestTheCourseExample(t *testing.T) {
-	told := status(1, `<open shares="100"/>`+executed("200", "125", "9"))
+	got := status(1, `<open shares="100"/>`+executed("200", "125", "9"))
 	for _, c := range []struct {
 		first string
 		want  porcupine.CheckResult
 	}{
-		{told, porcupine.Ok},
-		{strings.Replace(told, `shares="100"`, `shares="200"`, 1), porcupine.Illegal},
-		{strings.Replace(told, `price="125"`, `price="124"`, 1), porcupine.Illegal},
+		{got, porcupine.Ok},
+		{strings.Replace(got, `shares="100"`, `shares="200"`, 1), porcupine.Illegal},
+		{strings.Replace(got, `price="125"`, `price="124"`, 1), porcupine.Illegal},
 		{status(1, `<open shares="100"/>`), porcupine.Illegal},
 		{status(1, executed("200", "125", "9")+`<open shares="100"/>`), porcupine.Illegal},
 	} {
@@ -126,11 +126,11 @@ func TestAnExecutionIsToldWithOneTimeToBothSides(t *testing.T) {
 }
 
 func TestAQueryDuringAChangeMayTellEitherState(t *testing.T) {
-	for _, told := range []string{`<open shares="5"/>`, executed("5", "10", "9")} {
+	for _, got := range []string{`<open shares="5"/>`, executed("5", "10", "9")} {
 		s := newStory(t)
 		s.order(1, 1, "5", "10")
 		s.at(1, s.now+1, s.now+100, place(2, "-5", "10"), opened(2, "-5", "10"))
-		s.at(2, s.now-50, s.now+10, query(1, 1), status(1, told))
+		s.at(2, s.now-50, s.now+10, query(1, 1), status(1, got))
 		s.expect(porcupine.Ok)
 	}
 }
@@ -185,16 +185,16 @@ func TestMoneyAndShares(t *testing.T) {
 		{"1000", "1000.0500000099", true}, {"1.000000000000", "1", true}, {"1.000000001", "1", false}, {"-1", "0.000000001", true},
 		{"-1", "92233720367.999999999", false},
 	} {
-		for _, told := range []bool{true, false} {
+		for _, got := range []bool{true, false} {
 			s := newStory(t)
 			s.order(1, 2, "5", "10")
 			s.order(2, 1, "-5", "10")
 			reply := fmt.Sprintf(refusal, c.amount, c.limit)
-			if told {
+			if got {
 				reply = opened(3, c.amount, c.limit)
 			}
 			s.ask(place(1, c.amount, c.limit), reply)
-			if told == c.accepted {
+			if got == c.accepted {
 				s.expect(porcupine.Ok)
 			} else {
 				s.expect(porcupine.Illegal)
@@ -237,14 +237,14 @@ func TestIDsNeedNotGrow(t *testing.T) {
 }
 
 func TestARequestWithoutReplyMayHaveBeenExecutedOrNot(t *testing.T) {
-	for _, told := range []string{`<open shares="5"/>`, executed("5", "10", "9"), `<open shares="4"/>` + executed("1", "10", "9")} {
+	for _, got := range []string{`<open shares="5"/>`, executed("5", "10", "9"), `<open shares="4"/>` + executed("1", "10", "9")} {
 		s := newStory(t)
 		s.order(1, 1, "5", "10")
 		lost := s.ask(place(2, "-5", "10"), "")
 		lost.reply, lost.end = nil, 1<<63-1
 		s.now = lost.call + 100
-		s.ask(query(1, 1), status(1, told))
-		if strings.Contains(told, `"4"`) {
+		s.ask(query(1, 1), status(1, got))
+		if strings.Contains(got, `"4"`) {
 			s.expect(porcupine.Illegal)
 		} else {
 			s.expect(porcupine.Ok)

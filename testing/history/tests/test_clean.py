@@ -137,7 +137,7 @@ class LoadGenerator(support.HistoryTest):
 
 
 class KillAndRestart(support.HistoryTest):
-    def test_what_random_clients_were_told_before_a_kill_holds_after_it(self):
+    def test_replies_to_random_clients_before_a_kill_hold_after_it(self):
         history, market = History(), Market()
         with journaling_server(self.store) as server:
             set_up_market(history, market, server.port)

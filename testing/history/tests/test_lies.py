@@ -38,16 +38,16 @@ class StaleReads(support.HistoryTest):
                 '<transactions id="2"><order sym="S1" amount="-20" limit="9"/></transactions>'
             )
             honest = other.ask(query)
-            told = asker.ask(query)
+            got = asker.ask(query)
             noise.join()
-            self.assertNotEqual(told, honest)
+            self.assertNotEqual(got, honest)
             self.assertEqual(stale.lies, 1)
         history.write(self.file())
         self.assertIn("stale", self.replay(possible=False))
         page = self.file("page.html")
         said = self.porcupine(possible=False, html=page)
         if not no_porcupine():
-            self.assertIn(told.strip(), said)
+            self.assertIn(got.strip(), said)
             self.assertIn("<html", page.read_text())
 
     def test_the_same_without_the_cache_is_possible(self):
@@ -180,7 +180,7 @@ class EditedHistories(support.HistoryTest):
                 client.ask(
                     '<transactions id="1"><order sym="S1" amount="5" limit="10"/></transactions>'
                 )
-        self.assertIn("nobody asked for this", self.replay(possible=False))
+        self.assertIn("no request asked for this", self.replay(possible=False))
 
 
 class PorcupineModel(unittest.TestCase):

@@ -6,8 +6,7 @@
 #include "support/faulty_store.hpp"
 
 using namespace exchange;
-using exchange::testing::FaultyStore;
-using exchange::testing::ManualClock;
+using namespace exchange::testing;
 using Fault = FaultyStore::Fault;
 
 namespace {

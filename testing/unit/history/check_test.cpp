@@ -1,4 +1,4 @@
-// What the check of histories lets pass, and every kind of lie that it must not.
+// Histories that the check accepts, and every kind of lie that it must find.
 #include "history/check.hpp"
 
 #include <random>
@@ -22,7 +22,7 @@ struct Trade : Story {
   std::size_t buy, before, sell, after;
 };
 
-const std::string open_5 = "<status id=\"1\"><open shares=\"5\"/></status>";
+const std::string open_5 = R"(<status id="1"><open shares="5"/></status>)";
 
 }  // namespace
 
@@ -30,18 +30,17 @@ TEST_CASE("an honest history is possible") {
   Trade trade;
   trade.cancel(1, 1);
   trade.cancel(1, 1);           // refused
-  trade.query(2, 1);            // not his
+  trade.query(2, 1);            // of another account
   trade.order(1, "1000", "5");  // not enough cash
   trade.ask(1,
-            Story::transactions(
-                1, Story::order_element("1", "1") +
-                       "<query id=\"3\"/><cancel id=\"3\"/><query id=\"3\"/><cancel id=\"3\"/>"));
-  trade.ask(
-      1,
-      "<create><account id=\"1\" balance=\"3\"/><account id=\"7\" balance=\"3\"/><symbol sym=\"NEW\"/><symbol sym=\"NEW\"/></create>");
-  trade.ask(1, Story::transactions(404, Story::order_element("1", "1") + "<query id=\"1\"/>"));
-  trade.ask(1, Story::transactions(1, Story::order_element("x", "1") + "<dance/>"));
-  trade.ask(1, "<transactions id=\"1\"/>");
+            transactions(1, order_element("1", "1") +
+                                "<query id='3'/><cancel id='3'/><query id='3'/><cancel id='3'/>"));
+  trade.ask(1,
+            "<create><account id='1' balance='3'/><account id='7' balance='3'/>"
+            "<symbol sym='NEW'/><symbol sym='NEW'/></create>");
+  trade.ask(1, transactions(404, order_element("1", "1") + "<query id='1'/>"));
+  trade.ask(1, transactions(1, order_element("x", "1") + "<dance/>"));
+  trade.ask(1, "<transactions id='1'/>");
   CHECK(trade.findings() == "");
   const Verdict verdict = check(trade.requests, trade.journal);
   CHECK(verdict.requests == 14);
@@ -51,7 +50,7 @@ TEST_CASE("an honest history is possible") {
 }
 
 TEST_CASE(
-    "a query that overlaps a change may tell the state before or after it, one that follows it only the one after") {
+    "a query that overlaps a change may show the state before or after it, one that follows it only the one after") {
   for (const bool overlaps : {true, false})
     for (const bool old : {true, false}) {
       Trade trade;
@@ -62,46 +61,44 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a stale read is told as such, with what made it stale and the reply that proves it") {
+TEST_CASE("a stale read is reported, with what made it stale and the reply that proves it") {
   Trade trade;
   trade.reply(trade.after) = open_5;
   const std::string findings = trade.findings();
-  INFO(findings);
-  CHECK(contains_text("h:5: was told " + open_5 +
-                      ": stale. It was so until batch 3, command 1 (order 2: sell 2 SPY 2 9.5)")
-            .match(findings));
-  CHECK(contains_text("not stand before that of h:4").match(findings));
-  CHECK(contains_text("whose reply came 10 ns before this was sent").match(findings));
+  CHECK_THAT(
+      findings,
+      contains_text("h:5: got " + open_5 +
+                    ": stale. It was so until batch 3, command 1 (order 2: sell 2 SPY 2 9.5)"));
+  CHECK_THAT(findings, contains_text("not stand before that of h:4"));
+  CHECK_THAT(findings, contains_text("whose reply came 10 ns before this was sent"));
 }
 
 TEST_CASE("two queries may not see a change and then not see it, though both overlap it") {
   Trade trade;
   // refused; ends the overlap below
-  const std::size_t again = trade.ask(4, Story::transactions(2, "<query id=\"1\"/>"));
+  const std::size_t again = trade.ask(4, transactions(2, "<query id='1'/>"));
   trade.requests[trade.sell].answered = *trade.requests[again].answered + 100;
   const std::size_t third =
-      trade.ask(3, Story::transactions(1, "<query id=\"1\"/>"), *trade.requests[again].answered + 5,
+      trade.ask(3, transactions(1, "<query id='1'/>"), *trade.requests[again].answered + 5,
                 *trade.requests[again].answered + 6);
   CHECK(trade.findings() == "");
-  trade.reply(third) = open_5;  // after `after` has told of the execution
-  CHECK(contains_text("stale").match(trade.findings()));
+  trade.reply(third) = open_5;  // after `after` has shown the execution
+  CHECK_THAT(trade.findings(), contains_text("stale"));
 }
 
-TEST_CASE("a reply that tells of a change that comes later is impossible") {
+TEST_CASE("a reply that shows a change that comes later is impossible") {
   Trade trade;
   trade.reply(trade.before) = trade.reply(trade.after);
   const std::string findings = trade.findings();
-  INFO(findings);
-  CHECK(contains_text("h:3: was told <status id=\"1\"><open shares=\"3\"/><executed")
-            .match(findings));
-  CHECK(contains_text("which is so only after the journal up to batch 3").match(findings));
+  CHECK_THAT(findings, contains_text(R"(h:3: got <status id="1"><open shares="3"/><executed)"));
+  CHECK_THAT(findings, contains_text("which is so only after the journal up to batch 3"));
 }
 
 TEST_CASE("wrong shares, price, time and a lost execution are found in queries and cancels") {
-  for (const auto& [from, to] : {std::pair("price=\"10\"", "price=\"9.5\""),
-                                 {"executed shares=\"2\"", "executed shares=\"1\""},
-                                 {"open shares=\"3\"", "open shares=\"4\""},
-                                 {"time=\"17", "time=\"18"},
+  for (const auto& [from, to] : {std::pair(R"(price="10")", R"(price="9.5")"),
+                                 {R"(executed shares="2")", R"(executed shares="1")"},
+                                 {R"(open shares="3")", R"(open shares="4")"},
+                                 {R"(time="17)", R"(time="18)"},
                                  {"<executed", ""}}) {
     Trade trade;
     std::string& reply = trade.reply(trade.after);
@@ -110,30 +107,30 @@ TEST_CASE("wrong shares, price, time and a lost execution are found in queries a
     REQUIRE(at != std::string::npos);
     // without other words: the whole element
     reply.replace(at, *to ? std::string(from).size() : reply.find("/>", at) + 2 - at, to);
-    CHECK(contains_text("h:5: was told " + reply + ", which is so at no place of the commit order")
-              .match(trade.findings()));
+    CHECK_THAT(trade.findings(), contains_text("h:5: got " + reply +
+                                               ", which is so at no place of the commit order"));
   }
   Trade trade;
   const std::size_t cancel = trade.cancel(1, 1);
   std::string& reply = trade.reply(cancel);
-  reply.replace(reply.find("canceled shares=\"3\""), 19, "canceled shares=\"5\"");
-  CHECK(contains_text("h:6: was told " + reply +
-                      "; right was <canceled id=\"1\"><canceled shares=\"3\"")
-            .match(trade.findings()));
+  reply.replace(reply.find(R"(canceled shares="3")"), 19, R"(canceled shares="5")");
+  CHECK_THAT(
+      trade.findings(),
+      contains_text("h:6: got " + reply + R"(; right is <canceled id="1"><canceled shares="3")"));
 }
 
 TEST_CASE("what was acknowledged and is not in the journal is lost") {
   Trade trade;
   trade.journal.pop_back();  // as after a reply before its commit, and kill -9
-  CHECK(
+  CHECK_THAT(
+      trade.findings(),
       contains_text(
-          "h:4: was told <opened sym=\"SPY\" amount=\"-2\" limit=\"9.5\" id=\"2\"/>, but the journal does not have it: an acknowledged command is lost")
-          .match(trade.findings()));
+          R"(h:4: got <opened sym="SPY" amount="-2" limit="9.5" id="2"/>, but the journal does not have it: an acknowledged command is lost)"));
   Trade canceled;
   canceled.cancel(1, 1);
   canceled.journal.pop_back();
-  CHECK(contains_text("h:6: was told <canceled").match(canceled.findings()));
-  CHECK(contains_text("is lost").match(canceled.findings()));
+  CHECK_THAT(canceled.findings(), contains_text("h:6: got <canceled"));
+  CHECK_THAT(canceled.findings(), contains_text("is lost"));
 }
 
 TEST_CASE("an order that came into the place of a lost one is not taken for it") {
@@ -146,30 +143,29 @@ TEST_CASE("an order that came into the place of a lost one is not taken for it")
                             .orders = 2,
                             .executions = 0}});
   const std::string findings = trade.findings();
-  INFO(findings);
-  CHECK(
+  CHECK_THAT(
+      findings,
       contains_text(
-          "but the journal has something else there: batch 3, command 1 (order 2: sell 1 SPY 1 20)")
-          .match(findings));
-  CHECK(contains_text("(order 2: sell 1 SPY 1 20): nobody asked for this").match(findings));
+          "but the journal has something else there: batch 3, command 1 (order 2: sell 1 SPY 1 20)"));
+  CHECK_THAT(findings, contains_text("(order 2: sell 1 SPY 1 20): no request asked for this"));
 }
 
 TEST_CASE(
-    "a command that was applied twice is one that nobody asked for, and shifts what follows") {
+    "a command that was applied twice is one that no request asked for, and shifts what follows") {
   Trade trade;
   trade.journal.push_back({4, trade.journal[2].record});
   trade.journal.back().record.orders = 3;
   trade.journal.back().record.executions = 2;
-  CHECK(contains_text(": batch 4, command 1 (order 3: sell 2 SPY 2 9.5): nobody asked for this")
-            .match(trade.findings()));
+  CHECK_THAT(
+      trade.findings(),
+      contains_text(": batch 4, command 1 (order 3: sell 2 SPY 2 9.5): no request asked for this"));
 }
 
 TEST_CASE("one commit cannot answer two requests") {
   Trade trade;
   trade.requests.push_back(trade.requests[trade.sell]);
   trade.requests.back().line = "h:6";
-  CHECK(
-      contains_text("as was h:4 for the same commit: batch 3, command 1").match(trade.findings()));
+  CHECK_THAT(trade.findings(), contains_text("as was h:4 for the same commit: batch 3, command 1"));
 }
 
 TEST_CASE("commits against the order of real time are found") {
@@ -179,12 +175,11 @@ TEST_CASE("commits against the order of real time are found") {
   std::swap(trade.requests[far].call, trade.requests[other].call);
   std::swap(trade.requests[far].answered, trade.requests[other].answered);
   const std::string findings = trade.findings();
-  INFO(findings);
-  CHECK(
+  CHECK_THAT(
+      findings,
       contains_text(
           "h:6: was committed as batch 4, command 1 (order 3: buy 2 SPY 1 1), before that of h:7 (batch 5, command 1 (order 4: buy 1 SPY 1 1.5)), "
-          "whose reply came 10 ns before this was sent")
-          .match(findings));
+          "whose reply came 10 ns before this was sent"));
 }
 
 TEST_CASE("on one connection requests are committed and answered in the order of sending") {
@@ -195,28 +190,27 @@ TEST_CASE("on one connection requests are committed and answered in the order of
   Trade swapped = trade;
   std::swap(swapped.requests[first].elements, swapped.requests[second].elements);
   std::swap(swapped.requests[first].replies, swapped.requests[second].replies);
-  CHECK(contains_text("which was sent earlier on the same connection").match(swapped.findings()));
+  CHECK_THAT(swapped.findings(), contains_text("which was sent earlier on the same connection"));
   trade.requests[first].answered = *trade.requests[second].answered + 1;
-  CHECK(contains_text("h:7: was answered before h:6").match(trade.findings()));
+  CHECK_THAT(trade.findings(), contains_text("h:7: was answered before h:6"));
 }
 
 TEST_CASE(
     "a request without a reply may have been executed or not, at any later time, but as a whole") {
   Trade trade;
-  const std::size_t lost = trade.ask(
-      3,
-      Story::transactions(2, Story::order_element("-1", "30") + Story::order_element("-1", "31")));
+  const std::size_t lost =
+      trade.ask(3, transactions(2, order_element("-1", "30") + order_element("-1", "31")));
   trade.order(1, "1", "1");
   trade.lose_reply(lost);
   CHECK(trade.findings() == "");
   CHECK(check(trade.requests, trade.journal).unanswered_but_committed == 1);
   Trade late = trade;
   late.requests[lost].call = *late.requests.back().answered + 5;  // committed before it was sent
-  CHECK(contains_text("h:6: was committed as batch 4").match(late.findings()));
+  CHECK_THAT(late.findings(), contains_text("h:6: was committed as batch 4"));
   Trade never = trade;
   never.requests[lost].elements =
       never.requests[trade.before].elements;  // it asked for something else
-  CHECK(contains_text("nobody asked for this").match(never.findings()));
+  CHECK_THAT(never.findings(), contains_text("no request asked for this"));
   Trade half = trade;  // one of the two is of another batch
   half.journal[3].record.commands.pop_back();
   half.journal[3].record.orders = 3;
@@ -227,13 +221,14 @@ TEST_CASE(
                                                   .executions = 1}});
   half.journal[4].record.commands.erase(half.journal[4].record.commands.begin());
   half.journal[5].number = 6;
-  CHECK(contains_text("batch 5, command 1 (order 4: sell 2 SPY 1 31): nobody asked for this")
-            .match(half.findings()));
+  CHECK_THAT(
+      half.findings(),
+      contains_text("batch 5, command 1 (order 4: sell 2 SPY 1 31): no request asked for this"));
 }
 
 TEST_CASE("a request without a reply keeps its commit from an equal one that was sent later") {
   Trade trade;
-  const std::string create = "<create><symbol sym=\"NEW\"/></create>";
+  const std::string create = "<create><symbol sym='NEW'/></create>";
   const std::size_t lost = trade.ask(3, create);
   trade.lose_reply(lost);
   trade.order(1, "1", "1");
@@ -245,7 +240,7 @@ TEST_CASE("a request without a reply keeps its commit from an equal one that was
 
 TEST_CASE("equal requests share their commits as real time allows") {
   Trade trade;
-  const std::string create = "<create><symbol sym=\"NEW\"/></create>";
+  const std::string create = "<create><symbol sym='NEW'/></create>";
   const std::size_t first = trade.ask(3, create);
   trade.order(1, "1", "1");
   const std::size_t second = trade.ask(4, create);
@@ -255,44 +250,41 @@ TEST_CASE("equal requests share their commits as real time allows") {
   CHECK(trade.findings() == "");
   // now both were sent after the order between them was answered
   trade.requests[first].call = trade.requests[second].call - 1;
-  CHECK(contains_text("was committed as batch 4, command 1 (symbol NEW), before that of h:7")
-            .match(trade.findings()));
+  CHECK_THAT(trade.findings(),
+             contains_text("was committed as batch 4, command 1 (symbol NEW), before that of h:7"));
 }
 
 TEST_CASE("the commands of a request stand together") {
   Trade trade;
-  const std::size_t both = trade.ask(
-      3,
-      Story::transactions(2, Story::order_element("-1", "30") + Story::order_element("-1", "31")));
+  const std::size_t both =
+      trade.ask(3, transactions(2, order_element("-1", "30") + order_element("-1", "31")));
   trade.order(1, "1", "1");
   std::vector<Command>& commands = trade.journal[3].record.commands;
   // another's order between the two
   commands.insert(commands.begin() + 1, trade.journal[4].record.commands.front());
   trade.journal.pop_back();
   trade.journal[3].record.orders = 5;
-  trade.reply(both, 1).replace(trade.reply(both, 1).find("id=\"4\""), 6, "id=\"5\"");
-  trade.reply(6).replace(trade.reply(6).find("id=\"5\""), 6, "id=\"4\"");
-  CHECK(contains_text("h:6: its commands do not stand together in the journal")
-            .match(trade.findings()));
+  trade.reply(both, 1).replace(trade.reply(both, 1).find(R"(id="4")"), 6, R"(id="5")");
+  trade.reply(6).replace(trade.reply(6).find(R"(id="5")"), 6, R"(id="4")");
+  CHECK_THAT(trade.findings(),
+             contains_text("h:6: its commands do not stand together in the journal"));
 }
 
-TEST_CASE("nobody sees a request half done") {
+TEST_CASE("no client sees a request half done") {
   for (const bool half : {false, true}) {
     Story story;
     story.set_up();
     story.order(1, "5", "10");
     const std::size_t twice = story.ask(
-        3,
-        Story::transactions(2, Story::order_element("-2", "9") + Story::order_element("-3", "9")),
-        100, 200);
+        3, transactions(2, order_element("-2", "9") + order_element("-3", "9")), 100, 200);
     const std::size_t query = story.query(1, 1);
     story.requests[query].call = story.requests[twice].call + 1;  // overlaps it
     std::string& reply = story.reply(query);
     const std::size_t first = reply.find("<executed"), second = reply.find("<executed", first + 1);
     REQUIRE(second != std::string::npos);
-    reply = half ? reply.substr(0, first) + "<open shares=\"3\"/>" +
+    reply = half ? reply.substr(0, first) + R"(<open shares="3"/>)" +
                        reply.substr(first, second - first) + "</status>"
-                 : reply.substr(0, first) + "<open shares=\"5\"/></status>";
+                 : reply.substr(0, first) + R"(<open shares="5"/></status>)";
     INFO(story.findings());
     CHECK(story.findings().empty() == !half);
   }
@@ -305,32 +297,32 @@ TEST_CASE(
   const std::size_t refused = trade.order(2, "1", "1020.51"), exact = trade.order(2, "1", "1020.5");
   CHECK(trade.findings() == "");
   Trade lie = trade;
-  lie.reply(exact) = "<error sym=\"SPY\" amount=\"1\" limit=\"1020.5\">insufficient funds</error>";
-  CHECK(
-      contains_text("(order 3: buy 2 SPY 1 1020.5): nobody asked for this").match(lie.findings()));
+  lie.reply(exact) = R"(<error sym="SPY" amount="1" limit="1020.5">insufficient funds</error>)";
+  CHECK_THAT(lie.findings(),
+             contains_text("(order 3: buy 2 SPY 1 1020.5): no request asked for this"));
   Trade other = trade;
   other.reply(refused) =
-      "<error sym=\"SPY\" amount=\"1\" limit=\"1020.51\">insufficient shares</error>";
-  CHECK(contains_text("h:6: was told <error").match(other.findings()));
+      R"(<error sym="SPY" amount="1" limit="1020.51">insufficient shares</error>)";
+  CHECK_THAT(other.findings(), contains_text("h:6: got <error"));
   Trade taken = trade;
-  taken.reply(refused) = "<opened sym=\"SPY\" amount=\"1\" limit=\"1020.51\" id=\"4\"/>";
-  CHECK(contains_text("h:6: was told <opened").match(taken.findings()));
+  taken.reply(refused) = R"(<opened sym="SPY" amount="1" limit="1020.51" id="4"/>)";
+  CHECK_THAT(taken.findings(), contains_text("h:6: got <opened"));
 }
 
 TEST_CASE("a journal that breaks the rules, or counts otherwise than they do, is found") {
   Trade trade;
   trade.journal[2].record.executions = 2;
-  CHECK(
+  CHECK_THAT(
+      trade.findings(),
       contains_text(
-          "batch 3 says that there were 2 orders and 2 executions after it; by the rules there were 2 and 1")
-          .match(trade.findings()));
+          "batch 3 reports 2 orders and 2 executions after it; by the rules there are 2 and 1"));
   Trade rich;
   rich.journal[1].record.commands[0] = PlaceOrder{AccountId("1"), SymbolName("SPY"), Side::buy,
                                                   Shares::whole(5), Price::whole(1'000)};
-  CHECK(contains_text("breaks the rules: insufficient funds").match(rich.findings()));
+  CHECK_THAT(rich.findings(), contains_text("breaks the rules: insufficient funds"));
   Trade back;
   back.journal[2].record.time = Timestamp{1};
-  CHECK(contains_text("batch 3 is older than the one before it").match(back.findings()));
+  CHECK_THAT(back.findings(), contains_text("batch 3 is older than the one before it"));
 }
 
 TEST_CASE("too few or too many reply elements are found") {
@@ -338,9 +330,8 @@ TEST_CASE("too few or too many reply elements are found") {
   trade.requests[trade.before].replies.push_back(open_5);
   trade.requests[trade.after].replies.clear();
   const std::string findings = trade.findings();
-  INFO(findings);
-  CHECK(contains_text("h:3: got 2 reply elements to 1 asked").match(findings));
-  CHECK(contains_text("h:5: got 0 reply elements to 1 asked").match(findings));
+  CHECK_THAT(findings, contains_text("h:3: got 2 reply elements to 1 asked"));
+  CHECK_THAT(findings, contains_text("h:5: got 0 reply elements to 1 asked"));
 }
 
 // Clients ask at random and each request is committed at some moment between its call and its
@@ -374,20 +365,20 @@ TEST_CASE(
       std::string elements;
       for (std::uint64_t left = 1 + below(2); left > 0; --left) {
         const auto choice = below(10);
-        elements += choice == 0  ? "<cancel id=\"" + id + "\"/>"
-                    : choice < 6 ? "<query id=\"" + id + "\"/>"
-                                 : Story::order_element(
-                                       (below(2) ? "" : "-") + std::to_string(1 + below(30)),
-                                       std::to_string(9 + below(3)) + ".5");
+        elements += choice == 0 ? "<cancel id='" + id + "'/>"
+                    : choice < 6
+                        ? "<query id='" + id + "'/>"
+                        : order_element((below(2) ? "" : "-") + std::to_string(1 + below(30)),
+                                        std::to_string(9 + below(3)) + ".5");
       }
-      const std::size_t request = story.ask(plan.client, Story::transactions(account, elements),
-                                            plan.call, plan.answered, below(3) == 0);
+      const std::size_t request = story.ask(plan.client, transactions(account, elements), plan.call,
+                                            plan.answered, below(3) == 0);
       if (elements.starts_with("<query") && elements.find("/>") + 2 == elements.size())
         queries.push_back(request);
     }
-    INFO("--seed " << test_seed() << " round " << round);
+    INFO("round " << round);
     REQUIRE(story.findings() == "");
-    // A query tells again what the same query was told before a change that a third saw the end of.
+    // A query tells again what the same query got before a change that a third saw the end of.
     for (const std::size_t old : queries)
       for (const std::size_t late : queries) {
         const history::Request &a = story.requests[old], &b = story.requests[late];
@@ -403,7 +394,7 @@ TEST_CASE(
         if (!between) continue;
         Story lie = story;
         lie.requests[late].replies = a.replies;
-        REQUIRE(contains_text(b.line + ": was told " + a.replies[0]).match(lie.findings()));
+        REQUIRE_THAT(lie.findings(), contains_text(b.line + ": got " + a.replies[0]));
         ++lies;
       }
   }

@@ -22,16 +22,18 @@ std::vector<Request> read(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a transcript is read back with every element, by the time of sending") {
+  const std::string opened = R"(<opened sym="SPY" amount="-2" limit="1.5" id="10"/>)",
+                    status = R"(<status id="9"><open shares="1"/></status>)";
   loadgen::Transcript one, other;
   const auto order = one.asked(
       3, 8, 500,
-      "<?xml version=\"1.0\"?>\n<transactions id=\"7\"># two<order sym=\"SPY\" amount=\"-2\" limit=\"1.5\"/>then<query id=\"9\"/></transactions>\n");
-  const auto lost = other.asked(
-      4, 9, 400,
-      "<create># new<symbol sym=\"SPY\"># one<account id=\"7\"> 5 </account></symbol><symbol sym=\"A\"># none</symbol></create>");
-  one.answered(
-      order, 600,
-      "<results><opened sym=\"SPY\" amount=\"-2\" limit=\"1.5\" id=\"10\"/><status id=\"9\"><open shares=\"1\"/></status></results>\n");
+      "<?xml version='1.0'?>\n<transactions id='7'># two<order sym='SPY' amount='-2' limit='1.5'/>"
+      "then<query id='9'/></transactions>\n");
+  const auto lost =
+      other.asked(4, 9, 400,
+                  "<create># new<symbol sym='SPY'># one<account id='7'> 5 </account></symbol>"
+                  "<symbol sym='A'># none</symbol></create>");
+  one.answered(order, 600, "<results>" + opened + status + "</results>\n");
   one.add(std::move(other));
   CHECK((one.size() == 2 && lost == 0));
   std::ostringstream text;
@@ -41,13 +43,11 @@ TEST_CASE("a transcript is read back with every element, by the time of sending"
   CHECK((requests[0].line == "h:2" && requests[0].client == 4 && requests[0].connection == 9 &&
          requests[0].call == 400 && !requests[0].answered));
   REQUIRE(requests[0].elements.size() == 2);
-  CHECK(requests[0].elements[0].echo == " sym=\"SPY\" id=\"7\"");
+  CHECK(requests[0].elements[0].echo == R"( sym="SPY" id="7")");
   CHECK(std::get<PlaceShares>(*requests[0].elements[0].command).shares == Shares::whole(5));
   CHECK(std::get<CreateSymbol>(*requests[0].elements[1].command).symbol == SymbolName("A"));
   CHECK((requests[1].run == 1 && requests[1].answered == 600));
-  CHECK(requests[1].replies ==
-        std::vector<std::string>{"<opened sym=\"SPY\" amount=\"-2\" limit=\"1.5\" id=\"10\"/>",
-                                 "<status id=\"9\"><open shares=\"1\"/></status>"});
+  CHECK(requests[1].replies == std::vector<std::string>{opened, status});
   const auto& placed = std::get<PlaceOrder>(*requests[1].elements[0].command);
   CHECK((placed.side == Side::sell && placed.shares == Shares::whole(2) &&
          placed.limit == parse_price("1.5").value));
@@ -69,10 +69,10 @@ TEST_CASE("replies that are no text and long ones are kept") {
 TEST_CASE("what is no history is refused with its line") {
   CHECK_THROWS_WITH(read(""), "h: holds no history");
   CHECK_THROWS_WITH(read("{\"history\":2}\n"), "h:1: this is a history of another version");
-  CHECK_THROWS_WITH(read("{\"client\":1}\n"), "h:1: a history begins with a line that says so");
+  CHECK_THROWS_WITH(read("{\"client\":1}\n"), "h:1: a history begins with its header line");
   CHECK_THROWS_AS(read("{\"history\":1}\nnonsense\n"), Unusable);
   CHECK_THROWS_WITH(
-      read(
-          "{\"history\":1}\n{\"client\":1,\"connection\":1,\"call\":9,\"return\":8,\"request\":\"<a/>\",\"reply\":\"\"}\n"),
+      read("{\"history\":1}\n"
+           R"({"client":1,"connection":1,"call":9,"return":8,"request":"<a/>","reply":""})"),
       "h:2: a reply before its request");
 }

@@ -1,20 +1,28 @@
 #pragma once
 // Histories with their journals as an honest exchange leaves them, for tests to turn into lies.
-// The exchange is NaiveExchange behind the server's own XML, so that nothing of what is tested
-// takes part.
+// The exchange is the engine behind the server's own XML, so that nothing of what is tested takes
+// part.
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
+#include "engine/exchange.hpp"
 #include "history/check.hpp"
-#include "model/naive_exchange.hpp"
 #include "options.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 
 namespace exchange::history {
+
+inline std::string transactions(int account, const std::string& elements) {
+  return "<transactions id='" + std::to_string(account) + "'>" + elements + "</transactions>";
+}
+inline std::string order_element(const std::string& amount, const std::string& limit) {
+  return "<order sym='SPY' amount='" + amount + "' limit='" + limit + "'/>";
+}
 
 class Story {
  public:
@@ -46,21 +54,15 @@ class Story {
     return ask(account, transactions(account, order_element(amount, limit)));
   }
   std::size_t query(int account, int id) {
-    return ask(account, transactions(account, "<query id=\"" + std::to_string(id) + "\"/>"));
+    return ask(account, transactions(account, "<query id='" + std::to_string(id) + "'/>"));
   }
   std::size_t cancel(int account, int id) {
-    return ask(account, transactions(account, "<cancel id=\"" + std::to_string(id) + "\"/>"));
-  }
-  static std::string transactions(int account, const std::string& elements) {
-    return "<transactions id=\"" + std::to_string(account) + "\">" + elements + "</transactions>";
-  }
-  static std::string order_element(const std::string& amount, const std::string& limit) {
-    return "<order sym=\"SPY\" amount=\"" + amount + "\" limit=\"" + limit + "\"/>";
+    return ask(account, transactions(account, "<cancel id='" + std::to_string(id) + "'/>"));
   }
   void set_up() {
     ask(-1,
-        "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"1000.5\"/>"
-        "<symbol sym=\"SPY\"><account id=\"1\">50</account><account id=\"2\">50</account></symbol></create>");
+        "<create><account id='1' balance='1000'/><account id='2' balance='1000.5'/><symbol sym='SPY'>"
+        "<account id='1'>50</account><account id='2'>50</account></symbol></create>");
   }
 
   std::string& reply(std::size_t request, std::size_t element = 0) {
@@ -97,29 +99,23 @@ class Story {
     if (!same_batch) time_.microseconds += 1'500'000;
     const Timestamp now = same_batch ? journal.back().record.time : time_;
     for (const Command& command : commands) {
-      outcomes.push_back(exchange_.apply(command, now));
+      outcomes.push_back(exchange_->apply(command, now));
       if (!changed_state(outcomes.back())) continue;
       if (!same_batch) journal.push_back({journal.size() + 1, {.time = now}});
       same_batch = true;
-      if (const auto* opened = std::get_if<Opened>(&outcomes.back()))
-        executions_ +=
-            std::get<Status>(
-                exchange_.apply(QueryOrder{std::get<PlaceOrder>(command).account, opened->order},
-                                now))
-                .executions.size();
       journal.back().record.commands.push_back(command);
-      journal.back().record.orders = exchange_.orders();
-      journal.back().record.executions = executions_;
+      journal.back().record.orders = exchange_->totals().orders;
+      journal.back().record.executions = exchange_->totals().executions;
     }
     std::string reply;
     append_results(reply, request, elements, outcomes, false);
     return reply;
   }
 
-  NaiveExchange exchange_;
+  // Copies share it: what a test edits are requests and journal.
+  std::shared_ptr<Exchange> exchange_ = std::make_shared<Exchange>();
   Timestamp time_{seconds * 1'000'000};
   std::int64_t now_ = 0;
-  ExecutionId executions_ = 0;
 };
 
 }  // namespace exchange::history

@@ -32,19 +32,6 @@ inline std::string serve_requests(std::string_view bytes,
   return client.replies() + (closed ? " [closed]" : "");
 }
 
-inline std::string results(std::string_view elements) {
-  return "<results>" + std::string(elements) + "</results>\n";
-}
-inline std::string error_reply(std::string_view sentence) {
-  return results("<error>" + std::string(sentence) + "</error>");
-}
-
-inline std::string repeated(std::string_view text, int times) {
-  std::string all;
-  for (; times > 0; --times) all += text;
-  return all;
-}
-
 inline std::vector<std::size_t> random_slices(std::mt19937_64& random) {
   const std::size_t longest = std::size_t(1) << random() % 10;
   std::vector<std::size_t> slices(1 + random() % 40);

@@ -1,6 +1,6 @@
 #pragma once
 // The reply element of docs/protocol.md for an outcome, written apart from the server's own code,
-// for judges of what clients were told.
+// for judges of replies.
 
 #include <string>
 

@@ -1,0 +1,125 @@
+#pragma once
+// Places for one store each, of every kind, and a user's own connection to those that speak SQL.
+
+#include "catch.hpp"
+#include "store/memory_store.hpp"
+#include "store/postgres_store.hpp"
+#include "store/pqxx_shim.hpp"
+#include "store/sqlite_store.hpp"
+#include "support/folder.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/stores.hpp"
+
+namespace exchange::testing {
+
+using Lines = std::vector<std::string>;  // one a row, columns joined by '|'
+
+inline void run_sqlite(const std::string& path, const std::string& sql) {
+  SqliteDatabase(path, SqliteDatabase::Use::write).run(sql.c_str());
+}
+inline pqxx::result run_postgres(const std::string& url, const std::string& sql) {
+  pqxx::connection admin(url);
+  return pqxx::nontransaction(admin).exec(sql);
+}
+
+class Place {
+ public:
+  virtual ~Place() = default;
+  // Opens the store as the next server does.
+  Store& reopen() {
+    close();
+    if (!store_) store_ = make();
+    store_->open();
+    return *store_;
+  }
+  virtual void close() { store_.reset(); }
+
+ protected:
+  virtual std::unique_ptr<Store> make() = 0;
+
+ private:
+  std::unique_ptr<Store> store_;
+};
+
+class MemoryPlace : public Place {
+ public:
+  void close() override {}  // it would forget everything
+
+ protected:
+  std::unique_ptr<Store> make() override { return std::make_unique<MemoryStore>(); }
+};
+
+class SqlPlace : public Place {
+ public:
+  virtual Lines query(const std::string& sql) = 0;
+  virtual void run(const std::string& sql) = 0;
+};
+
+class SqlitePlace : public SqlPlace {
+ public:
+  Lines query(const std::string& sql) override {
+    SqliteDatabase database(path(), SqliteDatabase::Use::read);
+    sqlite3_stmt* statement = nullptr;
+    database.check(sqlite3_prepare_v2(database.handle(), sql.c_str(), -1, &statement, nullptr));
+    const int columns = sqlite3_column_count(statement);
+    sqlite3_finalize(statement);
+    Lines lines;
+    SqliteStatement rows(database, sql);
+    while (rows.step()) {
+      lines.emplace_back(rows.text(0));
+      for (int column = 1; column < columns; ++column)
+        lines.back().append("|").append(rows.text(column));
+    }
+    return lines;
+  }
+  void run(const std::string& sql) override { run_sqlite(path(), sql); }
+  std::string path() const { return folder_ / "x.db"; }
+
+ private:
+  std::unique_ptr<Store> make() override { return std::make_unique<SqliteStore>(path()); }
+  TemporaryFolder folder_;
+};
+
+class PostgresPlace : public SqlPlace {
+ public:
+  Lines query(const std::string& sql) override {
+    pqxx::connection connection(url());
+    pqxx::nontransaction work(connection);
+    work.exec("SET TIME ZONE 'UTC'");
+    Lines lines;
+    for (const auto& row : work.exec(sql)) {
+      lines.emplace_back(row[0].c_str());
+      for (int column = 1; column < int(row.size()); ++column)
+        lines.back().append("|").append(row[column].c_str());
+    }
+    return lines;
+  }
+  void run(const std::string& sql) override { run_postgres(url(), sql); }
+  const std::string& url() const { return url_; }
+
+ private:
+  std::unique_ptr<Store> make() override { return std::make_unique<PostgresStore>(url_); }
+  const std::string url_ = shared_cluster().create_database();
+};
+
+inline std::unique_ptr<SqlPlace> any_sql_place() {
+  if (GENERATE(false, true)) return std::make_unique<PostgresPlace>();
+  return std::make_unique<SqlitePlace>();
+}
+inline std::unique_ptr<Place> any_place() {
+  const int kind = GENERATE(0, 1, 2);
+  if (kind == 0) return std::make_unique<SqlitePlace>();
+  if (kind == 1) return std::make_unique<PostgresPlace>();
+  return std::make_unique<MemoryPlace>();
+}
+
+// The smallest projection: the rows of one new account.
+inline Rows one_account() {
+  Exchange exchange;
+  exchange.apply(CreateAccount{AccountId("1"), Cash::whole(1)}, {});
+  Rows rows;
+  exchange.take_changes(rows);
+  return rows;
+}
+
+}  // namespace exchange::testing

@@ -1,0 +1,71 @@
+#pragma once
+// Steps of a server on its store without a server: projecting, starting, and what it logs.
+
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/recovery.hpp"
+#include "store/journal_record.hpp"
+#include "store/store.hpp"
+
+namespace exchange::testing {
+
+// Projects the changed rows, and releases closed orders.
+inline void project(Store& store, Exchange& exchange, BatchNumber batch) {
+  Rows rows;
+  const ClosedMark closed = exchange.take_changes(rows);
+  store.project(rows, batch);
+  exchange.release_closed(closed);
+}
+
+// Applies and journals commands as one batch, at a time of its own.
+inline void commit(Store& store, Exchange& exchange, BatchNumber batch,
+                   const std::vector<Command>& commands) {
+  const Timestamp now{std::int64_t(batch) * 10'000'000};
+  JournalWriter writer;
+  writer.begin(now);
+  for (const Command& command : commands) {
+    ENSURE(changed_state(exchange.apply(command, now)));
+    writer.add(command);
+  }
+  store.append(batch, writer.finish(exchange.totals()));
+}
+
+// Rows of the journal behind a batch.
+inline std::vector<JournalRow> journal_after(Store& store, BatchNumber batch) {
+  std::vector<JournalRow> rows;
+  store.read_journal(batch, [&](const JournalRow& row) { rows.push_back(row); });
+  return rows;
+}
+
+// The last batch of a server that starts on this store, or why it refuses.
+inline std::string start(Store&& store) {
+  try {
+    store.open();
+    return "batch " + std::to_string(recover(store).last_batch);
+  } catch (const StoreCorrupt& error) {
+    return error.what();
+  }
+}
+
+// Collects the log of the server while it lives.
+class CapturedLog {
+ public:
+  CapturedLog() {
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+        "", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
+  }
+  ~CapturedLog() { spdlog::set_default_logger(before_); }
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
+};
+
+}  // namespace exchange::testing
