@@ -1,6 +1,6 @@
 #pragma once
 // What the fuzz targets share. A target is one file with one LLVMFuzzerTestOneInput: libFuzzer
-// drives it where there is clang, replay.cpp everywhere else. It keeps nothing from one input to
+// drives it with clang, replay.cpp otherwise. It keeps nothing from one input to
 // the next, and stops the process at the first property that does not hold.
 
 #include <sys/prctl.h>
@@ -27,7 +27,7 @@ namespace exchange::fuzz {
 // most of the time of one that lives for a millisecond.
 inline const int small_pages = prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 
-// An input taken apart from its front. Where it is used up, everything is 0.
+// An input taken apart from its front. Once it is used up, everything is 0.
 class Bytes {
  public:
   Bytes(const std::uint8_t* data, std::size_t size)
@@ -55,7 +55,7 @@ class Bytes {
 
 }  // namespace exchange::fuzz
 
-// `details` says what it was, in a std::string; it is worked out only on failure.
+// `details`: a std::string for the message, worked out only on failure.
 #define HOLDS(property, details)     \
   (__builtin_expect(!!(property), 1) \
        ? (void)0                     \

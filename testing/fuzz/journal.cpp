@@ -1,14 +1,11 @@
-// Bytes as journal rows, with their checksum put right, so that what is tested is what stands
-// behind it.
-// - decode_journal_record says StoreCorrupt or gives a record that encodes to the same bytes: what
-// JournalWriter cannot
-//   have written is refused, and a record has one form.
-// - recover() over a store with such rows, and with tables out of the same bytes, says StoreCorrupt
-// or gives an exchange
-//   that is sound, goes on trading, and recovers again to the same state. Nothing else, whatever
-//   the numbers claim.
-// Input: a byte that chooses, then what it says: one row as it is, or rows behind tables, each made
-// of fields.
+// Bytes as journal rows, with their checksum put right, so that what stands behind it is tested.
+// - decode_journal_record throws StoreCorrupt or gives a record that encodes to the same bytes:
+// what
+//   JournalWriter cannot have written is refused, and a record has one form.
+// - recover() over a store with such rows, and with tables out of the same bytes, throws
+//   StoreCorrupt or gives an exchange that is sound and goes on trading, whatever the numbers
+//   claim.
+// Input: a byte that chooses one row as it is, or rows behind tables, each made of fields.
 
 #include <boost/crc.hpp>
 #include <optional>
@@ -53,7 +50,7 @@ void check_canonical(std::string_view payload) {
         commands);
 }
 
-// A memory store whose tables are whatever is put there, as a file on a disk may be.
+// A memory store with tables of any content, as a file on a disk may have.
 class ForgedStore final : public MemoryStore {
  public:
   explicit ForgedStore(Rows rows) : rows_(std::move(rows)) { open(); }
@@ -165,11 +162,11 @@ class Fields {
       rows.executions.push_back({chance() ? count() : i + 1, number(), count(), count(),
                                  Shares::from_units(units()), Price::from_units(units()), time()});
     rows.totals = {count(), count(), Cash::from_units(wide_units()), time(), bytes_.word()};
-    if (!chance()) resolve_in_doubt(rows);
+    if (!chance()) balance(rows);
     return rows;
   }
 
-  // A record with what `exchange` would be after it, where that can be known.
+  // A record with what `exchange` would be after it, if there is one.
   std::string record(Exchange* exchange) {
     JournalWriter writer;
     const Timestamp now = time();
@@ -201,7 +198,7 @@ class Fields {
 
   // Makes the sums agree, as far as numbers allow: a forger can add up, and so can a broken disk by
   // chance.
-  static void resolve_in_doubt(Rows& rows) {
+  static void balance(Rows& rows) {
     UInt128 cash = 0;
     std::vector<std::uint64_t> shares(rows.symbols.size());
     for (const AccountRow& row : rows.accounts) cash += UInt128(row.balance.units());

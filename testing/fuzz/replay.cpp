@@ -1,8 +1,7 @@
 // Drives a fuzz target without libFuzzer: runs every file given (of folders, every file in them),
 // then random mutations of them from a printed seed. Any compiler; a part of the tests.
 //   replay_framing [--mutations N] [--seed N] FILE|FOLDER...
-// Where a property fails, the input that did it is left in a file, and the command that runs it
-// again is printed.
+// If a property fails, the input is left in a file, and the command that runs it again is printed.
 
 #include <algorithm>
 #include <csignal>

@@ -1,8 +1,7 @@
 // A document through the strict XML layer, the request reader and the replies, beside libxml2 as an
 // independent judge.
-// - What we accept is well-formed and says the same to both; what we refuse is not well-formed, or
-// is refused by choice
-//   (server/protocol/xml.hpp).
+// - An accepted document is well-formed and means the same to both; a refused one is not
+//   well-formed, or is refused by choice (server/protocol/xml.hpp).
 // - Replies are well-formed, one element for each element, and repeat what the client wrote.
 // - Commands written out and read again are the same commands.
 // Input: the document.
@@ -12,6 +11,7 @@
 #include "engine/exchange.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/xml_judge.hpp"
+#include "model/elements.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/request.hpp"
 #include "unit/protocol/well_formed.hpp"
@@ -58,7 +58,7 @@ bool is_accepted_encoding(std::string encoding) {
   return encoding == "utf-8" || encoding == "us-ascii";
 }
 
-// Whether `problem` is a refusal by choice, and this well-formed document really is what it says.
+// Whether `problem` is a refusal by choice, and this well-formed document really is so.
 bool refused_by_choice(const std::string& problem, const Judgement& judgement,
                        std::string_view text) {
   if (problem.ends_with("document types are not accepted")) return judgement.has_document_type;
@@ -156,42 +156,17 @@ void check_reply(const std::string& reply, const Judgement& judgement, const Req
 
 // --- commands as documents ---
 
-std::string attribute(const char* name, std::string_view value) {
-  return " " + std::string(name) + "=\"" + std::string(value) + "\"";
+std::string document_of(const Command& command) {
+  const AccountId* account = nullptr;
+  if (const auto* order = std::get_if<PlaceOrder>(&command)) account = &order->account;
+  if (const auto* cancel = std::get_if<CancelOrder>(&command)) account = &cancel->account;
+  if (const auto* query = std::get_if<QueryOrder>(&command)) account = &query->account;
+  std::vector<std::string> echoes;
+  return request_document({command}, account ? *account : AccountId(), echoes);
 }
 
-struct AsDocument {
-  std::string operator()(const CreateAccount& c) const {
-    return "<create><account" + attribute("id", c.account.view()) +
-           attribute("balance", to_string(c.balance)) + "/></create>";
-  }
-  std::string operator()(const CreateSymbol& c) const {
-    return "<create><symbol" + attribute("sym", c.symbol.view()) + "/></create>";
-  }
-  std::string operator()(const PlaceShares& c) const {
-    return "<create><symbol" + attribute("sym", c.symbol.view()) + "><account" +
-           attribute("id", c.account.view()) + ">" + to_string(c.shares) +
-           "</account></symbol></create>";
-  }
-  std::string operator()(const PlaceOrder& c) const {
-    return transactions(c.account, "order" + attribute("sym", c.symbol.view()) +
-                                       attribute("amount", (c.side == Side::sell ? "-" : "") +
-                                                               to_string(c.shares)) +
-                                       attribute("limit", to_string(c.limit)));
-  }
-  std::string operator()(const CancelOrder& c) const {
-    return transactions(c.account, "cancel" + attribute("id", std::to_string(c.order)));
-  }
-  std::string operator()(const QueryOrder& c) const {
-    return transactions(c.account, "query" + attribute("id", std::to_string(c.order)));
-  }
-  static std::string transactions(const AccountId& account, const std::string& element) {
-    return "<transactions" + attribute("id", account.view()) + "><" + element + "/></transactions>";
-  }
-};
-
 void check_round_trip(const Command& command) {
-  const std::string written = std::visit(AsDocument(), command);
+  const std::string written = document_of(command);
   std::string text = written + " ";
   XmlDocument document;
   std::vector<RequestElement> elements;
@@ -199,8 +174,7 @@ void check_round_trip(const Command& command) {
   const Request request =
       read_request(text.data(), written.size(), limits, document, elements, commands);
   HOLDS(request.error.empty() && commands.size() == 1, written);
-  HOLDS(commands[0].index() == command.index() && std::visit(AsDocument(), commands[0]) == written,
-        written);
+  HOLDS(commands[0].index() == command.index() && document_of(commands[0]) == written, written);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <utility>
 
+#include "model/elements.hpp"
 #include "model/naive_exchange.hpp"
-#include "model/reply_element.hpp"
 
 namespace exchange::history {
 namespace {

@@ -15,7 +15,8 @@ enum ExitCode { exit_ok = 0, exit_impossible = 1, exit_unusable = 2 };
 
 void print(const Verdict& verdict, std::size_t findings_max) {
   std::printf(
-      "%zu requests, %zu of them unanswered (%zu of these committed); %zu commits in %zu batches, %zu executions\n",
+      "%zu requests, %zu of them unanswered (%zu of these committed); %zu commits in %zu "
+      "batches, %zu executions\n",
       verdict.requests, verdict.unanswered, verdict.unanswered_but_committed, verdict.commits,
       verdict.batches, verdict.executions);
   std::printf("%zu reply elements compared; a place found for %zu requests that changed nothing",
@@ -41,8 +42,10 @@ void print(const Verdict& verdict, std::size_t findings_max) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Judges histories of `loadgen --history` by the whole journal of the store (server --keep-journal), which no server may hold meanwhile.\n"
-      "Exit code: 0 every reply is possible, 1 some are not, 2 usage or something that cannot be read.",
+      "Judges histories of `loadgen --history` by the whole journal of the store (server "
+      "--keep-journal), which no server may hold meanwhile.\n"
+      "Exit code: 0 every reply is possible, 1 some are not, 2 usage or something that cannot be "
+      "read.",
       "check-history");
   std::string store;
   std::vector<std::string> files;

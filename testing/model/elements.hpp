@@ -1,24 +1,72 @@
 #pragma once
-// The reply element of docs/protocol.md for an outcome, written apart from the server's own code,
-// for judges of replies.
+// The elements of docs/protocol.md for commands and outcomes, written apart from the server's own
+// code, for clients and judges of tests.
 
 #include <string>
+#include <vector>
 
 #include "engine/commands.hpp"
 
 namespace exchange {
 
+inline std::string quoted(const char* name, std::string_view value) {
+  return " " + std::string(name) + "=\"" + std::string(value) + "\"";
+}
+
+// A command as an element of a request; `echo` gets the attributes that replies to it repeat.
+struct RequestElementWriter {
+  std::string& echo;
+  std::string operator()(const CreateAccount& c) const {
+    echo = quoted("id", c.account.view());
+    return "<account" + echo + quoted("balance", to_string(c.balance)) + "/>";
+  }
+  std::string operator()(const CreateSymbol& c) const {
+    echo = quoted("sym", c.symbol.view());
+    return "<symbol" + echo + "/>";
+  }
+  std::string operator()(const PlaceShares& c) const {
+    const std::string symbol = quoted("sym", c.symbol.view()), id = quoted("id", c.account.view());
+    echo = symbol + id;
+    return "<symbol" + symbol + "><account" + id + ">" + to_string(c.shares) +
+           "</account></symbol>";
+  }
+  std::string operator()(const PlaceOrder& c) const {
+    echo = quoted("sym", c.symbol.view()) +
+           quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
+           quoted("limit", to_string(c.limit));
+    return "<order" + echo + "/>";
+  }
+  std::string operator()(const QueryOrder& c) const { return by_id("query", c.order); }
+  std::string operator()(const CancelOrder& c) const { return by_id("cancel", c.order); }
+  std::string by_id(const char* name, OrderId order) const {
+    echo = quoted("id", std::to_string(order));
+    return "<" + std::string(name) + echo + "/>";
+  }
+};
+
+inline bool creates(const Command& command) { return command.index() < 3; }
+
+// A request of commands that all create, or all trade for this account.
+inline std::string request_document(const std::vector<Command>& commands, const AccountId& account,
+                                    std::vector<std::string>& echoes) {
+  const bool create = creates(commands.front());
+  std::string xml = create ? "<create>" : "<transactions" + quoted("id", account.view()) + ">";
+  for (const Command& command : commands)
+    xml += std::visit(RequestElementWriter{echoes.emplace_back()}, command);
+  return xml + (create ? "</create>" : "</transactions>");
+}
+
 inline std::string status_element(const std::string& name, const std::string& echo,
                                   const Status& status) {
   std::string text = "<" + name + echo + ">";
-  if (status.open > Shares()) text += "<open shares=\"" + to_string(status.open) + "\"/>";
+  const auto shares = [](Shares number) { return quoted("shares", to_string(number)); };
+  const auto time = [](Timestamp t) { return quoted("time", std::to_string(t.seconds())) + "/>"; };
+  if (status.open > Shares()) text += "<open" + shares(status.open) + "/>";
   if (status.canceled > Shares())
-    text += "<canceled shares=\"" + to_string(status.canceled) + "\" time=\"" +
-            std::to_string(status.canceled_at.seconds()) + "\"/>";
+    text += "<canceled" + shares(status.canceled) + time(status.canceled_at);
   for (const Execution& execution : status.executions)
-    text += "<executed shares=\"" + to_string(execution.shares) + "\" price=\"" +
-            to_string(execution.price) + "\" time=\"" + std::to_string(execution.time.seconds()) +
-            "\"/>";
+    text += "<executed" + shares(execution.shares) + quoted("price", to_string(execution.price)) +
+            time(execution.time);
   return text + "</" + name + ">";
 }
 
@@ -29,7 +77,7 @@ inline std::string reply_element(const Outcome& outcome, const std::string& echo
     return "<error" + echo + ">" + std::string(describe(rejected->reason)) + "</error>";
   if (const auto* opened = std::get_if<Opened>(&outcome))
     return "<opened" + echo +
-           (opened->order != 0 ? " id=\"" + std::to_string(opened->order) + "\"" : "") + "/>";
+           (opened->order != 0 ? quoted("id", std::to_string(opened->order)) : "") + "/>";
   if (const auto* status = std::get_if<Status>(&outcome))
     return status_element("status", echo, *status);
   if (const auto* canceled = std::get_if<Canceled>(&outcome))

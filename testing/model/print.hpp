@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/commands.hpp"
+#include "engine/exchange.hpp"
 #include "engine/rows.hpp"
 
 namespace exchange {
@@ -13,6 +14,10 @@ namespace exchange {
 inline std::string print(const AccountId& id) { return std::string(id.view()); }
 inline std::string print(const SymbolName& name) { return std::string(name.view()); }
 inline std::string print(Timestamp time) { return std::to_string(time.microseconds) + "us"; }
+inline std::string print(const Exchange::Depth& depth) {
+  return units_text(depth.shares_units) + " units @" + to_string(depth.price) + " in " +
+         std::to_string(depth.orders);
+}
 inline std::string print(const Status& status) {
   std::string text = std::to_string(status.order) + " open " + to_string(status.open) +
                      " canceled " + to_string(status.canceled) + " at " + print(status.canceled_at);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <span>
 
+#include "model/elements.hpp"
 #include "model/naive_exchange.hpp"
-#include "model/reply_element.hpp"
 #include "simulation/world.hpp"
 #include "store/journal_record.hpp"
 
@@ -78,12 +78,12 @@ class Judge {
       violated(who + " recovered batch " + std::to_string(record.recovered_batch) + ", not " +
                std::to_string(before));
     if (record.state != state_of(model_))
-      violated(who + " recovered another state than what was promised");
+      violated(who + " recovered another state than was promised");
     for (const Submitted& submitted : record.submitted)
       if (!judge_submission(record, submitted)) return;
   }
 
-  // False where it was not committed: nothing after it was, in this process.
+  // False if it was not committed: nothing after it was, in this process.
   bool judge_submission(const ProcessRecord& record, const Submitted& submitted) {
     for (std::size_t i = 0; i < submitted.commands.size(); ++i) {
       const Command& command = submitted.commands[i];
@@ -160,7 +160,7 @@ class Judge {
     if (const std::string violation = exchange.check_invariants(); !violation.empty())
       violated(violation);
     if (state_of(exchange) != state_of(model_))
-      violated("the tables hold another state than what was promised");
+      violated("the tables hold another state than was promised");
     for (OrderId id = 1; id <= model_.orders(); ++id) {
       const std::optional<OrderRow> row = last.tables.order(id);
       if (!row) violated("order " + std::to_string(id) + " is not in the tables");

@@ -4,8 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cstdio>
+#include <iostream>
 
 #include "simulation/world.hpp"
 
@@ -15,30 +14,38 @@ namespace {
 
 constexpr std::uint64_t seeds_judged_from = 1'000;
 
-// Of many seeds: a world in which nothing goes wrong proves nothing. The floors are half of what is
-// usual, or less.
+struct Counted {
+  const char* what;
+  unsigned World::Counts::*count;
+  unsigned least;  // of a thousand seeds: half of what is usual, or less
+};
+constexpr Counted counted[] = {{"servers", &World::Counts::servers, 1'000},
+                               {"crashes", &World::Counts::crashes, 80},
+                               {"power cuts", &World::Counts::power_cuts, 80},
+                               {"restarts", &World::Counts::restarts, 50},
+                               {"partitions", &World::Counts::partitions, 50},
+                               {"connections cut by clients", &World::Counts::cuts, 900},
+                               {"requests answered and compared", &World::Counts::answered, 25'000},
+                               {"unanswered", &World::Counts::unanswered, 2'000}};
+
+// "1 servers, 2 crashes, ..."
+std::string print(const World::Counts& counts) {
+  std::string text;
+  for (const Counted& one : counted)
+    text += (text.empty() ? "" : ", ") + std::to_string(counts.*one.count) + " " + one.what;
+  return text;
+}
+
+// Of many seeds: a world in which nothing goes wrong proves nothing.
 bool enough_happened(const World::Counts& counts, std::uint64_t seeds) {
   if (seeds < seeds_judged_from) return true;  // a replay, or a short run
-  const struct {
-    const char* what;
-    unsigned count;
-    unsigned of_thousand_seeds;
-  } floors[] = {{"servers", counts.servers, 1'000},
-                {"crashes", counts.crashes, 80},
-                {"power cuts", counts.power_cuts, 80},
-                {"restarts", counts.restarts, 50},
-                {"partitions", counts.partitions, 50},
-                {"connections cut by clients", counts.cuts, 900},
-                {"requests answered and compared", counts.answered, 25'000},
-                {"requests unanswered", counts.unanswered, 2'000}};
   bool enough = true;
-  for (const auto& floor : floors) {
-    const std::uint64_t wanted = seeds * floor.of_thousand_seeds / 1'000;
-    if (floor.count >= wanted) continue;
+  for (const Counted& one : counted) {
+    const std::uint64_t wanted = seeds * one.least / 1'000;
+    if (counts.*one.count >= wanted) continue;
     enough = false;
-    std::printf("FAILED: %u %s in %llu seeds, where at least %llu are to be expected\n",
-                floor.count, floor.what, static_cast<unsigned long long>(seeds),
-                static_cast<unsigned long long>(wanted));
+    std::cout << "FAILED: " << counts.*one.count << " " << one.what << " in " << seeds
+              << " seeds, where at least " << wanted << " are to be expected\n";
   }
   return enough;
 }
@@ -51,7 +58,7 @@ int main(int argc, char** argv) {
   CLI::App app("Simulates the exchange under faults, each run a function of its seed.");
   app.add_option("--seed", first, "the first seed");
   app.add_option("--seeds", count, "how many seeds, from the first on")
-      ->default_str("300; 1 where --seed is given");
+      ->default_str("300; 1 with --seed");
   app.add_flag("--verbose", verbose, "show the server's log and a line for each seed");
   CLI11_PARSE(app, argc, argv);
   if (app.count("--seed") > 0 && app.count("--seeds") == 0) count = 1;
@@ -68,10 +75,7 @@ int main(int argc, char** argv) {
       broken = error.what();
     }
     const World::Counts& now = world.counts;
-    if (verbose)
-      std::printf("seed %llu: %u servers, %u crashes, %u answered, %u unanswered\n",
-                  static_cast<unsigned long long>(seed), now.servers, now.crashes, now.answered,
-                  now.unanswered);
+    if (verbose) std::cout << "seed " << seed << ": " << print(now) << "\n";
     if (broken.empty() && seed % 50 == 0) {
       World again(seed);
       again.run();
@@ -79,16 +83,11 @@ int main(int argc, char** argv) {
     }
     if (!broken.empty()) {
       ++failed;
-      std::printf("seed %llu FAILED: %s\n  replay: %s --seed %llu --verbose\n",
-                  static_cast<unsigned long long>(seed), broken.c_str(), argv[0],
-                  static_cast<unsigned long long>(seed));
+      std::cout << "seed " << seed << " FAILED: " << broken << "\n  replay: " << argv[0]
+                << " --seed " << seed << " --verbose" << std::endl;
     }
-    all += now;
+    for (const Counted& one : counted) all.*one.count += now.*one.count;
   }
-  std::printf(
-      "%llu seeds, %u failed: %u servers, %u crashes, %u power cuts, %u restarts, %u partitions, %u connections cut by clients,"
-      " %u requests answered and compared, %u unanswered\n",
-      static_cast<unsigned long long>(count), failed, all.servers, all.crashes, all.power_cuts,
-      all.restarts, all.partitions, all.cuts, all.answered, all.unanswered);
+  std::cout << count << " seeds, " << failed << " failed: " << print(all) << "\n";
   return failed == 0 && enough_happened(all, count) ? 0 : 1;
 }

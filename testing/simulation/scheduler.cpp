@@ -16,6 +16,16 @@ constexpr std::uint64_t steps_max = 20'000'000;  // far beyond any run that goes
 
 thread_local Scheduler* current_scheduler = nullptr;
 
+// AddressSanitizer has to know which stack is in use: a switch is begun on the old one, finished on
+// the new one.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr auto* begin_switch = __sanitizer_start_switch_fiber;
+constexpr auto* finish_switch = __sanitizer_finish_switch_fiber;
+#else
+void begin_switch(void**, const void*, std::size_t) {}
+void finish_switch(void*, const void**, std::size_t*) {}
+#endif
+
 }  // namespace
 
 Scheduler* Scheduler::current() { return current_scheduler; }
@@ -49,9 +59,7 @@ Task Scheduler::spawn(std::string name, Process process, bool thread, std::funct
 void Scheduler::enter(unsigned high, unsigned low) {
   auto* const self = reinterpret_cast<Scheduler*>(std::uintptr_t(high) << 32 | low);
   Fiber& fiber = *self->running_;
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(nullptr, &self->main_stack_bottom_, &self->main_stack_size_);
-#endif
+  finish_switch(nullptr, &self->main_stack_bottom_, &self->main_stack_size_);
   try {
     if (!fiber.killed) fiber.work();
   } catch (const Killed&) {
@@ -61,9 +69,7 @@ void Scheduler::enter(unsigned high, unsigned low) {
   fiber.work = nullptr;
   fiber.ended = true;
   self->switch_exceptions(fiber);
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(nullptr, self->main_stack_bottom_, self->main_stack_size_);
-#endif
+  begin_switch(nullptr, self->main_stack_bottom_, self->main_stack_size_);
   setcontext(&self->main_);
 }
 
@@ -140,26 +146,18 @@ Scheduler::Fiber* Scheduler::choose() {
 void Scheduler::resume(Fiber& fiber) {
   running_ = &fiber;
   switch_exceptions(fiber);
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&main_sanitizer_stack_, fiber.stack.get(), stack_bytes);
-#endif
+  begin_switch(&main_sanitizer_stack_, fiber.stack.get(), stack_bytes);
   swapcontext(&main_, &fiber.context);
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(main_sanitizer_stack_, nullptr, nullptr);
-#endif
+  finish_switch(main_sanitizer_stack_, nullptr, nullptr);
   running_ = nullptr;
 }
 
 void Scheduler::suspend() {
   Fiber& fiber = *running_;
   switch_exceptions(fiber);
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&fiber.sanitizer_stack, main_stack_bottom_, main_stack_size_);
-#endif
+  begin_switch(&fiber.sanitizer_stack, main_stack_bottom_, main_stack_size_);
   swapcontext(&fiber.context, &main_);
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(fiber.sanitizer_stack, &main_stack_bottom_, &main_stack_size_);
-#endif
+  finish_switch(fiber.sanitizer_stack, &main_stack_bottom_, &main_stack_size_);
 }
 
 // Swaps what belongs to the fiber with what belongs to the one that ran before: tasks may block

@@ -19,7 +19,7 @@
 
 namespace exchange::simulation {
 
-// Thrown where a task that was killed would block. Not a std::exception, so that no handler takes
+// Thrown when a task that was killed would block. Not a std::exception, so that no handler takes
 // it for a failure.
 struct Killed {};
 // The promise that was broken, in words; ends the run.
@@ -41,13 +41,13 @@ class Scheduler {
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
 
-  // The one that runs on this thread; null where none does.
+  // The one that runs on this thread; null if none does.
   static Scheduler* current();
 
   // `thread`: a thread of the process, which dies before the rest of it.
   Task spawn(std::string name, Process process, bool thread, std::function<void()> work);
-  // Until every task has ended. Throws what a task threw, or Violation where all wait and none
-  // can wake them.
+  // Until every task has ended. Throws what a task threw, or Violation if all wait and none can
+  // wake them.
   void run();
 
   // Points where others may run first. With a lock held, and in a task that is being killed, they
@@ -58,7 +58,7 @@ class Scheduler {
   void wait(const void* event);
   bool wait_until(const void* event, Nanoseconds deadline);  // false: the time is over
   void sleep(Nanoseconds time);
-  // switches between tasks; ends early where all others wait for ever
+  // switches between tasks; ends early if all others wait for ever
   void sleep_steps(std::uint64_t steps);
   void notify(const void* event);
   // Blocks until that task has ended. Throws nothing: destructors join.
@@ -112,7 +112,7 @@ class Scheduler {
 
   static void enter(unsigned high, unsigned low);
   void suspend();  // throws nothing
-  void block();    // suspend(), then throws Killed where that has come
+  void block();    // suspend(), then throws Killed if it was killed
   Fiber* choose();
   void resume(Fiber& fiber);
   void switch_exceptions(Fiber& fiber);

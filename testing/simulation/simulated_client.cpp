@@ -1,46 +1,11 @@
 #include <algorithm>
 
+#include "model/elements.hpp"
 #include "simulation/world.hpp"
 #include "store/journal_record.hpp"
 
 namespace exchange::simulation {
 namespace {
-
-std::string quoted(const char* name, std::string_view value) {
-  return " " + std::string(name) + "=\"" + std::string(value) + "\"";
-}
-
-// The command as XML; `echo` gets the attributes that replies to it repeat.
-struct Element {
-  std::string& echo;
-  std::string operator()(const CreateAccount& c) const {
-    echo = quoted("id", c.account.view());
-    return "<account" + echo + quoted("balance", to_string(c.balance)) + "/>";
-  }
-  std::string operator()(const CreateSymbol& c) const {
-    echo = quoted("sym", c.symbol.view());
-    return "<symbol" + echo + "/>";
-  }
-  std::string operator()(const PlaceShares& c) const {
-    echo = quoted("sym", c.symbol.view()) + quoted("id", c.account.view());
-    return "<symbol" + quoted("sym", c.symbol.view()) + "><account" +
-           quoted("id", c.account.view()) + ">" + to_string(c.shares) + "</account></symbol>";
-  }
-  std::string operator()(const PlaceOrder& c) const {
-    echo = quoted("sym", c.symbol.view()) +
-           quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
-           quoted("limit", to_string(c.limit));
-    return "<order" + echo + "/>";
-  }
-  std::string operator()(const QueryOrder& c) const { return by_id("query", c.order); }
-  std::string operator()(const CancelOrder& c) const { return by_id("cancel", c.order); }
-  std::string by_id(const char* name, OrderId order) const {
-    echo = quoted("id", std::to_string(order));
-    return "<" + std::string(name) + echo + "/>";
-  }
-};
-
-bool creates(const Command& command) { return command.index() < 3; }
 
 void set_account(Command& command, const AccountId& account) {
   if (auto* order = std::get_if<PlaceOrder>(&command)) order->account = account;
@@ -50,14 +15,7 @@ void set_account(Command& command, const AccountId& account) {
 
 AskedRequest request(std::vector<Command> commands, const AccountId& account) {
   AskedRequest asked;
-  std::string xml =
-      creates(commands.front()) ? "<create>" : "<transactions" + quoted("id", account.view()) + ">";
-  for (const Command& command : commands) {
-    std::string echo;
-    xml += std::visit(Element{echo}, command);
-    asked.echoes.push_back(std::move(echo));
-  }
-  xml += creates(commands.front()) ? "</create>" : "</transactions>";
+  const std::string xml = request_document(commands, account, asked.echoes);
   asked.bytes = std::to_string(xml.size()) + "\n" + xml;
   asked.commands = std::move(commands);
   return asked;
@@ -121,7 +79,7 @@ void World::send(Connection& connection, std::string_view bytes) {
   }
 }
 
-// Until there are so many replies. False where the connection ended first.
+// Until there are so many replies. False if the connection ended first.
 bool World::read_replies(Connection& connection, std::size_t wanted) {
   constexpr std::string_view end = "</results>\n";
   std::size_t replies = 0;

@@ -96,13 +96,13 @@ void SimulatedStore::append(BatchNumber batch, std::string_view payload) {
 
 bool SimulatedStore::resolve_in_doubt(BatchNumber batch) {
   take_time();
-  fail(disk_.faults.resolve_fails, "settle failed");
+  fail(disk_.faults.resolve_fails, "resolving failed");
   check_epoch();
   disk_.resolve_under_way(scheduler_);
   connected_ = true;
   const bool there = disk_.journal.contains(batch);
   take_time();
-  fail(disk_.faults.resolve_fails, "reply to settle lost");
+  fail(disk_.faults.resolve_fails, "reply to resolving lost");
   return there;
 }
 

@@ -135,7 +135,7 @@ void World::crash(Process process, bool power_cut) {
   if (power_cut) disk.power_cut(scheduler);
 }
 
-// SIGTERM. While the store is away it may take long; then there is kill -9.
+// SIGTERM. While the store is unavailable it may take long; then there is kill -9.
 void World::stop_politely() {
   const Process process = alive_.front();
   for (const Nanoseconds deadline = scheduler.now() + 60 * second; alive(process);

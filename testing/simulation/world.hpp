@@ -10,7 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/core.hpp"
-#include "model/random_commands.hpp"
+#include "model/market_state.hpp"
 #include "options.hpp"
 #include "simulation/scheduler.hpp"
 #include "simulation/simulated_store.hpp"
@@ -74,28 +74,6 @@ struct Submitted {
   std::vector<Command> commands;
 };
 
-// All that the accounts and symbols of RandomCommands have, and their books.
-struct MarketState {
-  std::vector<Cash> balances;
-  std::vector<Shares> positions;
-  std::vector<std::vector<Exchange::Depth>> depths;
-  bool operator==(const MarketState&) const = default;
-};
-template <class AnyExchange>
-MarketState state_of(const AnyExchange& exchange) {
-  MarketState state;
-  for (std::uint64_t a = 0; a <= RandomCommands::accounts; ++a) {
-    state.balances.push_back(exchange.balance(RandomCommands::account(a)));
-    for (std::uint64_t s = 0; s <= RandomCommands::symbols; ++s)
-      state.positions.push_back(
-          exchange.position(RandomCommands::account(a), RandomCommands::symbol(s)));
-  }
-  for (std::uint64_t s = 0; s <= RandomCommands::symbols; ++s)
-    for (const Side side : {Side::buy, Side::sell})
-      state.depths.push_back(exchange.depth(RandomCommands::symbol(s), side));
-  return state;
-}
-
 // What one process found, promised and did.
 struct ProcessRecord {
   Epoch epoch = 0;
@@ -103,7 +81,7 @@ struct ProcessRecord {
   // another had taken the store over before it had read all: it may send no reply
   bool replaced_at_start = false;
   std::vector<Submitted> submitted;  // in the order in which the core got them
-  MarketState state;                 // as recovered
+  std::vector<std::string> state;    // as recovered
 };
 
 // A process that serves. Its main task owns it.
@@ -135,13 +113,6 @@ class World {
   struct Counts {
     unsigned servers = 0, crashes = 0, power_cuts = 0, restarts = 0, partitions = 0, cuts = 0,
              answered = 0, unanswered = 0;
-    Counts& operator+=(const Counts& more) {
-      servers += more.servers, crashes += more.crashes, power_cuts += more.power_cuts,
-          restarts += more.restarts;
-      partitions += more.partitions, cuts += more.cuts, answered += more.answered,
-          unanswered += more.unanswered;
-      return *this;
-    }
   } counts;
 
  private:

@@ -25,8 +25,7 @@ class Refusing : public TwoTraders {
       }
       for (const char* symbol : {"SYM", "NONE"})
         for (const auto& book : {bids(symbol), asks(symbol)})
-          for (const auto& at : book)
-            parts.push_back(Catch::StringMaker<Exchange::Depth>::convert(at));
+          for (const auto& at : book) parts.push_back(print(at));
       for (const std::size_t count :
            {engine.accounts(), engine.orders_in_memory(), engine.changed_rows()})
         parts.push_back(std::to_string(count));

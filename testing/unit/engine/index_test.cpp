@@ -199,7 +199,7 @@ TEST_CASE("an interner gives dense numbers in order of arrival and distinguishes
 }
 
 TEST_CASE(
-    "a pool keeps its items in place while it grows and uses freed slots again, the last one first") {
+    "a pool keeps its items in place while it grows, and reuses the newest freed slot first") {
   std::mt19937_64 random(test_seed());
   Pool<std::uint64_t> pool;
   // address and value by index

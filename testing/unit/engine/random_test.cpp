@@ -3,35 +3,14 @@
 #include <map>
 #include <set>
 
+#include "model/market_state.hpp"
 #include "model/naive_exchange.hpp"
-#include "model/random_commands.hpp"
 #include "model/tables.hpp"
 #include "support.hpp"
 
 using namespace exchange;
 
 namespace {
-
-// Engine (or model): every balance, position and book that random commands can reach.
-template <class Engine>
-std::vector<std::string> state_of(const Engine& engine) {
-  std::vector<std::string> state;
-  for (int account = 0; account <= RandomCommands::accounts; ++account) {
-    const AccountId id = RandomCommands::account(account);
-    std::string line = "account " + print(id) + " " + to_string(engine.balance(id));
-    for (int symbol = 0; symbol <= RandomCommands::symbols; ++symbol)
-      line += " " + to_string(engine.position(id, RandomCommands::symbol(symbol)));
-    state.push_back(line);
-  }
-  for (int symbol = 0; symbol <= RandomCommands::symbols; ++symbol)
-    for (const Side side : {Side::buy, Side::sell}) {
-      std::string line = side == Side::buy ? "bids" : "asks";
-      for (const auto& depth : engine.depth(RandomCommands::symbol(symbol), side))
-        line += " | " + Catch::StringMaker<Exchange::Depth>::convert(depth);
-      state.push_back(line);
-    }
-  return state;
-}
 
 // Resolves what the engine forgot from the tables, as the core does, and expects it to have
 // forgotten exactly the orders in `released`.
@@ -109,8 +88,7 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
   }
 }
 
-TEST_CASE(
-    "engine and tables together remember what the naive exchange does, while closed orders are released") {
+TEST_CASE("engine and tables together remember all orders, while closed ones are released") {
   for (int round = 0; round < rounds; ++round) {
     RandomCommands commands = commands_of(round);
     Exchange engine;

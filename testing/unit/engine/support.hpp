@@ -26,8 +26,7 @@ struct StringMaker<Number> {
 template <>
 struct StringMaker<exchange::Exchange::Depth> {
   static std::string convert(const exchange::Exchange::Depth& depth) {
-    return exchange::units_text(depth.shares_units) + " units @" +
-           exchange::to_string(depth.price) + " in " + std::to_string(depth.orders);
+    return exchange::print(depth);
   }
 };
 }  // namespace Catch

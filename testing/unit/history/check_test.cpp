@@ -50,7 +50,7 @@ TEST_CASE("an honest history is possible") {
 }
 
 TEST_CASE(
-    "a query that overlaps a change may show the state before or after it, one that follows it only the one after") {
+    "a query that overlaps a change may show the state before or after it, a later one only after") {
   for (const bool overlaps : {true, false})
     for (const bool old : {true, false}) {
       Trade trade;
@@ -146,7 +146,8 @@ TEST_CASE("an order that came into the place of a lost one is not taken for it")
   CHECK_THAT(
       findings,
       contains_text(
-          "but the journal has something else there: batch 3, command 1 (order 2: sell 1 SPY 1 20)"));
+          "but the journal has something else there: batch 3, command 1 (order 2: sell 1 SPY 1 "
+          "20)"));
   CHECK_THAT(findings, contains_text("(order 2: sell 1 SPY 1 20): no request asked for this"));
 }
 
@@ -178,7 +179,8 @@ TEST_CASE("commits against the order of real time are found") {
   CHECK_THAT(
       findings,
       contains_text(
-          "h:6: was committed as batch 4, command 1 (order 3: buy 2 SPY 1 1), before that of h:7 (batch 5, command 1 (order 4: buy 1 SPY 1 1.5)), "
+          "h:6: was committed as batch 4, command 1 (order 3: buy 2 SPY 1 1), before that of h:7 "
+          "(batch 5, command 1 (order 4: buy 1 SPY 1 1.5)), "
           "whose reply came 10 ns before this was sent"));
 }
 
@@ -337,7 +339,7 @@ TEST_CASE("too few or too many reply elements are found") {
 // Clients ask at random and each request is committed at some moment between its call and its
 // return.
 TEST_CASE(
-    "honest histories of concurrent clients are possible, and one stale reply among them is found") {
+    "honest histories of concurrent clients are possible, and a stale reply in them is found") {
   std::mt19937_64 random(test_seed());
   const auto below = [&](std::uint64_t end) { return random() % end; };
   int lies = 0;

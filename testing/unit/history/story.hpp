@@ -61,7 +61,8 @@ class Story {
   }
   void set_up() {
     ask(-1,
-        "<create><account id='1' balance='1000'/><account id='2' balance='1000.5'/><symbol sym='SPY'>"
+        "<create><account id='1' balance='1000'/><account id='2' balance='1000.5'/><symbol "
+        "sym='SPY'>"
         "<account id='1'>50</account><account id='2'>50</account></symbol></create>");
   }
 
