@@ -269,8 +269,7 @@ TEST_CASE(
   CHECK_FALSE(client.was_reset());
 }
 
-TEST_CASE(
-    "one connection too many is refused with the reason, and there is room again when another leaves") {
+TEST_CASE("one connection too many is refused with the reason, until another leaves") {
   const Policy policy = any_policy();
   INFO(name_of(policy));
   InProcessServer server(policy, [](Options& options) {
@@ -315,17 +314,17 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
   INFO(name_of(policy));
   InProcessServer server(policy);
   TcpClient client(server.port());
-  REQUIRE(client.send(
-      account(1) +
-      framed(
-          "<create><account id='2' balance='0'/><symbol sym='S'><account id='2'>9</account></symbol></create>")));
+  REQUIRE(client.send(account(1) +
+                      framed("<create><account id='2' balance='0'/><symbol sym='S'><account "
+                             "id='2'>9</account></symbol></create>")));
   client.reply();
   client.reply();
   REQUIRE(client.send(
+      framed("<transactions id='1'><order sym='S' amount='5' limit='2'/><order sym='S' amount='5' "
+             "limit='1'/><cancel id='2'/></transactions>") +
       framed(
-          "<transactions id='1'><order sym='S' amount='5' limit='2'/><order sym='S' amount='5' limit='1'/><cancel id='2'/></transactions>") +
-      framed(
-          "<transactions id='2'><order sym='S' amount='-2' limit='2'/><order sym='S' amount='-3' limit='2'/></transactions>")));
+          "<transactions id='2'><order sym='S' amount='-2' limit='2'/><order sym='S' amount='-3' "
+          "limit='2'/></transactions>")));
   client.reply();
   client.reply();
   const std::string first = R"(<status id="1"><executed shares="2" price="2" time="1700000000"/>)"
@@ -337,8 +336,8 @@ TEST_CASE("orders that have left the memory are answered from the tables, in the
   const std::uint64_t read_before = server.metrics.orders_read;
   CHECK(
       ask(client,
-          framed(
-              "<transactions id='1'><query id='1'/><cancel id='1'/><query id='2'/><cancel id='2'/><query id='3'/><order sym='S' amount='1' limit='1'/></transactions>")) ==
+          framed("<transactions id='1'><query id='1'/><cancel id='1'/><query id='2'/><cancel "
+                 "id='2'/><query id='3'/><order sym='S' amount='1' limit='1'/></transactions>")) ==
       results(first + R"(<error id="1">order has nothing open</error>)"
                       R"(<status id="2"><canceled shares="5" time="1700000000"/></status>)"
                       R"(<error id="2">order has nothing open</error>)"
@@ -352,10 +351,9 @@ TEST_CASE("with open queries any account sees an order that has left the memory"
   INFO(name_of(policy));
   InProcessServer server(policy, [](Options& options) { options.protocol.open_queries = true; });
   TcpClient client(server.port());
-  REQUIRE(client.send(
-      account(1) + account(2) +
-      framed(
-          "<transactions id='1'><order sym='S' amount='1' limit='2'/><cancel id='1'/></transactions>")));
+  REQUIRE(client.send(account(1) + account(2) +
+                      framed("<transactions id='1'><order sym='S' amount='1' limit='2'/><cancel "
+                             "id='1'/></transactions>")));
   for (int i = 0; i < 3; ++i) REQUIRE(client.reply().find("<error") == std::string::npos);
   REQUIRE(wait_for([&] {
     REQUIRE(ask(client, query(2, "1")) ==
@@ -367,7 +365,7 @@ TEST_CASE("with open queries any account sees an order that has left the memory"
 }
 
 TEST_CASE(
-    "a client that does not finish a request, or does not take a reply, is ended in time; one that is only silent is not") {
+    "a client that does not finish a request or take a reply is ended; a silent one is not") {
   const Policy policy = any_policy();
   INFO(name_of(policy));
   InProcessServer server(policy, stall(100));
@@ -393,35 +391,33 @@ TEST_CASE(
   CHECK(ask(slow, account(4)) == account_reply(4));
 }
 
-TEST_CASE(
-    "a length that is too large for its document is answered soon, and not only when a request must be finished") {
+TEST_CASE("a length that is too large for its document is answered soon") {
   const SelfSigned certificate;
-  for (const Policy policy : policies)
-    for (const bool secure : {false, true}) {
-      INFO(name_of(policy) << (secure ? ", TLS" : ""));
-      InProcessServer server(policy, [&](Options& options) {
-        // stall_ms is a minute, and a client here waits ten seconds
-        options.net.limits.complete_document_ms = 100;
-        if (secure) options.tls = certificate.files();
-      });
-      TcpClient client(server.port(), {.secure = secure}), half(server.port(), {.secure = secure});
-      REQUIRE(half.send("100\n<create>"));
-      REQUIRE(client.send("50\n<create><account id='1' balance='1'/></create>"));
-      CHECK(
-          client.rest() ==
-          error_reply(
-              "bad framing: 50 bytes announced, 46 came, and the document is complete: is the length right?"));
-      // nothing was executed, and others have their time
-      REQUIRE(half.send("<account id='1' balance='100'/>" + std::string(52, ' ') + "</create>"));
-      CHECK(half.reply() == results(R"(<created id="1"/>)"));
-      CHECK(server.metrics.bad_frames.load() == 1);
-    }
+  const Policy policy = any_policy();
+  const bool secure = GENERATE(false, true);
+  INFO(name_of(policy) << (secure ? ", TLS" : ""));
+  InProcessServer server(policy, [&](Options& options) {
+    // stall_ms is a minute, and a client here waits ten seconds
+    options.net.limits.complete_document_ms = 100;
+    if (secure) options.tls = certificate.files();
+  });
+  TcpClient client(server.port(), {.secure = secure}), half(server.port(), {.secure = secure});
+  REQUIRE(half.send("100\n<create>"));
+  REQUIRE(client.send("50\n<create><account id='1' balance='1'/></create>"));
+  CHECK(client.rest() ==
+        error_reply(
+            "bad framing: 50 bytes announced, 46 came, and the document is complete: is the length "
+            "right?"));
+  // nothing was executed, and others have their time
+  REQUIRE(half.send("<account id='1' balance='100'/>" + std::string(52, ' ') + "</create>"));
+  CHECK(half.reply() == results(R"(<created id="1"/>)"));
+  CHECK(server.metrics.bad_frames.load() == 1);
 }
 
 TEST_CASE("white space that comes in time finishes a request whose document was complete before") {
   std::vector<std::unique_ptr<InProcessServer>> servers;
   std::vector<std::unique_ptr<TcpClient>> clients;
-  for (const Policy policy : policies) {
+  for (const Policy policy : {Policy::thread, Policy::pool, Policy::loop}) {
     servers.push_back(std::make_unique<InProcessServer>(
         policy, [](Options& options) { options.net.limits.complete_document_ms = 1'500; }));
     clients.push_back(std::make_unique<TcpClient>(servers.back()->port()));
@@ -509,7 +505,7 @@ TEST_CASE("a small request does not wait for all large ones") {
 }
 
 TEST_CASE(
-    "request batches for which there is no memory are refused whole, unexecuted, and others are not") {
+    "request batches without memory for them are refused whole, unexecuted, and others are not") {
   const Policy policy = any_policy();
   INFO(name_of(policy));
   InProcessServer server(policy, [](Options& options) {

@@ -58,7 +58,7 @@ TEST_CASE("a handshake that is not finished is a slow client, and is cut off") {
 
 TEST_CASE_METHOD(
     SecureServer,
-    "under TLS, what was sent is answered whether the client sends close_notify or only closes its side") {
+    "under TLS, a request is answered whether the client sends close_notify or only shuts down") {
   INFO(name_of(policy));
   {
     TcpClient says(server.port(), secure);
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(SecureServer,
 }
 
 TEST_CASE(
-    "a certificate that is read again is shown to new connections; one that cannot be read changes nothing") {
+    "a new certificate is shown to new connections; one that cannot be read changes nothing") {
   SelfSigned files;
   InProcessServer server(Policy::loop, [&](Options& options) { options.tls = files.files(); });
   TcpClient before(server.port(), {.secure = true});

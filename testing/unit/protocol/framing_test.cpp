@@ -63,8 +63,7 @@ TEST_CASE("a frame is a line of digits and as many bytes") {
                 {"3\n\n\n\n", "complete 0+2+3"}});  // blank bytes of the XML are its own
 }
 
-TEST_CASE(
-    "a frame that is still on its way is incomplete, and says how much it wants once it knows") {
+TEST_CASE("an incomplete frame is recognized, with the bytes it wants once its length is known") {
   check_frames({{"", "incomplete skip 0 wants 0"},
                 {"1", "incomplete skip 0 wants 0"},
                 {"12", "incomplete skip 0 wants 0"},

@@ -121,7 +121,8 @@ TEST_CASE("a reference must be one of the five names or a character that XML all
 
 TEST_CASE("references are resolved") {
   std::string text =
-      "<a b='&lt;&gt;&amp;&apos;&quot;&#65;&#x42;&#xe4;&#8364;&#x1F600;' c='plain'> &#32;x&amp;amp;<![CDATA[&lt;]]><!-- - -->y&#9; </a>";
+      "<a b='&lt;&gt;&amp;&apos;&quot;&#65;&#x42;&#xe4;&#8364;&#x1F600;' c='plain'> "
+      "&#32;x&amp;amp;<![CDATA[&lt;]]><!-- - -->y&#9; </a>";
   XmlDocument document;
   REQUIRE(document.parse(text.data(), text.size(), ProtocolLimits{}) == "");
   std::string scratch;
