@@ -65,7 +65,11 @@ class FaultyStore : public MemoryStore {
     return MemoryStore::read_order(order);
   }
 
-  Guarded<std::deque<Fault>> append_faults, resolve_faults, project_faults, read_faults;
+  using Faults = Guarded<std::deque<Fault>>;
+  static void plan(Faults& faults, std::deque<Fault> next) {
+    faults.with([&](std::deque<Fault>& queue) { queue = std::move(next); });
+  }
+  Faults append_faults, resolve_faults, project_faults, read_faults;
   Hold hold_appends, hold_projections, hold_reads;
   std::atomic<int> appends{0}, resolves{0}, projections{0};
 

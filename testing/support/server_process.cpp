@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 namespace exchange::testing {
 namespace {
@@ -101,6 +102,29 @@ std::optional<int> ServerProcess::ended() {
 }
 
 std::string ServerProcess::log() const { return contents(folder_ / "log"); }
+
+ChildProcess::ChildProcess(const std::string& name, const std::vector<std::string>& arguments) {
+  const int file = open_log(folder_ / "output");
+  pid_ = spawn(name, arguments, file, file);
+  ::close(file);
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0) end_with(SIGKILL);
+}
+
+int ChildProcess::wait() {
+  int status = 0;
+  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  return exit_status(status);
+}
+
+int ChildProcess::end_with(int signal) {
+  ::kill(pid_, signal);
+  return wait();
+}
+
+std::string ChildProcess::output() const { return contents(folder_ / "output"); }
 
 RunResult run_server(const std::vector<std::string>& arguments) {
   return run_program("server", arguments);

@@ -44,6 +44,22 @@ class ServerProcess {
   const TemporaryFolder folder_;  // of its log
 };
 
+// Another program beside the server as a child process, with stdout and stderr in a file.
+class ChildProcess {
+ public:
+  ChildProcess(const std::string& name, const std::vector<std::string>& arguments);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  // The exit status (128 + signal if it was killed).
+  int wait();
+  int end_with(int signal);
+  std::string output() const;
+
+ private:
+  const TemporaryFolder folder_;
+  pid_t pid_;
+};
+
 // Runs the server to its end with these arguments; returns exit status and output (stdout and
 // stderr).
 struct RunResult {

@@ -1,68 +1,22 @@
 // The demo bots as their users run them: against the real server, which comes and goes.
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
-#include <sstream>
 #include <thread>
 
 #include "catch.hpp"
-#include "support/folder.hpp"
 #include "support/server_process.hpp"
 
 using namespace exchange::testing;
 
 namespace {
 
-namespace fs = std::filesystem;
-
-class Bots {
- public:
-  Bots(const TemporaryFolder& folder, std::vector<std::string> arguments)
-      : output_(folder / "bots.out") {
-    arguments.insert(arguments.begin(),
-                     (fs::read_symlink("/proc/self/exe").parent_path() / "demo-bots").string());
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    pid_ = ::fork();
-    REQUIRE(pid_ >= 0);
-    if (pid_ == 0) {
-      const int file = ::open(output_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      ::dup2(file, STDOUT_FILENO);
-      ::dup2(file, STDERR_FILENO);
-      ::execv(argv[0], argv.data());
-      ::_exit(127);
-    }
-  }
-  ~Bots() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    wait();
-  }
-  int wait() {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  int end_with(int signal) {
-    ::kill(pid_, signal);
-    return wait();
-  }
-  std::string output() const { return contents(output_); }
-
- private:
-  const std::string output_;
-  pid_t pid_ = -1;
+struct Bots : ChildProcess {
+  explicit Bots(const std::vector<std::string>& arguments) : ChildProcess("demo-bots", arguments) {}
 };
 
 // What a query of one number finds in the tables; -1 while they are not there yet.
@@ -101,8 +55,8 @@ TEST_CASE("bots trade, outlive their server, and clear the book on SIGTERM") {
   const std::vector<std::string> arguments{"--store", "sqlite:" + store};
   auto server = std::make_unique<ServerProcess>(arguments);
   const unsigned port = server->port();
-  Bots bots(folder, {"--connect", at(*server), "--symbols", "SPY=580,QQQ=500.5,IWM", "--rate",
-                     "2000", "--seed", std::to_string(test_seed())});
+  Bots bots({"--connect", at(*server), "--symbols", "SPY=580,QQQ=500.5,IWM", "--rate", "2000",
+             "--seed", std::to_string(test_seed())});
   await([&] { return count(store, trades) >= 100; });
   CHECK(count(store, "SELECT count(DISTINCT symbol) FROM executions") == 3);
 
@@ -116,7 +70,7 @@ TEST_CASE("bots trade, outlive their server, and clear the book on SIGTERM") {
   CHECK(bots.end_with(SIGTERM) == 0);
   CHECK(server->stop() == 0);
   INFO(bots.output());
-  CHECK(bots.output().find(" lost=1 ") != std::string::npos);
+  CHECK_THAT(bots.output(), contains_text(" lost=1 "));
   CHECK(count(store, open_orders) <= 1);  // the one whose reply was lost
   CHECK(count(store, accounts) <= 8);     // two a symbol, and one or two in place of those in doubt
 }
@@ -130,7 +84,7 @@ TEST_CASE("bots that were killed start again at the same store, whatever is in i
                                            "--account-prefix", "900"};
   for (int run = 1; run <= 3; ++run) {  // with one prefix: the ids of the runs before are taken
     const std::int64_t before = std::max<std::int64_t>(0, count(store, trades));
-    Bots bots(folder, arguments);
+    Bots bots(arguments);
     await([&] { return count(store, trades) >= before + 50; });
     CHECK(bots.end_with(SIGKILL) == 128 + SIGKILL);
     await([&] { return count(store, accounts) == 2 * run; });
@@ -138,27 +92,26 @@ TEST_CASE("bots that were killed start again at the same store, whatever is in i
   CHECK(count(store, open_orders) <= 33);
 }
 
-TEST_CASE(
-    "bots wait for a server that is not there yet, and end on a signal or when their time is over") {
-  const TemporaryFolder folder;
+TEST_CASE("bots wait for a server to come up, and end on a signal or when their time is over") {
   unsigned port = 0;
   {
     ServerProcess server({"--store", "memory:"});
     port = server.port();
   }
   {
-    Bots bots(folder, {"--connect", "127.0.0.1:" + std::to_string(port)});
+    Bots bots({"--connect", "127.0.0.1:" + std::to_string(port)});
     await([&] { return bots.output().find("cannot connect") != std::string::npos; });
     await([&] { return bots.output().find("trying again every 0.4 s") != std::string::npos; });
     CHECK(bots.end_with(SIGINT) == 0);
   }
   {
-    Bots bots(folder, {"--connect", "127.0.0.1:" + std::to_string(port), "--duration", "300ms"});
+    Bots bots({"--connect", "127.0.0.1:" + std::to_string(port), "--duration", "300ms"});
     CHECK(bots.wait() == 0);
-    CHECK(bots.output().find("requests=0 ") != std::string::npos);
+    CHECK_THAT(bots.output(), contains_text("requests=0 "));
   }
+  const TemporaryFolder folder;
   ServerProcess server({"--store", "sqlite:" + (folder / "exchange.db")});
-  Bots bots(folder, {"--connect", at(server), "--duration", "500ms", "--rate", "1000"});
+  Bots bots({"--connect", at(server), "--duration", "500ms", "--rate", "1000"});
   CHECK(bots.wait() == 0);
   CHECK(server.stop() == 0);
   CHECK(count(folder / "exchange.db", accounts) == 8);
@@ -166,7 +119,6 @@ TEST_CASE(
 }
 
 TEST_CASE("invalid options of the bots end with status 2") {
-  const TemporaryFolder folder;
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--symbols", "S-Y"},
                                                     {"--symbols", "SPY=0"},
                                                     {"--rate", "0"},
@@ -174,7 +126,7 @@ TEST_CASE("invalid options of the bots end with status 2") {
                                                     {"--account-prefix", "x"},
                                                     {"--connect", "here"},
                                                     {"more"}}) {
-    Bots bots(folder, arguments);
+    Bots bots(arguments);
     CHECK(bots.wait() == 2);
   }
 }

@@ -40,24 +40,24 @@ TEST_CASE("memory is not measured under sanitizers") {
 TEST_CASE(
     "after a million closed orders the server holds no more memory than after a hundred thousand") {
   TemporaryFolder folder;
-  ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--http-port", "0",
+  ServerProcess server({"--store", "sqlite:" + folder / "x.db", "--http-port", "0",
                         "--projection-interval-ms", "0"});
   const unsigned http_port = server.http_port();
   TcpClient client(server.port());
-  REQUIRE(
-      client
-          .request(
-              "<create><account id=\"1\" balance=\"1000000\"/><symbol sym=\"SPY\"><account id=\"1\">1000000</account></symbol></create>")
-          .find("<error") == std::string::npos);
+  REQUIRE(client
+              .request("<create><account id='1' balance='1000000'/><symbol sym='SPY'><account "
+                       "id='1'>1000000</account></symbol></create>")
+              .find("<error") == std::string::npos);
 
   // Each pair trades with itself and closes. What is closed leaves memory once it is in the
   // tables.
   constexpr int orders_per_request = 10'000;
-  std::string request = "<transactions id=\"1\">";
-  for (int i = 0; i < orders_per_request; i += 2)
-    request +=
-        "<order sym=\"SPY\" amount=\"1\" limit=\"100\"/><order sym=\"SPY\" amount=\"-1\" limit=\"100\"/>";
-  request += "</transactions>";
+  const std::string request =
+      "<transactions id='1'>" +
+      repeated(
+          "<order sym='SPY' amount='1' limit='100'/><order sym='SPY' amount='-1' limit='100'/>",
+          orders_per_request / 2) +
+      "</transactions>";
   const auto close_orders = [&](int count) {
     for (; count > 0; count -= orders_per_request) {
       const std::string reply = client.request(request);
@@ -75,10 +75,8 @@ TEST_CASE(
   WARN("resident after 100,000 closed orders: " << after_100_thousand << " KiB, after 1,000,000: "
                                                 << after_1_million << " KiB");
   CHECK(double(after_1_million) < 1.25 * double(after_100_thousand));
-  CHECK(
-      client
-          .request("<transactions id=\"1\"><query id=\"1\"/><query id=\"1000000\"/></transactions>")
-          .find("<error") == std::string::npos);
+  CHECK(client.request("<transactions id='1'><query id='1'/><query id='1000000'/></transactions>")
+            .find("<error") == std::string::npos);
   CHECK(server.stop() == 0);
 }
 #endif

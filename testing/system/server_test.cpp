@@ -19,16 +19,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-const std::string create_two =
-    "<create><account id=\"1\" balance=\"1000\"/><account id=\"2\" balance=\"0\"/>"
-    "<symbol sym=\"SPY\"><account id=\"2\">10</account></symbol></create>";
+// A server that ends by itself.
+void check_end(int status, const std::vector<std::string>& arguments, const std::string& message) {
+  const RunResult result = run_server(arguments);
+  CHECK(result.status == status);
+  CHECK_THAT(result.output, contains_text(message));
+}
+
+void create_market(TcpClient& client) {
+  const std::string reply = client.request(
+      "<create><account id='1' balance='1000'/><account id='2' balance='0'/>"
+      "<symbol sym='SPY'><account id='2'>10</account></symbol></create>");
+  REQUIRE(reply.find("<error") == std::string::npos);
+}
+
+std::string transactions(int account, const std::string& children) {
+  return "<transactions id='" + std::to_string(account) + "'>" + children + "</transactions>";
+}
 
 }  // namespace
 
 TEST_CASE(
     "the ready line shows port, policy, threads and store, and SIGTERM ends the server with 0") {
   TemporaryFolder folder;
-  const std::string store = "sqlite:" + folder.path() + "/x.db";
+  const std::string store = "sqlite:" + folder / "x.db";
   for (const std::string policy : {"thread", "pool", "loop"}) {
     ServerProcess server({"--store", store, "--policy", policy, "--threads", "3"});
     const std::string threads = policy == "thread" ? "per-client" : "3";
@@ -42,17 +56,14 @@ TEST_CASE(
     "SIGTERM with connected clients answers what was received, projects it, and ends within 5 s") {
   const std::string policy = GENERATE("thread", "pool", "loop");
   TemporaryFolder folder;
-  ServerProcess server({"--store", "sqlite:" + folder.path() + "/x.db", "--policy", policy});
+  ServerProcess server({"--store", "sqlite:" + folder / "x.db", "--policy", policy});
   TcpClient idle(server.port()), busy(server.port(), patient), half_sent(server.port());
-  REQUIRE(busy.request(create_two).find("<error") == std::string::npos);
+  create_market(busy);
   half_sent.send("100\n<create>");
-  const std::string orders =
-      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"2\"/></transactions>";
-  std::string pipelined;
-  for (int i = 0; i < 100; ++i) pipelined += std::to_string(orders.size()) + "\n" + orders;
-  busy.send(pipelined);
+  const std::string orders = transactions(1, "<order sym='SPY' amount='1' limit='2'/>");
+  busy.send(repeated(framed(orders), 100));
   const std::string first = busy.reply();
-  CHECK(first.find("<opened") != std::string::npos);
+  CHECK_THAT(first, contains_text("<opened"));
   const auto start = Clock::now();
   CHECK(server.stop() == 0);
   CHECK(Clock::now() - start < std::chrono::seconds(5));
@@ -63,46 +74,33 @@ TEST_CASE(
        at = replies.find("<opened", at + 1))
     ++opened;
 
-  ServerProcess again({"--store", "sqlite:" + folder.path() + "/x.db"});
-  CHECK(again.log().find("(0 replayed from the journal)") != std::string::npos);  // all projected
+  ServerProcess again({"--store", "sqlite:" + folder / "x.db"});
+  CHECK_THAT(again.log(), contains_text("(0 replayed from the journal)"));  // all projected
   TcpClient client(again.port(), patient);
   for (int id = 1; id <= opened; ++id)
-    CHECK(client
-              .request("<transactions id=\"1\"><query id=\"" + std::to_string(id) +
-                       "\"/></transactions>")
-              .find("<open ") != std::string::npos);
+    CHECK_THAT(client.request(transactions(1, "<query id='" + std::to_string(id) + "'/>")),
+               contains_text("<open "));
 }
 
 TEST_CASE("errors on the command line are reported and end with 2, --help with 0") {
   CHECK(run_server({"--help"}).status == 0);
   for (const char* flag : {"--port", "--bind", "--policy", "--threads", "--store", "--http-port"})
-    CHECK(run_server({"--help"}).output.find(flag) != std::string::npos);
-  const auto error = [](const std::vector<std::string>& arguments, const std::string& says) {
-    const RunResult result = run_server(arguments);
-    INFO(result.output);
-    CHECK(result.status == 2);
-    CHECK(result.output.find(says) != std::string::npos);
-  };
-  error({"--policy", "fibers"}, "--policy");
-  error({"--port", "70000"}, "--port");
-  error({"--frobnicate"}, "--frobnicate");
-  error({"--store", "mysql://x"}, "mysql://x");
+    CHECK_THAT(run_server({"--help"}).output, contains_text(flag));
+  check_end(2, {"--policy", "fibers"}, "--policy");
+  check_end(2, {"--port", "70000"}, "--port");
+  check_end(2, {"--frobnicate"}, "--frobnicate");
+  check_end(2, {"--store", "mysql://x"}, "mysql://x");
 }
 
 TEST_CASE(
-    "an address in use, a store in use and a store that cannot be made are reported and end with 1") {
+    "an address or store in use and a store that cannot be made are reported and end with 1") {
   TemporaryFolder folder;
-  ServerProcess first({"--store", "sqlite:" + folder.path() + "/x.db"});
-  const auto refused = [](const std::vector<std::string>& arguments, const std::string& says) {
-    const RunResult result = run_server(arguments);
-    INFO(result.output);
-    CHECK(result.status == 1);
-    CHECK(result.output.find(says) != std::string::npos);
+  ServerProcess first({"--store", "sqlite:" + folder / "x.db"});
+  const auto refused = [](std::vector<std::string> arguments, const std::string& message) {
+    check_end(1, std::move(arguments), message);
   };
-  refused({"--port", "0", "--store", "sqlite:" + folder.path() + "/x.db"},
-          "in use by another server");
-  refused({"--port", "0", "--store", "sqlite:" + folder.path() + "/no/such/folder/x.db"},
-          "No such file");
+  refused({"--port", "0", "--store", "sqlite:" + folder / "x.db"}, "in use by another server");
+  refused({"--port", "0", "--store", "sqlite:" + folder / "no/such/folder/x.db"}, "No such file");
   for (const std::string policy : {"thread", "pool", "loop"})
     refused({"--port", std::to_string(first.port()), "--policy", policy, "--store", "memory:"},
             "Address already in use");
@@ -116,14 +114,14 @@ TEST_CASE("options come from EXCHANGE_ variables too") {
   ServerProcess server({"--threads", "2"});
   ::unsetenv("EXCHANGE_POLICY");
   ::unsetenv("EXCHANGE_STORE");
-  CHECK(server.ready_line().find("policy=pool threads=2 store=memory:") != std::string::npos);
+  CHECK_THAT(server.ready_line(), contains_text("policy=pool threads=2 store=memory:"));
 }
 
 TEST_CASE("the loops follow the CPUs that the process may use") {
   ServerProcess server({"--store", "memory:"});
   const std::string all = server.ready_line();
-  CHECK(all.find("threads=" + std::to_string(std::thread::hardware_concurrency()) + " ") !=
-        std::string::npos);
+  CHECK_THAT(all,
+             contains_text("threads=" + std::to_string(std::thread::hardware_concurrency()) + " "));
   cpu_set_t before, one;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
   CPU_ZERO(&one);
@@ -132,18 +130,16 @@ TEST_CASE("the loops follow the CPUs that the process may use") {
   sched_setaffinity(0, sizeof one, &one);
   ServerProcess pinned({"--store", "memory:"});
   sched_setaffinity(0, sizeof before, &before);
-  CHECK(pinned.ready_line().find("threads=1 ") != std::string::npos);
+  CHECK_THAT(pinned.ready_line(), contains_text("threads=1 "));
 }
 
-TEST_CASE(
-    "while PostgreSQL is away nothing is acknowledged; service resumes by itself and nothing is lost or doubled") {
+TEST_CASE("while PostgreSQL is down nothing is acknowledged; then service resumes by itself") {
   PostgresCluster cluster;
   ServerProcess server({"--store", cluster.create_database()});
   TcpClient client(server.port(), patient);
-  REQUIRE(client.request(create_two).find("<error") == std::string::npos);
-  const std::string buy =
-      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"100\"/></transactions>";
-  REQUIRE(client.request(buy).find("id=\"1\"") != std::string::npos);
+  create_market(client);
+  const std::string buy = transactions(1, "<order sym='SPY' amount='1' limit='100'/>");
+  REQUIRE_THAT(client.request(buy), contains_text(R"(id="1")"));
 
   cluster.kill();
   std::string reply;
@@ -156,13 +152,12 @@ TEST_CASE(
   CHECK_FALSE(answered);
   cluster.start();
   waiting.join();
-  CHECK(reply.find("<opened sym=\"SPY\" amount=\"1\" limit=\"100\" id=\"2\"/>") !=
-        std::string::npos);
-  CHECK(client.request(buy).find("id=\"3\"") != std::string::npos);
-  CHECK(client.request("<transactions id=\"1\"><query id=\"2\"/></transactions>")
-            .find("<open shares=\"1\"/>") != std::string::npos);
-  CHECK(server.log().find("the store is unavailable") != std::string::npos);
-  CHECK(server.log().find("the store is available again") != std::string::npos);
+  CHECK_THAT(reply, contains_text(R"(<opened sym="SPY" amount="1" limit="100" id="2"/>)"));
+  CHECK_THAT(client.request(buy), contains_text(R"(id="3")"));
+  CHECK_THAT(client.request(transactions(1, "<query id='2'/>")),
+             contains_text(R"(<open shares="1"/>)"));
+  CHECK_THAT(server.log(), contains_text("the store is unavailable"));
+  CHECK_THAT(server.log(), contains_text("the store is available again"));
   const int status = server.stop();
   INFO(server.log());
   CHECK(status == 0);
@@ -170,25 +165,21 @@ TEST_CASE(
 
 TEST_CASE("a closed order is still found after its row left memory, by its owner only") {
   TemporaryFolder folder;
-  ServerProcess server(
-      {"--store", "sqlite:" + folder.path() + "/x.db", "--projection-interval-ms", "0"});
+  ServerProcess server({"--store", "sqlite:" + folder / "x.db", "--projection-interval-ms", "0"});
   TcpClient client(server.port(), patient);
-  REQUIRE(client.request(create_two).find("<error") == std::string::npos);
-  client.request(
-      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"2\" limit=\"100\"/></transactions>");
-  client.request(
-      "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-2\" limit=\"100\"/></transactions>");
-  const auto ask = [&](const std::string& account, const std::string& child) {
-    return client.request("<transactions id=\"" + account + "\">" + child + "</transactions>");
+  create_market(client);
+  client.request(transactions(1, "<order sym='SPY' amount='2' limit='100'/>"));
+  client.request(transactions(2, "<order sym='SPY' amount='-2' limit='100'/>"));
+  const auto ask = [&](int account, const std::string& child) {
+    return client.request(transactions(account, child));
   };
-  const std::string before = ask("1", "<query id=\"1\"/>");
+  const std::string before = ask(1, "<query id='1'/>");
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  client.request("<create><account id=\"9\" balance=\"1\"/></create>");
-  CHECK(ask("1", "<query id=\"1\"/>") == before);
-  CHECK(ask("1", "<cancel id=\"1\"/>") ==
-        "<results><error id=\"1\">order has nothing open</error></results>\n");
-  CHECK(ask("2", "<query id=\"1\"/>") ==
-        "<results><error id=\"1\">no such order of this account</error></results>\n");
+  client.request("<create><account id='9' balance='1'/></create>");
+  CHECK(ask(1, "<query id='1'/>") == before);
+  CHECK(ask(1, "<cancel id='1'/>") == results(R"(<error id="1">order has nothing open</error>)"));
+  CHECK(ask(2, "<query id='1'/>") ==
+        results(R"(<error id="1">no such order of this account</error>)"));
 }
 
 TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what it has done") {
@@ -201,23 +192,23 @@ TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what 
     return client.rest();
   };
   TcpClient client(server.port(), patient);
-  REQUIRE(client.request(create_two).find("<error") == std::string::npos);
+  create_market(client);
   CHECK(http("GET /healthz").find("HTTP/1.1 200 ") == 0);
   CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
   const std::string metrics = http("GET /metrics");
-  CHECK(metrics.find("\nexchange_commands_total{kind=\"create_account\",result=\"ok\"} 2\n") !=
-        std::string::npos);
-  CHECK(metrics.find("\nexchange_batches_committed_total 1\n") != std::string::npos);
+  CHECK_THAT(metrics,
+             contains_text("\nexchange_commands_total{kind=\"create_account\",result=\"ok\"} 2\n"));
+  CHECK_THAT(metrics, contains_text("\nexchange_batches_committed_total 1\n"));
   CHECK(http("GET /nothing").find("HTTP/1.1 404 ") == 0);
   CHECK(http("POST /metrics").find("HTTP/1.1 405 ") == 0);
 
   cluster.kill();
-  client.send("46\n<create><account id=\"7\" balance=\"1\"/></create>");
+  client.send("46\n<create><account id='7' balance='1'/></create>");
   for (int tries = 0; tries < 200 && http("GET /readyz").find("HTTP/1.1 503 ") != 0; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   CHECK(http("GET /readyz").find("HTTP/1.1 503 ") == 0);
   CHECK(http("GET /healthz").find("HTTP/1.1 200 ") == 0);
   cluster.start();
-  CHECK(client.reply() == "<results><created id=\"7\"/></results>\n");
+  CHECK(client.reply() == results(R"(<created id="7"/>)"));
   CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
 }

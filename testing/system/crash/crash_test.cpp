@@ -29,6 +29,11 @@ void kill_under_load(const std::string& store, int rounds,
   CHECK(trial.load.acknowledged() > 1'000);
 }
 
+void await_fail_point(const ServerProcess& server, const std::string& name) {
+  const std::string line = "fail point " + name + " is reached";
+  CHECK(await([&] { return server.log().find(line) != std::string::npos; }));
+}
+
 bool is_of(const FailPointPlace& place, const std::string& part) {
   return place.name.starts_with(part + ".");
 }
@@ -75,10 +80,7 @@ void fail_at(const FailPointPlace& place, Trial& trial) {
   const Environment error("EXCHANGE_FAIL_POINT", arming(place, "error"));
   const auto server = trial.start();
   trial.load.start(server->port());
-  CHECK(await([&] {
-    return server->log().find("fail point " + std::string(place.name) + " is reached") !=
-           std::string::npos;
-  }));
+  await_fail_point(*server, std::string(place.name));
   CHECK(trial.load.await_replies(200));
   server->kill();
   trial.verify();
@@ -94,8 +96,7 @@ void at_places(const std::vector<FailPointPlace>& places, const std::string& sto
 void at_places_of_sqlite(const std::vector<FailPointPlace>& places,
                          void (*act)(const FailPointPlace&, Trial&)) {
   TemporaryFolder folder;
-  at_places(places, "sqlite:" + folder.path() + "/x.db", "sqlite:" + folder.path() + "/pruned.db",
-            act);
+  at_places(places, "sqlite:" + folder / "x.db", "sqlite:" + folder / "pruned.db", act);
 }
 
 // Every start on PostgreSQL takes its time: all places at night, else where the two stores differ
@@ -125,16 +126,15 @@ std::vector<FailPointPlace> places_that_throw() {
 
 }  // namespace
 
-TEST_CASE(
-    "what was acknowledged before a kill -9 under 200 clients is there after it, once, on SQLite",
-    "[kill][sqlite]") {
+TEST_CASE("what was acknowledged before a kill -9 under load is there after it, once, on SQLite",
+          "[kill][sqlite]") {
   TemporaryFolder folder;
-  kill_under_load("sqlite:" + folder.path() + "/x.db", 2);
-  kill_under_load("sqlite:" + folder.path() + "/pruned.db", 1, {});
+  kill_under_load("sqlite:" + folder / "x.db", 2);
+  kill_under_load("sqlite:" + folder / "pruned.db", 1, {});
 }
 
 TEST_CASE(
-    "what was acknowledged before a kill -9 under 200 clients is there after it, once, on PostgreSQL",
+    "what was acknowledged before a kill -9 under load is there after it, once, on PostgreSQL",
     "[kill][postgres]") {
   kill_under_load(shared_cluster().create_database(), 1);
 }
@@ -162,15 +162,13 @@ TEST_CASE("an error at any fail point that can fail is ridden out, on PostgreSQL
 TEST_CASE("nothing is pruned from the journal that is not in the tables", "[points]") {
   TemporaryFolder folder;
   for (const std::string& store :
-       {"sqlite:" + folder.path() + "/x.db", shared_cluster().create_database()}) {
+       {"sqlite:" + folder / "x.db", shared_cluster().create_database()}) {
     INFO(store);
     Trial trial(store, 8, {"--journal-batches-kept", "0"});
     const Environment hang("EXCHANGE_FAIL_POINT", "prune.after=hang");
     const auto server = trial.start();
     trial.load.start(server->port());
-    CHECK(await([&] {
-      return server->log().find("fail point prune.after is reached") != std::string::npos;
-    }));
+    await_fail_point(*server, "prune.after");
     CHECK(trial.load.await_replies(300));
     server->kill();
     const Environment none("EXCHANGE_FAIL_POINT", "");
@@ -178,7 +176,7 @@ TEST_CASE("nothing is pruned from the journal that is not in the tables", "[poin
   }
 }
 
-TEST_CASE("a fail point that is none is refused at start, with the names of all", "[points]") {
+TEST_CASE("an unknown fail point is refused at start, with the names of all", "[points]") {
   const auto refusal = [](const std::string& text) {
     const Environment environment("EXCHANGE_FAIL_POINT", text);
     const RunResult result = run_server({"--store", "memory:", "--port", "0"});

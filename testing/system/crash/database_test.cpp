@@ -31,16 +31,18 @@ void ride_out(Trial& trial, Fail fail) {
   trial.verify();
 }
 
-bool has_noticed(const ServerProcess& server, std::size_t failures = 1) {
-  std::size_t found = 0;
-  const std::string log = server.log();
-  for (std::size_t at = 0; (at = log.find("the store is unavailable", at)) != std::string::npos;
-       ++at)
-    ++found;
-  return found >= failures;
+void await_notice(const ServerProcess& server, std::size_t failures = 1) {
+  CHECK(await([&] {
+    std::size_t found = 0;
+    const std::string log = server.log();
+    for (std::size_t at = 0; (at = log.find("the store is unavailable", at)) != std::string::npos;
+         ++at)
+      ++found;
+    return found >= failures;
+  }));
 }
 
-// Says where it is skipped.
+// Prints what is skipped.
 bool only_at_night(const char* what) {
   if (!nightly()) std::printf("skipped %s: only with EXCHANGE_NIGHTLY=1\n", what);
   return nightly();
@@ -50,9 +52,9 @@ bool only_at_night(const char* what) {
 std::vector<pid_t> backends(const std::string& url) {
   std::vector<pid_t> pids;
   pqxx::connection admin(url);
-  for (
-      const auto& row : pqxx::nontransaction(admin).exec(
-          "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'exchange'"))
+  for (const auto& row : pqxx::nontransaction(admin).exec(
+           "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "
+           "application_name = 'exchange'"))
     pids.push_back(row[0].as<pid_t>());
   return pids;
 }
@@ -69,13 +71,13 @@ TEST_CASE("PostgreSQL is restarted under load", "[database]") {
   Trial trial(cluster.create_database(), clients);
   ride_out(trial, [&](ServerProcess& server) {
     cluster.stop();
-    CHECK(await([&] { return has_noticed(server); }));
+    await_notice(server);
     cluster.start();
   });
   if (!only_at_night("PostgreSQL ended as by a power cut")) return;
   ride_out(trial, [&](ServerProcess& server) {
     cluster.kill();
-    CHECK(await([&] { return has_noticed(server); }));
+    await_notice(server);
     cluster.start();
   });
 }
@@ -88,14 +90,15 @@ TEST_CASE("the server's connections to PostgreSQL are ended, and their processes
   ride_out(trial, [&](ServerProcess& server) {
     pqxx::connection admin(url);
     pqxx::nontransaction(admin).exec(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'exchange'");
-    CHECK(await([&] { return has_noticed(server); }));
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
+        "'exchange'");
+    await_notice(server);
   });
   if (!only_at_night("kill -9 of the processes behind the server's connections")) return;
   ride_out(trial, [&](ServerProcess& server) {
     // PostgreSQL restarts all of itself
     for (const pid_t pid : backends(url)) ::kill(pid, SIGKILL);
-    CHECK(await([&] { return has_noticed(server); }));
+    await_notice(server);
   });
 }
 
@@ -104,7 +107,7 @@ TEST_CASE("PostgreSQL's first process is killed", "[database]") {
   Trial trial(cluster.create_database(), clients);
   ride_out(trial, [&](ServerProcess& server) {
     cluster.kill_postmaster();
-    CHECK(await([&] { return has_noticed(server); }));
+    await_notice(server);
     cluster.start_again();
   });
 }
@@ -132,7 +135,7 @@ TEST_CASE("PostgreSQL's disk is full, and freed", "[database]") {
   Trial trial(cluster.create_database(), clients);
   ride_out(trial, [&](ServerProcess& server) {
     disk.fill();
-    CHECK(await([&] { return has_noticed(server); }));
+    await_notice(server);
     disk.free();
     const std::uint64_t before = trial.load.replies();
     CHECK(await([&] {
@@ -152,7 +155,7 @@ TEST_CASE("the disk of a SQLite store is full, and freed", "[database]") {
   Trial trial("sqlite:" + disk.path() + "/x.db", clients);
   ride_out(trial, [&](ServerProcess& server) {
     disk.fill();
-    CHECK(await([&] { return has_noticed(server); }));
+    await_notice(server);
     disk.free();
   });
 }
@@ -182,7 +185,7 @@ TEST_CASE("the network to PostgreSQL is cut amid a commit", "[database]") {
         }
         proxy.mend();
         ++cuts;
-        CHECK(await([&] { return has_noticed(*server, cuts); }));
+        await_notice(*server, cuts);
       }
   CHECK(trial.load.await_replies(500));
   server->kill();

@@ -11,7 +11,7 @@ namespace exchange::testing {
 namespace {
 
 std::string transaction(const std::string& account, const std::string& children) {
-  return "<transactions id=\"" + account + "\">" + children + "</transactions>";
+  return "<transactions id='" + account + "'>" + children + "</transactions>";
 }
 
 long shares_of(const std::string& element, std::size_t at) {
@@ -31,11 +31,11 @@ CrashLoad::CrashLoad(int clients, std::uint64_t seed) {
 void CrashLoad::create_market(unsigned port) {
   std::string accounts, places;
   for (const Client& client : clients_) {
-    accounts += "<account id=\"" + client.account + "\" balance=\"100000000\"/>";
-    places += "<account id=\"" + client.account + "\">1000000</account>";
+    accounts += "<account id='" + client.account + "' balance='100000000'/>";
+    places += "<account id='" + client.account + "'>1000000</account>";
   }
   const std::string reply = TcpClient(port, patient)
-                                .request("<create>" + accounts + "<symbol sym=\"" + symbol + "\">" +
+                                .request("<create>" + accounts + "<symbol sym='" + symbol + "'>" +
                                          places + "</symbol></create>");
   if (reply.empty() || reply.find("<error") != std::string::npos)
     throw std::runtime_error("the market was not created: " + reply);
@@ -80,8 +80,8 @@ void CrashLoad::trade(Client& client, unsigned port) {
     if (client.ids.empty() || kind < 6) {
       const Order order = next_order(client);
       const std::string reply = connection.request(transaction(
-          client.account, std::string("<order sym=\"") + symbol + "\" amount=\"" +
-                              std::to_string(order.amount) + "\" limit=\"" + order.limit + "\"/>"));
+          client.account, std::string("<order sym='") + symbol + "' amount='" +
+                              std::to_string(order.amount) + "' limit='" + order.limit + "'/>"));
       if (reply.empty()) {
         client.unanswered.push_back(order);
         return;
@@ -94,7 +94,7 @@ void CrashLoad::trade(Client& client, unsigned port) {
     } else {
       const std::string id = client.ids[client.random() % client.ids.size()];
       const std::string reply = connection.request(transaction(
-          client.account, std::string(kind < 8 ? "<query" : "<cancel") + " id=\"" + id + "\"/>"));
+          client.account, std::string(kind < 8 ? "<query" : "<cancel") + R"( id=")" + id + "'/>"));
       if (reply.empty()) return;
       if (reply.find("<error") == std::string::npos) {
         if (const std::string taken_back = learn(client.orders.at(id), reply); !taken_back.empty())
@@ -139,11 +139,11 @@ std::string CrashLoad::disagreement(unsigned port) {
     for (std::size_t first = 0; first < client.ids.size(); first += asked_at_once) {
       const std::size_t last = std::min(first + asked_at_once, client.ids.size());
       std::string queries;
-      for (std::size_t i = first; i < last; ++i) queries += "<query id=\"" + client.ids[i] + "\"/>";
+      for (std::size_t i = first; i < last; ++i) queries += "<query id='" + client.ids[i] + "'/>";
       const std::string reply = connection.request(transaction(client.account, queries));
       std::size_t at = 0;
       for (std::size_t i = first; i < last; ++i) {
-        at = reply.find("<status id=\"" + client.ids[i] + "\">", at);
+        at = reply.find(R"(<status id=")" + client.ids[i] + "'>", at);
         if (at == std::string::npos)
           return "order " + client.ids[i] +
                  " was acknowledged and is gone: " + reply.substr(0, 500);

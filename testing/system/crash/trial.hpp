@@ -55,14 +55,15 @@ class Trial {
   }
   // With no server running.
   void audit() {
-    const std::string file = folder_.path() + "/acknowledged";
+    const std::string file = folder_ / "acknowledged";
     load.write(file);
     const RunResult result =
         run_program("exchange-audit", {store_, "--acknowledged", file, "--complete"});
     INFO(result.output);
     CHECK(result.status == 0);
-    CHECK(result.output.find("acknowledged orders found: " + std::to_string(load.acknowledged()) +
-                             "\n") != std::string::npos);
+    CHECK_THAT(
+        result.output,
+        contains_text("acknowledged orders found: " + std::to_string(load.acknowledged()) + "\n"));
   }
 
  private:

@@ -1,9 +1,9 @@
 #include "catch.hpp"
 
 #include "core/committer.hpp"
-#include "core/recovery.hpp"
 #include "support/clocks.hpp"
 #include "support/faulty_store.hpp"
+#include "support/stores.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -21,11 +21,7 @@ struct Fixture {
     committer.commit({&one, 1});
     return submission.outcomes;
   }
-  std::size_t journal_rows() {
-    std::size_t rows = 0;
-    store.read_journal(0, [&](const JournalRow&) { ++rows; });
-    return rows;
-  }
+  std::size_t journal_rows() { return journal_after(store, 0).size(); }
 
   FaultyStore store;
   ManualClock clock;
@@ -44,9 +40,7 @@ TEST_CASE_METHOD(Fixture, "a batch is one journal row with the commands that cha
   CHECK(outcomes == std::vector<Outcome>{Created{}, Rejected{Reason::account_exists},
                                          Rejected{Reason::unknown_order}, Created{}});
   REQUIRE(journal_rows() == 1);
-  store.read_journal(0, [](const JournalRow& row) {
-    CHECK(decode_journal_record(row.payload).commands.size() == 2);
-  });
+  CHECK(decode_journal_record(journal_after(store, 0)[0].payload).commands.size() == 2);
 }
 
 TEST_CASE_METHOD(Fixture, "a batch that changes nothing writes nothing") {
@@ -56,7 +50,7 @@ TEST_CASE_METHOD(Fixture, "a batch that changes nothing writes nothing") {
 }
 
 TEST_CASE_METHOD(Fixture, "an append that was lost is asked for by its number, then made again") {
-  store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost}; });
+  FaultyStore::plan(store.append_faults, {Fault::lost, Fault::lost});
   commit({create});
   CHECK(store.appends == 3);
   CHECK(store.resolves == 2);
@@ -66,7 +60,7 @@ TEST_CASE_METHOD(Fixture, "an append that was lost is asked for by its number, t
 
 TEST_CASE_METHOD(Fixture,
                  "an append that was committed, though it reported failure, is not made again") {
-  store.append_faults.with([](auto& faults) { faults = {Fault::committed_but_lost}; });
+  FaultyStore::plan(store.append_faults, {Fault::committed_but_lost});
   commit({create});
   CHECK(store.appends == 1);
   CHECK(store.resolves == 1);
@@ -74,11 +68,10 @@ TEST_CASE_METHOD(Fixture,
   CHECK(committer.last_batch() == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "while the store is away nothing returns, and the metric says so") {
-  store.append_faults.with([](auto& faults) { faults = {Fault::lost, Fault::committed_but_lost}; });
-  store.resolve_faults.with([](auto& faults) {
-    faults = {Fault::lost, Fault::lost, Fault::none, Fault::lost};
-  });
+TEST_CASE_METHOD(Fixture,
+                 "while the store is unavailable nothing returns, and the metric shows it") {
+  FaultyStore::plan(store.append_faults, {Fault::lost, Fault::committed_but_lost});
+  FaultyStore::plan(store.resolve_faults, {Fault::lost, Fault::lost, Fault::none, Fault::lost});
   commit({create});
   CHECK(committer.health()->store_available());
   CHECK(metrics.store_failures == 5);
@@ -96,7 +89,7 @@ TEST_CASE_METHOD(Fixture, "time never goes back, though the clock does") {
 
 TEST_CASE_METHOD(
     Fixture,
-    "the replies of a batch hold a bounded number of executions; the rest of its submissions come in the next, and their memory is given back") {
+    "the replies of a batch hold a bounded number of executions; the rest comes in the next") {
   limits.executions_held_max = 3;
   const AccountId seller{"2"};
   const SymbolName symbol{"S"};

@@ -1,11 +1,13 @@
 #include "catch.hpp"
 
+#include <deque>
 #include <future>
 #include <semaphore>
 
 #include "core/core.hpp"
 #include "support/clocks.hpp"
 #include "support/faulty_store.hpp"
+#include "support/stores.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -18,8 +20,7 @@ class WaitingSink : public CompletionSink {
   explicit WaitingSink(FaultyStore& store) : store_(store) {}
   void completed(std::span<Submission* const> submissions) override {
     for (Submission* submission : submissions) order.push_back(submission);
-    journal_rows_at_completion = 0;
-    store_.read_journal(0, [&](const JournalRow&) { ++journal_rows_at_completion; });
+    journal_rows_at_completion = journal_after(store_, 0).size();
     done.release(std::ptrdiff_t(submissions.size()));
   }
   std::vector<Submission*> order;
@@ -40,14 +41,31 @@ struct Fixture {
                  [](const std::string& why) { FAIL(why); });
   }
 
+  // Commands on their way; `submit` them.
+  struct Request : Submission {
+    Request(std::vector<Command> asked, WaitingSink& to) : own(std::move(asked)) {
+      commands = own;
+      sink = &to;
+    }
+    std::vector<Command> own;
+  };
+  void submit(Core& to, Request& request) {
+    Submission* const one = &request;
+    to.submit({&one, 1});
+  }
   std::vector<Outcome> run(const std::vector<Command>& commands) {
-    Submission submission;
-    submission.commands = commands;
-    submission.sink = &sink;
-    Submission* const one = &submission;
-    core->submit({&one, 1});
+    Request request(commands, sink);
+    submit(*core, request);
     sink.done.acquire();
-    return submission.outcomes;
+    return request.outcomes;
+  }
+  // Submits these together and waits for all.
+  std::vector<Submission*> run_together(std::deque<Request>& requests) {
+    std::vector<Submission*> pointers;
+    for (Request& request : requests) pointers.push_back(&request);
+    core->submit(pointers);
+    for (std::size_t i = 0; i < requests.size(); ++i) sink.done.acquire();
+    return pointers;
   }
 
   FaultyStore store;
@@ -56,6 +74,9 @@ struct Fixture {
   Metrics metrics;
   WaitingSink sink{store};
   std::optional<Core> core;
+  // Order 1, which buys 5, executed at once.
+  const Status filled{
+      1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
   const AccountId buyer{"1"}, seller{"2"};
   const SymbolName spy{"SPY"};
   const std::vector<Command> market{CreateAccount{buyer, Cash::whole(1'000)},
@@ -68,9 +89,7 @@ struct Fixture {
 TEST_CASE_METHOD(
     Fixture,
     "a submission completes only when its row is in the journal, however often the store fails") {
-  store.append_faults.with([](auto& faults) {
-    faults = {Fault::lost, Fault::committed_but_lost, Fault::lost};
-  });
+  FaultyStore::plan(store.append_faults, {Fault::lost, Fault::committed_but_lost, Fault::lost});
   start();
   run(market);
   CHECK(sink.journal_rows_at_completion == 1);
@@ -81,38 +100,27 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(Fixture, "submissions of one call complete in order") {
   start();
-  const std::vector<Command> query{QueryOrder{buyer, 1}};
-  std::vector<Submission> submissions(100);
-  std::vector<Submission*> pointers;
-  for (Submission& submission : submissions) {
-    submission.commands = query;
-    submission.sink = &sink;
-    pointers.push_back(&submission);
-  }
-  core->submit(pointers);
-  for (std::size_t i = 0; i < submissions.size(); ++i) sink.done.acquire();
-  CHECK(sink.order == pointers);
+  std::deque<Request> requests;
+  for (int i = 0; i < 100; ++i)
+    requests.emplace_back(std::vector<Command>{QueryOrder{buyer, 1}}, sink);
+  const auto submitted = run_together(requests);
+  CHECK(sink.order == submitted);
 }
 
 TEST_CASE_METHOD(Fixture, "a commit takes so many commands at most, and never splits a request") {
   limits.batch_commands_max = 10;
   start();
-  std::vector<std::vector<Command>> requests(5);
-  std::vector<Submission> submissions(requests.size());
-  std::vector<Submission*> pointers;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
+  std::deque<Request> requests;
+  for (std::size_t i = 0; i < 5; ++i) {
+    std::vector<Command> four;
     for (std::size_t j = 0; j < 4; ++j)
-      requests[i].push_back(CreateAccount{AccountId(std::to_string(10 * i + j)), Cash()});
-    submissions[i].commands = requests[i];
-    submissions[i].sink = &sink;
-    pointers.push_back(&submissions[i]);
+      four.push_back(CreateAccount{AccountId(std::to_string(10 * i + j)), Cash()});
+    requests.emplace_back(four, sink);
   }
-  core->submit(pointers);
-  for (std::size_t i = 0; i < submissions.size(); ++i) sink.done.acquire();
+  run_together(requests);
   std::vector<std::size_t> commands;
-  store.read_journal(0, [&](const JournalRow& row) {
+  for (const JournalRow& row : journal_after(store, 0))
     commands.push_back(decode_journal_record(row.payload).commands.size());
-  });
   CHECK(commands == std::vector<std::size_t>{12, 8});
   core.reset();
 }
@@ -130,17 +138,13 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced replies no more an
     int appends_ = 0;
   } replaced;
   replaced.open();
-  const std::vector<Command> queries{QueryOrder{AccountId("1"), 1}};
-  Submission submission;
-  SECTION("asked to change something") { submission.commands = market; }
-  SECTION("asked what there is") { submission.commands = queries; }
-  submission.sink = &sink;
-  Submission* const one = &submission;
+  const bool changes = GENERATE(true, false);
+  Request request(changes ? market : std::vector<Command>{QueryOrder{buyer, 1}}, sink);
   std::promise<std::string> fatal;
   {
     Core fenced(recover(replaced), replaced, clock, limits, metrics,
                 [&](const std::string& why) { fatal.set_value(why); });
-    fenced.submit({&one, 1});
+    submit(fenced, request);
   }
   CHECK(sink.order.empty());
   auto reason = fatal.get_future();
@@ -149,9 +153,7 @@ TEST_CASE_METHOD(Fixture, "a server that another has replaced replies no more an
 }
 
 TEST_CASE_METHOD(Fixture, "stopping projects everything, through a store that fails now and then") {
-  store.project_faults.with([](auto& faults) {
-    faults = {Fault::lost, Fault::committed_but_lost, Fault::lost};
-  });
+  FaultyStore::plan(store.project_faults, {Fault::lost, Fault::committed_but_lost, Fault::lost});
   start();
   run(market);
   for (int i = 0; i < 20; ++i)
@@ -176,25 +178,21 @@ TEST_CASE_METHOD(Fixture,
   CHECK(metrics.orders_read > 0);
   asked = run({QueryOrder{buyer, 1}, CancelOrder{buyer, 1}, QueryOrder{seller, 1},
                CancelOrder{seller, 1}, QueryOrder{buyer, 3}});
-  const Status filled{
-      1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
   CHECK(asked == std::vector<Outcome>{
                      filled, Rejected{Reason::nothing_open}, Rejected{Reason::unknown_order},
                      Rejected{Reason::unknown_order}, Rejected{Reason::unknown_order}});
-  store.read_faults.with([](auto& faults) { faults = {Fault::lost, Fault::lost}; });
+  FaultyStore::plan(store.read_faults, {Fault::lost, Fault::lost});
   CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture, "a closed order is answered while its projection is under way") {
+TEST_CASE_METHOD(Fixture, "a closed order is answered while its projection is in progress") {
   store.hold_projections.begin();
   start();
   std::vector<Command> trade = market;
   trade.push_back(PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)});
   trade.push_back(PlaceOrder{seller, spy, Side::sell, Shares::whole(5), Price::whole(9)});
   run(trade);  // handed over as a whole, held
-  const Status filled{
-      1, Shares(), Shares(), {}, {{Shares::whole(5), Price::whole(10), Timestamp{1'000'000'000}}}};
   for (int i = 0; i < 5; ++i) CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
   CHECK(metrics.orders_read == 0);
   store.hold_projections.end();
@@ -226,8 +224,7 @@ TEST_CASE_METHOD(Fixture, "the journal keeps what it is asked to keep, and all o
                [](const std::string& why) { FAIL(why); });
   for (int i = 0; i < 2'500; ++i) run({CreateAccount{AccountId(std::to_string(10 + i)), Cash()}});
   core.reset();
-  std::size_t rows = 0;
-  pruned.read_journal(0, [&](const JournalRow&) { ++rows; });
+  const std::size_t rows = journal_after(pruned, 0).size();
   if (limits.keep_journal) {
     CHECK(pruned.prunes == 0);
     CHECK(rows == 2'500);
@@ -244,12 +241,8 @@ TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits fo
   start();
   run(market);  // handed over, held
   for (int i = 0; i < 11; ++i) run({CreateAccount{AccountId(std::to_string(10 + i)), Cash()}});
-  Submission waiting;
-  const std::vector<Command> query{QueryOrder{buyer, 1}};
-  waiting.commands = query;
-  waiting.sink = &sink;
-  Submission* const one = &waiting;
-  core->submit({&one, 1});
+  Request waiting({QueryOrder{buyer, 1}}, sink);
+  submit(*core, waiting);
   CHECK_FALSE(sink.done.try_acquire_for(std::chrono::milliseconds(50)));
   store.hold_projections.end();
   sink.done.acquire();
@@ -257,9 +250,8 @@ TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits fo
   core.reset();
 }
 
-TEST_CASE_METHOD(
-    Fixture,
-    "one request cannot make the reply grow without bound: further queries are refused, cancels never") {
+TEST_CASE_METHOD(Fixture,
+                 "a reply has a bounded length: further queries are refused, cancels never") {
   limits.reply_executions_max = 10;
   start();
   run(market);
