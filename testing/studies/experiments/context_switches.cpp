@@ -304,18 +304,19 @@ void report(const Settings&, const Measurements& measured, Report& out) {
 }
 
 const Add add(
-    4,
-    {.name = "context_switches",
-     .title = "4. Context switches: what does it cost to go from one task to the other?",
-     .asked =
-         "Two tasks take turns: two coroutines, two fibers, two threads (seven ways), two processes, and a round trip of TCP on loopback. What "
-         "does one switch cost, on one CPU and on two?",
-     .measured =
-         "Rounds of ping and pong, 1,000,000 in user space and 20,000 where the kernel takes part (a tenth with --quick); each turn carries "
-         "its number, which is checked. Threads are pinned. A switch is half a round: half the median round where the kernel takes part, "
-         "half the mean round elsewhere. Kernel switches are those that getrusage counts.",
-     .prepare = prepare,
-     .report = report});
+    4, {.name = "context_switches",
+        .title = "4. Context switches: what does it cost to go from one task to the other?",
+        .asked = "Two tasks take turns: two coroutines, two fibers, two threads (seven ways), two "
+                 "processes, and a round trip of TCP on loopback. What "
+                 "does one switch cost, on one CPU and on two?",
+        .measured =
+            "Rounds of ping and pong, 1,000,000 in user space and 20,000 where the kernel takes "
+            "part (a tenth with --quick); each turn carries "
+            "its number, which is checked. Threads are pinned. A switch is half a round: half the "
+            "median round where the kernel takes part, "
+            "half the mean round elsewhere. Kernel switches are those that getrusage counts.",
+        .prepare = prepare,
+        .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

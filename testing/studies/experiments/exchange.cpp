@@ -246,26 +246,32 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
   out.add(std::move(cost));
   out.add(std::move(loop));
   out.notes.push_back(
-      "the mutex for each symbol gives something up: an account has a balance for each symbol instead of one, order ids are unique within "
+      "the mutex for each symbol gives something up: an account has a balance for each symbol "
+      "instead of one, order ids are unique within "
       "a symbol only, and there are 16 journals without an order among them");
 }
 
 const Add add(
-    9,
-    {.name = "exchange",
-     .title = "9. The exchange: one thread for the engine, or locks?",
-     .asked =
-         "The matching engine behind a mutex, a spinlock, a mutex for each symbol, a mutex with group commit, and "
-         "behind a thread of its own with batches, used by 1 to 64 threads: which is fastest without a commit, and with "
-         "one?",
-     .measured =
-         "The engine of the product, 64 accounts, 16 symbols; clients place orders around one price (5 % cross it) "
-         "and cancel a third of the time, each waiting for its answer. No sockets and no XML: this is the core "
-         "alone. A commit is nothing, 100 us of sleep, or a write and an fdatasync of a journal of the product's "
-         "format. Then two threads carry 32 clients each, as two event loops do. After each run every journal is "
-         "replayed.",
-     .prepare = prepare,
-     .report = report});
+    9, {.name = "exchange",
+        .title = "9. The exchange: one thread for the engine, or locks?",
+        .asked =
+            "The matching engine behind a mutex, a spinlock, a mutex for each symbol, a mutex with "
+            "group commit, and "
+            "behind a thread of its own with batches, used by 1 to 64 threads: which is fastest "
+            "without a commit, and with "
+            "one?",
+        .measured =
+            "The engine of the product, 64 accounts, 16 symbols; clients place orders around one "
+            "price (5 % cross it) "
+            "and cancel a third of the time, each waiting for its answer. No sockets and no XML: "
+            "this is the core "
+            "alone. A commit is nothing, 100 us of sleep, or a write and an fdatasync of a journal "
+            "of the product's "
+            "format. Then two threads carry 32 clients each, as two event loops do. After each run "
+            "every journal is "
+            "replayed.",
+        .prepare = prepare,
+        .report = report});
 
 }  // namespace
 }  // namespace exchange::experiments

@@ -179,19 +179,23 @@ void report(const Settings&, const Measurements& measured, Report& out) {
   if (type == "tmpfs" || type == "ramfs")
     out.notes.push_back(
         "the temporary folder is on " + type +
-        ", where fdatasync has nothing to do: set TMPDIR to a folder on a disk to see what a commit costs");
+        ", where fdatasync has nothing to do: set TMPDIR to a folder on a disk to see what a "
+        "commit costs");
 }
 
 const Add add(
     3,
     {.name = "file_access",
      .title =
-         "3. File access: what does a small write cost, and what does it cost to know that it is on the disk?",
+         "3. File access: what does a small write cost, and what does it cost to know that it is "
+         "on the disk?",
      .asked =
-         "100,000 small writes, unbuffered against buffered; and what if each, or each group of them, must be on the "
+         "100,000 small writes, unbuffered against buffered; and what if each, or each group of "
+         "them, must be on the "
          "disk before anything goes on?",
      .measured =
-         "Records of 20 bytes into a new file in the temporary folder (TMPDIR), read back and compared afterwards. A "
+         "Records of 20 bytes into a new file in the temporary folder (TMPDIR), read back and "
+         "compared afterwards. A "
          "commit is one write and one fdatasync.",
      .prepare = prepare,
      .report = report});

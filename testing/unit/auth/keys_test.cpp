@@ -28,13 +28,13 @@ std::pair<std::string, std::vector<Credential>> read(std::string document, bool 
 }
 
 std::string creation(const std::string& key) {
-  return "<create><account id=\"1\" balance=\"1\" key=\"" + key + "\"/></create>";
+  return "<create><account id='1' balance='1' key='" + key + "'/></create>";
 }
 
 }  // namespace
 
 TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
-  CHECK(read("<create><account id=\"1\" balance=\"1\"/></create>").first ==
+  CHECK(read("<create><account id='1' balance='1'/></create>").first ==
         "missing attribute 'key': this exchange wants one for each account");
   CHECK(read(creation("")).first == "key must have 8 to 128 bytes");
   CHECK(read(creation("1234567")).first == "key must have 8 to 128 bytes");
@@ -48,13 +48,13 @@ TEST_CASE("a key has 8 to 128 bytes; without one no account is created") {
   }
   // 7: references count as what they stand for
   CHECK(read(creation("a&amp;b&lt;c&#65;&quot;")).first == "key must have 8 to 128 bytes");
-  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;")).second[0].key == "a&b<cA\"'");
+  CHECK(read(creation("a&amp;b&lt;c&#65;&quot;&apos;")).second[0].key == R"(a&b<cA"')");
 }
 
 TEST_CASE("a request creates so many accounts with keys at most: each costs a hash") {
   std::string accounts;
   for (std::size_t i = 0; i <= keys_per_batch_max; ++i)
-    accounts += "<account id=\"" + std::to_string(i) + "\" balance=\"1\" key=\"long enough\"/>";
+    accounts += "<account id='" + std::to_string(i) + "' balance='1' key='long enough'/>";
   const auto [error, batch] = read("<create>" + accounts + "</create>");
   CHECK(error == "more than 256 accounts with keys in one request");  // of the last alone
   CHECK(batch.size() == keys_per_batch_max);
@@ -72,8 +72,8 @@ TEST_CASE("transactions stand on one credential for all their commands, and erro
             .second.empty());
   CHECK(read(R"(<transactions id="1" key="long enough">text</transactions>)").second.empty());
   std::string too_many;
-  for (std::size_t i = 0; i <= ProtocolLimits().elements_max; ++i) too_many += "<query id=\"1\"/>";
-  CHECK(read("<transactions id=\"1\" key=\"long enough\">" + too_many + "</transactions>")
+  for (std::size_t i = 0; i <= ProtocolLimits().elements_max; ++i) too_many += "<query id='1'/>";
+  CHECK(read("<transactions id='1' key='long enough'>" + too_many + "</transactions>")
             .second.empty());
 }
 

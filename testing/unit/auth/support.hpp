@@ -138,18 +138,20 @@ class Talk {
   Guard& guard_;
 };
 
+inline std::string key_attribute(const std::string& key) {
+  return key.empty() ? "" : " key='" + key + "'";
+}
 inline std::string account(const std::string& id, const std::string& key) {
-  return framed("<create><account id=\"" + id + "\" balance=\"1000\"" +
-                (key.empty() ? "" : " key=\"" + key + "\"") + "/></create>");
+  return framed("<create><account id='" + id + "' balance='1000'" + key_attribute(key) +
+                "/></create>");
 }
 inline std::string query(const std::string& id, const std::string& key) {
-  return framed("<transactions id=\"" + id + "\"" + (key.empty() ? "" : " key=\"" + key + "\"") +
-                "><query id=\"9\"/></transactions>");
+  return framed("<transactions id='" + id + "'" + key_attribute(key) +
+                "><query id='9'/></transactions>");
 }
-inline const std::string created_1 = "<results><created id=\"1\"/></results>\n";
-inline const std::string unknown = "<results><error id=\"9\">unknown account</error></results>\n";
+inline const std::string created_1 = results(R"(<created id="1"/>)");
+inline const std::string unknown = results(R"(<error id="9">unknown account</error>)");
 // logged in
-inline const std::string in =
-    "<results><error id=\"9\">no such order of this account</error></results>\n";
+inline const std::string in = results(R"(<error id="9">no such order of this account</error>)");
 
 }  // namespace exchange::testing

@@ -16,8 +16,7 @@ TEST_CASE("a choice stands until a request batch has come and ended") {
   }
 }
 
-TEST_CASE(
-    "one question in sixty-two chooses a request batch to be sampled, and its stages lie between what was noted") {
+TEST_CASE("one in sixty-two chooses a request batch to sample; its stages lie between its stamps") {
   StageHistograms histograms;
   int sampled = 0;
   constexpr int batches = 3'100;

@@ -93,8 +93,7 @@ void check_symbols(const MarketView& view, const Exchange& engine, const Rows& t
 
 }  // namespace
 
-TEST_CASE(
-    "after every apply the view agrees with the engine, and subscribers of its changes with the view") {
+TEST_CASE("after every apply the view agrees with the engine, and its subscribers with the view") {
   for (int round = 0; round < 30; ++round) {
     RandomCommands commands(test_seed() + std::uint64_t(round), round % 3 == 2);
     Exchange engine;
