@@ -13,8 +13,8 @@
 #include "core/order_reader.hpp"
 #include "core/recovery.hpp"
 #include "fuzz/fuzz.hpp"
+#include "model/market_state.hpp"
 #include "model/naive_exchange.hpp"
-#include "model/print.hpp"
 #include "store/memory_store.hpp"
 
 namespace exchange::fuzz {
@@ -22,14 +22,16 @@ namespace {
 
 constexpr std::size_t commands_max = 300;  // of one input: the naive exchange takes quadratic time
 constexpr int restarts_max = 2;            // each makes an exchange, which takes its time
-constexpr unsigned accounts = 5, symbols = 3;  // of each, one more is named and never created
-
-AccountId account_of(unsigned number) {
-  return AccountId(number == 0 ? std::string(64, '7') : std::to_string(number));
-}
-SymbolName symbol_of(unsigned number) {
-  return SymbolName(number == 0 ? std::string(32, 'z') : "S" + std::to_string(number));
-}
+struct Names {
+  // of each, one more is named and never created
+  static constexpr unsigned accounts = 5, symbols = 3;
+  static AccountId account(unsigned number) {
+    return AccountId(number == 0 ? std::string(64, '7') : std::to_string(number));
+  }
+  static SymbolName symbol(unsigned number) {
+    return SymbolName(number == 0 ? std::string(32, 'z') : "S" + std::to_string(number));
+  }
+};
 
 class HandClock final : public Clock {
  public:
@@ -105,8 +107,8 @@ class Day {
   }
   Command command(unsigned what) {
     const unsigned who = bytes_.byte();
-    const AccountId account = account_of(who % (accounts + 1));
-    const SymbolName symbol = symbol_of(who / 16 % (symbols + 1));
+    const AccountId account = Names::account(who % (Names::accounts + 1));
+    const SymbolName symbol = Names::symbol(who / 16 % (Names::symbols + 1));
     if (what < 2) return CreateAccount{account, cash()};
     if (what < 3) return CreateSymbol{symbol};
     if (what < 6) return PlaceShares{symbol, account, Shares::from_units(units())};
@@ -161,7 +163,7 @@ class Day {
             outcome_from_tables(command, forgotten->account, store_.read_order(forgotten->order));
       }
       HOLDS(outcome == expected, print(command) + "\n  " + print(outcome) +
-                                     "\nbut the naive exchange says\n  " + print(expected));
+                                     "\nbut by the naive exchange\n  " + print(expected));
     }
   }
 
@@ -169,18 +171,9 @@ class Day {
     HOLDS(exchange.check_invariants().empty(), exchange.check_invariants());
     HOLDS(exchange.accounts() == model_.accounts() && exchange.totals().orders == model_.orders(),
           "miscounted");
-    for (unsigned account = 0; account <= accounts; ++account) {
-      const AccountId id = account_of(account);
-      HOLDS(exchange.balance(id) == model_.balance(id),
-            print(id) + " has " + to_string(exchange.balance(id)));
-      for (unsigned symbol = 0; symbol <= symbols; ++symbol)
-        HOLDS(exchange.position(id, symbol_of(symbol)) == model_.position(id, symbol_of(symbol)),
-              print(id) + " in " + print(symbol_of(symbol)));
-    }
-    for (unsigned symbol = 0; symbol <= symbols; ++symbol)
-      for (const Side side : {Side::buy, Side::sell})
-        HOLDS(exchange.depth(symbol_of(symbol), side) == model_.depth(symbol_of(symbol), side),
-              "book of " + print(symbol_of(symbol)));
+    const auto state = state_of<Names>(exchange), expected = state_of<Names>(model_);
+    for (std::size_t i = 0; i < state.size(); ++i)
+      HOLDS(state[i] == expected[i], state[i] + "\nbut by the naive exchange\n" + expected[i]);
   }
 
   // --- tables and restarts ---

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t input_bytes_max = 4'096;  // of a mutated input, as libFuzzer has it
 
 std::string input;       // that is being run
-std::string input_path;  // where it came from; empty for a mutation
+std::string input_path;  // empty for a mutation
 std::string program, failure_path;
 
 void print(const std::string& text) {

@@ -77,7 +77,7 @@ struct Judgement {
   // colons are where namespaces have them; else `root` is not worked out
   bool names_are_qualified = false;
   bool has_document_type = false;
-  std::string encoding;  // that was declared or detected; empty where it was neither
+  std::string encoding;  // declared or detected; may be empty
   std::string version;
   std::size_t depth = 0, attributes_max = 0;
   std::size_t attribute_bytes_max = 0;  // of a value, resolved

@@ -134,7 +134,7 @@ class Checker {
     }
   }
 
-  // What the model replies to an element; the reply itself where there is nothing to compare.
+  // What the model replies to an element; the reply itself if there is nothing to compare.
   std::string wanted_reply(const Request& request, std::size_t element, const Outcome* committed,
                            Version version) {
     const RequestElement& asked = request.elements[element];

@@ -6,7 +6,6 @@
 // it, as does one that was sent before it on the same connection. The search is complete: if it
 // finds no place, there is none (given the order of commits). Pure.
 
-#include <string>
 #include <vector>
 
 #include "history/history_file.hpp"

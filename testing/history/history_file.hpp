@@ -2,7 +2,6 @@
 // A history as `loadgen --history` writes it (docs/load-generator.md, "Histories"): who asked what
 // when, and what came back.
 
-#include <array>
 #include <cstdint>
 #include <istream>
 #include <optional>
@@ -42,7 +41,7 @@ void read_history(std::istream& in, const std::string& name, std::uint64_t& runs
 
 // The elements of a request document; `request.refusal` says what is wrong with all of it.
 void read_request(const std::string& document, Request& request);
-// The elements inside <results>; false where it is no such document.
+// The elements inside <results>; false if it is no such document.
 bool read_reply(const std::string& document, std::vector<std::string>& elements);
 
 }  // namespace exchange::history

@@ -1,7 +1,6 @@
 #include "history/matching.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 namespace exchange::history {

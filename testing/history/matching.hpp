@@ -3,7 +3,6 @@
 // once, and no command may be there that no request asked for. A request's commands stand together
 // and in one batch, without others between them.
 
-#include <optional>
 #include <string>
 #include <vector>
 

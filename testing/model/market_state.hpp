@@ -1,5 +1,5 @@
 #pragma once
-// All that the accounts and symbols of RandomCommands have, and their books, in lines to compare.
+// All that some accounts have, and the books of some symbols, in lines to compare.
 
 #include "engine/exchange.hpp"
 #include "model/print.hpp"
@@ -7,21 +7,22 @@
 
 namespace exchange {
 
-// Of an Exchange or a NaiveExchange.
-template <class AnyExchange>
+// Of an Exchange or a NaiveExchange. `Names` has these accounts and symbols.
+template <class Names = RandomCommands, class AnyExchange>
 std::vector<std::string> state_of(const AnyExchange& exchange) {
   std::vector<std::string> state;
-  for (std::uint64_t account = 0; account <= RandomCommands::accounts; ++account) {
-    const AccountId id = RandomCommands::account(account);
+  for (unsigned account = 0; account <= Names::accounts; ++account) {
+    const AccountId id = Names::account(account);
     std::string& line =
         state.emplace_back("account " + print(id) + " " + to_string(exchange.balance(id)));
-    for (std::uint64_t symbol = 0; symbol <= RandomCommands::symbols; ++symbol)
-      line += " " + to_string(exchange.position(id, RandomCommands::symbol(symbol)));
+    for (unsigned symbol = 0; symbol <= Names::symbols; ++symbol)
+      line += " " + to_string(exchange.position(id, Names::symbol(symbol)));
   }
-  for (std::uint64_t symbol = 0; symbol <= RandomCommands::symbols; ++symbol)
+  for (unsigned symbol = 0; symbol <= Names::symbols; ++symbol)
     for (const Side side : {Side::buy, Side::sell}) {
-      std::string& line = state.emplace_back(side == Side::buy ? "bids" : "asks");
-      for (const auto& depth : exchange.depth(RandomCommands::symbol(symbol), side))
+      std::string& line = state.emplace_back((side == Side::buy ? "bids " : "asks ") +
+                                             print(Names::symbol(symbol)));
+      for (const auto& depth : exchange.depth(Names::symbol(symbol), side))
         line += " | " + print(depth);
     }
   return state;

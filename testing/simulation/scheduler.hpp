@@ -64,7 +64,7 @@ class Scheduler {
   // Blocks until that task has ended. Throws nothing: destructors join.
   void join(Task task);
 
-  // Ends all tasks of a process where they stand, threads first, as kill -9 would: their stacks
+  // Ends all tasks of a process, threads first, as kill -9 would: their stacks
   // unwind, and whatever would leave the process on the way must ask dying() first. Not of the
   // caller's own process.
   void kill(Process process);

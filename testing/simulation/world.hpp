@@ -4,7 +4,6 @@
 // threads, clock and store are simulated.
 
 #include <deque>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -29,7 +29,7 @@ class PostgresCluster {
   // SIGSTOP and SIGCONT of all processes.
   void freeze();
   void thaw();
-  // Starts it where it is not running, trying again while remains of the one before are there.
+  // Starts it if it is not running; tries again while remains of its predecessor are there.
   void start_again();
   bool running() const;
   // The socket in the file system that clients connect to.

@@ -1,7 +1,6 @@
 #pragma once
 // A blocking client over TCP, plain or TLS. Thread: one at a time.
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -7,7 +7,7 @@
 
 namespace exchange {
 
-// False where it has not come to pass in ten seconds.
+// False if it does not hold within ten seconds.
 inline bool wait_for(const std::function<bool()>& done) {
   for (int i = 0; i < 10'000 && !done(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -364,8 +364,7 @@ TEST_CASE("with open queries any account sees an order that has left the memory"
         results(R"(<error id="1">no such order of this account</error>)"));
 }
 
-TEST_CASE(
-    "a client that does not finish a request or take a reply is ended; a silent one is not") {
+TEST_CASE("a client that does not finish a request or take a reply is ended; a silent one is not") {
   const Policy policy = any_policy();
   INFO(name_of(policy));
   InProcessServer server(policy, stall(100));

@@ -144,17 +144,16 @@ void report_asked(const Settings& settings, const Measurements& measured, const 
         (lost_there.empty() ? "" : "; ") + number(100 * (1 - double(left) / (tasks * asked)), 2);
   }
   for (const Variant& variant : variants(settings)) {
-    const Sample& lost = measured.of(asked_name(variant), "lost");
-    const std::string time = duration(measured.of(asked_name(variant)));
+    const Named of(measured, asked_name(variant));
+    const Sample& lost = of("lost");
     if (!variant.guarded) {
       table.rows.push_back(
           {variant.label + ", " + std::to_string(plainly.share.values.size()) + " runs", left_there,
-           count(plainly.left), lost_there + " %", percent(plainly.share), time});
+           count(plainly.left), lost_there + " %", percent(plainly.share), of.time()});
     } else {
       const std::string left = variant.name == "atomic" ? "50,000 always" : "-";
-      table.rows.push_back({variant.label, left, count(measured.of(asked_name(variant), "left")),
-                            left == "-" ? "-" : "0 %",
-                            lost.high() == 0 ? "0 %" : number(lost.high()), time});
+      table.rows.push_back({variant.label, left, count(of("left")), left == "-" ? "-" : "0 %",
+                            lost.high() == 0 ? "0 %" : number(lost.high()), of.time()});
     }
   }
 }

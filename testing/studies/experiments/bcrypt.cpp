@@ -82,14 +82,11 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
             "From a caller's wish to its hash (of those turned away: how long they had waited)",
             {"set-up", "median", "99 %", "longest"}});
   for (const SetUp& set_up : set_ups) {
-    const auto sample = [&](const char* what) -> const Sample& {
-      return measured.of(set_up.name(), what);
-    };
-    table.rows.push_back({set_up.label(), set_up.there, count(sample("in_time")),
-                          number(sample("left").median()), number(sample("turned_away").median()),
-                          count(sample("rate")), duration(sample("cpu").median())});
-    tails.rows.push_back({set_up.label(), duration(sample("p50")), duration(sample("p99")),
-                          duration(sample("worst"))});
+    const Named of(measured, set_up.name());
+    table.rows.push_back({set_up.label(), set_up.there, count(of("in_time")),
+                          number(of.median("left")), number(of.median("turned_away")),
+                          count(of("rate")), of.median_time("cpu")});
+    tails.rows.push_back({set_up.label(), of.time("p50"), of.time("p99"), of.time("worst")});
   }
   out.check_none("every hash is right", measured.all("bcrypt/", "wrong").worst(), "wrong");
   out.check_none("every request accepted is done, and every caller gets its result",

@@ -90,11 +90,10 @@ void report_guarded(const Measurements& measured, Report& out) {
                               : name == "hash"   ? "5.6 ms; 3.0 ms (sync.Map)"
                                                  : "-";
     const std::string what = std::string(label) + (name == "own" ? ", merged at the end" : "");
-    table.rows.push_back({what, there, duration(measured.of(asked_name(name))),
-                          duration(measured.of(asked_name(name), "user").median()),
-                          duration(measured.of(asked_name(name), "system").median())});
-    out.check_none(what + ": every write of 50 x 1,000 is there",
-                   measured.of(asked_name(name), "missing").worst(), "missing");
+    const Named of(measured, asked_name(name));
+    table.rows.push_back(
+        {what, there, of.time(), of.median_time("user"), of.median_time("system")});
+    out.check_none(what + ": every write of 50 x 1,000 is there", of("missing").worst(), "missing");
   });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Maps from number to number that many threads write, each guarded in another way. All have the
 // same three operations:
-//   add(thread, key)   adds one to the value of the key, which is 0 where there is none
+//   add(thread, key)   adds one to the value of the key, which is 0 if there is none
 //   get(thread, key)   the value
 //   sums()             after all threads are done: how many keys, and the sum of their values
 

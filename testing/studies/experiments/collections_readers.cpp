@@ -260,17 +260,15 @@ void report_lengths(const Measurements& measured, Report& out) {
   for (const unsigned threads : length_threads) {
     Series series{std::to_string(threads) + " threads"};
     for (const int length : lengths) {
-      const auto of = [&](const char* lock, const char* counter) -> const Sample& {
-        return measured.of(length_name(lock, length, threads), counter);
-      };
-      const Sample &mutex = of("mutex", "rate"), &shared = of("shared", "rate");
-      const double gain = shared.median() / mutex.median();
-      table.rows.push_back({number(length), std::to_string(threads), count(mutex * 1e-3),
-                            count(shared * 1e-3), number(gain),
-                            duration(of("mutex", "write_max").high()),
-                            duration(of("shared", "write_max").high())});
+      const Named mutex(measured, length_name("mutex", length, threads)),
+          shared(measured, length_name("shared", length, threads));
+      const Sample &exclusive = mutex("rate"), &rate = shared("rate");
+      const double gain = rate.median() / exclusive.median();
+      table.rows.push_back({number(length), std::to_string(threads), count(exclusive * 1e-3),
+                            count(rate * 1e-3), number(gain), duration(mutex("write_max").high()),
+                            duration(shared("write_max").high())});
       series.points.push_back(
-          {double(length), gain, shared.low() / mutex.high(), shared.high() / mutex.low()});
+          {double(length), gain, rate.low() / exclusive.high(), rate.high() / exclusive.low()});
     }
     plot.series.push_back(std::move(series));
   }

@@ -270,14 +270,11 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       for (const unsigned pairs : s.pairs)
         row.push_back(duration(measured.of(cell(variant, places, pairs), "item")));
     throughput.rows.push_back(std::move(row));
-    const auto of = [&](const char* what) -> const Sample& {
-      return measured.of(cell(variant, 1, s.pairs.back()), what);
-    };
-    const auto plain = [&](const char* what) { return number(of(what).median(), 2); };
-    fairness.rows.push_back({label, duration(of("cpu").median()), plain("switches"), plain("woken"),
+    const Named of(measured, cell(variant, 1, s.pairs.back()));
+    const auto plain = [&](const char* what) { return number(of.median(what), 2); };
+    fairness.rows.push_back({label, of.median_time("cpu"), plain("switches"), plain("woken"),
                              plain("futile"), plain("out_of_order"), plain("most"),
-                             duration(of("p50").median()), duration(of("p99").median()),
-                             duration(of("worst"))});
+                             of.median_time("p50"), of.median_time("p99"), of.time("worst")});
     const auto worst = [&](const char* what) {
       return measured.all(name_of("condition", variant.name, ""), what).worst();
     };

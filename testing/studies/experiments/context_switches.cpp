@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <condition_variable>
 #include <coroutine>
 #include <exception>
 #include <fstream>
@@ -52,7 +53,7 @@ std::uint64_t pong(Baton& baton, std::uint32_t rounds) {
   return wrong;
 }
 
-using Cpus = std::vector<unsigned>;  // one for each side; the same twice, where both share it
+using Cpus = std::vector<unsigned>;  // one for each side; the same twice if both share it
 
 template <class Baton>
 Outcome between_threads(const Cpus& cpus, std::uint32_t rounds) {
@@ -281,12 +282,12 @@ void report(const Settings&, const Measurements& measured, Report& out) {
         row.push_back("-");
         continue;
       }
-      row.push_back(duration(measured.of(name, "switch")));
-      const auto median = [&](const char* counter) { return measured.of(name, counter).median(); };
+      const Named of(measured, name);
+      row.push_back(of.time("switch"));
       const auto timed = [&](double seconds) { return way.in_kernel ? duration(seconds) : "-"; };
-      cost.rows.push_back({way.label, place, duration(median("cpu")), number(median("kernel"), 2),
-                           duration(median("mean")), timed(median("p99")),
-                           timed(measured.of(name, "worst").high())});
+      cost.rows.push_back({way.label, place, of.median_time("cpu"), number(of.median("kernel"), 2),
+                           of.median_time("mean"), timed(of.median("p99")),
+                           timed(of("worst").high())});
     }
     switches.rows.push_back(std::move(row));
   }

@@ -1,6 +1,5 @@
 // 9. The exchange as an experiment: one thread for the engine, or locks?
 
-#include <algorithm>
 #include <random>
 
 #include "studies/experiments/designs.hpp"
@@ -217,16 +216,15 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
     cost.rows.push_back({kind.label});
     loop.rows.push_back({kind.label});
     for (const CommitKind& commit : commits) {
-      const std::string many = cell(commit, kind, most, 1),
-                        few = cell(commit, kind, loops, clients_of_loop);
-      cost.rows.back().push_back(duration(measured.of(many, "cpu").median()));
-      cost.rows.back().push_back(duration(measured.of(many, "p50").median()) + "; " +
-                                 duration(measured.of(many, "p99").median()));
-      loop.rows.back().push_back(rate(measured.of(few, "rate")));
-      loop.rows.back().push_back(duration(measured.of(few, "cpu").median()));
+      const Named many(measured, cell(commit, kind, most, 1)),
+          few(measured, cell(commit, kind, loops, clients_of_loop));
+      cost.rows.back().push_back(many.median_time("cpu"));
+      cost.rows.back().push_back(many.median_time("p50") + "; " + many.median_time("p99"));
+      loop.rows.back().push_back(rate(few("rate")));
+      loop.rows.back().push_back(few.median_time("cpu"));
     }
     cost.rows.back().push_back(
-        number(measured.of(cell(commits[2], kind, most, 1), "batch").median()));
+        number(Named(measured, cell(commits[2], kind, most, 1)).median("batch")));
 
     double lost = 0, not_journaled = 0, violations = 0;
     for (const CommitKind& commit : commits) {

@@ -132,13 +132,10 @@ void report_ways(const Measurements& measured, const std::string& where, Report&
                                 "with fdatasync at the end"}});
   const double slowest_s = measured.of(way_name(ways[0], false)).median();
   for (const Way& way : ways) {
-    const auto plain = [&](const char* counter) -> const Sample& {
-      return measured.of(way_name(way, false), counter);
-    };
-    table.rows.push_back({way.label, way.there, duration(plain("seconds")),
-                          duration(plain("user").median()), duration(plain("system").median()),
-                          number(slowest_s / plain("seconds").median(), 2),
-                          duration(measured.of(way_name(way, true)))});
+    const Named plain(measured, way_name(way, false)), synced(measured, way_name(way, true));
+    table.rows.push_back({way.label, way.there, plain.time(), plain.median_time("user"),
+                          plain.median_time("system"),
+                          number(slowest_s / plain.median("seconds"), 2), synced.time()});
     out.check_none(way.label + ": all 100,000 records are read back as written",
                    measured.all(name_of("file_access", way.name, ""), "wrong").worst(), "wrong");
   }
@@ -157,15 +154,13 @@ void report_groups(const Measurements& measured, const std::string& where, Repor
     plot.add(commit_label(commit), groups,
              [&](long group) { return measured.of(group_name(group, commit), "rate"); });
   for (const long group : groups) {
-    const auto of = [&](Commit commit, const char* counter) {
-      return measured.of(group_name(group, commit), counter);
-    };
-    table.rows.push_back(
-        {number(double(group)), duration(of(Commit::growing, "p50")),
-         duration(of(Commit::growing, "p99").median()),
-         duration(of(Commit::growing, "worst").high()), count(of(Commit::growing, "rate")),
-         duration(double(records) / of(Commit::growing, "rate").median()),
-         duration(of(Commit::over, "p50")), number(of(Commit::none, "rate").median())});
+    const Named growing(measured, group_name(group, Commit::growing)),
+        over(measured, group_name(group, Commit::over)),
+        none(measured, group_name(group, Commit::none));
+    table.rows.push_back({number(double(group)), growing.time("p50"), growing.median_time("p99"),
+                          duration(growing("worst").high()), count(growing("rate")),
+                          duration(double(records) / growing.median("rate")), over.time("p50"),
+                          number(none.median("rate"))});
   }
   out.check_none("group commit: all records are read back as written",
                  measured.all("file_access/group/", "wrong").worst(), "wrong");

@@ -156,22 +156,22 @@ void report_commits(const Measurements& measured, const std::string& where, Repo
                     {"threads", "each syncs: records/s", "median wait", "99 %",
                      "one committer: records/s", "median wait", "99 %", "records in a commit"}});
   Plot& plot = out.add(Plot{"commits", table.title, "threads", "records/s"});
-  const auto of = [&](const char* journal, unsigned threads, const char* counter) {
-    return measured.of(commit_name(journal, threads), counter);
+  const auto of = [&](const char* journal, unsigned threads) {
+    return Named(measured, commit_name(journal, threads));
   };
   for (const unsigned threads : thread_counts) {
     table.rows.push_back({std::to_string(threads)});
-    for (const char* journal : {"own", "one"}) {
-      table.rows.back().push_back(count(of(journal, threads, "rate")));
-      for (const char* wait : {"p50", "p99"})
-        table.rows.back().push_back(duration(of(journal, threads, wait).median()));
-    }
-    table.rows.back().push_back(number(of("one", threads, "group").median()));
+    for (const char* journal : {"own", "one"})
+      for (const std::string& cell :
+           {count(of(journal, threads)("rate")), of(journal, threads).median_time("p50"),
+            of(journal, threads).median_time("p99")})
+        table.rows.back().push_back(cell);
+    table.rows.back().push_back(number(of("one", threads).median("group")));
   }
   for (const auto& [journal, label] :
        {std::pair{"own", "each syncs for itself"}, {"one", "one committer"}})
     plot.add(label, thread_counts,
-             [&, journal = journal](unsigned threads) { return of(journal, threads, "rate"); });
+             [&, journal = journal](unsigned threads) { return of(journal, threads)("rate"); });
   out.check_none("each record acknowledged as on the disk is in the file, once",
                  measured.all("file_access/commit/", "wrong").worst(), "wrong");
 }

@@ -2,7 +2,6 @@
 
 #include <crypt.h>
 
-#include <array>
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>

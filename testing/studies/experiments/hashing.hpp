@@ -3,7 +3,6 @@
 // a bounded pool. What the bcrypt experiment and the program bcrypt_pool run.
 
 #include <cstdint>
-#include <string>
 
 #include "studies/experiments/lab.hpp"
 
@@ -23,7 +22,7 @@ struct HashingResult {
   std::uint64_t in_time = 0;      // hashes done when the time was over
   std::uint64_t left = 0;         // accepted, and not done by then
   std::uint64_t begun = 0;        // in all; each is done at the end
-  std::uint64_t turned_away = 0;  // callers who still waited to be accepted when the time was over
+  std::uint64_t turned_away = 0;  // callers not yet accepted at the end
   std::uint64_t wrong = 0;        // hashes that are not what the password and salt give
   unsigned running_most = 0;      // hashes under way at a time
   unsigned waiting_most = 0;      // requests in the buffer at a time

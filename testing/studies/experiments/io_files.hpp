@@ -9,7 +9,6 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/histogram.hpp"
 #include "studies/experiments/io_queues.hpp"

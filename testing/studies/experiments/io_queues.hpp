@@ -25,7 +25,7 @@ struct Operation {
 class IoQueue {
  public:
   virtual ~IoQueue() = default;
-  // The operation must stay where it is until it is completed.
+  // The operation must not move until it is completed.
   virtual void begin(Operation& operation) = 0;
   // Adds what is completed; if nothing is, and with `wait`, waits for one that was begun.
   virtual void completed(bool wait, std::vector<Operation*>& done) = 0;

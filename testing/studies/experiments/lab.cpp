@@ -276,6 +276,11 @@ std::string threads_text(unsigned threads) {
   return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
+std::string Named::time(const std::string& counter) const { return duration((*this)(counter)); }
+std::string Named::median_time(const std::string& counter) const {
+  return duration(median(counter));
+}
+
 Point point(double x, const Sample& sample) {
   return {x, sample.median(), sample.low(), sample.high()};
 }

@@ -56,6 +56,23 @@ class Measurements {
   std::map<std::string, std::map<std::string, Sample>> samples_;
 };
 
+// The counters of one measurement, as they are and as text.
+class Named {
+ public:
+  Named(const Measurements& measured, std::string name)
+      : measured_(measured), name_(std::move(name)) {}
+  const Sample& operator()(const std::string& counter = "seconds") const {
+    return measured_.of(name_, counter);
+  }
+  double median(const std::string& counter) const { return (*this)(counter).median(); }
+  std::string time(const std::string& counter = "seconds") const;         // with its spread
+  std::string median_time(const std::string& counter = "seconds") const;  // without
+
+ private:
+  const Measurements& measured_;
+  const std::string name_;
+};
+
 struct Table {
   std::string key, title;
   std::vector<std::string> columns;

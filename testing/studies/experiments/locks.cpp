@@ -95,7 +95,7 @@ struct Grid {
   std::vector<unsigned> threads;
   unsigned usual_threads;          // for the tables by length
   long usual_ns;                   // for the tables by threads
-  double window_s, long_window_s;  // the long one where the threads have to take turns on the CPUs
+  double window_s, long_window_s;  // long: if threads take turns on CPUs
   double work_s;                   // of one thread in the runs of fixed work
 };
 Grid grid(const Settings& settings) {
@@ -209,10 +209,8 @@ Table by_length(const Grid& g, const Measurements& measured, const Place& place)
   table.add_columns(g.sections_ns, [](long ns) { return length(ns) + " inside"; });
   for (const Kind& kind : kinds)
     table.add_row({kind.label}, g.sections_ns, [&](long section_ns) {
-      const std::string name = cell(place, kind, section_ns, g.usual_threads);
-      return duration(measured.of(name, "wall")) + "; " +
-             duration(measured.of(name, "user").median()) + " + " +
-             duration(measured.of(name, "system").median());
+      const Named of(measured, cell(place, kind, section_ns, g.usual_threads));
+      return of.time("wall") + "; " + of.median_time("user") + " + " + of.median_time("system");
     });
   return table;
 }

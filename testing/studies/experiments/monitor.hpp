@@ -76,7 +76,7 @@ class HoareMonitor {
       }
       turn.wait();
     }
-    // signal() and leave() in one, where nothing remains to be done: the signaller need not come
+    // signal() and leave() in one, if nothing remains to be done: the signaller need not come
     // back.
     void signal_and_leave() {
       if (waiting_.empty()) return monitor_.leave();

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstring>
-#include <memory>
 #include <thread>
 
 #include "studies/experiments/lab.hpp"
@@ -200,20 +199,16 @@ void report(const Settings& settings, const Measurements& measured, Report& out)
       out.notes.push_back(std::string(variant.label) + ": " + refused);
       continue;
     }
-    const auto sample = [&](const char* what) -> const Sample& {
-      return measured.of(cell(variant), what);
-    };
-    const double all = double(count_of_trials) * double(sample("acquired").values.size());
-    const auto total = [&](const char* what) { return sample(what).sum(); };
+    const Named of(measured, cell(variant));
+    const double all = double(count_of_trials) * double(of("acquired").values.size());
+    const auto total = [&](const char* what) { return of(what).sum(); };
     const bool never = total("acquired") == 0;
     const auto of_all = [&](const char* what) {
       return number(total(what)) + " of " + number(all);
     };
     table.rows.push_back(
-        {variant.label,
-         never ? "gave up after " + duration(patience_s) : duration(sample("acquire")),
-         never ? "-" : duration(sample("worst").high()), of_all("acquired"),
-         of_all("before_middle")});
+        {variant.label, never ? "gave up after " + duration(patience_s) : of.time("acquire"),
+         never ? "-" : duration(of("worst").high()), of_all("acquired"), of_all("before_middle")});
     out.check_none(std::string(variant.label) + ": no other thread inside", total("not_excluded"),
                    "times");
     if (variant.run != run_trial<PatientSpinlock>)

@@ -151,7 +151,7 @@ void CutProxy::cut_here(Pair& pair) {
   ::shutdown(pair.database, SHUT_RDWR);
 }
 
-// What is sent on shutdown is then a reset where data is unread; a reader gets an error either way.
+// What is sent on shutdown is then a reset if data is unread; a reader gets an error either way.
 void CutProxy::reset(int socket) {
   const linger at_once{1, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

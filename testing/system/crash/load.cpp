@@ -94,7 +94,7 @@ void CrashLoad::trade(Client& client, unsigned port) {
     } else {
       const std::string id = client.ids[client.random() % client.ids.size()];
       const std::string reply = connection.request(transaction(
-          client.account, std::string(kind < 8 ? "<query" : "<cancel") + R"( id=")" + id + "'/>"));
+          client.account, std::string(kind < 8 ? "<query" : "<cancel") + " id='" + id + "'/>"));
       if (reply.empty()) return;
       if (reply.find("<error") == std::string::npos) {
         if (const std::string taken_back = learn(client.orders.at(id), reply); !taken_back.empty())
@@ -143,7 +143,7 @@ std::string CrashLoad::disagreement(unsigned port) {
       const std::string reply = connection.request(transaction(client.account, queries));
       std::size_t at = 0;
       for (std::size_t i = first; i < last; ++i) {
-        at = reply.find(R"(<status id=")" + client.ids[i] + "'>", at);
+        at = reply.find(R"(<status id=")" + client.ids[i] + R"(">)", at);
         if (at == std::string::npos)
           return "order " + client.ids[i] +
                  " was acknowledged and is gone: " + reply.substr(0, 500);

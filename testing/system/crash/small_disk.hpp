@@ -28,7 +28,7 @@ class SmallDisk {
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
 
-  // Empty where it is there.
+  // Empty if it is there.
   const std::string& why_not() const { return why_not_; }
   const std::string& path() const { return folder_.path(); }
 

@@ -8,7 +8,7 @@ using namespace exchange::testing;
 
 namespace {
 
-// What is said to one document where accounts have keys, and the credentials that come of it.
+// The reply to one document if accounts have keys, and the credentials that it leaves.
 std::pair<std::string, std::vector<Credential>> read(std::string document, bool keys = true) {
   const std::size_t size = document.size();
   document.push_back('\0');
@@ -61,8 +61,9 @@ TEST_CASE("a request creates so many accounts with keys at most: each costs a ha
 }
 
 TEST_CASE("transactions stand on one credential for all their commands, and errors need none") {
-  const auto [error, batch] = read(
-      R"(<transactions id="1" key="long enough"><query id="1"/><query/><cancel id="2"/></transactions>)");
+  const auto [error, batch] =
+      read(R"(<transactions id="1" key="long enough"><query id="1"/><query/><cancel id="2"/>)"
+           "</transactions>");
   REQUIRE(batch.size() == 1);
   CHECK(batch[0].use == Credential::Use::login);
   CHECK(batch[0].account == AccountId("1"));

@@ -2,7 +2,6 @@
 #include <malloc.h>
 
 #include <functional>
-#include <stdexcept>
 
 #include "support.hpp"
 

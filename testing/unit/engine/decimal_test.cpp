@@ -3,62 +3,30 @@
 
 #include <algorithm>
 #include <random>
-#include <regex>
 #include <string>
 #include <vector>
 
-#include "engine/decimal.hpp"
+#include "fuzz/decimal_oracle.hpp"
 
 using namespace exchange;
+using namespace exchange::fuzz;
 using enum NumberError;
 
 namespace {
 
-const std::string fixed64_max_units = "9223372036799999999";
-const std::string cash_max_units = "170141183460469231731687303715884105727";
-
-struct Expected {
-  NumberError error;
-  std::string units;
-};
-// What the grammar of docs/protocol.md, N1 to N8 makes of a text, without arithmetic.
-Expected oracle(const std::string& text, std::size_t decimals, const std::string& units_max,
-                Rounding rounding = Rounding::refuse) {
-  static const std::regex plain_decimal("(-?)([0-9]*)\\.?([0-9]*)");
-  if (text.empty()) return {missing, ""};
-  std::smatch parts;
-  if (!std::regex_match(text, parts, plain_decimal)) return {not_a_number, ""};
-  const std::string whole = parts[2], fraction = parts[3];
-  if (whole.empty() && fraction.empty()) return {not_a_number, ""};
-  const std::string kept = fraction.substr(0, decimals);
-  const bool inexact = fraction.find_first_not_of('0', kept.size()) != std::string::npos;
-  if (inexact && rounding == Rounding::refuse) return {too_many_decimals, ""};
-  std::string units = "0" + whole + kept + std::string(decimals - kept.size(), '0');
-  if (inexact && rounding == Rounding::up && parts[1].str().empty()) {
-    const std::size_t last = units.find_last_not_of('9');
-    ++units[last];
-    std::fill(units.begin() + std::ptrdiff_t(last) + 1, units.end(), '0');
-  }
-  units.erase(0, units.find_first_not_of('0'));
-  if (units.size() > units_max.size() || (units.size() == units_max.size() && units > units_max))
-    return {out_of_range, ""};
-  if (units.empty() && inexact) return {too_many_decimals, ""};
-  if (units.empty()) return {none, "0"};
-  return {none, parts[1].str() + units};
-}
-
 template <class T>
-void check_like_oracle(const Parsed<T>& parsed, const Expected& expected) {
+void check_like_oracle(const Parsed<T>& parsed, const DecimalOracle& expected) {
   REQUIRE(parsed.error == expected.error);
-  if (parsed) REQUIRE(units_text(parsed.value.units()) == expected.units);
+  if (parsed) REQUIRE(units_text(parsed.value.units()) == expected.signed_units());
 }
 
 void check_text(const std::string& text) {
   INFO("text '" << text << "'");
-  check_like_oracle(parse_shares(text), oracle(text, 8, fixed64_max_units));
+  check_like_oracle(parse_shares(text), read_decimal(text, 8, fixed64_max_units));
   for (const Rounding rounding : {Rounding::refuse, Rounding::down, Rounding::up})
-    check_like_oracle(parse_price(text, rounding), oracle(text, 8, fixed64_max_units, rounding));
-  check_like_oracle(parse_cash(text), oracle(text, 16, cash_max_units));
+    check_like_oracle(parse_price(text, rounding),
+                      read_decimal(text, 8, fixed64_max_units, rounding));
+  check_like_oracle(parse_cash(text), read_decimal(text, 16, cash_max_units));
 }
 
 }  // namespace

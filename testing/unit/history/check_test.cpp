@@ -49,8 +49,7 @@ TEST_CASE("an honest history is possible") {
   CHECK(verdict.placed == 7);  // and one was malformed as a whole
 }
 
-TEST_CASE(
-    "a query that overlaps a change may show the state before or after it, a later one only after") {
+TEST_CASE("a query during a change may show the state before or after it, a later one only after") {
   for (const bool overlaps : {true, false})
     for (const bool old : {true, false}) {
       Trade trade;
@@ -122,10 +121,9 @@ TEST_CASE("wrong shares, price, time and a lost execution are found in queries a
 TEST_CASE("what was acknowledged and is not in the journal is lost") {
   Trade trade;
   trade.journal.pop_back();  // as after a reply before its commit, and kill -9
-  CHECK_THAT(
-      trade.findings(),
-      contains_text(
-          R"(h:4: got <opened sym="SPY" amount="-2" limit="9.5" id="2"/>, but the journal does not have it: an acknowledged command is lost)"));
+  CHECK_THAT(trade.findings(),
+             contains_text(R"(h:4: got <opened sym="SPY" amount="-2" limit="9.5" id="2"/>)"
+                           ", but the journal does not have it: an acknowledged command is lost"));
   Trade canceled;
   canceled.cancel(1, 1);
   canceled.journal.pop_back();
@@ -380,7 +378,7 @@ TEST_CASE(
     }
     INFO("round " << round);
     REQUIRE(story.findings() == "");
-    // A query tells again what the same query got before a change that a third saw the end of.
+    // A query repeats an answer from before a change of which a third client saw the end.
     for (const std::size_t old : queries)
       for (const std::size_t late : queries) {
         const history::Request &a = story.requests[old], &b = story.requests[late];

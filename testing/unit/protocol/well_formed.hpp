@@ -13,7 +13,7 @@ class ReplyScanner {
  public:
   explicit ReplyScanner(std::string_view text) : rest_(text) {}
 
-  // Takes one document and its newline. False where it is none; problem() says why.
+  // Takes one document and its newline. False if it is none; problem() says why.
   bool take_document() {
     const std::string_view start = rest_;
     if (!take("<results>")) return fail("no <results>");
@@ -122,7 +122,7 @@ class ReplyScanner {
   std::string problem_;
 };
 
-// Empty where `replies` is a sequence of well-formed documents; else what is wrong, and where.
+// Empty if `replies` is a sequence of well-formed documents; else what is wrong, and where.
 inline std::string replies_problem(std::string_view replies) {
   ReplyScanner scanner(replies);
   while (!scanner.at_end())
