@@ -117,7 +117,6 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(LoggedDatabase, "a log that cannot be read is not cut short") {
-  std::map<std::string, SimulatedDisk::Bytes> files;
   {
     SqliteDatabase database(path, SqliteDatabase::Use::write);
     database.run("CREATE TABLE t (x)");
@@ -126,15 +125,15 @@ TEST_CASE_METHOD(LoggedDatabase, "a log that cannot be read is not cut short") {
   }
   disk.set_files(files);
   const std::uint64_t bad = files.at(path + "-wal").size() / 2;
-  disk.unreadable = [&](const std::string& name, std::uint64_t at, std::uint64_t end) {
-    return name == path + "-wal" && at <= bad && bad < end;
+  disk.unreadable = [&](const std::string& name, std::uint64_t from, std::uint64_t to) {
+    return name == path + "-wal" && from <= bad && bad < to;
   };
   CHECK_THROWS_WITH(SqliteDatabase(path, SqliteDatabase::Use::write),
                     contains_text(path + "-wal cannot be read"));
   CHECK(disk.files() == files);
   CHECK_THROWS_AS(find_log_damage(path), StoreUnavailable);
   disk.unreadable = nullptr;
-  CHECK(reopened(files, [](auto&) {}) == "6 rows");
+  CHECK(reopened([](auto&) {}) == "6 rows");
 }
 
 TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {

@@ -259,7 +259,7 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
     if (account) consider(account->created);
     return account;
   };
-  if (const auto* create = std::get_if<CreateAccount>(&command)) {
+  if (std::holds_alternative<CreateAccount>(command)) {
     for (const auto& [id, account] : accounts_) consider(account.created);
   } else if (const auto* place = std::get_if<PlaceShares>(&command)) {
     consider_account(place->account);
