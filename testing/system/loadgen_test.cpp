@@ -255,7 +255,7 @@ TEST_CASE("an expectation that is missed is named and gives 1, one that is met g
   CHECK(contains_text("p99<60s: met").match(met.out));
 }
 
-TEST_CASE("nobody there gives 3, a wrong command line 2 with advice") {
+TEST_CASE("no server gives 3, a wrong command line 2 with advice") {
   unsigned free_port = 0;
   {
     EditedServer gone(honest);

@@ -121,7 +121,7 @@ function showEmpty(book) {
   let text = "", command = "";
   if (missing) [text, command] = [`There is no symbol ${chosen}. Choose another, or make it:`, `exchange-cli create symbol ${chosen} 1=500`];
   else if (symbols.all?.length === 0) text = "The order book of a symbol is shown here, once there is one.";
-  else if (empty) text = `Nobody bids for ${chosen} or offers it. An order that finds no match rests here.`;
+  else if (empty) text = `There are no bids or offers for ${chosen}. An order that finds no match rests here.`;
   const box = byId("book-empty");
   box.hidden = text === "";
   setText(box.firstElementChild, text);

@@ -107,7 +107,7 @@ export class Feed {
     try {
       message = JSON.parse(text);
     } catch {
-      // told by the null
+      // not JSON: null is dropped below
     }
     if (message === null || typeof message !== "object") return this.drop();
     if (message.type === "error" && this.state === "waiting") {

@@ -155,7 +155,7 @@ class PageAlone(unittest.TestCase):
         self.subscribed(page, "NEW")
         page.evaluate("""exchange.snapshot("NEW", 0, [], [])""")
         page.wait_for(
-            "document.querySelector('#book-empty').innerText.startsWith('Nobody bids for NEW')"
+            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or offers for NEW')"
         )
 
     def test_a_server_that_does_not_answer_is_reported_and_asked_again(self):

@@ -44,7 +44,7 @@ class PageOfTheServer(unittest.TestCase):
         self.assertIn('created sym="SPY"', exchange.request(MARKET)[0])
         page.wait_for("location.hash === '#SPY'")
         page.wait_for(
-            "document.querySelector('#book-empty').innerText.startsWith('Nobody bids for SPY')"
+            "document.querySelector('#book-empty').innerText.startsWith('There are no bids or offers for SPY')"
         )
 
         exchange.request(BID)

@@ -176,7 +176,7 @@ class LyingServer {
     else
       shares(before.placed.account, before.placed.symbol) += before.status.open;
     order->status.open = Shares();
-    const Canceled canceled{told(*order)};
+    const Canceled canceled{reported(*order)};
     if (lies(Lie::cancel_without_effect)) {
       *order = before;
     } else if (lies(Lie::trades_after_cancel)) {
@@ -189,7 +189,7 @@ class LyingServer {
     Order* const order = find(command.account, command.order);
     if (!order || (lie_ == Lie::vanished_order && !in_run_ && command.order % 50 == 7))
       return Rejected{Reason::unknown_order};
-    Status status = told(*order);
+    Status status = reported(*order);
     if (order->last_command > 0 && status.canceled == Shares() && lies(Lie::stale_query)) {
       status.open += status.executions.back().shares;
       status.executions.pop_back();
@@ -207,7 +207,7 @@ class LyingServer {
   }
 
   // Also an order that is canceled and still in the book is reported canceled.
-  Status told(const Order& order) const {
+  Status reported(const Order& order) const {
     Status status = order.status;
     if (status.canceled > Shares()) status.open = Shares();
     if (lie_ == Lie::lost_execution && status.executions.size() > 1 && status.order % 5 == 2)

@@ -231,7 +231,7 @@ namespace {
 // One account whose orders of symbol 1 are 1, 2, ... at $100, the n-th sent at 10 n and answered 5
 // later; and what the server says of them, whatever is asked. The run may have been anything: only
 // what a test looks for is looked at.
-struct Told {
+struct Reported {
   std::vector<std::int32_t> amounts;
   std::vector<std::string> states;
   std::vector<Observation> observations;
@@ -266,13 +266,13 @@ std::string executed(const std::string& price, const std::string& time = "170000
 
 TEST_CASE("a final state that no order can have is found") {
   const std::string five_open = "<open shares=\"5\"/>";
-  CHECK_THAT((Told{{10}, {five_open + executed("100.01")}, {}}.findings()),
+  CHECK_THAT((Reported{{10}, {five_open + executed("100.01")}, {}}.findings()),
              contains_text("an execution worse than the limit"));
-  CHECK_THAT((Told{{-10}, {five_open + executed("99.99")}, {}}.findings()),
+  CHECK_THAT((Reported{{-10}, {five_open + executed("99.99")}, {}}.findings()),
              contains_text("an execution worse than the limit"));
-  CHECK_THAT((Told{{10}, {executed("100", "1700000001") + executed("100")}, {}}.findings()),
+  CHECK_THAT((Reported{{10}, {executed("100", "1700000001") + executed("100")}, {}}.findings()),
              contains_text("executions not oldest first"));
-  CHECK_THAT((Told{{10}, {"<canceled shares=\"5\" time=\"1600000000\"/>" + executed("100")}, {}}
+  CHECK_THAT((Reported{{10}, {"<canceled shares=\"5\" time=\"1600000000\"/>" + executed("100")}, {}}
                   .findings()),
              contains_text("an execution later than its cancel"));
 }
@@ -284,7 +284,7 @@ TEST_CASE("replies that cannot be true are found") {
   const OrderDigest is_open{.open = 10},
       is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
   const auto found = [](const std::string& state, const std::vector<Observation>& observations) {
-    return Told{{10}, {state}, observations}.findings();
+    return Reported{{10}, {state}, observations}.findings();
   };
   const Observation cancel{Kind::canceled, 1, 50, 60, is_canceled};
   CHECK_THAT(found(open, {{Kind::cancel_refused, 1, 50, 60, {}}}),
@@ -300,8 +300,8 @@ TEST_CASE("replies that cannot be true are found") {
 }
 
 TEST_CASE("cash and shares that come from nowhere are found") {
-  const std::string bought = Told{{5}, {executed("100")}, {}}.findings(),
-                    sold = Told{{-5}, {executed("100")}, {}}.findings();
+  const std::string bought = Reported{{5}, {executed("100")}, {}}.findings(),
+                    sold = Reported{{-5}, {executed("100")}, {}}.findings();
   CHECK_THAT(bought, contains_text("together have 999500 in cash, where 1000000 was created"));
   CHECK_THAT(bought, contains_text("5 shares of SYM1 more than were created"));
   CHECK_THAT(sold, contains_text("together have 1000500 in cash, where 1000000 was created"));

@@ -16,10 +16,10 @@ class Story {
   Story() {
     evidence_.symbol_name = [](unsigned) { return "A"; };
   }
-  struct Told {
+  struct Reported {
     std::int32_t shares, price_cents;
   };
-  Story& order(std::int32_t amount, std::int32_t limit_cents, const std::vector<Told>& told,
+  Story& order(std::int32_t amount, std::int32_t limit_cents, const std::vector<Reported>& reported,
                bool canceled = false) {
     const std::uint64_t id = evidence_.orders.size() + 1;
     evidence_.orders.push_back({.id = id,
@@ -28,9 +28,11 @@ class Story {
                                 .limit_cents = limit_cents,
                                 .sent_ns = std::int64_t(10 * id),
                                 .answered_ns = std::int64_t(10 * id + 5)});
-    FinalState& state = evidence_.states.emplace_back(FinalState{
-        .first_fill = evidence_.fills.size(), .fills = std::uint32_t(told.size()), .known = true});
-    for (const Told& fill : told) {
+    FinalState& state =
+        evidence_.states.emplace_back(FinalState{.first_fill = evidence_.fills.size(),
+                                                 .fills = std::uint32_t(reported.size()),
+                                                 .known = true});
+    for (const Reported& fill : reported) {
       evidence_.fills.push_back({fill.shares, fill.price_cents, seconds});
       state.executed += fill.shares;
     }
@@ -80,7 +82,7 @@ TEST_CASE("the course example") {
 }
 
 TEST_CASE("an order whose cancel was on its way may have left already, or not") {
-  const std::vector<Story::Told> all{{10, 100'00}};
+  const std::vector<Story::Reported> all{{10, 100'00}};
   // The cancel is sent at 22, while order 2 is on its way from 20 to 25.
   CHECK(Story()
             .order(-20, 100'00, {}, true)
@@ -94,7 +96,7 @@ TEST_CASE("an order whose cancel was on its way may have left already, or not") 
             .findings() == "");
 }
 
-TEST_CASE("an order is not canceled before somebody asks for it") {
+TEST_CASE("an order is not canceled before its cancel is requested") {
   CHECK_THAT(
       Story()
           .order(-20, 100'00, {}, true)
@@ -123,7 +125,7 @@ TEST_CASE("that an earlier order felt the cancel is held against later ones") {
 }
 
 TEST_CASE("a canceled order does not trade with one sent later") {
-  const std::vector<Story::Told> all{{10, 100'00}};
+  const std::vector<Story::Reported> all{{10, 100'00}};
   CHECK_THAT(
       Story()
           .order(-20, 100'00, all, true)
@@ -155,7 +157,7 @@ TEST_CASE("a canceled order holds its place until it leaves") {
 
 TEST_CASE(
     "a query returns what was answered before it was sent, and nothing sent after its reply") {
-  const std::vector<Story::Told> all{{10, 100'00}};
+  const std::vector<Story::Reported> all{{10, 100'00}};
   const auto story = [&] { return Story().order(-20, 100'00, all).order(10, 100'00, all); };
   CHECK(story().observed(1, status, 0, 16, 26).observed(1, status, 1, 16, 21).findings() == "");
   CHECK(story().observed(1, status, 0, 24, 29).findings() == "");
