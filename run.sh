@@ -4,5 +4,5 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 "$here/install-dependencies.sh"
-(cd "$here" && cmake --preset release -DEXCHANGE_TESTS=OFF >&2 && cmake --build build --target server exchange-cli exchange-audit loadgen demo-bots >&2)
+(cd "$here" && cmake --preset release $([ -f build/CMakeCache.txt ] || echo -DEXCHANGE_TESTS=OFF) >&2 && cmake --build build --target server exchange-cli exchange-audit loadgen demo-bots >&2)
 exec "$here/build/bin/server" "$@"
