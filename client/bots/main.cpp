@@ -7,7 +7,7 @@
 
 #include "base/version.hpp"
 #include "client/bots/trading_floor.hpp"
-#include "client/connection/command_line.hpp"
+#include "client/connection/option_checks.hpp"
 
 using namespace exchange;
 using namespace exchange::bots;

@@ -10,7 +10,7 @@
 #include "base/version.hpp"
 #include "client/cli/text.hpp"
 #include "client/cli/words.hpp"
-#include "client/connection/command_line.hpp"
+#include "client/connection/option_checks.hpp"
 
 namespace exchange::cli {
 namespace {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <stdexcept>
+#include <utility>
 
 namespace exchange::client {
 namespace {
@@ -58,15 +60,13 @@ double parse_duration(const std::string& text) {
   return seconds;
 }
 
-CLI::Validator is_address() {
-  return CLI::Validator(accepted_by([](const std::string& text) {
-    const std::size_t colon = text.rfind(':');
-    unsigned port = 0;
-    const char* const end = text.data() + text.size();
-    if (colon == std::string::npos || colon == 0 ||
-        std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
-      invalid(text, "is not HOST:PORT");
-  }));
+void check_address(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  unsigned port = 0;
+  const char* const end = text.data() + text.size();
+  if (colon == std::string::npos || colon == 0 ||
+      std::from_chars(text.data() + colon + 1, end, port).ptr != end || port == 0 || port > 65535)
+    invalid(text, "is not HOST:PORT");
 }
 
 }  // namespace exchange::client

@@ -1,8 +1,6 @@
 #pragma once
 // What the client programs share on the command line and as processes. Thread: main, at the start.
 
-#include <CLI/CLI.hpp>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -26,20 +24,7 @@ double parse_seconds(std::string_view text);
 // "10" (seconds), "500ms", "2m": from 1 ms to duration_max_s.
 double parse_duration(const std::string& text);
 
-// Checks of an option: HOST:PORT, and any function that throws std::invalid_argument.
-CLI::Validator is_address();
-template <class Parse>
-CLI::Validator accepted_by(Parse parse) {
-  return CLI::Validator(
-      [parse](const std::string& text) -> std::string {
-        try {
-          parse(text);
-          return {};
-        } catch (const std::invalid_argument& error) {
-          return error.what();
-        }
-      },
-      "");
-}
+// Throws unless this is HOST:PORT.
+void check_address(const std::string& text);
 
 }  // namespace exchange::client

@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "base/version.hpp"
-#include "client/connection/command_line.hpp"
+#include "client/connection/option_checks.hpp"
 
 namespace exchange::loadgen {
 namespace {

@@ -1,0 +1,29 @@
+#pragma once
+// Checks of options for CLI11. Slow to compile: only for the files that declare options.
+
+#include <CLI/CLI.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "client/connection/command_line.hpp"
+
+namespace exchange::client {
+
+// Accepts what `parse` does not refuse with std::invalid_argument.
+template <class Parse>
+CLI::Validator accepted_by(Parse parse) {
+  return CLI::Validator(
+      [parse](const std::string& text) -> std::string {
+        try {
+          parse(text);
+          return {};
+        } catch (const std::invalid_argument& error) {
+          return error.what();
+        }
+      },
+      "");
+}
+
+inline CLI::Validator is_address() { return accepted_by(check_address); }
+
+}  // namespace exchange::client
