@@ -11,6 +11,7 @@
 #include "client/loadgen/bench.hpp"
 #include "client/loadgen/report/compare.hpp"
 #include "client/loadgen/report/csv.hpp"
+#include "client/loadgen/report/json.hpp"
 #include "client/loadgen/report/page_model.hpp"
 #include "client/loadgen/report/report.hpp"
 #include "client/report/html_page.hpp"

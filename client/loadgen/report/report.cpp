@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/version.hpp"
+#include "client/loadgen/report/json.hpp"
 #include "client/loadgen/report/numbers.hpp"
 
 namespace exchange::loadgen {

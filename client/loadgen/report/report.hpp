@@ -3,6 +3,7 @@
 // figures.
 
 #include <cstdio>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,6 @@
 #include "client/loadgen/capacity.hpp"
 #include "client/loadgen/fleet.hpp"
 #include "client/loadgen/options.hpp"
-#include "client/loadgen/report/json.hpp"
 #include "client/loadgen/server_stages.hpp"
 
 namespace exchange::loadgen {
@@ -52,7 +52,7 @@ struct Report {
 };
 
 void print_text(std::FILE* out, const Report& report);
-Json to_json(const Report& report);
+nlohmann::ordered_json to_json(const Report& report);
 // Throws std::system_error.
 void write_file(const std::string& path, const std::string& text);
 
