@@ -6,7 +6,6 @@
 namespace exchange {
 
 // --- creating
-// -------------------------------------------------------------------------------------
 
 Outcome Exchange::apply(const CreateAccount& command, Timestamp now) {
   ENSURE(command.balance >= Cash());
@@ -72,7 +71,6 @@ std::uint32_t Exchange::add_position(AccountNumber account, SymbolNumber symbol)
 }
 
 // --- trading
-// --------------------------------------------------------------------------------------
 
 Outcome Exchange::apply(const Command& command, Timestamp now, const Located& located) {
   if (const auto* place_order = std::get_if<PlaceOrder>(&command))
@@ -251,7 +249,6 @@ Status Exchange::status(std::uint32_t index) const {
 }
 
 // --- looking ahead
-// --------------------------------------------------------------------------------
 
 Exchange::Located Exchange::locate(const Command& command) const {
   Located located;
@@ -290,7 +287,6 @@ void Exchange::prefetch(const Command& command, const Located& located) const {
 }
 
 // --- the book
-// -------------------------------------------------------------------------------------
 
 void Exchange::rest(std::uint32_t index) {
   Order& order = orders_[index];
@@ -359,7 +355,6 @@ void Exchange::release_closed(ClosedMark mark) {
 }
 
 // --- looking in
-// -----------------------------------------------------------------------------------
 
 std::vector<Exchange::Depth> Exchange::depth(const SymbolName& symbol, Side side) const {
   std::vector<Depth> depth;

@@ -8,7 +8,6 @@
 namespace exchange {
 
 // --- what changed
-// ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -82,7 +81,6 @@ ClosedMark Exchange::take_changes(Rows& rows) {
 }
 
 // --- loading
-// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -159,7 +157,6 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
 }
 
 // --- proof
-// ----------------------------------------------------------------------------------------
 
 std::string Exchange::check_invariants() const {
   UInt128 cash = 0;

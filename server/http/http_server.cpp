@@ -88,7 +88,9 @@ class HttpServer::State {
                        acceptor_, std::chrono::milliseconds(100),
                        [this](tcp::socket socket) { start_connection(std::move(socket)); },
                        [](const boost::system::error_code&) {}),
-                   rethrow);
+                   [](const std::exception_ptr& problem) {
+                     if (problem) std::terminate();  // rather than accept nothing more
+                   });
     thread_ = std::thread([this] { run(); });
   }
   ~State() {

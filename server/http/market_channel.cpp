@@ -35,8 +35,6 @@ class MarketChannel::Subscriber : public std::enable_shared_from_this<Subscriber
              const std::uint64_t& turn)
       : socket_(std::move(stream)), limits_(limits), metrics_(metrics), turn_(turn) {
     socket_.next_layer().expires_never();
-    boost::system::error_code ignored;
-    socket_.next_layer().socket().set_option(asio::ip::tcp::no_delay(true), ignored);
     socket_.auto_fragment(false);
     // pings an idle connection, closes a silent one
     auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);

@@ -60,6 +60,7 @@ struct ConnectionRecord {
 
   // Deadlines
   Time deadline = Time::max();
+  bool closing_renewed = false;       // its time to close has begun anew, which it may once
   Time stall_deadline = Time::max();  // the latest that `deadline` may become
 
   // MemoryBudget: a large request batch, and what is not received or taken completely

@@ -227,8 +227,10 @@ void ConnectionTable::expect(ConnectionRecord& connection, std::size_t buffered_
   state_.with([&](State& state) {
     connection.sending = sending;
     if (connection.closing) {
-      // executing may have taken longer than the time to close: its last reply begins it anew
-      if (sending) deadlines_.begin_closing(connection, now);
+      // executing may have taken longer than the time to close: a reply begins it anew, but once,
+      // since a client that never stops asking must not stay
+      if (sending && !std::exchange(connection.closing_renewed, true))
+        deadlines_.begin_closing(connection, now);
       return;
     }
     deadlines_.expect(connection, now, time);

@@ -105,9 +105,7 @@ std::uint32_t reference_char(std::string_view name) {
   std::uint32_t c = 0;
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), c, hex ? 16 : 10);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.front() == '-' ||
-      !is_xml_char(c))
-    return 0;
+  if (error != std::errc() || end != digits.data() + digits.size() || !is_xml_char(c)) return 0;
   return c;
 }
 

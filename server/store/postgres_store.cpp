@@ -569,7 +569,9 @@ void PostgresStore::prune(BatchNumber through) {
 
 std::optional<StoredOrder> PostgresStore::read_order(OrderId order) {
   return reader_->with([&](pqxx::connection& connection) -> std::optional<StoredOrder> {
-    pqxx::nontransaction work(connection);
+    // Order and executions come from one snapshot: a projection may commit in between.
+    pqxx::work work(connection);
+    work.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     const pqxx::result found = work.exec_prepared("get_order", order);
     if (found.empty()) return {};
     StoredOrder stored{order_row(found[0]), {}};

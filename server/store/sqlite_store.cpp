@@ -324,7 +324,8 @@ void SqliteStore::append(BatchNumber batch, std::string_view payload) {
   try {
     if (prune_through > 0) {
       journal_.run("BEGIN IMMEDIATE");
-      if (prune_.with(prune_through).run() == 0) prune_through_ = 0;  // all are deleted
+      BatchNumber done = prune_through;  // unless the projector has asked for more since
+      if (prune_.with(prune_through).run() == 0) prune_through_.compare_exchange_strong(done, 0);
     }
     if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) throw_fenced();
     if (prune_through > 0) fail_point<StoreUnavailable>("prune.rows_deleted");
@@ -433,14 +434,25 @@ void SqliteStore::upsert(const Rows& rows) {
         .run();
 }
 
+// Order and executions come from one snapshot: a projection may commit in between.
 std::optional<StoredOrder> SqliteStore::read_order(OrderId order) {
-  if (!get_order_.with(order).step()) return {};
-  StoredOrder stored{order_row(get_order_), {}};
-  get_order_.reset();
-  for (get_executions_.with(order); get_executions_.step();)
-    stored.executions.push_back(
-        {shares(get_executions_, 1), price(get_executions_, 2), timestamp(get_executions_, 3)});
-  return stored;
+  reader_.run("BEGIN");
+  try {
+    std::optional<StoredOrder> stored;
+    if (get_order_.with(order).step()) stored = {order_row(get_order_), {}};
+    get_order_.reset();
+    if (stored)
+      for (get_executions_.with(order); get_executions_.step();)
+        stored->executions.push_back(
+            {shares(get_executions_, 1), price(get_executions_, 2), timestamp(get_executions_, 3)});
+    reader_.run("COMMIT");
+    return stored;
+  } catch (...) {
+    get_order_.reset();
+    get_executions_.reset();
+    reader_.rollback();
+    throw;
+  }
 }
 
 }  // namespace exchange

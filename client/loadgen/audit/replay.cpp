@@ -111,7 +111,6 @@ std::string Replay::what_is_wrong(std::uint32_t taker, std::uint32_t maker, cons
 }
 
 // --- real time
-// ------------------------------------------------------------------------------------
 
 void Replay::raise(const Bound& bound) {
   if (bound.ns > earliest_.ns) earliest_ = bound;

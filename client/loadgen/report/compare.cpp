@@ -347,7 +347,8 @@ std::string metrics_without_interval(const Comparison& comparison) {
   std::vector<std::string> names;
   for (const MetricComparison& metric : comparison.metrics)
     for (const Metric& required : {metrics[0], metrics[3]})
-      if (metric.name == required.name && metric.verdict == Verdict::cannot_tell)
+      if (metric.name == required.name &&
+          (metric.verdict == Verdict::cannot_tell || metric.verdict == Verdict::not_measured))
         names.push_back(metric.name);
   return joined(names, ", ");
 }
@@ -378,8 +379,8 @@ void print(std::ostream& out, const Comparison& comparison) {
   for (const std::string& warning : comparison.warnings) out << "WARNING: " << warning << "\n";
   out << "\n";
   if (const std::string unknown = metrics_without_interval(comparison); !unknown.empty())
-    out << "Too short to tell: " << unknown
-        << " without an interval. It needs five measured seconds, or two runs, on each side.\n";
+    out << "Cannot tell: " << unknown
+        << " without an interval. Each side needs answers in five measured seconds, or in two runs.\n";
   else if (comparison.regressions.empty())
     out << "No regression beyond " << exact_text(comparison.tolerance_percent) << " %.\n";
   for (const std::string& regression : comparison.regressions)

@@ -430,6 +430,7 @@ class Page {
                                      {"Server", "server"},
                                      {"Machine", "machine"}}) {
       Json values = get({key});
+      if (!values.is_object()) continue;
       // all its digits, which a number of a script may not have
       if (values.contains("seed")) values["seed"] = values["seed"].dump();
       tables.push_back({{"type", "values"}, {"title", title}, {"values", values}});

@@ -270,9 +270,20 @@ TEST_CASE("runs that are too short to tell are not said to be without regression
   const Folder folder;
   const Outcome outcome = run({folder.file("a.json", brief), folder.file("b.json", brief)});
   CHECK(outcome.code == 4);
-  CHECK_THAT(outcome.out, contains_text("Too short to tell: throughput, response p99 without"));
-  CHECK_THAT(outcome.out, contains_text("five measured seconds, or two runs"));
+  CHECK_THAT(outcome.out, contains_text("Cannot tell: throughput, response p99 without"));
+  CHECK_THAT(outcome.out, contains_text("five measured seconds, or in two runs"));
   CHECK(outcome.out.find("No regression") == std::string::npos);
+}
+
+TEST_CASE("runs that were not answered are not said to be without regression") {
+  Json silent = sample_report();
+  silent["result"]["answered"] = 0;
+  silent["result"]["requests_per_s"] = 0;
+  for (auto& second : silent["series"]) second["requests_per_s"] = 0;
+  const Folder folder;
+  const Outcome outcome = run({folder.file("a.json", silent), folder.file("b.json", silent)});
+  CHECK(outcome.code == 4);
+  CHECK_THAT(outcome.out, contains_text("Cannot tell: throughput"));
 }
 
 TEST_CASE("compare prints a table, the doubts and the regression") {
