@@ -31,6 +31,7 @@ class WatchedSymbol {
   template <class Side>
   static std::vector<Level> best_of(const Side& side) {
     std::vector<Level> levels;
+    levels.reserve(side.size());
     for (const auto& [price, level] : side) levels.push_back(level);
     return levels;
   }

@@ -38,6 +38,7 @@ void find_capacity(double guess, const std::function<CapacityTry(double)>& attem
       rate = std::max(rate / 2, capacity_lowest_per_s);
       if (++failures < failures_before_lowest) continue;
       // Maybe no rate holds: the lowest one shows it without a dozen tries in between.
+      // NOLINTNEXTLINE(misc-redundant-expression): each call measures
       if (!holds(capacity_lowest_per_s) && !holds(capacity_lowest_per_s)) return;
       held = capacity_lowest_per_s;
     }

@@ -158,7 +158,7 @@ class Fleet {
       board_.with([&](Board& board) {
         if (!board.complete()) return;
         tick = board.first++;
-        interval = std::move(board.ticks.front());
+        interval = board.ticks.front();
         board.ticks.pop_front();
         over = board.finished == drivers_.size() && board.ticks.empty();
       });

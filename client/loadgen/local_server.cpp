@@ -31,6 +31,7 @@ namespace {
                                 const std::vector<int>& cpus, int output, int errors,
                                 pid_t parent) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments)
     pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);

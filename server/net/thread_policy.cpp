@@ -147,7 +147,7 @@ class ThreadPolicy final : public Transport {
           clients_.notify();  // under the lock: stop() may end right after
         });
       }).detach();
-      client.release();
+      static_cast<void>(client.release());  // the thread owns it
     } catch (const std::exception& error) {
       spdlog::error("no thread for a client: {}", error.what());
       client.reset();  // first: there is room for the others only

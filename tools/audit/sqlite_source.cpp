@@ -244,6 +244,7 @@ class SqliteSource final : public Source {
   static bool check_structure(Findings& findings, const Database& database,
                               const std::string& path) try {
     bool sound = true;
+    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): the check below changes it
     const std::string damage_before = last_page_damage();
     Statement problems(database, "PRAGMA integrity_check(" + std::to_string(problems_max) + ")");
     while (problems.next())

@@ -424,7 +424,8 @@ void print_text(std::FILE* out, const Report& report) {
          grouped(counts.planned) + " planned, " + grouped(result.unsent) +
              " of them not sent in time: no client was free");
   if (counts.answered == 0) line(out, "", "NOTHING was answered in the measured part");
-  line(out, "throughput", grouped(std::uint64_t(result.requests_per_s() + 0.5)) + " requests/s");
+  line(out, "throughput",
+       grouped(std::uint64_t(std::llround(result.requests_per_s()))) + " requests/s");
   std::fprintf(out, "%-14s %9s %9s %9s %9s %9s %9s %9s\n", "latency (ms)", "mean", "p50", "p90",
                "p95", "p99", "p99.9", "max");
   line(out, "  response",
