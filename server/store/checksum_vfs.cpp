@@ -153,7 +153,15 @@ bool is_frame_page(int amount, sqlite3_int64 offset) {
 
 int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
   File& file = of(base);
-  if (const int code = read_below(file, into, amount, offset); code != SQLITE_OK) return code;
+  const int code = read_below(file, into, amount, offset);
+  if (code == SQLITE_IOERR_SHORT_READ && file.kind == File::Kind::database && file.sealed &&
+      amount == file.page_bytes) {
+    // SQLite would take the rest of a page that is cut for zeros
+    sqlite3_int64 size = 0;
+    if (below(base)->pMethods->xFileSize(below(base), &size) == SQLITE_OK && size > offset)
+      return failed(file, offset / amount + 1, offset, "is cut short");
+  }
+  if (code != SQLITE_OK) return code;
   auto* const bytes = static_cast<unsigned char*>(into);
   if (file.kind == File::Kind::database) {
     if (offset == 0 && amount >= 100) read_header(file, bytes);
