@@ -34,11 +34,6 @@ namespace {
 
 constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
-// To run(), which logs it.
-void rethrow(const std::exception_ptr& problem) {
-  if (problem) std::rethrow_exception(problem);
-}
-
 // HTTP begins with the name of a method; a request to the XML port with its length, or with XML.
 bool looks_like_xml(const beast::flat_buffer& received) {
   const std::string_view text(static_cast<const char*>(received.data().data()), received.size());
@@ -83,14 +78,10 @@ class HttpServer::State {
         channel_(view_, options.limits, metrics) {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
     feed_.follow([this] { asio::post(context_, [this] { apply(); }); });
-    asio::co_spawn(context_,
-                   accept_loop(
-                       acceptor_, std::chrono::milliseconds(100),
-                       [this](tcp::socket socket) { start_connection(std::move(socket)); },
-                       [](const boost::system::error_code&) {}),
-                   [](const std::exception_ptr& problem) {
-                     if (problem) std::terminate();  // rather than accept nothing more
-                   });
+    start_accepting(
+        context_.get_executor(), acceptor_, std::chrono::milliseconds(100),
+        [this](tcp::socket socket) { start_connection(std::move(socket)); },
+        [](const boost::system::error_code&) {});
     thread_ = std::thread([this] { run(); });
   }
   ~State() {
@@ -135,7 +126,10 @@ class HttpServer::State {
       Metrics::add(metrics_.http_refused_peer);
       return;  // closes it
     }
-    asio::co_spawn(context_, serve(std::move(socket), std::move(share)), rethrow);
+    asio::co_spawn(context_, serve(std::move(socket), std::move(share)),
+                   [](const std::exception_ptr& problem) {  // to run(), which logs it
+                     if (problem) std::rethrow_exception(problem);
+                   });
   }
 
   asio::awaitable<void> serve(tcp::socket socket, AddressQuota::Share connection) {

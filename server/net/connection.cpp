@@ -106,10 +106,10 @@ void start_connection(tcp::socket socket, Host& host, ConnectionTable& table,
 
 }  // namespace
 
-asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host, ConnectionTable& table,
-                                     const TransportParts& parts) {
-  return accept_loop(
-      acceptor, std::chrono::milliseconds(parts.options.limits.accept_retry_ms),
+void accept_clients(const asio::any_io_executor& executor, tcp::acceptor& acceptor, Host& host,
+                    ConnectionTable& table, const TransportParts& parts) {
+  start_accepting(
+      executor, acceptor, std::chrono::milliseconds(parts.options.limits.accept_retry_ms),
       [&](tcp::socket socket) { start_connection(std::move(socket), host, table, parts); },
       [&](const boost::system::error_code& error) {
         if (table.stopping()) return;

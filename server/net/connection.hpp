@@ -2,7 +2,7 @@
 // One client under an event queue: the coroutine that pool and loop share. It drives a Conversation
 // over an asynchronous stream.
 
-#include <boost/asio/awaitable.hpp>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <memory>
 #include <utility>
@@ -57,9 +57,9 @@ struct Connection : Submission {
 // Called by the host, on a thread that runs the connection's executor.
 inline void resume(Connection& connection) { std::exchange(connection.waiter, nullptr)->resume(); }
 
-// Accepts clients until the acceptor is closed, and serves each to its end on the acceptor's
-// context.
-boost::asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Host& host,
-                                            ConnectionTable& table, const TransportParts& parts);
+// Accepts clients on `executor` until the acceptor is closed, and serves each to its end on the
+// acceptor's context.
+void accept_clients(const boost::asio::any_io_executor& executor, tcp::acceptor& acceptor,
+                    Host& host, ConnectionTable& table, const TransportParts& parts);
 
 }  // namespace exchange

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -25,11 +24,6 @@ std::thread start_thread_of(unsigned count, std::function<void()> work) try {
 } catch (const std::system_error& error) {
   throw std::system_error(error.code(),
                           "cannot start " + std::to_string(count) + " threads (--threads)");
-}
-
-// A server that cannot accept any more must not look as if it were well: this ends the process.
-void rethrow(const std::exception_ptr& problem) {
-  if (problem) std::rethrow_exception(problem);
 }
 
 unsigned thread_count(const NetOptions& options) {
@@ -57,7 +51,7 @@ class PoolPolicy final : public Transport, public Host {
       for (std::thread& thread : threads_) thread.join();
       throw;
     }
-    asio::co_spawn(accept_strand_, accept_clients(acceptor_, *this, table_, parts_), rethrow);
+    accept_clients(accept_strand_, acceptor_, *this, table_, parts_);
   }
   ~PoolPolicy() override { stop(); }
 
@@ -113,9 +107,7 @@ class EventLoop final : public Host {
       context_.run();
     });
   }
-  void accept() {
-    asio::co_spawn(context_, accept_clients(acceptor_, *this, table_, parts_), rethrow);
-  }
+  void accept() { accept_clients(context_.get_executor(), acceptor_, *this, table_, parts_); }
   std::uint16_t port() const { return port_; }
   void close_acceptor() {
     asio::post(context_, [this] { acceptor_.close(); });

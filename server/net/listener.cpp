@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
@@ -17,6 +19,33 @@
 namespace exchange {
 
 namespace asio = boost::asio;
+
+namespace {
+
+asio::awaitable<void> accept_loop(tcp::acceptor& acceptor, std::chrono::milliseconds retry,
+                                  std::function<void(tcp::socket)> serve,
+                                  std::function<void(const boost::system::error_code&)> failed) {
+  constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
+  while (acceptor.is_open()) {
+    bool exhausted = false;
+    try {
+      auto [error, socket] = co_await acceptor.async_accept(use_tuple);
+      if (error)
+        failed(error);
+      else
+        serve(std::move(socket));
+      exhausted = is_fd_exhaustion(error);
+    } catch (const std::exception& error) {  // no memory for one more
+      spdlog::error("a connection could not be accepted: {}", error.what());
+      exhausted = true;
+    }
+    if (!exhausted) continue;
+    asio::steady_timer pause(acceptor.get_executor(), retry);
+    co_await pause.async_wait(use_tuple);
+  }
+}
+
+}  // namespace
 
 tcp::acceptor listen(asio::io_context& context, const Listening& listening) {
   const std::string where = listening.bind + ":" + std::to_string(listening.port);
@@ -62,27 +91,13 @@ bool is_fd_exhaustion(const boost::system::error_code& error) {
          error == boost::system::errc::not_enough_memory;
 }
 
-asio::awaitable<void> accept_loop(tcp::acceptor& acceptor, std::chrono::milliseconds retry,
-                                  std::function<void(tcp::socket)> serve,
-                                  std::function<void(const boost::system::error_code&)> failed) {
-  constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
-  while (acceptor.is_open()) {
-    bool exhausted = false;
-    try {
-      auto [error, socket] = co_await acceptor.async_accept(use_tuple);
-      if (error)
-        failed(error);
-      else
-        serve(std::move(socket));
-      exhausted = is_fd_exhaustion(error);
-    } catch (const std::exception& error) {  // no memory for one more
-      spdlog::error("a connection could not be accepted: {}", error.what());
-      exhausted = true;
-    }
-    if (!exhausted) continue;
-    asio::steady_timer pause(acceptor.get_executor(), retry);
-    co_await pause.async_wait(use_tuple);
-  }
+void start_accepting(const asio::any_io_executor& executor, tcp::acceptor& acceptor,
+                     std::chrono::milliseconds retry, std::function<void(tcp::socket)> serve,
+                     std::function<void(const boost::system::error_code&)> failed) {
+  asio::co_spawn(executor, accept_loop(acceptor, retry, std::move(serve), std::move(failed)),
+                 [](const std::exception_ptr& problem) {
+                   if (problem) std::terminate();
+                 });
 }
 
 std::size_t send_now(tcp::socket& socket, std::string_view bytes,

@@ -1,7 +1,7 @@
 #pragma once
 // What the thread policies and the HTTP port share about sockets.
 
-#include <boost/asio/awaitable.hpp>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
@@ -33,12 +33,13 @@ tcp::acceptor listen(boost::asio::io_context& context, const NetOptions& options
 // Accepting failed for lack of descriptors or memory and is worth another try in a while.
 bool is_fd_exhaustion(const boost::system::error_code& error);
 
-// Accepts until the acceptor is closed. Calls `serve` with each socket, and `failed` with the error
-// if there is none; pauses for `retry` if descriptors or memory ran out, and if one of them throws.
-boost::asio::awaitable<void> accept_loop(
-    tcp::acceptor& acceptor, std::chrono::milliseconds retry,
-    std::function<void(tcp::socket)> serve,
-    std::function<void(const boost::system::error_code&)> failed);
+// Accepts on `executor` until the acceptor is closed. Calls `serve` with each socket, and `failed`
+// with the error if there is none; pauses for `retry` if descriptors or memory ran out, and if one
+// of them throws. If even the pause fails, the process ends: a server that accepts nothing must not
+// look as if it were well.
+void start_accepting(const boost::asio::any_io_executor& executor, tcp::acceptor& acceptor,
+                     std::chrono::milliseconds retry, std::function<void(tcp::socket)> serve,
+                     std::function<void(const boost::system::error_code&)> failed);
 
 // Sends as much as goes without waiting, on a socket that blocks too. Returns the bytes sent, 0 if
 // none go now.
