@@ -155,8 +155,9 @@ int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
   File& file = of(base);
   const int code = read_below(file, into, amount, offset);
   if (code == SQLITE_IOERR_SHORT_READ && file.kind == File::Kind::database && file.sealed &&
-      amount == file.page_bytes) {
-    // SQLite would take the rest of a page that is cut for zeros
+      amount == file.page_bytes && offset > 0) {
+    // SQLite would take the rest of a page that is cut for zeros. What a short page 1 is, such as
+    // the beginning of another program's file, it says itself.
     sqlite3_int64 size = 0;
     if (below(base)->pMethods->xFileSize(below(base), &size) == SQLITE_OK && size > offset)
       return failed(file, offset / amount + 1, offset, "is cut short");
