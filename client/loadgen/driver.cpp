@@ -459,7 +459,7 @@ void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   go_on(client, now);
 }
 
-// No request was sent: it is tried again after a pause.
+// No request was sent: it is tried again after a pause, or with the next planned request.
 void Driver::refused_connection(Client& client, int error, std::int64_t now) {
   ++interval_->errors[std::size_t(ErrorClass::refused)];
   if (examples_.connect_error.empty()) examples_.connect_error = std::strerror(error);
