@@ -1,11 +1,9 @@
 #include "net/listener.hpp"
 
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -13,8 +11,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <system_error>
-
-#include "net/transport.hpp"
 
 namespace exchange {
 
@@ -108,13 +104,6 @@ std::size_t send_now(tcp::socket& socket, std::string_view bytes,
   if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
     error.assign(errno, boost::system::system_category());
   return 0;
-}
-
-unsigned usable_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return unsigned(std::max(1, CPU_COUNT(&set)));
 }
 
 }  // namespace exchange

@@ -1,3 +1,7 @@
+#include <sched.h>
+
+#include <algorithm>
+
 #include "net/event_policies.hpp"
 #include "net/thread_policy.hpp"
 
@@ -19,6 +23,13 @@ std::unique_ptr<Transport> make_transport(const TransportParts& parts) {
     case Policy::loop: return make_loop_policy(parts);
   }
   return nullptr;
+}
+
+unsigned usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return unsigned(std::max(1, CPU_COUNT(&set)));
 }
 
 }  // namespace exchange
