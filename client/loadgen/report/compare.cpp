@@ -380,7 +380,8 @@ void print(std::ostream& out, const Comparison& comparison) {
   out << "\n";
   if (const std::string unknown = metrics_without_interval(comparison); !unknown.empty())
     out << "Cannot tell: " << unknown
-        << " without an interval. Each side needs answers in five measured seconds, or in two runs.\n";
+        << " without an interval. Each side needs answers in five measured seconds, or in two "
+           "runs.\n";
   else if (comparison.regressions.empty())
     out << "No regression beyond " << exact_text(comparison.tolerance_percent) << " %.\n";
   for (const std::string& regression : comparison.regressions)
