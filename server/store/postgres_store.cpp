@@ -416,8 +416,7 @@ TablesImage PostgresStore::load() {
   return core_->with([this](pqxx::connection& connection) {
     TablesImage image;
     Rows& rows = image.rows;
-    pqxx::work work(connection);
-    work.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    SnapshotWork work(connection);
     for (const auto& row :
          work.exec("SELECT number, id, balance_e16 FROM accounts ORDER BY number"))
       rows.accounts.push_back(
@@ -570,8 +569,7 @@ void PostgresStore::prune(BatchNumber through) {
 std::optional<StoredOrder> PostgresStore::read_order(OrderId order) {
   return reader_->with([&](pqxx::connection& connection) -> std::optional<StoredOrder> {
     // Order and executions come from one snapshot: a projection may commit in between.
-    pqxx::work work(connection);
-    work.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    SnapshotWork work(connection);
     const pqxx::result found = work.exec_prepared("get_order", order);
     if (found.empty()) return {};
     StoredOrder stored{order_row(found[0]), {}};

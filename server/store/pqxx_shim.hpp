@@ -8,6 +8,9 @@
 
 namespace exchange {
 
+// A transaction whose statements all see the same snapshot.
+using SnapshotWork = pqxx::transaction<pqxx::isolation_level::repeatable_read>;
+
 // Keeps libpqxx 6 from reconnecting by itself, which would silently lose advisory locks and
 // settings; libpqxx 7 never does. Call it on each new connection.
 void never_reconnect(pqxx::connection& connection);

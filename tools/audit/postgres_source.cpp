@@ -71,8 +71,7 @@ class PostgresSource final : public Source {
           .exec(
               "SET bytea_output = hex; SET client_min_messages = warning; SET "
               "default_transaction_read_only = on");
-      work_ = std::make_unique<pqxx::work>(*connection_);
-      work_->exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+      work_ = std::make_unique<SnapshotWork>(*connection_);
       const pqxx::result fence = work_->exec("SELECT epoch, schema_version FROM fence");
       if (fence.size() != 1 || integer_of(fence[0][1]) != schema_version)
         throw CannotRead(description_ + " is not a store of this version of the exchange");
@@ -116,7 +115,7 @@ class PostgresSource final : public Source {
  private:
   const std::string description_;
   std::unique_ptr<pqxx::connection> connection_;
-  std::unique_ptr<pqxx::work> work_;
+  std::unique_ptr<SnapshotWork> work_;
   Epoch epoch_ = 0;
 };
 
