@@ -31,6 +31,11 @@ struct File : sqlite3_file {
   // Of a log: frames from this offset on belong to our transaction in progress. SQLite still
   // changes their sums, so they are not compared.
   sqlite3_int64 uncommitted_from;
+  // Of a log: what SQLite has written since the last flush(), which is in one piece.
+  std::vector<unsigned char> unwritten;
+  sqlite3_int64 unwritten_from;
+  // Of a database file: its log, while that is open.
+  File* log;
 };
 
 File& of(sqlite3_file* file) { return *static_cast<File*>(file); }
@@ -118,7 +123,27 @@ int check_page(File& file, unsigned char* page, sqlite3_int64 offset) {
   return SQLITE_OK;
 }
 
+// Gives the held-back writes to the VFS below; comes before every other operation on a log.
+int flush(File& file) {
+  if (file.unwritten.empty()) return SQLITE_OK;
+  const int code = file.below->pMethods->xWrite(file.below, file.unwritten.data(),
+                                                int(file.unwritten.size()), file.unwritten_from);
+  file.unwritten.clear();
+  return code;
+}
+
+int write_log(File& file, const unsigned char* bytes, int amount, sqlite3_int64 offset) {
+  constexpr std::size_t unwritten_max = 64 * 1024;  // SQLite's VFS writes less than 128 KiB a call
+  const bool follows = offset == file.unwritten_from + sqlite3_int64(file.unwritten.size());
+  if (!follows || file.unwritten.size() + std::size_t(amount) > unwritten_max)
+    if (const int code = flush(file); code != SQLITE_OK) return code;
+  if (file.unwritten.empty()) file.unwritten_from = offset;
+  file.unwritten.insert(file.unwritten.end(), bytes, bytes + amount);
+  return SQLITE_OK;
+}
+
 int read_below(File& file, void* into, int amount, sqlite3_int64 offset) {
+  if (const int code = flush(file); code != SQLITE_OK) return code;
   return file.below->pMethods->xRead(file.below, into, amount, offset);
 }
 
@@ -187,14 +212,45 @@ int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset
       bytes = sealed.data();
     }
   }
-  if (file.kind == File::Kind::log && amount == int(wal_frame_header_bytes))
-    file.uncommitted_from =
-        read_wal_frame_header(bytes).commits() ? never : std::min(file.uncommitted_from, offset);
+  if (file.kind == File::Kind::log) {
+    if (amount == int(wal_frame_header_bytes))
+      file.uncommitted_from =
+          read_wal_frame_header(bytes).commits() ? never : std::min(file.uncommitted_from, offset);
+    return write_log(file, bytes, amount, offset);
+  }
   return file.below->pMethods->xWrite(file.below, bytes, amount, offset);
+}
+
+int truncate(sqlite3_file* base, sqlite3_int64 size) {
+  const int code = flush(of(base));
+  return code != SQLITE_OK ? code : below(base)->pMethods->xTruncate(below(base), size);
+}
+
+int sync(sqlite3_file* base, int flags) {
+  const int code = flush(of(base));
+  return code != SQLITE_OK ? code : below(base)->pMethods->xSync(below(base), flags);
+}
+
+int file_size(sqlite3_file* base, sqlite3_int64* size) {
+  const int code = flush(of(base));
+  return code != SQLITE_OK ? code : below(base)->pMethods->xFileSize(below(base), size);
+}
+
+int shm_lock(sqlite3_file* base, int at, int count, int flags) {
+  // The end of a transaction. What is held back now was rolled back, and must not be written over
+  // the next transaction, which may be another connection's.
+  if (at == 0 && (flags & SQLITE_SHM_UNLOCK) != 0 && of(base).log != nullptr)
+    of(base).log->unwritten.clear();
+  return below(base)->pMethods->xShmLock(below(base), at, count, flags);
+}
+
+File* database_of(const File& log) {
+  return static_cast<File*>(sqlite3_database_file_object(log.name));
 }
 
 int close(sqlite3_file* base) {
   File& file = of(base);
+  if (file.kind == File::Kind::log) database_of(file)->log = nullptr;
   const int code = file.below->pMethods->xClose(file.below);
   ::operator delete(file.below);
   file.~File();
@@ -208,11 +264,9 @@ constexpr sqlite3_io_methods methods = {
     .xClose = close,
     .xRead = read,
     .xWrite = write,
-    .xTruncate = [](sqlite3_file* f,
-                    sqlite3_int64 size) { return below(f)->pMethods->xTruncate(below(f), size); },
-    .xSync = [](sqlite3_file* f, int flags) { return below(f)->pMethods->xSync(below(f), flags); },
-    .xFileSize = [](sqlite3_file* f,
-                    sqlite3_int64* size) { return below(f)->pMethods->xFileSize(below(f), size); },
+    .xTruncate = truncate,
+    .xSync = sync,
+    .xFileSize = file_size,
     .xLock = [](sqlite3_file* f, int lock) { return below(f)->pMethods->xLock(below(f), lock); },
     .xUnlock = [](sqlite3_file* f,
                   int lock) { return below(f)->pMethods->xUnlock(below(f), lock); },
@@ -231,8 +285,7 @@ constexpr sqlite3_io_methods methods = {
         [](sqlite3_file* f, int page, int size, int extend, void volatile** at) {
           return below(f)->pMethods->xShmMap(below(f), page, size, extend, at);
         },
-    .xShmLock = [](sqlite3_file* f, int at, int count,
-                   int flags) { return below(f)->pMethods->xShmLock(below(f), at, count, flags); },
+    .xShmLock = shm_lock,
     .xShmBarrier = [](sqlite3_file* f) { below(f)->pMethods->xShmBarrier(below(f)); },
     .xShmUnmap = [](sqlite3_file* f,
                     int remove) { return below(f)->pMethods->xShmUnmap(below(f), remove); },
@@ -265,6 +318,7 @@ int open(sqlite3_vfs*, const char* name, sqlite3_file* base, int flags, int* out
   file.name = name;
   file.uncommitted_from = never;
   file.scratch = std::make_unique<std::vector<unsigned char>>();
+  if (file.kind == File::Kind::log) database_of(file)->log = &file;
   return SQLITE_OK;
 }
 

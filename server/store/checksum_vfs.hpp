@@ -7,6 +7,11 @@
 // SqliteDatabase and by the audit. Any thread; a connection stays on one thread. No state but the
 // registration and the last damage of each thread.
 //
+// It also joins writes: SQLite writes the header and the page of each frame of the log for
+// themselves; this layer holds them back until SQLite syncs the log, so that a commit is one system
+// call. Connections that write must therefore use synchronous=FULL, where a commit syncs the log
+// before other connections can see it.
+//
 //   page     := content             page size - 8 bytes, as SQLite writes it
 //               checksum:u64        little-endian; 0: none
 //

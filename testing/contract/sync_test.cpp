@@ -1,4 +1,4 @@
-// When SQLite syncs its files, counted by a VFS between SQLite and the default one.
+// When the store writes and syncs its files, counted by a VFS above the default one.
 
 #include <sqlite3.h>
 
@@ -14,7 +14,8 @@ using namespace exchange::testing;
 
 namespace {
 
-// Stays registered as the default VFS. Its files are those of SQLite's VFS; only xSync differs.
+// Stays registered as the default VFS. Its files are those of SQLite's VFS; only xWrite and xSync
+// differ.
 class CountingFiles {
  public:
   CountingFiles() : base_(sqlite3_vfs_find(nullptr)), counting_(*base_) {
@@ -26,7 +27,8 @@ class CountingFiles {
       const std::lock_guard lock(self.mutex_);
       self.names_[file] = name == nullptr ? "" : name;
       auto [methods, fresh] = self.methods_.try_emplace(file->pMethods, *file->pMethods);
-      if (fresh) self.syncs_of_[&methods->second] = file->pMethods->xSync;
+      if (fresh) self.real_[&methods->second] = file->pMethods;
+      methods->second.xWrite = write;
       methods->second.xSync = sync;
       file->pMethods = &methods->second;
       return code;
@@ -37,31 +39,36 @@ class CountingFiles {
     static CountingFiles files;
     return files;
   }
-  // Syncs of files with this name so far.
-  int syncs(const std::string& name) {
+  struct Counts {
+    int writes = 0, syncs = 0;
+  };
+  // Of files with this name so far.
+  Counts counts(const std::string& name) {
     const std::lock_guard lock(mutex_);
     return counts_[name];
   }
 
  private:
+  // Counts an operation; returns the methods of SQLite's VFS.
+  const sqlite3_io_methods& count(sqlite3_file* file, int Counts::*operation) {
+    const std::lock_guard lock(mutex_);
+    ++(counts_[names_[file]].*operation);
+    return *real_[file->pMethods];
+  }
+  static int write(sqlite3_file* file, const void* from, int amount, sqlite3_int64 offset) {
+    return instance().count(file, &Counts::writes).xWrite(file, from, amount, offset);
+  }
   static int sync(sqlite3_file* file, int flags) {
-    CountingFiles& self = instance();
-    int (*real)(sqlite3_file*, int) = nullptr;
-    {
-      const std::lock_guard lock(self.mutex_);
-      ++self.counts_[self.names_[file]];
-      real = self.syncs_of_[file->pMethods];
-    }
-    return real(file, flags);
+    return instance().count(file, &Counts::syncs).xSync(file, flags);
   }
 
   sqlite3_vfs* const base_;
   sqlite3_vfs counting_;
   std::mutex mutex_;
-  std::map<const sqlite3_io_methods*, sqlite3_io_methods> methods_;  // ours by SQLite's
-  std::map<const sqlite3_io_methods*, int (*)(sqlite3_file*, int)> syncs_of_;
+  std::map<const sqlite3_io_methods*, sqlite3_io_methods> methods_;      // ours by SQLite's
+  std::map<const sqlite3_io_methods*, const sqlite3_io_methods*> real_;  // SQLite's by ours
   std::map<sqlite3_file*, std::string> names_;
-  std::map<std::string, int> counts_;
+  std::map<std::string, Counts> counts_;
 };
 
 }  // namespace
@@ -73,13 +80,27 @@ TEST_CASE("SQLite syncs its journal before append returns, and its tables at che
   SqliteStore store(path);
   store.open();
   for (BatchNumber batch = 1; batch <= 5; ++batch) {
-    const int before = files.syncs(path + ".journal-wal");
+    const int before = files.counts(path + ".journal-wal").syncs;
     store.append(batch, "payload");
-    CHECK(files.syncs(path + ".journal-wal") > before);
+    CHECK(files.counts(path + ".journal-wal").syncs > before);
   }
-  const int tables = files.syncs(path), log = files.syncs(path + "-wal");
+  const int tables = files.counts(path).syncs, log = files.counts(path + "-wal").syncs;
   store.project(Rows{}, 5);
   store.prune(4);
-  CHECK(files.syncs(path + "-wal") > log);
-  CHECK(files.syncs(path) > tables);
+  CHECK(files.counts(path + "-wal").syncs > log);
+  CHECK(files.counts(path).syncs > tables);
+}
+
+TEST_CASE("a commit is one write to the log") {
+  TemporaryFolder folder;
+  const std::string path = folder / "x.db";
+  SqliteStore store(path);
+  CountingFiles::instance();
+  store.open();
+  store.append(1, "payload");  // begins the log
+  const auto count = [&] { return CountingFiles::instance().counts(path + ".journal-wal"); };
+  const auto before = count();
+  store.append(2, std::string(20'000, 'x'));
+  CHECK(count().writes - before.writes == 1);
+  CHECK(count().syncs - before.syncs == 1);
 }

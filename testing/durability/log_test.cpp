@@ -116,6 +116,36 @@ TEST_CASE_METHOD(
   CHECK(reopened([&](auto& log) { log[end + page_at] ^= 1; }) == "2 rows");
 }
 
+TEST_CASE_METHOD(LoggedDatabase, "a connection reads what it wrote to the log before its commit") {
+  SqliteDatabase database(path, SqliteDatabase::Use::write);
+  database.run("PRAGMA cache_size = 5; CREATE TABLE t (x)");
+  database.run("BEGIN");
+  for (int rows = 1; rows <= 40; ++rows) {
+    put(database, 1);
+    SqliteStatement sum(database, "SELECT sum(length(x)) FROM t");
+    REQUIRE(sum.step());
+    REQUIRE(sum.integer(0) == rows * 3'000);
+  }
+  database.run("COMMIT");
+}
+
+TEST_CASE_METHOD(LoggedDatabase,
+                 "rolled-back frames never reach the log after another connection's commit") {
+  {
+    SqliteDatabase one(path, SqliteDatabase::Use::write);
+    one.run("PRAGMA cache_size = 5; CREATE TABLE t (x)");
+    SqliteDatabase other(path, SqliteDatabase::Use::write);
+    put(one, 1);
+    one.run("BEGIN");
+    put(one, 20);
+    one.run("ROLLBACK");
+    put_at_once(other, 50);
+    put(one, 1);
+    files = disk.files();
+  }
+  CHECK(reopened([](auto&) {}) == "52 rows");
+}
+
 TEST_CASE_METHOD(LoggedDatabase, "a log that cannot be read is not cut short") {
   {
     SqliteDatabase database(path, SqliteDatabase::Use::write);
