@@ -18,6 +18,7 @@ struct Reading {
   std::int64_t time;
   Usage client;
   std::optional<Usage> server, database;
+  std::optional<double> stolen_cpu_s;
 };
 
 std::optional<std::uint64_t> difference(std::optional<std::uint64_t> after,
@@ -40,6 +41,12 @@ std::optional<Consumption> between(const std::optional<Usage>& before,
                                    const std::optional<Usage>& after, double seconds) {
   if (!before || !after) return std::nullopt;
   return between(*before, *after, seconds);
+}
+
+std::optional<double> stolen_share(const std::optional<double>& before,
+                                   const std::optional<double>& after, double seconds) {
+  if (!before || !after) return std::nullopt;
+  return (*after - *before) / std::max(seconds, 1e-9);
 }
 
 // What the workers hand over.
@@ -218,6 +225,7 @@ class Fleet {
     if (seconds < shortest_second_s && !result_.series.empty()) {  // two ticks taken at once
       second.client_cpu_share = result_.series.back().client_cpu_share;
       second.server_cpu_share = result_.series.back().server_cpu_share;
+      second.stolen_cpu_share = result_.series.back().stolen_cpu_share;
       return;
     }
     second.client_cpu_share =
@@ -228,6 +236,9 @@ class Fleet {
       second.server_cpu_share = (*server_cpu - last_.server->cpu_s) / std::max(seconds, 1e-9);
       last_.server->cpu_s = *server_cpu;
     }
+    const std::optional<double> stolen = stolen_cpu_seconds();
+    second.stolen_cpu_share = stolen_share(last_.stolen_cpu_s, stolen, seconds);
+    last_.stolen_cpu_s = stolen;
     last_.client.cpu_s = client_cpu;
     last_.time = now;
   }
@@ -237,7 +248,8 @@ class Fleet {
             .client = own_usage(),
             .server = watched_.server_pid ? usage_of(*watched_.server_pid) : std::nullopt,
             .database =
-                watched_.database_pid ? usage_with_children(*watched_.database_pid) : std::nullopt};
+                watched_.database_pid ? usage_with_children(*watched_.database_pid) : std::nullopt,
+            .stolen_cpu_s = stolen_cpu_seconds()};
   }
 
   RunResult finish() {
@@ -246,6 +258,7 @@ class Fleet {
     result_.client = between(before_.client, after.client, seconds);
     result_.server = between(before_.server, after.server, seconds);
     result_.database = between(before_.database, after.database, seconds);
+    result_.stolen_cpu_share = stolen_share(before_.stolen_cpu_s, after.stolen_cpu_s, seconds);
     IdSet ids;
     std::int64_t last_answer = ticks_->warmup_end();
     for (auto& driver : drivers_) {

@@ -33,6 +33,7 @@ struct Second {
   std::uint64_t errors = 0, rejected = 0, in_flight = 0;
   double client_cpu_share = 0;             // of the CPUs it could use at most: one per worker
   std::optional<double> server_cpu_share;  // of one CPU
+  std::optional<double> stolen_cpu_share;  // of all CPUs of the machine, by a hypervisor
 };
 
 struct RunResult {
@@ -45,6 +46,7 @@ struct RunResult {
   std::vector<Second> series;
   Consumption client;
   std::optional<Consumption> server, database;
+  std::optional<double> stolen_cpu_share;  // as in Second
   History history;
   Transcript transcript;
 

@@ -25,6 +25,16 @@ std::optional<double> cpu_seconds(int pid) {
   return double(time.tv_sec) + double(time.tv_nsec) / 1e9;
 }
 
+std::optional<double> stolen_cpu_seconds() {
+  std::ifstream file("/proc/stat");
+  std::string label;
+  double user = 0, nice = 0, system = 0, idle = 0, io_wait = 0, interrupts = 0, soft = 0, steal = 0;
+  if (!(file >> label >> user >> nice >> system >> idle >> io_wait >> interrupts >> soft >> steal))
+    return std::nullopt;
+  const auto cpus = double(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  return steal / double(::sysconf(_SC_CLK_TCK)) / cpus;
+}
+
 namespace {
 
 std::optional<std::uint64_t> resident_bytes(const std::string& process) {

@@ -24,6 +24,9 @@ std::optional<Usage> usage_of(int pid);
 std::optional<Usage> usage_with_children(int pid);
 // CPU time alone, cheap enough for each second.
 std::optional<double> cpu_seconds(int pid);
+// Seconds since the system started in which a hypervisor let this machine wait although it had work
+// to do ("steal" in proc_stat(5)), the mean of all CPUs. Nothing where the system does not say.
+std::optional<double> stolen_cpu_seconds();
 
 struct Machine {
   std::string cpu, kernel;

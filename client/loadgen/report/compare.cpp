@@ -281,6 +281,13 @@ std::vector<std::string> warnings_of(const Runs& a, const Runs& b) {
     if (any(runs, {"client_was_the_bottleneck"}, true))
       warnings.push_back(
           name + ": the client was the bottleneck, so that its figures are not the server's");
+    double stolen = 0;
+    for (const Json& run : runs)
+      if (const Json& share = at(run, {"result", "stolen_cpu_share"}); share.is_number())
+        stolen = std::max(stolen, share.get<double>());
+    if (stolen > stolen_cpu_share_max)
+      warnings.push_back(name + ": a hypervisor took up to " + number_text(100 * stolen) +
+                         " % of the machine's CPU time, so that latencies include its pauses");
     if (any(runs, {"result", "stopped_early"}, true)) warnings.push_back(name + ": stopped early");
     for (const Json& run : runs)
       if (const Json& expectations = at(run, {"expectations"}); expectations.is_array())

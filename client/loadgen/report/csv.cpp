@@ -3,11 +3,11 @@
 namespace exchange::loadgen {
 namespace {
 
-constexpr const char* columns[] = {"second",          "warmup",           "planned_per_s",
-                                   "requests_per_s",  "response_mean_ms", "response_p50_ms",
-                                   "response_p99_ms", "response_max_ms",  "service_p50_ms",
-                                   "service_p99_ms",  "errors",           "rejected",
-                                   "in_flight",       "client_cpu_share", "server_cpu_share"};
+constexpr const char* columns[] = {
+    "second",           "warmup",           "planned_per_s",    "requests_per_s",
+    "response_mean_ms", "response_p50_ms",  "response_p99_ms",  "response_max_ms",
+    "service_p50_ms",   "service_p99_ms",   "errors",           "rejected",
+    "in_flight",        "client_cpu_share", "server_cpu_share", "stolen_cpu_share"};
 
 std::string field(const Json& value) {
   if (value.is_null()) return {};

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "client/loadgen/report/numbers.hpp"
+
 namespace exchange::loadgen {
 namespace {
 
@@ -152,6 +154,11 @@ class Page {
       notice("bad", "The client was the bottleneck: the server could do more than this.",
              {List{"The load generator used ", percent(number_at(report_, {"client", "cpu_share"})),
                    " of the CPU it had. Rates and latencies here are its own, not the server’s."}});
+    if (const double stolen = number_at(result_, {"stolen_cpu_share"});
+        stolen > stolen_cpu_share_max)
+      notice("warn",
+             "The hypervisor took CPU time from this machine: the latencies include its pauses.",
+             {List{"It took ", percent(stolen), " of the time of all CPUs (steal time)."}});
     if (errors() > 0)
       notice("bad", {counted(errors(), "error"), ": ", kinds(at(result_, {"errors"})), "."},
              examples(result_, {{"First wrong answer: ", "first_wrong_answer"},
@@ -263,9 +270,14 @@ class Page {
            line("response p50", values("response_p50_ms"), "blue"),
            line("service p99", values("service_p99_ms"), "green", "dashed")},
           "log");
-    chart("CPU", "Client: share of the CPUs that it could use; server: of one CPU", "%",
-          {line("server", values("server_cpu_share", 100), "violet"),
-           line("client", values("client_cpu_share", 100), "orange")});
+    List cpu{line("server", values("server_cpu_share", 100), "violet"),
+             line("client", values("client_cpu_share", 100), "orange")};
+    if (const Values stolen = values("stolen_cpu_share", 100); any_above_zero(stolen))
+      cpu.push_back(line("taken by the hypervisor", stolen, "red"));
+    chart(
+        "CPU",
+        "Client: share of the CPUs that it could use; server: of one CPU; hypervisor: of all CPUs",
+        "%", std::move(cpu));
     chart("In flight", "Requests sent and not yet answered", "requests",
           {line("in flight", values("in_flight"), "blue")});
     if (const Values errors = values("errors"); any_above_zero(errors))

@@ -277,6 +277,7 @@ Json result_json(const RunResult& result) {
           {"unsent", result.unsent},
           {"client_lateness_p99_ms", milliseconds(counts.lateness_ns.quantile(0.99))},
           {"stopped_early", result.stopped_early},
+          {"stolen_cpu_share", or_null(result.stolen_cpu_share)},
           {"response_ms", latencies_json(counts.response_ns)},
           {"service_ms", latencies_json(counts.service_ns)},
           {"response_histogram", buckets_json(counts.response_ns)},
@@ -308,7 +309,8 @@ Json series_json(const std::vector<Second>& series) {
                        {"rejected", second.rejected},
                        {"in_flight", second.in_flight},
                        {"client_cpu_share", second.client_cpu_share},
-                       {"server_cpu_share", or_null(second.server_cpu_share)}});
+                       {"server_cpu_share", or_null(second.server_cpu_share)},
+                       {"stolen_cpu_share", or_null(second.stolen_cpu_share)}});
   }
   return seconds;
 }
@@ -377,6 +379,7 @@ std::string client_bottleneck(const RunResult& result, const LoadOptions& load, 
   if (client_share > 0.9 && server_share < client_share)
     return text("it used %.0f %% of the CPU it could%s", 100 * client_share,
                 load.workers < cpus ? " (--workers may help)" : "");
+  if (result.stolen_cpu_share.value_or(0) > stolen_cpu_share_max) return {};  // late because of it
   // 1 ms: what a client that is not late gets from timers and the scheduler.
   const double late_ms = milliseconds(result.counts.lateness_ns.quantile(0.99)),
                response_ms = milliseconds(result.counts.response_ns.quantile(0.99));
@@ -414,6 +417,11 @@ void print_text(std::FILE* out, const Report& report) {
     std::fprintf(
         out, "WARNING: the client was the bottleneck, the server could do more than this: %s.\n",
         report.bottleneck.c_str());
+  if (result.stolen_cpu_share.value_or(0) > stolen_cpu_share_max)
+    std::fprintf(out,
+                 "WARNING: the hypervisor took %.1f %% of this machine's CPU time: the latencies "
+                 "include pauses that are not the server's.\n",
+                 100 * *result.stolen_cpu_share);
   std::fprintf(out, "%s; %s\n", describe_load(report.options).c_str(), report.server.c_str());
   if (report.capacity) print_capacity_found(out, report);
   line(out, "requests",

@@ -101,6 +101,7 @@ Json full_report() {
   report["result"]["errors"]["wrong answer"] = 3;
   report["result"]["first_wrong_answer"] = "<opened/>";
   report["client_was_the_bottleneck"] = true;
+  report["result"]["stolen_cpu_share"] = 0.1;
   for (auto& second : report["series"]) {
     second["planned_per_s"] = 5000;
     second["server_cpu_share"] = 0.9;
@@ -165,6 +166,7 @@ TEST_CASE("what went wrong stands before the figures, the client as bottleneck f
   report["load"]["reply_check"] = false;
   CHECK(notices(report) ==
         Lines{"The client was the bottleneck: the server could do more than this.",
+              "The hypervisor took CPU time from this machine: the latencies include its pauses.",
               "15.0 errors: 12 timeout, 3 wrong answer.",
               "The audit failed: the server’s answers do not add up.", "1 expectation missed.",
               "The run was stopped early.", "1 of 100000 planned requests were never sent.",

@@ -48,6 +48,7 @@ inline exchange::loadgen::Json sample_report() {
         {"planned", 100'000},
         {"unsent", 0},
         {"stopped_early", false},
+        {"stolen_cpu_share", 0.001},
         {"response_ms", latency},
         {"service_ms", latency},
         {"response_histogram", histogram},
@@ -81,7 +82,8 @@ inline exchange::loadgen::Json sample_report() {
                                 {"rejected", 0},
                                 {"in_flight", 200},
                                 {"client_cpu_share", 0.41},
-                                {"server_cpu_share", nullptr}});
+                                {"server_cpu_share", nullptr},
+                                {"stolen_cpu_share", 0}});
   }
   return report;
 }
