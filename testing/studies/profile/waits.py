@@ -6,7 +6,9 @@ from collections import Counter, namedtuple
 # A stay of a thread on the CPU, until `end_s`. Before it the thread slept and was ready for `wait_ms`, of which it was ready for `delay_ms`.
 # `state`: in which it left the CPU: D waits for the disk, S sleeps, R was made to leave.
 Stay = namedtuple("Stay", "end_s thread wait_ms delay_ms run_ms state")
-LINE = re.compile(r"\s*([\d.]+) \[\d+\]\s+(\S.*?)\[[\d/]+\]\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*(\S*)")
+LINE = re.compile(
+    r"\s*([\d.]+) \[\d+\]\s+(\S.*?)\[[\d/]+\]\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)\s*(\S*)"
+)
 TRANSPORT = ("loop", "pool", "client")  # the threads that read requests and write replies
 PAUSE_MS, DISK_WAIT_MS = 4, 2
 

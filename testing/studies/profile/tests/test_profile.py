@@ -52,19 +52,28 @@ class Stacks(unittest.TestCase):
         samples = read_samples(SCRIPT)
         self.assertEqual(sum(samples.values()), 3)
         self.assertIn(
-            ("loop", ("exchange::(anonymous namespace)::run", "__x64_sys_sendto", "tcp_sendmsg_locked")),
+            (
+                "loop",
+                ("exchange::(anonymous namespace)::run", "__x64_sys_sendto", "tcp_sendmsg_locked"),
+            ),
             samples,
         )
 
     def test_names_lose_their_arguments(self):
-        self.assertEqual(short_name("std::vector<int, a<b> >::push_back(int&&)"), "std::vector::push_back")
+        self.assertEqual(
+            short_name("std::vector<int, a<b> >::push_back(int&&)"), "std::vector::push_back"
+        )
         self.assertEqual(short_name("exchange::Core::run() const"), "exchange::Core::run")
         self.assertEqual(short_name("memcpy"), "memcpy")
 
     def test_the_innermost_known_function_decides_and_some_threads_are_a_stage(self):
-        self.assertEqual(stage_of("loop", ("exchange::Session::reply", "tcp_sendmsg")), "kernel: sockets")
+        self.assertEqual(
+            stage_of("loop", ("exchange::Session::reply", "tcp_sendmsg")), "kernel: sockets"
+        )
         self.assertEqual(stage_of("loop", ("exchange::Exchange::place", "__memmove")), "engine")
-        self.assertEqual(stage_of("loop", ("exchange::Exchange::place", "malloc")), "memory allocation")
+        self.assertEqual(
+            stage_of("loop", ("exchange::Exchange::place", "malloc")), "memory allocation"
+        )
         self.assertEqual(stage_of("projector", ("tcp_sendmsg",)), "projection")
         self.assertEqual(stage_of("loop", ("start_thread",)), "other")
 
@@ -76,7 +85,10 @@ class Stacks(unittest.TestCase):
     def test_a_flame_graph_has_a_box_for_each_function_as_wide_as_its_share(self):
         svg = flame_graph(read_samples(SCRIPT), "a < b")
         self.assertIn("a &lt; b", svg)
-        widths = re.findall(r"<title>([^<]*): ([\d.]+) %</title><rect x=\"[\d.]+\" y=\"\d+\" width=\"([\d.]+)\"", svg)
+        widths = re.findall(
+            r"<title>([^<]*): ([\d.]+) %</title><rect x=\"[\d.]+\" y=\"\d+\" width=\"([\d.]+)\"",
+            svg,
+        )
         self.assertEqual({(name, share) for name, share, _ in widths if name in ("server", "loop", "projector")},
                          {("server", "100.0"), ("loop", "66.7"), ("projector", "33.3")})  # fmt: skip
         self.assertEqual(dict((name, width) for name, _, width in widths)["loop"], "799.7")
