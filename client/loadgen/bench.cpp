@@ -97,7 +97,9 @@ Capacity Bench::search_capacity(LoadOptions& load, Workload& workload, RunResult
     for (const ErrorClass error : {ErrorClass::protocol, ErrorClass::wrong_answer})
       wrong[std::size_t(error)] += last.counts.errors[std::size_t(error)];
     const Examples examples = last.examples;
+    const std::optional<double> stolen = last.stolen_cpu_share;
     last = run(load, workload);
+    last.stolen_cpu_share = std::max(last.stolen_cpu_share, stolen);  // of the worst try
     last.examples.add({.wrong_answer = examples.wrong_answer});
   };
   try {

@@ -46,7 +46,7 @@ std::optional<Consumption> between(const std::optional<Usage>& before,
 std::optional<double> stolen_share(const std::optional<double>& before,
                                    const std::optional<double>& after, double seconds) {
   if (!before || !after) return std::nullopt;
-  return (*after - *before) / std::max(seconds, 1e-9);
+  return std::max(0.0, *after - *before) / std::max(seconds, 1e-9);
 }
 
 // What the workers hand over.

@@ -123,12 +123,13 @@ int check_page(File& file, unsigned char* page, sqlite3_int64 offset) {
   return SQLITE_OK;
 }
 
-// Gives the held-back writes to the VFS below; comes before every other operation on a log.
+// Gives the held-back writes to the VFS below. If that fails they stay: SQLite took them for
+// written, so that a later commit must fail too, or write them.
 int flush(File& file) {
   if (file.unwritten.empty()) return SQLITE_OK;
   const int code = file.below->pMethods->xWrite(file.below, file.unwritten.data(),
                                                 int(file.unwritten.size()), file.unwritten_from);
-  file.unwritten.clear();
+  if (code == SQLITE_OK) file.unwritten.clear();
   return code;
 }
 
@@ -143,7 +144,9 @@ int write_log(File& file, const unsigned char* bytes, int amount, sqlite3_int64 
 }
 
 int read_below(File& file, void* into, int amount, sqlite3_int64 offset) {
-  if (const int code = flush(file); code != SQLITE_OK) return code;
+  const bool unwritten = offset < file.unwritten_from + sqlite3_int64(file.unwritten.size()) &&
+                         file.unwritten_from < offset + amount;
+  if (const int code = unwritten ? flush(file) : SQLITE_OK; code != SQLITE_OK) return code;
   return file.below->pMethods->xRead(file.below, into, amount, offset);
 }
 
@@ -216,7 +219,10 @@ int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset
     if (amount == int(wal_frame_header_bytes))
       file.uncommitted_from =
           read_wal_frame_header(bytes).commits() ? never : std::min(file.uncommitted_from, offset);
-    return write_log(file, bytes, amount, offset);
+    if (const int code = write_log(file, bytes, amount, offset); code != SQLITE_OK) return code;
+    const bool commit_complete =
+        amount != int(wal_frame_header_bytes) && file.uncommitted_from == never;
+    return commit_complete ? flush(file) : SQLITE_OK;
   }
   return file.below->pMethods->xWrite(file.below, bytes, amount, offset);
 }

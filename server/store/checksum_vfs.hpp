@@ -8,9 +8,9 @@
 // registration and the last damage of each thread.
 //
 // It also joins writes: SQLite writes the header and the page of each frame of the log for
-// themselves; this layer holds them back until SQLite syncs the log, so that a commit is one system
-// call. Connections that write must therefore use synchronous=FULL, where a commit syncs the log
-// before other connections can see it.
+// themselves; this layer holds them back until the last frame of a commit is complete (at most
+// 64 KiB of them), so that a commit is one system call. It counts on synchronous=FULL: then SQLite
+// releases its write lock with nothing held back but what it has rolled back.
 //
 //   page     := content             page size - 8 bytes, as SQLite writes it
 //               checksum:u64        little-endian; 0: none

@@ -130,6 +130,37 @@ TEST_CASE_METHOD(LoggedDatabase, "a connection reads what it wrote to the log be
 }
 
 TEST_CASE_METHOD(LoggedDatabase,
+                 "a transaction whose writes failed in a read is committed whole, or not at all") {
+  int rows = 0;
+  {
+    SqliteDatabase database(path, SqliteDatabase::Use::write);
+    database.run("PRAGMA cache_size = 5; CREATE TABLE t (x)");
+    database.run("BEGIN");
+    bool failed = false;
+    while (!failed && rows < 40) {
+      put(database, 1);
+      ++rows;
+      disk.full = [&](const std::string& name, std::uint64_t) { return name == path + "-wal"; };
+      try {
+        SqliteStatement sum(database, "SELECT sum(length(x)) FROM t");
+        sum.step();
+      } catch (const StoreUnavailable&) {
+        failed = true;
+      }
+      disk.full = nullptr;
+    }
+    REQUIRE(failed);
+    try {
+      database.run("COMMIT");
+    } catch (const StoreUnavailable&) {  // SQLite rolled it back
+      rows = 0;
+    }
+    files = disk.files();
+  }
+  CHECK(reopened([](auto&) {}) == std::to_string(rows) + " rows");
+}
+
+TEST_CASE_METHOD(LoggedDatabase,
                  "rolled-back frames never reach the log after another connection's commit") {
   {
     SqliteDatabase one(path, SqliteDatabase::Use::write);
@@ -144,6 +175,23 @@ TEST_CASE_METHOD(LoggedDatabase,
     files = disk.files();
   }
   CHECK(reopened([](auto&) {}) == "52 rows");
+}
+
+TEST_CASE_METHOD(LoggedDatabase,
+                 "rolled-back frames do not damage the next commit of a connection that is alone") {
+  {
+    SqliteDatabase database(path, SqliteDatabase::Use::write);
+    database.run("PRAGMA cache_size = 5; PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE t (x)");
+    put(database, 1);
+    for (const int rows : {3, 20, 50}) {
+      database.run("BEGIN");
+      put(database, rows);
+      database.run("ROLLBACK");
+      put_at_once(database, 4);
+    }
+    files = disk.files();
+  }
+  CHECK(reopened([](auto&) {}) == "13 rows");
 }
 
 TEST_CASE_METHOD(LoggedDatabase, "a log that cannot be read is not cut short") {

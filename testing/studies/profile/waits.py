@@ -11,6 +11,7 @@ LINE = re.compile(
 )
 TRANSPORT = ("loop", "pool", "client")  # the threads that read requests and write replies
 PAUSE_MS, DISK_WAIT_MS = 4, 2
+LONGEST_S = 4  # no stay and no wait is that long
 
 
 def read_stays(timehist):
@@ -61,7 +62,7 @@ def meanwhile(stays, windows):
         while at < len(doings) and doings[at][2] <= begin:
             at += 1
         for what, from_s, to_s in doings[at:]:
-            if to_s - PAUSE_MS > end:  # no stay is that long
+            if to_s - LONGEST_S > end:
                 break
             spent[what] += max(0.0, min(to_s, end) - max(from_s, begin)) * 1e3
     return Counter({what: ms for what, ms in spent.items() if ms > 0})
