@@ -4,14 +4,9 @@
 
 #include <algorithm>
 
+#include "engine/look_ahead.hpp"
+
 namespace exchange {
-namespace {
-
-// The exchange prefetches the memory of commands this far ahead of apply(). Values measured with
-// engine_benchmark.
-constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
-
-}  // namespace
 
 std::size_t Committer::commit(std::span<Submission* const> submissions) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
@@ -45,7 +40,7 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
   for (const Submission* submission : submissions)
     for (const Command& command : submission->commands) commands_.push_back(&command);
 
-  located_.clear();
+  LookAhead ahead(exchange_, commands_);
   std::size_t at = 0;
   CommandCounts counts;
   std::size_t applied = 0;
@@ -57,15 +52,11 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
     submission->outcomes.reserve(submission->commands.size());
     std::size_t executions = 0;
     for (const Command& command : submission->commands) {
-      while (located_.size() < std::min(at + locate_ahead, commands_.size()))
-        located_.push_back(exchange_.locate(*commands_[located_.size()]));
-      if (const std::size_t ahead = at + prefetch_ahead; ahead < commands_.size())
-        exchange_.prefetch(*commands_[ahead], located_[ahead]);
+      const Exchange::Located& located = ahead.next();
       const bool too_long =
           executions > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
-      const Outcome& outcome =
-          submission->outcomes.emplace_back(too_long ? Rejected{Reason::reply_too_long}
-                                                     : exchange_.apply(command, now, located_[at]));
+      const Outcome& outcome = submission->outcomes.emplace_back(
+          too_long ? Rejected{Reason::reply_too_long} : exchange_.apply(command, now, located));
       ++at;
       executions += execution_count(outcome);
       if (changed_state(outcome)) writer_.add(command);

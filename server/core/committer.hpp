@@ -62,7 +62,6 @@ class Committer {
   const std::shared_ptr<Health> health_ = std::make_shared<Health>();
   JournalWriter writer_;
   std::vector<const Command*> commands_;
-  std::vector<Exchange::Located> located_;
 };
 
 }  // namespace exchange

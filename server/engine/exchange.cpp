@@ -45,11 +45,8 @@ Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
   if (symbol != no_index && command.shares > shares_total_max - symbols_[symbol].shares_total)
     return Rejected{Reason::shares_total_overflow};
   if (symbol == no_index) symbol = add_symbol(command.symbol);
-  std::uint32_t position = find_position(account, symbol);
-  if (position == no_index) position = add_position(account, symbol);
-  positions_[position].shares += command.shares;
+  change_position(account, symbol, command.shares);
   symbols_[symbol].shares_total += command.shares;
-  mark_position_dirty(position);
   mark_symbol_dirty(symbol);
   update_digest(now, 'P', position_key(account, symbol), std::uint64_t(command.shares.units()));
   return Created{};
@@ -62,12 +59,14 @@ SymbolNumber Exchange::add_symbol(const SymbolName& name) {
   return number;
 }
 
-std::uint32_t Exchange::add_position(AccountNumber account, SymbolNumber symbol) {
-  const auto index = std::uint32_t(positions_.size());
-  ENSURE(index != no_index);
-  positions_.push_back({Shares(), account, symbol});
-  position_index_.insert(position_key(account, symbol), index);
-  return index;
+void Exchange::change_position(AccountNumber account, SymbolNumber symbol, Shares change) {
+  const std::uint64_t key = position_key(account, symbol);
+  Position* position = positions_.find(key);
+  if (position == nullptr) position = &positions_.insert(key, {});
+  position->set_shares(position->shares() + change);
+  if (position->dirty()) return;
+  position->set_dirty(true);
+  dirty_positions_.push_back(key);
 }
 
 // --- trading
@@ -87,7 +86,6 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   SymbolNumber symbol =
       located.symbol != no_index ? located.symbol : symbol_names_.find(command.symbol);
 
-  std::uint32_t position = no_index;
   if (command.side == Side::buy) {
     const Cash set_aside = cost(command.shares, command.limit);
     if (accounts_[account].balance < set_aside) return Rejected{Reason::insufficient_funds};
@@ -95,11 +93,11 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
     accounts_[account].balance -= set_aside;
     mark_dirty(account);
   } else {
-    if (symbol != no_index) position = find_position(account, symbol);
-    if (position == no_index || positions_[position].shares < command.shares)
+    const Position* position =
+        symbol == no_index ? nullptr : positions_.find(position_key(account, symbol));
+    if (position == nullptr || position->shares() < command.shares)
       return Rejected{Reason::insufficient_shares};
-    positions_[position].shares -= command.shares;
-    mark_position_dirty(position);
+    change_position(account, symbol, Shares() - command.shares);
   }
 
   const std::uint32_t index = add_order({.id = ++totals_.orders,
@@ -107,7 +105,6 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
                                          .limit = command.limit,
                                          .account = account,
                                          .symbol = symbol,
-                                         .position = position,
                                          .side = command.side},
                                         {.shares = command.shares, .opened_at = now});
   Order& order = orders_[index];
@@ -170,12 +167,7 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
     accounts_[buy.account].balance += cost(shares, buy.limit) - paid;
     mark_dirty(buy.account);
   }
-  if (buy.position == no_index) {
-    buy.position = find_position(buy.account, buy.symbol);
-    if (buy.position == no_index) buy.position = add_position(buy.account, buy.symbol);
-  }
-  positions_[buy.position].shares += shares;
-  mark_position_dirty(buy.position);
+  change_position(buy.account, buy.symbol, shares);
 
   const std::uint32_t record = executions_.allocate();
   executions_[record] = {{shares, price, now}, {no_index, no_index}, 2};
@@ -205,8 +197,7 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
     accounts_[order.account].balance += cost(order.open, order.limit);
     mark_dirty(order.account);
   } else {
-    positions_[order.position].shares += order.open;
-    mark_position_dirty(order.position);
+    change_position(order.account, order.symbol, order.open);
   }
   levels_[order.level].shares_units -= order.open.units();
   unlink(order);
@@ -250,6 +241,15 @@ Status Exchange::status(std::uint32_t index) const {
 
 // --- looking ahead
 
+void Exchange::prefetch_lookups(const Command& command) const {
+  if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
+    account_ids_.prefetch(place_order->account);
+  } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
+    account_ids_.prefetch(cancel_order->account);
+    order_index_.prefetch(cancel_order->order);
+  }
+}
+
 Exchange::Located Exchange::locate(const Command& command) const {
   Located located;
   if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
@@ -257,7 +257,7 @@ Exchange::Located Exchange::locate(const Command& command) const {
     located.symbol = symbol_names_.find(place_order->symbol);
     if (located.account == no_index || located.symbol == no_index) return located;
     __builtin_prefetch(&accounts_[located.account]);
-    position_index_.prefetch(position_key(located.account, located.symbol));
+    positions_.prefetch(position_key(located.account, located.symbol));
   } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
     located.account = account_ids_.find(cancel_order->account);
     located.order = order_index_.find(cancel_order->order);
@@ -268,22 +268,14 @@ Exchange::Located Exchange::locate(const Command& command) const {
   return located;
 }
 
-void Exchange::prefetch(const Command& command, const Located& located) const {
-  if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
-    if (located.account == no_index || located.symbol == no_index) return;
-    const std::uint32_t position = find_position(located.account, located.symbol);
-    if (position != no_index) __builtin_prefetch(&positions_[position]);
-    const PriceIndex& side = symbols_[located.symbol].sides[int(place_order->side)];
-    const std::uint32_t level = side.find(rank(place_order->side, place_order->limit));
-    if (level != no_index) __builtin_prefetch(&orders_[levels_[level].last]);
-  } else if (located.order != no_index) {
-    const Order& order = orders_[located.order];
-    if (order.open == Shares()) return;
-    if (order.previous != no_index) __builtin_prefetch(&orders_[order.previous]);
-    if (order.next != no_index) __builtin_prefetch(&orders_[order.next]);
-    __builtin_prefetch(&levels_[order.level]);
-    if (order.position != no_index) __builtin_prefetch(&positions_[order.position]);
-  }
+void Exchange::prefetch_neighbours(const Located& located) const {
+  if (located.order == no_index) return;
+  const Order& order = orders_[located.order];
+  if (order.open == Shares()) return;
+  if (order.previous != no_index) __builtin_prefetch(&orders_[order.previous]);
+  if (order.next != no_index) __builtin_prefetch(&orders_[order.next]);
+  __builtin_prefetch(&levels_[order.level]);
+  if (order.side == Side::sell) positions_.prefetch(position_key(order.account, order.symbol));
 }
 
 // --- the book
@@ -376,8 +368,8 @@ Shares Exchange::position(const AccountId& account, const SymbolName& symbol) co
   const AccountNumber account_number = account_ids_.find(account);
   const SymbolNumber symbol_number = symbol_names_.find(symbol);
   if (account_number == no_index || symbol_number == no_index) return Shares();
-  const std::uint32_t position = find_position(account_number, symbol_number);
-  return position == no_index ? Shares() : positions_[position].shares;
+  const Position* position = positions_.find(position_key(account_number, symbol_number));
+  return position == nullptr ? Shares() : position->shares();
 }
 
 std::string_view describe(Reason reason) {

@@ -27,7 +27,7 @@ class Exchange {
  public:
   // `hash_seed` seeds the hash tables and changes no outcome; a server draws it at random.
   explicit Exchange(std::uint64_t hash_seed = 0)
-      : account_ids_(hash_seed), symbol_names_(hash_seed), position_index_(hash_seed) {}
+      : account_ids_(hash_seed), symbol_names_(hash_seed), positions_(hash_seed) {}
   // Restores the state from its rows: open orders and their executions in order of id, accounts and
   // symbols in order of number.
   // Throws std::runtime_error, which names the row, if the rows contradict each other.
@@ -57,17 +57,17 @@ class Exchange {
   Outcome apply(const QueryOrder& command, Timestamp now);
   Outcome apply(const Command& command, Timestamp now) { return apply(command, now, Located{}); }
 
-  // Look-ahead for batches. With a large book, cache misses take most of the time of a command.
-  // They overlap if commands are located several commands ahead of apply(), and prefetched a little
-  // later. A result of locate() is valid until release_closed(); apply() looks up whatever locate()
-  // did not find.
+  // The steps of LookAhead, which overlap the cache misses of a batch; none changes anything.
+  // A result of locate() is valid until release_closed(); apply() looks up whatever locate() did
+  // not find.
   struct Located {
     AccountNumber account = no_index;
     SymbolNumber symbol = no_index;
     std::uint32_t order = no_index;
   };
-  Located locate(const Command& command) const;
-  void prefetch(const Command& command, const Located& located) const;
+  void prefetch_lookups(const Command& command) const;  // what locate() reads
+  Located locate(const Command& command) const;         // prefetches what it finds
+  void prefetch_neighbours(const Located& located) const;
   Outcome apply(const Command& command, Timestamp now, const Located& located);
 
   // Copies every row that changed since the last call into `rows` (overwritten), with its present
@@ -104,11 +104,19 @@ class Exchange {
     Cash balance;
     bool dirty = false;
   };
-  struct Position {
-    Shares shares;
-    AccountNumber account;
-    SymbolNumber symbol;
-    bool dirty = false;
+  // One word, so that four with their keys fill a cache line.
+  class Position {
+   public:
+    Shares shares() const { return Shares::from_units(std::int64_t(word_ >> 1)); }
+    bool dirty() const { return word_ & 1; }
+    void set_shares(Shares shares) {
+      ENSURE(shares >= Shares());
+      word_ = std::uint64_t(shares.units()) << 1 | (word_ & 1);
+    }
+    void set_dirty(bool dirty) { word_ = (word_ & ~std::uint64_t(1)) | dirty; }
+
+   private:
+    std::uint64_t word_ = 0;  // units of shares, then one bit: changed since take_changes()
   };
   struct Symbol {
     PriceIndex sides[2];
@@ -132,7 +140,6 @@ class Exchange {
     std::uint32_t level;
     // in the level; once closed, `next` runs through the closed orders
     std::uint32_t previous, next;
-    std::uint32_t position;  // no_index for a buy that has not executed yet
     std::uint32_t first_execution, last_execution;
     Side side;
     bool dirty;
@@ -156,11 +163,10 @@ class Exchange {
   static std::uint64_t position_key(AccountNumber account, SymbolNumber symbol) {
     return std::uint64_t(account) << 32 | symbol;
   }
-
-  std::uint32_t find_position(AccountNumber account, SymbolNumber symbol) const {
-    return position_index_.find(position_key(account, symbol));
-  }
-  std::uint32_t add_position(AccountNumber account, SymbolNumber symbol);
+  static AccountNumber account_of(std::uint64_t key) { return AccountNumber(key >> 32); }
+  static SymbolNumber symbol_of(std::uint64_t key) { return SymbolNumber(key); }
+  // Adds to a position, or takes away; makes it if there is none.
+  void change_position(AccountNumber account, SymbolNumber symbol, Shares change);
   SymbolNumber add_symbol(const SymbolName& name);
   AccountNumber find_account(const AccountId& id, const Located& located) const {
     return located.account != no_index ? located.account : account_ids_.find(id);
@@ -182,7 +188,6 @@ class Exchange {
   Status status(std::uint32_t index) const;
 
   void mark_dirty(AccountNumber account);
-  void mark_position_dirty(std::uint32_t position);
   void mark_symbol_dirty(SymbolNumber symbol);
   void mark_order_dirty(std::uint32_t index);
   void update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b);
@@ -191,8 +196,7 @@ class Exchange {
   std::vector<Account> accounts_;
   Interner<SymbolName> symbol_names_;
   std::vector<Symbol> symbols_;
-  FlatMap position_index_;
-  std::vector<Position> positions_;
+  FlatMap<Position> positions_;  // by position_key()
   IdIndex order_index_;
   Pool<Order> orders_;
   Chunks<OrderHistory> histories_;  // by index of the order
@@ -204,8 +208,9 @@ class Exchange {
   std::uint32_t closed_first_ = no_index, closed_last_ = no_index;
   ClosedMark closed_ = 0, released_ = 0;
 
-  // Changed since take_changes(): numbers and indices, each once; executions are always new.
-  std::vector<std::uint32_t> dirty_accounts_, dirty_symbols_, dirty_positions_, dirty_orders_;
+  // Changed since take_changes(): numbers, indices and keys, each once; executions are always new.
+  std::vector<std::uint32_t> dirty_accounts_, dirty_symbols_, dirty_orders_;
+  std::vector<std::uint64_t> dirty_positions_;
   std::vector<ExecutionRow> new_executions_;
   std::vector<AccountKeyRow> new_account_keys_;  // as they came; the engine keeps none
 };

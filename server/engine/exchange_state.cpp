@@ -23,9 +23,6 @@ void mark(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty
 void Exchange::mark_dirty(AccountNumber account) {
   mark(accounts_[account], account, dirty_accounts_);
 }
-void Exchange::mark_position_dirty(std::uint32_t index) {
-  mark(positions_[index], index, dirty_positions_);
-}
 void Exchange::mark_symbol_dirty(SymbolNumber symbol) {
   mark(symbols_[symbol], symbol, dirty_symbols_);
 }
@@ -54,10 +51,10 @@ ClosedMark Exchange::take_changes(Rows& rows) {
     rows.symbols.push_back({number, symbol_names_.text(number), symbols_[number].shares_total});
   }
   rows.positions.clear();
-  for (const std::uint32_t index : dirty_positions_) {
-    Position& position = positions_[index];
-    position.dirty = false;
-    rows.positions.push_back({position.account, position.symbol, position.shares});
+  for (const std::uint64_t key : dirty_positions_) {
+    Position& position = *positions_.find(key);
+    position.set_dirty(false);
+    rows.positions.push_back({account_of(key), symbol_of(key), position.shares()});
   }
   rows.orders.clear();
   for (const std::uint32_t index : dirty_orders_) {
@@ -114,8 +111,8 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     require(row.account < accounts_.size() && row.symbol < symbols_.size(), "positions", key,
             "unknown owner");
     require(row.shares >= Shares(), "positions", key, "shares below zero");
-    require(position_index_.find(key) == no_index, "positions", key, "occurs twice");
-    positions_[add_position(row.account, row.symbol)].shares = row.shares;
+    require(positions_.find(key) == nullptr, "positions", key, "occurs twice");
+    positions_.insert(key, {}).set_shares(row.shares);
   }
 
   const Totals& totals = image.totals;
@@ -130,15 +127,13 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
             "open shares out of range");
     require(row.limit > Price(), "orders", row.id, "limit not above zero");
     last_order = row.id;
-    const std::uint32_t position = find_position(row.account, row.symbol);
-    require(row.side == Side::buy || position != no_index, "orders", row.id,
-            "a sell without a position");
+    require(row.side == Side::buy || positions_.find(position_key(row.account, row.symbol)),
+            "orders", row.id, "a sell without a position");
     rest(add_order({.id = row.id,
                     .open = row.open,
                     .limit = row.limit,
                     .account = row.account,
                     .symbol = row.symbol,
-                    .position = position,
                     .side = row.side},
                    {.shares = row.shares, .opened_at = row.opened_at}));
   }
@@ -170,12 +165,9 @@ std::string Exchange::check_invariants() const {
       return "balance below zero: account " + std::string(account_ids_.text(number).view());
     add_cash(accounts_[number].balance);
   }
-  for (const Position& position : positions_) {
-    if (position.shares < Shares())
-      return "position below zero: account " +
-             std::string(account_ids_.text(position.account).view());
-    shares[position.symbol] += UInt128(position.shares.units());
-  }
+  positions_.for_each([&](std::uint64_t key, const Position& position) {  // never below zero
+    shares[symbol_of(key)] += UInt128(position.shares().units());
+  });
 
   std::size_t resting = 0;
   std::vector<std::uint32_t> executions;  // in the lists of all orders

@@ -1,19 +1,23 @@
 #pragma once
 // The engine's lookups; none of them allocates unless it grows.
-// FlatMap: 64-bit key to 32-bit index, never erased. Interner: text to a dense number, in order of
+// FlatMap: 64-bit key to a small value, never erased. Interner: text to a dense number, in order of
 // arrival, never erased. Both are open addressing with linear probing, at most half full, and hash
 // with a seed, so that no client can choose ids that collide. Where things are found does not
-// depend on it. IdIndex: order id to 32-bit index, for ids that are given in sequence and forgotten
-// in any order.
+// depend on it.
+// prefetch() is always inline: GCC takes a function that only prefetches for one without effect,
+// and drops calls of it. IdIndex: order id to 32-bit index, for ids that are given in sequence and
+// forgotten in any order.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/ensure.hpp"
+#include "engine/huge_pages.hpp"
 
 namespace exchange {
 
@@ -25,47 +29,64 @@ inline std::uint64_t mix_bits(std::uint64_t x) {  // finalizer of splitmix64 (St
   return x ^ (x >> 31);
 }
 
+// Value is small and trivially copyable. Pointers to values are valid until the next insert().
+template <class Value>
 class FlatMap {
  public:
+  static constexpr std::uint64_t key_max = UINT64_MAX - 1;
+
   explicit FlatMap(std::uint64_t seed) : seed_(seed) {}
-  std::uint32_t find(std::uint64_t key) const {
+  Value* find(std::uint64_t key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
+  // Null if the key is unknown.
+  const Value* find(std::uint64_t key) const {
     for (std::size_t at = home(key);; at = (at + 1) & mask_) {
-      if (slots_[at].index == no_index) return no_index;
-      if (slots_[at].key == key) return slots_[at].index;
+      if (slots_[at].key == key) return &slots_[at].value;
+      if (slots_[at].key == no_key) return nullptr;
     }
   }
 
   // The key must be new.
-  void insert(std::uint64_t key, std::uint32_t index) {
+  Value& insert(std::uint64_t key, const Value& value) {
     if ((size_ + 1) * 2 > slots_.size()) grow();
     ++size_;
-    place(key, index);
+    return place(key, value);
   }
 
-  void prefetch(std::uint64_t key) const { __builtin_prefetch(&slots_[home(key)]); }
+  // In no particular order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_)
+      if (slot.key != no_key) visit(slot.key, slot.value);
+  }
+
+  [[gnu::always_inline]] void prefetch(std::uint64_t key) const {
+    __builtin_prefetch(&slots_[home(key)]);
+  }
 
  private:
+  static constexpr std::uint64_t no_key = UINT64_MAX;
   struct Slot {
-    std::uint64_t key = 0;
-    std::uint32_t index = no_index;
+    std::uint64_t key = no_key;
+    Value value{};
   };
 
   std::size_t home(std::uint64_t key) const { return mix_bits(key ^ seed_) & mask_; }
-  void place(std::uint64_t key, std::uint32_t index) {
+  Value& place(std::uint64_t key, const Value& value) {
     std::size_t at = home(key);
-    while (slots_[at].index != no_index) at = (at + 1) & mask_;
-    slots_[at] = {key, index};
+    while (slots_[at].key != no_key) at = (at + 1) & mask_;
+    slots_[at] = {key, value};
+    return slots_[at].value;
   }
   void grow() {
-    std::vector<Slot> old(slots_.size() * 2);
+    HugePageVector<Slot> old(slots_.size() * 2);
     old.swap(slots_);
     mask_ = slots_.size() - 1;
     for (const Slot& slot : old)
-      if (slot.index != no_index) place(slot.key, slot.index);
+      if (slot.key != no_key) place(slot.key, slot.value);
   }
 
   std::uint64_t seed_;
-  std::vector<Slot> slots_ = std::vector<Slot>(16);
+  HugePageVector<Slot> slots_ = HugePageVector<Slot>(16);
   std::size_t mask_ = 15;
   std::size_t size_ = 0;
 };
@@ -98,7 +119,7 @@ class IdIndex {
     --size_;
   }
 
-  void prefetch(std::uint64_t id) const {
+  [[gnu::always_inline]] void prefetch(std::uint64_t id) const {
     const std::uint64_t page = id >> page_bits;
     if (page < pages_.size() && pages_[page])
       __builtin_prefetch(&pages_[page]->index[id & page_mask]);
@@ -129,11 +150,9 @@ class Interner {
  public:
   explicit Interner(std::uint64_t seed) : seed_(seed) {}
   std::uint32_t find(const Text& text) const {
-    const std::uint64_t hash = hash_of(text);
-    for (std::size_t at = hash & mask_;; at = (at + 1) & mask_) {
+    for (std::size_t at = home(text);; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
-      if (slot.index == no_index) return no_index;
-      if (slot.tag == tag_of(hash) && texts_[slot.index] == text) return slot.index;
+      if (slot.index == no_index || is(slot, text)) return slot.index;
     }
   }
 
@@ -142,40 +161,50 @@ class Interner {
     ENSURE(texts_.size() < no_index);
     if ((texts_.size() + 1) * 2 > slots_.size()) grow();
     texts_.push_back(text);
-    place(hash_of(text), std::uint32_t(texts_.size() - 1));
-    return std::uint32_t(texts_.size() - 1);
+    const auto index = std::uint32_t(texts_.size() - 1);
+    place(index);
+    return index;
   }
 
+  [[gnu::always_inline]] void prefetch(const Text& text) const {
+    __builtin_prefetch(&slots_[home(text)]);
+  }
   const Text& text(std::uint32_t index) const { return texts_[index]; }
   std::uint32_t size() const { return std::uint32_t(texts_.size()); }
 
  private:
+  // Ids of up to 8 characters are compared here; the text is not loaded.
   struct Slot {
-    std::uint32_t tag = 0;
+    std::uint64_t first_word = 0;
+    std::uint32_t size = 0;
     std::uint32_t index = no_index;
   };
 
-  std::uint64_t hash_of(const Text& text) const {
+  std::size_t home(const Text& text) const {
     std::uint64_t hash = seed_ ^ text.view().size();
     for (std::size_t at = 0; at < text.words(); ++at) hash = mix_bits(hash ^ text.word(at));
-    return hash;
+    return hash & mask_;
   }
-  static std::uint32_t tag_of(std::uint64_t hash) { return std::uint32_t(hash >> 32); }
-  void place(std::uint64_t hash, std::uint32_t index) {
-    std::size_t at = hash & mask_;
+  static std::uint64_t first_word(const Text& text) { return text.words() > 0 ? text.word(0) : 0; }
+  bool is(const Slot& slot, const Text& text) const {
+    return slot.first_word == first_word(text) && slot.size == text.view().size() &&
+           (text.words() <= 1 || texts_[slot.index] == text);
+  }
+  void place(std::uint32_t index) {
+    const Text& text = texts_[index];
+    std::size_t at = home(text);
     while (slots_[at].index != no_index) at = (at + 1) & mask_;
-    slots_[at] = {tag_of(hash), index};
+    slots_[at] = {first_word(text), std::uint32_t(text.view().size()), index};
   }
   void grow() {
     slots_.assign(slots_.size() * 2, Slot{});
     mask_ = slots_.size() - 1;
-    for (std::uint32_t index = 0; index < texts_.size(); ++index)
-      place(hash_of(texts_[index]), index);
+    for (std::uint32_t index = 0; index < texts_.size(); ++index) place(index);
   }
 
   std::uint64_t seed_;
   std::vector<Text> texts_;
-  std::vector<Slot> slots_ = std::vector<Slot>(16);
+  HugePageVector<Slot> slots_ = HugePageVector<Slot>(16);
   std::size_t mask_ = 15;
 };
 

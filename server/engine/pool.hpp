@@ -2,21 +2,18 @@
 // Pool<T>: objects at stable 32-bit indices, freed slots used again last-in first-out (they are
 // warm). Grows in chunks, so that growth never moves what is there; never shrinks.
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <vector>
 
 #include "engine/flat_map.hpp"
+#include "engine/huge_pages.hpp"
 
 namespace exchange {
 
-// Chunks at stable addresses, aligned to huge pages and marked for them: with a large book, missing
-// the TLB costs as much as missing the cache.
+// Chunks of huge pages, at stable addresses.
 template <class T>
 class Chunks {
  public:
@@ -35,10 +32,7 @@ class Chunks {
   };
   static std::unique_ptr<T[], Free> new_chunk() {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-    constexpr std::size_t huge = 2u << 20, bytes = ((sizeof(T) << bits) + huge - 1) & ~(huge - 1);
-    void* memory = std::aligned_alloc(huge, bytes);
-    if (memory == nullptr) throw std::bad_alloc();
-    madvise(memory, bytes, MADV_HUGEPAGE);
+    void* memory = allocate_huge_pages(sizeof(T) << bits);
     return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
   }
   std::vector<std::unique_ptr<T[], Free>> chunks_;

@@ -75,14 +75,15 @@ class PriceIndex {
     std::array<std::int64_t, block_size> ranks;
     std::array<std::uint32_t, block_size> levels;
 
-    // From the end: that is where the market is.
+    // Without branches, which random prices would mispredict.
     std::uint32_t lower_bound(std::int64_t rank) const {
-      constexpr std::uint32_t near = 8;
-      std::uint32_t at = size;
-      for (std::uint32_t step = 0; step < near && at > 0; ++step, --at)
-        if (ranks[at - 1] < rank) return at;
-      return std::uint32_t(std::lower_bound(ranks.begin(), ranks.begin() + at, rank) -
-                           ranks.begin());
+      const std::int64_t* first = ranks.data();
+      for (std::uint32_t left = size; left > 0;) {
+        const std::uint32_t half = (left + 1) / 2;
+        first += first[half - 1] < rank ? half : 0;
+        left -= half;
+      }
+      return std::uint32_t(first - ranks.data());
     }
     void insert(std::uint32_t at, std::int64_t rank, std::uint32_t level) {
       std::move_backward(ranks.begin() + at, ranks.begin() + size, ranks.begin() + size + 1);

@@ -147,8 +147,7 @@ void MarketView::add_trade(const ExecutionRow& row) {
 MarketView::Position& MarketView::position(AccountNumber account, SymbolNumber symbol) {
   std::vector<Position>& positions = accounts_[account].positions;
   const std::uint64_t key = std::uint64_t(account) << 32 | symbol;
-  const std::uint32_t index = position_index_.find(key);
-  if (index != no_index) return positions[index];
+  if (const std::uint32_t* index = position_index_.find(key)) return positions[*index];
   position_index_.insert(key, std::uint32_t(positions.size()));
   return positions.emplace_back(Position{symbol, Shares()});
 }

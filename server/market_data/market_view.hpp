@@ -118,8 +118,8 @@ class MarketView {
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
   Interner<SymbolName> symbol_names_;
-  std::deque<Symbol> symbols_;  // moving one would copy its book
-  FlatMap position_index_;      // in Account::positions
+  std::deque<Symbol> symbols_;             // moving one would copy its book
+  FlatMap<std::uint32_t> position_index_;  // in Account::positions
   Pool<Order> orders_;
   IdIndex order_index_;
   std::vector<Change> changes_;

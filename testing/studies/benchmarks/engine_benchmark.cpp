@@ -1,30 +1,115 @@
 // The engine alone: nanoseconds per command on a fixed stream, accounts and reservations included.
 // 60 % limit orders round a random-walk mid, 35 % cancels of open orders, 5 % marketable orders.
 //   engine_benchmark [commands=3000000] [symbols=100] [accounts=200] [seed=1] [repeats=5]
-// The stream is made beforehand; rows are handed over and closed orders released every 1,000
-// commands, as the core does. Prints the median and the spread of the repeats.
+//                    [open=0]
+// `open` above 0 bounds the open orders: a steady book, in which a cancel replaces each order above
+// it. The stream is made beforehand; rows are handed over and closed orders released every 1,000
+// commands, as the core does. Prints the median and the spread of the repeats, beside a plain book
+// (std::map of lists, no accounts) that matches the same stream in turns with the engine.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <list>
+#include <map>
 #include <random>
+#include <span>
 
-#include "engine/exchange.hpp"
+#include "engine/look_ahead.hpp"
 
 using namespace exchange;
 
 namespace {
 
+constexpr std::size_t batch = 1'000;
+
+// One command as the plain book takes it.
+struct PlainCommand {
+  bool cancel;
+  Side side;
+  unsigned symbol;
+  std::int64_t price, shares;
+  OrderId id;
+};
+
 struct Stream {
   std::vector<Command> setup, commands;
+  std::vector<PlainCommand> plain;
+};
+
+// What a textbook has: a map of price levels for each side, a list of orders in each level.
+class PlainBooks {
+ public:
+  explicit PlainBooks(unsigned symbols) : books_(symbols) {}
+  void apply(const PlainCommand& command) {
+    if (command.cancel) {
+      const auto [side, level, order] = places_[command.id];
+      if (side != nullptr) remove(*side, level, order);
+      return;
+    }
+    Book& book = books_[command.symbol];
+    Levels& makers = command.side == Side::buy ? book.asks : book.bids;
+    const std::int64_t sign = command.side == Side::buy ? 1 : -1;
+    std::int64_t open = command.shares;
+    while (open > 0 && !makers.empty() && makers.begin()->first <= sign * command.price) {
+      std::list<Order>& level = makers.begin()->second;
+      const std::int64_t shares = std::min(open, level.front().open);
+      open -= shares;
+      ++executions;
+      if ((level.front().open -= shares) == 0) remove(makers, makers.begin(), level.begin());
+    }
+    if (places_.size() <= command.id) places_.resize(command.id + 1);
+    if (open == 0) return;
+    Levels& own = command.side == Side::buy ? book.bids : book.asks;
+    const auto level = own.try_emplace(-sign * command.price).first;
+    level->second.push_back({command.id, open});
+    places_[command.id] = {&own, level, std::prev(level->second.end())};
+    ++resting;
+  }
+  std::uint64_t executions = 0;
+  std::size_t resting = 0;
+
+ private:
+  struct Order {
+    OrderId id;
+    std::int64_t open;
+  };
+  // best first: by price for asks, by minus price for bids
+  using Levels = std::map<std::int64_t, std::list<Order>>;
+  struct Book {
+    Levels bids, asks;
+  };
+  struct Place {
+    Levels* side = nullptr;
+    Levels::iterator level;
+    std::list<Order>::iterator order;
+  };
+  void remove(Levels& side, Levels::iterator level, std::list<Order>::iterator order) {
+    places_[order->id].side = nullptr;
+    --resting;
+    level->second.erase(order);
+    if (level->second.empty()) side.erase(level);
+  }
+  std::vector<Book> books_;
+  std::vector<Place> places_;  // by id of the order
+};
+
+struct Counts {
+  std::uint64_t opened = 0, canceled = 0, rejected = 0;
+  void add(const Outcome& outcome) {
+    opened += std::holds_alternative<Opened>(outcome);
+    canceled += std::holds_alternative<Canceled>(outcome);
+    rejected += std::holds_alternative<Rejected>(outcome);
+  }
 };
 
 AccountId account_id(unsigned n) { return AccountId(std::to_string(n + 1)); }
 SymbolName symbol_name(unsigned n) { return SymbolName("SYM" + std::to_string(n)); }
 
 // Runs the stream through an engine of its own while making it, so that cancels name open orders.
-Stream make_stream(unsigned commands, unsigned symbols, unsigned accounts, unsigned seed) {
+Stream make_stream(unsigned commands, unsigned symbols, unsigned accounts, unsigned seed,
+                   unsigned open_max) {
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return std::uint64_t((UInt128(random()) * n) >> 64); };
   Stream stream;
@@ -45,14 +130,17 @@ Stream make_stream(unsigned commands, unsigned symbols, unsigned accounts, unsig
   Rows rows;
   for (unsigned i = 0; i < commands; ++i) {
     const unsigned kind = unsigned(below(100));
+    const bool full = open_max > 0 && engine.orders_in_memory() >= open_max && kind < 95;
     Command command;
+    PlainCommand plain{};
     unsigned account = unsigned(below(accounts));
-    if (kind < 35 && !open.empty()) {
+    if ((kind < 35 || full) && !open.empty()) {
       const std::size_t at = below(open.size());
       const Placed placed = open[at];
       open[at] = open.back();
       open.pop_back();
       command = CancelOrder{account_id(placed.account), placed.id};
+      plain = {.cancel = true, .id = placed.id};
     } else {
       const unsigned symbol = unsigned(below(symbols));
       mid[symbol] = std::max<std::int64_t>(1'000, mid[symbol] + std::int64_t(below(3)) - 1);
@@ -63,14 +151,44 @@ Stream make_stream(unsigned commands, unsigned symbols, unsigned accounts, unsig
       command = PlaceOrder{account_id(account), symbol_name(symbol), buy ? Side::buy : Side::sell,
                            Shares::whole(std::int64_t(1 + below(100))),
                            Price::from_units(cents * 1'000'000)};
+      const PlaceOrder& order = std::get<PlaceOrder>(command);
+      plain = {false, order.side, symbol, cents, order.shares.units(), 0};
     }
     const Outcome outcome = engine.apply(command, {});
-    if (const auto* opened = std::get_if<Opened>(&outcome))
+    if (const auto* opened = std::get_if<Opened>(&outcome)) {
       open.push_back({opened->order, account});
+      plain.id = opened->order;
+    }
+    if (plain.cancel || plain.id != 0) stream.plain.push_back(plain);
     stream.commands.push_back(command);
-    if (i % 1'000 == 999) engine.release_closed(engine.take_changes(rows));
+    if (i % batch == batch - 1) engine.release_closed(engine.take_changes(rows));
   }
   return stream;
+}
+
+using Nanoseconds = std::chrono::duration<double, std::nano>;
+
+template <class Work>
+double ns_per_command(std::size_t commands, Work work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return Nanoseconds(std::chrono::steady_clock::now() - start).count() / double(commands);
+}
+
+void run(Exchange& engine, std::span<const Command* const> commands, Counts& counts) {
+  Rows rows;
+  for (std::size_t first = 0; first < commands.size(); first += batch) {
+    LookAhead ahead(engine, commands.subspan(first, std::min(batch, commands.size() - first)));
+    for (std::size_t at = first; at < std::min(first + batch, commands.size()); ++at)
+      counts.add(engine.apply(*commands[at], {}, ahead.next()));
+    engine.release_closed(engine.take_changes(rows));
+  }
+}
+
+void print(const char* what, std::vector<double>& ns) {
+  std::sort(ns.begin(), ns.end());
+  std::printf("%s, ns per command: median %.1f, min %.1f, max %.1f over %zu runs\n", what,
+              ns[ns.size() / 2], ns.front(), ns.back(), ns.size());
 }
 
 }  // namespace
@@ -80,53 +198,43 @@ int main(int argc, char** argv) {
     return argc > at ? unsigned(std::atoi(argv[at])) : value;
   };
   const unsigned commands = argument(1, 3'000'000), symbols = argument(2, 100),
-                 accounts = argument(3, 200);
-  const unsigned seed = argument(4, 1), repeats = argument(5, 5);
-  const Stream stream = make_stream(commands, symbols, accounts, seed);
+                 accounts = argument(3, 200), seed = argument(4, 1), repeats = argument(5, 5);
+  const Stream stream = make_stream(commands, symbols, accounts, seed, argument(6, 0));
 
-  std::vector<double> ns_per_command;
+  std::vector<const Command*> in_order;
+  for (const Command& command : stream.commands) in_order.push_back(&command);
+
+  std::vector<double> engine_ns, plain_ns;
   for (unsigned repeat = 0; repeat < repeats; ++repeat) {
     Exchange engine;
     Rows rows;
     for (const Command& command : stream.setup) engine.apply(command, {});
     engine.release_closed(engine.take_changes(rows));
-    std::uint64_t opened = 0, canceled = 0, rejected = 0;
-    std::size_t count = 0;
-    const auto start = std::chrono::steady_clock::now();
-    // As the core does with a batch.
-    constexpr std::size_t ahead_far = 16, ahead_near = 8;
-    std::vector<Exchange::Located> located(ahead_far);
-    const std::vector<Command>& all = stream.commands;
-    for (std::size_t i = 0; i < std::min(ahead_far, all.size()); ++i)
-      located[i] = engine.locate(all[i]);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i + ahead_near < all.size())
-        engine.prefetch(all[i + ahead_near], located[(i + ahead_near) % ahead_far]);
-      const Outcome outcome = engine.apply(all[i], {}, located[i % ahead_far]);
-      opened += std::holds_alternative<Opened>(outcome);
-      canceled += std::holds_alternative<Canceled>(outcome);
-      rejected += std::holds_alternative<Rejected>(outcome);
-      if (++count % 1'000 == 0) {
-        engine.release_closed(engine.take_changes(rows));
-        for (Exchange::Located& stale : located) stale = {};
-      }
-      if (i + ahead_far < all.size()) located[i % ahead_far] = engine.locate(all[i + ahead_far]);
-    }
-    const std::chrono::duration<double, std::nano> elapsed =
-        std::chrono::steady_clock::now() - start;
-    ns_per_command.push_back(elapsed.count() / double(stream.commands.size()));
+    Counts counts;
+    engine_ns.push_back(ns_per_command(commands, [&] { run(engine, in_order, counts); }));
     if (const auto violation = engine.check_invariants(); !violation.empty()) {
       std::fprintf(stderr, "invariant broken: %s\n", violation.c_str());
       return 1;
     }
+    PlainBooks plain(symbols);
+    plain_ns.push_back(ns_per_command(commands, [&] {
+      for (const PlainCommand& command : stream.plain) plain.apply(command);
+    }));
+    const std::size_t resting = engine.orders_in_memory();
+    if (plain.resting != resting || plain.executions != engine.totals().executions) {
+      std::fprintf(stderr, "engine and plain book disagree: %zu and %zu orders rest\n", resting,
+                   plain.resting);
+      return 1;
+    }
     if (repeat == 0)
       std::printf(
-          "%zu commands, %u symbols, %u accounts, seed %u: %llu opened, %llu canceled, %llu refused, %llu executions, %zu resting at the end\n",
-          stream.commands.size(), symbols, accounts, seed, (unsigned long long)opened,
-          (unsigned long long)canceled, (unsigned long long)rejected,
-          (unsigned long long)engine.totals().executions, engine.orders_in_memory());
+          "%u commands, %u symbols, %u accounts, seed %u: %llu opened, %llu canceled, %llu refused, "
+          "%llu executions, %zu resting at the end\n",
+          commands, symbols, accounts, seed, (unsigned long long)counts.opened,
+          (unsigned long long)counts.canceled, (unsigned long long)counts.rejected,
+          (unsigned long long)plain.executions, resting);
   }
-  std::sort(ns_per_command.begin(), ns_per_command.end());
-  std::printf("ns per command: median %.1f, min %.1f, max %.1f over %u runs\n",
-              ns_per_command[repeats / 2], ns_per_command.front(), ns_per_command.back(), repeats);
+  print("engine", engine_ns);
+  print("std::map of lists without accounts", plain_ns);
+  std::printf("ratio of the medians: %.2f\n", engine_ns[repeats / 2] / plain_ns[repeats / 2]);
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/guarded.hpp"
+#include "engine/look_ahead.hpp"
 #include "store/journal_record.hpp"
 #include "studies/experiments/locks.hpp"
 
@@ -109,16 +110,12 @@ class Part {
   // Looks ahead as Committer does, and gives up changed rows and closed orders now and then as Core
   // does.
   void apply(std::span<Task* const> tasks, Timestamp now, JournalWriter& writer) {
-    constexpr std::size_t locate_ahead = 16, prefetch_ahead = 8;
-    located_.clear();
-    for (std::size_t at = 0; at < tasks.size(); ++at) {
-      while (located_.size() < std::min(at + locate_ahead, tasks.size()))
-        located_.push_back(exchange_.locate(tasks[located_.size()]->command));
-      if (const std::size_t ahead = at + prefetch_ahead; ahead < tasks.size())
-        exchange_.prefetch(tasks[ahead]->command, located_[ahead]);
-      Task& task = *tasks[at];
-      task.outcome = exchange_.apply(task.command, now, located_[at]);
-      if (journal_.exists() && changed_state(task.outcome)) writer.add(task.command);
+    commands_.clear();
+    for (const Task* task : tasks) commands_.push_back(&task->command);
+    LookAhead ahead(exchange_, commands_);
+    for (Task* task : tasks) {
+      task->outcome = exchange_.apply(task->command, now, ahead.next());
+      if (journal_.exists() && changed_state(task->outcome)) writer.add(task->command);
     }
     unreleased_ += tasks.size();
     if (unreleased_ < commands_between_releases) return;
@@ -165,7 +162,7 @@ class Part {
   Rows rows_;
   OrderId orders_before_ = 0;
   std::size_t unreleased_ = 0;
-  std::vector<Exchange::Located> located_;
+  std::vector<const Command*> commands_;
   JournalWriter writer_;
   Journal journal_;
   const unsigned first_symbol_, last_symbol_;

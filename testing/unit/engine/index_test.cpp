@@ -120,13 +120,13 @@ TEST_CASE("a price index holds the ends of the range of ranks") {
 
 TEST_CASE("a flat map finds what was inserted and nothing else") {
   std::mt19937_64 random(test_seed());
-  FlatMap map(test_seed());
+  FlatMap<std::uint32_t> map(test_seed());
   std::unordered_map<std::uint64_t, std::uint32_t> expected;
   const auto any_key = [&]() -> std::uint64_t {
     switch (random() % 4) {
       case 0: return random() % 5'000;                         // dense
       case 1: return (random() % 100) << 32 | random() % 100;  // as position keys are
-      case 2: return UINT64_MAX - random() % 100;
+      case 2: return FlatMap<std::uint32_t>::key_max - random() % 100;
       default: return random();
     }
   };
@@ -134,12 +134,23 @@ TEST_CASE("a flat map finds what was inserted and nothing else") {
     const std::uint64_t key = any_key();
     map.prefetch(key);
     const auto at = expected.find(key);
-    REQUIRE(map.find(key) == (at == expected.end() ? no_index : at->second));
-    if (at != expected.end()) continue;
-    map.insert(key, i);
+    const std::uint32_t* found = std::as_const(map).find(key);
+    REQUIRE((found != nullptr) == (at != expected.end()));
+    if (found != nullptr) {
+      REQUIRE(*found == at->second);
+      *map.find(key) = at->second = i;  // as the engine does with positions
+      continue;
+    }
+    REQUIRE(map.insert(key, i) == i);
     expected.emplace(key, i);
   }
-  for (const auto& [key, index] : expected) REQUIRE(map.find(key) == index);
+  for (const auto& [key, index] : expected) REQUIRE(*map.find(key) == index);
+  std::size_t visited = 0;
+  map.for_each([&](std::uint64_t key, std::uint32_t value) {
+    ++visited;
+    REQUIRE(expected.at(key) == value);
+  });
+  REQUIRE(visited == expected.size());
 }
 
 TEST_CASE("an id index finds ids given in sequence and forgotten in any order") {

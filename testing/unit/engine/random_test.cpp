@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "engine/look_ahead.hpp"
 #include "model/market_state.hpp"
 #include "model/naive_exchange.hpp"
 #include "model/tables.hpp"
@@ -190,16 +191,12 @@ TEST_CASE("commands located and prefetched ahead of being applied have the same 
       for (auto size = 1 + commands.below(40); size > 0; --size)
         batch.push_back(commands.next(plain.totals().orders + commands.below(batch.size() + 1)));
       const Timestamp now = commands.next_time();
-      const std::size_t locate_ahead = 1 + commands.below(40),
-                        prefetch_ahead = commands.below(locate_ahead);
-      std::vector<Exchange::Located> located;
-      for (std::size_t at = 0; at < batch.size(); ++at) {
-        INFO("round " << round << ": " << print(batch[at]));
-        while (located.size() < std::min(at + locate_ahead, batch.size()))
-          located.push_back(ahead.locate(batch[located.size()]));
-        if (at + prefetch_ahead < batch.size())
-          ahead.prefetch(batch[at + prefetch_ahead], located[at + prefetch_ahead]);
-        REQUIRE(ahead.apply(batch[at], now, located[at]) == plain.apply(batch[at], now));
+      std::vector<const Command*> in_order;
+      for (const Command& command : batch) in_order.push_back(&command);
+      LookAhead look_ahead(ahead, in_order);
+      for (const Command& command : batch) {
+        INFO("round " << round << ": " << print(command));
+        REQUIRE(ahead.apply(command, now, look_ahead.next()) == plain.apply(command, now));
         REQUIRE(ahead.totals() == plain.totals());
       }
       REQUIRE(ahead.check_invariants() == "");
@@ -221,8 +218,9 @@ TEST_CASE("locating and prefetching change nothing") {
     const Totals totals = engine.totals();
     const auto state = state_of(engine);
     const std::size_t rows = engine.changed_rows(), orders = engine.orders_in_memory();
-    engine.prefetch(command, engine.locate(command));
-    engine.prefetch(command, {});
+    engine.prefetch_lookups(command);
+    engine.prefetch_neighbours(engine.locate(command));
+    engine.prefetch_neighbours({});
     REQUIRE(engine.totals() == totals);
     REQUIRE(state_of(engine) == state);
     REQUIRE(engine.changed_rows() == rows);

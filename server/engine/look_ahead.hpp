@@ -1,0 +1,57 @@
+#pragma once
+// With a large book, cache misses take most of the time of a command. They overlap if the commands
+// of a batch go through these stages ahead of apply(), eight at a time, each stage eight commands
+// before the next:
+//   touch      the command's own bytes, which another thread wrote
+//   lookups    the slots of the hash tables that it will look into
+//   locate     the account, symbol and order
+//   neighbours what a cancel changes beside its order
+// The distance was measured with engine_benchmark.
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "engine/exchange.hpp"
+
+namespace exchange {
+
+class LookAhead {
+ public:
+  // Both must outlive it. Valid until release_closed().
+  LookAhead(const Exchange& exchange, std::span<const Command* const> commands)
+      : exchange_(exchange), commands_(commands) {}
+
+  // What was found of the next command: call it before each apply(), and pass it on.
+  const Exchange::Located& next() {
+    if (at_ % step == 0) advance();
+    return located_[at_++ % located_.size()];
+  }
+
+ private:
+  static constexpr std::size_t step = 8;
+
+  void advance() {
+    for (; touched_ < ahead(5); ++touched_) touch(*commands_[touched_]);
+    for (; looked_up_ < ahead(4); ++looked_up_) exchange_.prefetch_lookups(*commands_[looked_up_]);
+    for (; found_ < ahead(3); ++found_)
+      located_[found_ % located_.size()] = exchange_.locate(*commands_[found_]);
+    for (; neighbours_ < ahead(2); ++neighbours_)
+      exchange_.prefetch_neighbours(located_[neighbours_ % located_.size()]);
+  }
+  std::size_t ahead(std::size_t steps) const {
+    return std::min(at_ + steps * step, commands_.size());
+  }
+  static void touch(const Command& command) {
+    constexpr std::size_t cache_line = 64;
+    const char* bytes = reinterpret_cast<const char*>(&command);
+    for (std::size_t at = 0; at < sizeof command; at += cache_line) __builtin_prefetch(bytes + at);
+  }
+
+  const Exchange& exchange_;
+  std::span<const Command* const> commands_;
+  std::size_t at_ = 0, touched_ = 0, looked_up_ = 0, found_ = 0, neighbours_ = 0;
+  std::array<Exchange::Located, 4 * step> located_;
+};
+
+}  // namespace exchange
