@@ -222,24 +222,30 @@ void SqliteStore::open_tables() {
   tables_ = SqliteDatabase(path_, SqliteDatabase::Use::write);
   create_schema(tables_, schema::sqlite, "projection", path_);
   make_views(tables_);
-  put_account_ = SqliteStatement(
-      tables_,
-      "INSERT INTO accounts VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET balance_e16 = ?3");
-  put_account_key_ = SqliteStatement(
-      tables_, "INSERT INTO account_keys VALUES (?1, ?2) ON CONFLICT (account) DO NOTHING");
-  put_symbol_ = SqliteStatement(
-      tables_,
-      "INSERT INTO symbols VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET shares_total_e8 = ?3");
-  put_position_ = SqliteStatement(
-      tables_,
-      "INSERT INTO positions VALUES (?1, ?2, ?3) ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = ?3");
-  put_order_ = SqliteStatement(
-      tables_,
-      "INSERT INTO orders VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-      " ON CONFLICT (id) DO UPDATE SET open_e8 = ?7, canceled_e8 = ?8, canceled_at_us = ?10");
-  put_execution_ = SqliteStatement(
-      tables_,
-      "INSERT INTO executions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING");
+  // WHERE true tells SQLite's parser that ON CONFLICT does not belong to a join.
+  put_accounts_ =
+      SqliteRows(tables_, "changed_accounts", 3,
+                 "INSERT INTO accounts SELECT * FROM changed_accounts WHERE true"
+                 " ON CONFLICT (number) DO UPDATE SET balance_e16 = excluded.balance_e16");
+  put_account_keys_ = SqliteRows(tables_, "new_account_keys", 2,
+                                 "INSERT INTO account_keys SELECT * FROM new_account_keys"
+                                 " WHERE true ON CONFLICT (account) DO NOTHING");
+  put_symbols_ =
+      SqliteRows(tables_, "changed_symbols", 3,
+                 "INSERT INTO symbols SELECT * FROM changed_symbols WHERE true"
+                 " ON CONFLICT (number) DO UPDATE SET shares_total_e8 = excluded.shares_total_e8");
+  put_positions_ =
+      SqliteRows(tables_, "changed_positions", 3,
+                 "INSERT INTO positions SELECT * FROM changed_positions WHERE true"
+                 " ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = excluded.shares_e8");
+  put_orders_ = SqliteRows(tables_, "changed_orders", 10,
+                           "INSERT INTO orders SELECT * FROM changed_orders WHERE true"
+                           " ON CONFLICT (id) DO UPDATE SET open_e8 = excluded.open_e8,"
+                           " canceled_e8 = excluded.canceled_e8,"
+                           " canceled_at_us = excluded.canceled_at_us");
+  put_executions_ = SqliteRows(tables_, "new_executions", 7,
+                               "INSERT INTO executions SELECT * FROM new_executions"
+                               " WHERE true ON CONFLICT (id) DO NOTHING");
   put_projection_ = SqliteStatement(
       tables_,
       "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"
@@ -408,30 +414,38 @@ void SqliteStore::prune(BatchNumber through) {
 }
 
 void SqliteStore::upsert(const Rows& rows) {
-  for (const AccountRow& row : rows.accounts) {
-    const std::string balance = units_text(row.balance.units());
-    put_account_.with(row.number, row.id.view(), std::string_view(balance)).run();
-  }
-  for (const AccountKeyRow& row : rows.account_keys) {
-    const std::string key = key_text(row.key);
-    put_account_key_.with(row.account, std::string_view(key)).run();
-  }
-  for (const SymbolRow& row : rows.symbols)
-    put_symbol_.with(row.number, row.name.view(), row.shares_total.units()).run();
-  for (const PositionRow& row : rows.positions)
-    put_position_.with(row.account, row.symbol, row.shares.units()).run();
-  for (const OrderRow& row : rows.orders)
-    put_order_
-        .with(row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(),
-              row.limit.units(), row.open.units(), row.canceled.units(), row.opened_at.microseconds,
-              row.canceled_at.microseconds)
-        .run();
+  using Values = SqliteRows::Values;
+  const auto integers = [](Values& values, auto... columns) {
+    std::size_t at = 0;
+    ((values[at++] = std::int64_t(columns)), ...);
+  };
+  put_accounts_.run(rows.accounts, [](const AccountRow& row, Values& values) {
+    values[0] = std::int64_t(row.number);
+    values[1] = std::string(row.id.view());
+    values[2] = units_text(row.balance.units());
+  });
+  put_account_keys_.run(rows.account_keys, [](const AccountKeyRow& row, Values& values) {
+    values[0] = std::int64_t(row.account);
+    values[1] = key_text(row.key);
+  });
+  put_symbols_.run(rows.symbols, [](const SymbolRow& row, Values& values) {
+    values[0] = std::int64_t(row.number);
+    values[1] = std::string(row.name.view());
+    values[2] = row.shares_total.units();
+  });
+  put_positions_.run(rows.positions, [&](const PositionRow& row, Values& values) {
+    integers(values, row.account, row.symbol, row.shares.units());
+  });
+  put_orders_.run(rows.orders, [&](const OrderRow& row, Values& values) {
+    integers(values, row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(),
+             row.limit.units(), row.open.units(), row.canceled.units(), row.opened_at.microseconds,
+             row.canceled_at.microseconds);
+  });
   fail_point<StoreUnavailable>("projection.amid_rows");
-  for (const ExecutionRow& row : rows.executions)
-    put_execution_
-        .with(row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(),
-              row.price.units(), row.time.microseconds)
-        .run();
+  put_executions_.run(rows.executions, [&](const ExecutionRow& row, Values& values) {
+    integers(values, row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(),
+             row.price.units(), row.time.microseconds);
+  });
 }
 
 // Order and executions come from one snapshot: a projection may commit in between.

@@ -13,7 +13,7 @@
 
 #include <atomic>
 
-#include "store/sqlite.hpp"
+#include "store/sqlite_rows.hpp"
 #include "store/store.hpp"
 
 namespace exchange {
@@ -66,8 +66,9 @@ class SqliteStore : public Store {
   SqliteStatement append_, prune_, resolve_, confirm_;
   // Projector thread.
   SqliteDatabase tables_;
-  SqliteStatement put_account_, put_account_key_, put_symbol_, put_position_, put_order_,
-      put_execution_, put_projection_;
+  SqliteRows put_accounts_, put_account_keys_, put_symbols_, put_positions_, put_orders_,
+      put_executions_;
+  SqliteStatement put_projection_;
   bool checkpoint_failed_ = false;  // the last one failed, and that was logged
   // Reader thread.
   SqliteDatabase reader_;

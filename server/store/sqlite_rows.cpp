@@ -1,0 +1,115 @@
+#include "store/sqlite_rows.hpp"
+
+#include "base/ensure.hpp"
+
+namespace exchange {
+
+struct SqliteRows::Source {
+  std::string declaration;
+  Values values;  // of the row at the cursor
+  std::size_t at = 0, count = 0;
+  std::function<void(std::size_t, Values&)> get;
+
+  void move_to(std::size_t row) {
+    at = row;
+    if (at < count) get(at, values);
+  }
+};
+
+namespace {
+
+using Source = SqliteRows::Source;
+
+struct Table {
+  sqlite3_vtab base;
+  Source* source;
+};
+Source& source_of(sqlite3_vtab_cursor* cursor) {
+  return *reinterpret_cast<Table*>(cursor->pVtab)->source;
+}
+
+int connect(sqlite3* database, void* source, int, const char* const*, sqlite3_vtab** table,
+            char**) {
+  *table = &(new Table{{}, static_cast<Source*>(source)})->base;
+  return sqlite3_declare_vtab(database, static_cast<Source*>(source)->declaration.c_str());
+}
+int disconnect(sqlite3_vtab* table) {
+  delete reinterpret_cast<Table*>(table);
+  return SQLITE_OK;
+}
+int best_index(sqlite3_vtab*, sqlite3_index_info*) { return SQLITE_OK; }
+int open(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
+  *cursor = new sqlite3_vtab_cursor{};
+  return SQLITE_OK;
+}
+int close(sqlite3_vtab_cursor* cursor) {
+  delete cursor;
+  return SQLITE_OK;
+}
+int filter(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) {
+  source_of(cursor).move_to(0);
+  return SQLITE_OK;
+}
+int next(sqlite3_vtab_cursor* cursor) {
+  Source& source = source_of(cursor);
+  source.move_to(source.at + 1);
+  return SQLITE_OK;
+}
+int at_end(sqlite3_vtab_cursor* cursor) {
+  const Source& source = source_of(cursor);
+  return source.at >= source.count;
+}
+int column(sqlite3_vtab_cursor* cursor, sqlite3_context* result, int column) {
+  const SqliteRows::Value& value = source_of(cursor).values[std::size_t(column)];
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    sqlite3_result_int64(result, *integer);
+  } else {
+    const auto& text = std::get<std::string>(value);
+    sqlite3_result_text(result, text.data(), int(text.size()), SQLITE_TRANSIENT);
+  }
+  return SQLITE_OK;
+}
+int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
+  *id = sqlite3_int64(source_of(cursor).at);
+  return SQLITE_OK;
+}
+
+// Without xCreate it exists in every schema of the connection, and nothing is stored of it.
+const sqlite3_module module = [] {
+  sqlite3_module methods{};
+  methods.xConnect = connect;
+  methods.xDisconnect = disconnect;
+  methods.xBestIndex = best_index;
+  methods.xOpen = open;
+  methods.xClose = close;
+  methods.xFilter = filter;
+  methods.xNext = next;
+  methods.xEof = at_end;
+  methods.xColumn = column;
+  methods.xRowid = row_id;
+  return methods;
+}();
+
+}  // namespace
+
+SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& name, std::size_t columns,
+                       std::string_view sql) {
+  source_ = new Source;
+  source_->values.resize(columns);
+  for (std::size_t at = 1; at <= columns; ++at)
+    source_->declaration += (at == 1 ? "CREATE TABLE x(c" : ", c") + std::to_string(at);
+  source_->declaration += ")";
+  // The connection deletes the source, also if this fails.
+  database.check(
+      sqlite3_create_module_v2(database.handle(), name.c_str(), &module, source_,
+                               [](void* source) { delete static_cast<Source*>(source); }));
+  statement_ = SqliteStatement(database, sql);
+}
+
+void SqliteRows::run(std::size_t count, std::function<void(std::size_t, Values&)> get) {
+  source_->count = count;
+  source_->get = std::move(get);
+  statement_.run();
+}
+
+}  // namespace exchange
