@@ -159,6 +159,7 @@ class Page {
       notice("warn",
              "The hypervisor took CPU time from this machine: the latencies include its pauses.",
              {List{"It took ", percent(stolen), " of the time of all CPUs (steal time)."}});
+    const std::size_t about_measuring = out.size();  // the rest is about the server
     if (errors() > 0)
       notice("bad", {counted(errors(), "error"), ": ", kinds(at(result_, {"errors"})), "."},
              examples(result_, {{"First wrong answer: ", "first_wrong_answer"},
@@ -186,7 +187,7 @@ class Page {
              {unsent, " of ", at(result_, {"planned"}), " planned requests were never sent."},
              {"Their time came, and no connection was free for them before the end."});
     if (get({"load", "reply_check"}) == Json(false)) notice("warn", "Replies were not checked.");
-    if (out.empty()) {
+    if (out.size() == about_measuring) {
       List fine{"No errors in ", counted(at(result_, {"answered"}), "answer"), "."};
       if (true_at(report_, {"audit", "passed"})) fine.push_back(" The audit passed.");
       if (const std::size_t count = get({"expectations"}).size(); count > 0)
