@@ -207,8 +207,10 @@ TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
   PostgresStore store(url);
   store.open();
   store.load();
-  run_postgres(url, "UPDATE projection SET batch = 7");
-  CHECK_THROWS_AS(store.project(one_account(), 1), StoreCorrupt);
+  run_postgres(url, "INSERT INTO executions VALUES (1, 0, 1, 2, 1, 1, 0)");
+  Rows rows = one_account();
+  rows.executions.push_back({1, 0, 1, 2, Shares::whole(1), Price::whole(1), Timestamp{}});
+  CHECK_THROWS_AS(store.project(rows, 1), StoreCorrupt);
   CHECK(run_postgres(url, "SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("a position that was sold whole is not in the summary") {
   CHECK(plain(place->query(summaries)) ==
         Lines{"1|10|0|10|0|{}", R"(007|0|0|0|1|{"SPY":{"shares":"0","reserved":"2"}})"});
   exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(2), Price::whole(3)}, at(2));
-  project(store, exchange, 1);
+  project(store, exchange, 2);
   CHECK(plain(place->query(summaries)) ==
         Lines{R"(1|4|0|4|0|{"SPY":{"shares":"2","reserved":"0"}})", "007|6|0|6|0|{}"});
 }
