@@ -2,22 +2,23 @@
 
 import re
 
-BLOCK = re.compile(r"(<!-- begin ([\w-]+) -->\n)(.*?)(<!-- end \2 -->)", re.S)
+
+def names(text, owner=""):
+    return re.findall(rf"<!-- begin {owner}([\w-]+) -->", text)
 
 
-def names(text):
-    return re.findall(r"<!-- begin ([\w-]+) -->", text)
-
-
-def fill(text, blocks):
-    """Replaces every block by the text of its name. A name without text, and a block without end, are errors: they would grow old unnoticed."""
-    unknown = set(names(text)) - set(blocks)
-    unclosed = set(names(text)) - {match[2] for match in BLOCK.finditer(text)}
+def fill(text, blocks, owner=""):
+    """Replaces every block by the text of its name. A name without text, and a block without end, are errors: they would grow old unnoticed. On a page that two
+    studies fill, the blocks of one have an `owner` before their names, as in `<!-- begin OWNER/NAME -->`; the other study does not see them.
+    """
+    block = re.compile(rf"(<!-- begin {owner}([\w-]+) -->\n)(.*?)(<!-- end {owner}\2 -->)", re.S)
+    unknown = set(names(text, owner)) - set(blocks)
+    unclosed = set(names(text, owner)) - {match[2] for match in block.finditer(text)}
     if unknown or unclosed:
         raise SystemExit(
             f"docs: unknown blocks: {', '.join(sorted(unknown)) or 'none'}; blocks without end: {', '.join(sorted(unclosed)) or 'none'}"
         )
-    return BLOCK.sub(lambda match: f"{match[1]}{blocks[match[2]].rstrip()}\n{match[4]}", text)
+    return block.sub(lambda match: f"{match[1]}{blocks[match[2]].rstrip()}\n{match[4]}", text)
 
 
 def write_charts(folder, svgs):

@@ -57,6 +57,11 @@ class Documents(unittest.TestCase):
         )
         self.assertEqual(fill(fill(text, {"x": "1"}), {"x": "2"}), fill(text, {"x": "2"}))
 
+    def test_each_study_replaces_its_own_blocks(self):
+        text = "<!-- begin x -->\n1\n<!-- end x -->\n<!-- begin a/x -->\n2\n<!-- end a/x -->\n"
+        self.assertEqual(fill(text, {"x": "3"}), text.replace("1", "3"))
+        self.assertEqual(fill(text, {"x": "3"}, "a/"), text.replace("2", "3"))
+
     def test_unknown_and_unclosed_blocks_are_errors(self):
         for text in ("<!-- begin y -->\n<!-- end y -->\n", "<!-- begin x -->\n"):
             with self.assertRaises(SystemExit):

@@ -1,0 +1,252 @@
+"""Costs of the model from what was measured: CPU times of each kind of thread in the cells of fit_cells(), and waits for the disk."""
+
+import json
+from itertools import combinations
+from statistics import median
+
+from cells import POLICIES, STORES, fit_cells, on
+from measure import OTHERS_MAX, STOLEN_MAX
+from model import Exchange
+from studies.scaling.fit import least_squares
+
+FORMAT = "exchange-cores/1"
+COSTS = (
+    "read",
+    "write",
+    "transport_cold",
+    "apply",
+    "complete",
+    "batch",
+    "project",
+    "projection",
+    "replica",
+    "client",
+    "client_cold",
+)
+DISK = ("alone", "beside", "waits_per_commit", "project", "projection")
+LEFT_OUT = ("stages_us", "parse_p50_us", "write_p50_us", "switches", "others")  # of the file
+ROUNDS = 4  # the costs decide how often threads sleep, and that decides the costs
+START = {
+    "read": 5,
+    "write": 6,
+    "transport_cold": 10,
+    "apply": 0.5,
+    "complete": 0.5,
+    "batch": 20,
+    "project": 2,
+    "projection": 1000,
+    "replica": 0.2,
+    "client": 8,
+    "client_cold": 10,
+}
+LIGHT_WEIGHT = 0.5  # of the cell with a light load: full load matters more
+
+
+class CalibrationError(ValueError):
+    pass
+
+
+def medians(trials):
+    """{cell: medians of its trials}. Disturbed trials are left out if calm ones remain: see STOLEN_MAX."""
+    cells = {}
+    for trial in trials:
+        cells.setdefault(trial["cell"], []).append(trial)
+    found = {}
+    for name, all_of_it in cells.items():
+        calm = [one for one in all_of_it if is_calm(one)]
+        kept = calm or all_of_it
+        found[name] = merged(
+            [{k: v for k, v in one.items() if k not in ("cell", "round")} for one in kept]
+        )
+        found[name] |= {"trials": len(kept), "discarded": len(all_of_it) - len(kept)}
+        if not calm:
+            found[name]["disturbed"] = True
+    return found
+
+
+def is_calm(trial):
+    return trial.get("stolen", 0) <= STOLEN_MAX and trial.get("others", 0) <= OTHERS_MAX
+
+
+def merged(values):
+    first = values[0]
+    if isinstance(first, dict):
+        return {name: merged([one[name] for one in values if name in one]) for name in first}
+    if isinstance(first, list):
+        return [median(column) for column in zip(*values)]
+    return median(values)
+
+
+def non_negative(rows, targets, weights):
+    """Least squares of the relative errors, with no parameter below zero: by trying every set of parameters that is zero."""
+    size, best = len(rows[0]), None
+    for zeros in range(size):
+        for zero in combinations(range(size), zeros):
+            used = [i for i in range(size) if i not in zero]
+            scaled = [
+                [row[i] / target * weight for i in used]
+                for row, target, weight in zip(rows, targets, weights)
+            ]
+            solution = least_squares(scaled, weights)
+            if solution is None or min(solution) < 0:
+                continue
+            error = sum(
+                (sum(a * b for a, b in zip(row, solution)) - weight) ** 2
+                for row, weight in zip(scaled, weights)
+            )
+            if best is None or error < best[0] - 1e-12:
+                values = [0.0] * size
+                for i, value in zip(used, solution):
+                    values[i] = value
+                best = (error, values)
+    if best is None:
+        raise CalibrationError("the measurements fit no costs")
+    return best[1]
+
+
+def fit_policy(policy, store, measured, disk, wake_us):
+    """{"one": costs on one core, "several": on more}."""
+    cells = [cell for cell in fit_cells() if (cell.policy, cell.store) == (policy, store)]
+    missing = [cell.key for cell in cells if cell.key not in measured]
+    if missing:
+        raise CalibrationError(f"no trial of {missing[0]}: run measure first")
+    single, double = [cell for cell in cells if cell.cores == 1], [
+        cell for cell in cells if cell.cores == 2
+    ]
+    costs = dict(START)
+    full = measured[on(1, policy=policy, store=store, clients=200).key]
+    weights = [LIGHT_WEIGHT if cell.rate else 1.0 for cell in single]
+    for _ in range(ROUNDS):
+        seen = [Exchange(cell, costs, disk, wake_us).run(0.8, 0.2) for cell in single]
+        facts = [measured[cell.key] for cell in single]
+        cpu = {
+            name: [fact["cpu_us"][name] for fact in facts]
+            for name in ("transport", "core", "projector", "client")
+        }
+        cold = {name: [one["cold_wakes"][name] for one in seen] for name in cpu}
+        per_request, costs["transport_cold"] = non_negative(
+            [[1, n] for n in cold["transport"]], cpu["transport"], weights
+        )
+        costs["client"], costs["client_cold"] = non_negative(
+            [[1, n] for n in cold["client"]], cpu["client"], weights
+        )
+        batches = [[1, 1 / fact["requests_per_batch"]] for fact in facts]
+        core, costs["batch"] = non_negative(batches, cpu["core"], weights)
+        projections = [[1, 5 / fact["requests_per_s"]] for fact in facts]  # five a second
+        costs["project"], costs["projection"] = non_negative(projections, cpu["projector"], weights)
+        costs["replica"] = full["cpu_us"]["other"]
+        costs["write"] = min(full["write_p50_us"], 0.8 * per_request)
+        costs["read"] = per_request - costs["write"]
+        costs["apply"] = min(
+            full["stages_us"]["apply"] / max(full["requests_per_batch"], 1), 0.8 * core
+        )
+        costs["complete"] = core - costs["apply"]
+    return {"one": costs, "several": on_several(double[0], costs, measured, disk, wake_us)}
+
+
+def on_several(cell, costs, measured, disk, wake_us):
+    """What the same work costs when its threads run on two CPUs: the ratio of each kind of thread, measured in one cell."""
+    fact = measured[cell.key]
+    seen = Exchange(cell, costs, disk, wake_us).run(0.8, 0.2)["cpu_us"]
+    seen["core"] = costs["apply"] + costs["complete"] + costs["batch"] / fact["requests_per_batch"]
+    ratio = {name: fact["cpu_us"][name] / us for name, us in seen.items()}
+    kinds = {
+        "transport": ("read", "write", "transport_cold"),
+        "core": ("apply", "complete", "batch"),
+        "projector": ("project", "projection"),
+        "other": ("replica",),
+        "client": ("client", "client_cold"),
+    }
+    return {name: costs[name] * ratio[kind] for kind, names in kinds.items() for name in names}
+
+
+def raise_core(costs, least, requests_per_batch):
+    """At least so much per request on the core thread, and less per batch: what both cost together was measured."""
+    missing = max(0.0, least - costs["apply"] - costs["complete"])
+    costs["complete"] += missing
+    costs["batch"] = max(0.0, costs["batch"] - missing * requests_per_batch)
+
+
+def calibrate(trials, about):
+    measured = medians(trials)
+    disk, wake_us = disk_of(measured)
+    costs = {p: {s: fit_policy(p, s, measured, disk, wake_us) for s in STORES} for p in POLICIES}
+    # Loops hand over the most requests at once: no other policy does with less work on the core thread. Where batches are small under any load,
+    # trials cannot tell the cost of a request from that of a batch.
+    for policy in POLICIES:
+        for store in STORES:
+            for nth, which in enumerate(("one", "several"), 1):
+                of_loop = costs["loop"][store][which]
+                full = measured[on(nth, policy=policy, store=store, clients=200).key]
+                least = of_loop["apply"] + of_loop["complete"]
+                raise_core(costs[policy][store][which], least, full["requests_per_batch"])
+    kept = {
+        cell: {k: v for k, v in one.items() if k not in LEFT_OUT} for cell, one in measured.items()
+    }
+    return {
+        "format": FORMAT,
+        **about,
+        "wake_us": wake_us,
+        "disk": disk,
+        "costs": costs,
+        "measured": kept,
+    }
+
+
+def disk_of(measured):
+    """Waits of commits, alone and beside a projection that waits for the disk too, and of projections. Seen on two cores, where a thread that is
+    ready does not wait for a CPU for long; the fixed part of a projection under light load."""
+    try:
+        light = measured["disk loop sqlite cores=1 clients=200 rate=2000"]
+        full = measured["disk loop sqlite cores=2 clients=200 closed"]
+        probes = measured["probes"]
+    except KeyError as missing:
+        raise CalibrationError(f"no measurement of {missing.args[0]}: run measure first") from None
+    disk = {
+        "alone": full["alone_us"],
+        "beside": full["beside_us"],
+        "waits_per_commit": full["waits_per_commit"],
+        "project": full["projector_us_per_request"],
+        "projection": max(
+            0.0, (light["projector_us_per_request"] - full["projector_us_per_request"]) * 2000 / 5
+        ),
+    }
+    return disk, max(0.0, probes["hand_over_us"] - probes["hand_over_same_cpu_us"])
+
+
+def load(file):
+    """The calibration in a file. Raises CalibrationError, with what is wrong with it."""
+    try:
+        found = json.loads(file.read_text())
+    except OSError as error:
+        raise CalibrationError(f"{file}: {error.strerror}; run calibrate first") from None
+    except ValueError as error:
+        raise CalibrationError(f"{file} is no JSON: {error}") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise CalibrationError(f"{file} is not of the format {FORMAT}")
+    for name in DISK:
+        check(file, found, ("disk", name))
+    check(file, found, ("wake_us",))
+    for policy in POLICIES:
+        for store in STORES:
+            for cores in ("one", "several"):
+                for name in COSTS:
+                    check(file, found, ("costs", policy, store, cores, name))
+    return found
+
+
+def check(file, value, path):
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    numbers = value if isinstance(value, list) else [value]
+    if not numbers or not all(
+        isinstance(one, (int, float)) and not isinstance(one, bool) and one >= 0 for one in numbers
+    ):
+        raise CalibrationError(f"{file}: {'.'.join(path)} is {value!r}, not a number from 0 on")
+
+
+def predict(cell, calibration, seconds=1.5, warmup_s=0.3, seed=1):
+    costs = calibration["costs"][cell.policy][cell.store]["one" if cell.cores == 1 else "several"]
+    return Exchange(cell, costs, calibration["disk"], calibration["wake_us"], seed).run(
+        seconds, warmup_s
+    )

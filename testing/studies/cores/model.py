@@ -1,0 +1,367 @@
+"""The exchange as threads of the simulator: clients, transport of each policy, core with group commit, projector.
+
+Costs are CPU times in microseconds; see calibrate.py, which measures them."""
+
+from bisect import bisect
+from collections import deque
+from random import Random
+
+from measure import QUANTILES
+from simulator import WAIT, YIELD, Cpus, Simulator, Sleep
+
+EVENTS_MAX = 128  # that a loop takes from epoll at once
+CLIENT_EVENTS_MAX = 256
+YIELDS = 4  # of a client's thread, before it sleeps until its commit
+PROJECTION_INTERVAL_US = 200_000
+BEFORE_SYNC = 0.75  # part of the CPU time of a commit before its disk wait
+
+
+def sampler(quantiles, random):
+    """Draws between the quantiles that were measured."""
+
+    def draw():
+        percent = 100 * random.random()
+        at = min(max(bisect(QUANTILES, percent), 1), len(QUANTILES) - 1)
+        part = (percent - QUANTILES[at - 1]) / (QUANTILES[at] - QUANTILES[at - 1])
+        return quantiles[at - 1] * (1 - part) + quantiles[at] * part
+
+    return draw
+
+
+class Exchange:
+    """`costs`: of the policy and the store; `disk`: waits of commits and projections; `wake_us`: until a thread runs on an idle CPU."""
+
+    def __init__(self, cell, costs, disk, wake_us, seed=1):
+        self.cell, self.costs, self.random = cell, costs, Random(seed)
+        self.simulator = simulator = Simulator()
+        machine = cell.cores if cell.shared else cell.cores + cell.workers
+        self.cpus = Cpus(simulator, cell.cores, machine, wake_us)
+        self.client_cpus = (
+            self.cpus if cell.shared else Cpus(simulator, cell.workers, machine, wake_us)
+        )
+        self.disk = disk if cell.store != "memory" else None
+        self.draw = {name: sampler(disk[name], self.random) for name in ("alone", "beside")}
+        self.measuring, self.times, self.batches, self.requests, self.commit_us = (
+            False,
+            [],
+            0,
+            0,
+            0.0,
+        )
+        self._start_core()
+        self._start_transport()
+        self._start_clients()
+
+    # Clients
+
+    def _start_clients(self):
+        cell = self.cell
+        self.workers, self.replies, self.due = [], [], []
+        self.planned = [deque() for _ in range(cell.clients)]  # times of the open loop
+        self.is_busy = [False] * cell.clients
+        for number in range(cell.workers):
+            own = range(number, cell.clients, cell.workers)
+            self.replies.append(deque())
+            self.due.append(deque() if cell.rate else deque(own))
+            body = self._worker(number)
+            self.workers.append(self.client_cpus.start(body, self.costs["client_cold"]))
+        if cell.rate:
+            self._plan(0)
+
+    def _plan(self, nth):
+        """Poisson arrivals, dealt out to the connections in turn."""
+        connection = nth % self.cell.clients
+        self.planned[connection].append(self.simulator.now)
+        if not self.is_busy[connection]:
+            self.is_busy[connection] = True
+            worker = connection % self.cell.workers
+            self.due[worker].append(connection)
+            self._wake(self.workers[worker])
+        gap = self.random.expovariate(self.cell.rate / 1e6)
+        self.simulator.at(self.simulator.now + gap, self._plan, nth + 1)
+
+    def _worker(self, number):
+        due, replies, half = self.due[number], self.replies[number], self.costs["client"] / 2
+        while True:
+            while not due and not replies:
+                yield WAIT
+            while due:
+                yield half
+                self._send(due.popleft())
+            for _ in range(min(len(replies), CLIENT_EVENTS_MAX)):
+                connection = replies.popleft()
+                yield half
+                self._received(connection)
+                if self.is_busy[connection]:
+                    yield half
+                    self._send(connection)
+
+    def _send(self, connection):
+        if not self.cell.rate:
+            self.is_busy[connection] = True
+            self.planned[connection].append(self.simulator.now)
+        self.arrived(connection)
+
+    def _received(self, connection):
+        took_us = self.simulator.now - self.planned[connection].popleft()
+        if self.measuring:
+            self.times.append(took_us)
+        self.is_busy[connection] = not self.cell.rate or bool(self.planned[connection])
+
+    def _reply(self, connection):
+        worker = connection % self.cell.workers
+        self.replies[worker].append(connection)
+        self._wake(self.workers[worker])
+
+    @staticmethod
+    def _wake(thread):
+        thread.group.wake(thread)
+
+    # Transport: arrived(connection) is called when a request is in the socket, completed(batch) when its commit is done.
+
+    def _start_transport(self):
+        getattr(self, f"_start_{self.cell.policy}")()
+
+    def _start_loop(self):
+        cell = self.cell
+        arrived = [deque() for _ in range(cell.cores)]
+        self.finished = [[] for _ in range(cell.cores)]
+        loops = [self._server_thread(self._loop(n, arrived[n])) for n in range(cell.cores)]
+        # SO_REUSEPORT: the kernel chooses the loop by a hash.
+        self.home = [self.random.randrange(cell.cores) for _ in range(cell.clients)]
+
+        def arrive(connection):
+            loop = self.home[connection]
+            arrived[loop].append(connection)
+            self._wake(loops[loop])
+
+        def complete(batch):
+            yield self.complete_us * len(batch)
+            touched = set()
+            for connection in batch:
+                loop = self.home[connection]
+                self.finished[loop].append(connection)
+                touched.add(loop)
+            for loop in sorted(touched):
+                self._wake(loops[loop])
+
+        self.arrived, self.completed, self.transport = arrive, complete, loops
+
+    def _loop(self, number, arrived):
+        while True:
+            while not arrived and not self.finished[number]:
+                yield WAIT
+            if taken := [arrived.popleft() for _ in range(min(len(arrived), EVENTS_MAX))]:
+                yield self.read_us * len(taken)
+                self._submit(taken)
+            finished, self.finished[number] = self.finished[number], []
+            for connection in finished:
+                yield self.write_us
+                self._reply(connection)
+
+    def _start_pool(self):
+        work, idle = deque(), []
+
+        def body(number):
+            while True:
+                while not work:
+                    idle.append(number)
+                    yield WAIT
+                is_read, connection = work.popleft()
+                if is_read:
+                    yield self.read_us
+                    self._submit([connection])
+                else:
+                    yield self.write_us
+                    self._reply(connection)
+
+        def add(is_read, connection):
+            work.append((is_read, connection))
+            if idle:
+                self._wake(threads[idle.pop()])
+
+        def complete(batch):
+            for connection in batch:
+                yield self.complete_us
+                add(False, connection)
+
+        threads = [self._server_thread(body(number)) for number in range(self.cell.cores)]
+        self.arrived, self.completed = (lambda connection: add(True, connection)), complete
+        self.transport = threads
+
+    def _start_thread(self):
+        has_request = [False] * self.cell.clients
+        is_done = [False] * self.cell.clients
+
+        def body(connection):
+            while True:
+                while not has_request[connection]:
+                    yield WAIT
+                has_request[connection] = False
+                yield self.read_us
+                self._submit([connection])
+                for _ in range(YIELDS):
+                    if is_done[connection]:
+                        break
+                    yield YIELD
+                while not is_done[connection]:
+                    yield WAIT
+                is_done[connection] = False
+                yield self.write_us
+                self._reply(connection)
+
+        def set_and_wake(flags, connection):
+            flags[connection] = True
+            self._wake(threads[connection])
+
+        def complete(batch):
+            for connection in batch:
+                yield self.complete_us
+                set_and_wake(is_done, connection)
+
+        threads = [self._server_thread(body(number)) for number in range(self.cell.clients)]
+        self.arrived, self.completed = (lambda one: set_and_wake(has_request, one)), complete
+        self.transport = threads
+
+    def _server_thread(self, body):
+        return self.cpus.start(body, self.costs["transport_cold"])
+
+    @property
+    def read_us(self):
+        return self.costs["read"]
+
+    @property
+    def write_us(self):
+        return self.costs["write"]
+
+    @property
+    def complete_us(self):
+        return self.costs["complete"]
+
+    # Core and projector
+
+    def _start_core(self):
+        self.inbox, self.changed, self.offered, self.replicated = [], 0, 0, 0
+        self.projector_is_idle, self.store_is_locked = True, False
+        self.core = self.cpus.start(self._core())
+        self.projector = self.cpus.start(self._projector())
+        self.replica = self.cpus.start(self._replica())
+
+    def _submit(self, connections):
+        was_empty = not self.inbox
+        self.inbox += connections
+        if was_empty:
+            self._wake(self.core)
+
+    def _core(self):
+        costs = self.costs
+        while True:
+            while not self.inbox:
+                yield WAIT
+                self._offer()
+            batch, self.inbox = self.inbox, []
+            yield costs["apply"] * len(batch) + costs["batch"] * BEFORE_SYNC
+            applied_at = self.simulator.now
+            while self.store_is_locked:
+                yield WAIT
+            for _ in range(self._disk_waits()):
+                yield Sleep(self.draw["beside" if self.projector.in_sleep else "alone"]())
+            if self.measuring:
+                self.commit_us += self.simulator.now - max(applied_at, self.measured_from)
+            yield costs["batch"] * (1 - BEFORE_SYNC)
+            yield from self.completed(batch)
+            self.changed += len(batch)
+            if self.measuring:
+                self.batches += 1
+                self.requests += len(batch)
+            self._offer()
+
+    def _disk_waits(self):
+        if not self.disk:
+            return 0
+        waits = self.disk["waits_per_commit"]
+        return int(waits) + (self.random.random() < waits % 1)
+
+    def _offer(self):
+        if self.changed and self.projector_is_idle:
+            self.projector_is_idle = False
+            self.offered, self.changed = self.changed, 0
+            self._wake(self.projector)
+
+    def _projector(self):
+        costs = self.costs
+        while True:
+            while not self.offered:
+                yield WAIT
+            requests, self.offered = self.offered, 0
+            # The memory store has one lock for journal and tables; the files of SQLite are apart.
+            self.store_is_locked = not self.disk
+            yield costs["project"] * requests + costs["projection"]
+            if self.disk:
+                yield Sleep(self.disk["projection"] + self.disk["project"] * requests)
+            self.store_is_locked = False
+            self._wake(self.core)
+            self.replicated += requests
+            self._wake(self.replica)
+            self.simulator.at(self.simulator.now + PROJECTION_INTERVAL_US, self._projector_idle)
+
+    def _replica(self):
+        """The HTTP thread, which keeps the rows that the dashboard shows."""
+        while True:
+            while not self.replicated:
+                yield WAIT
+            requests, self.replicated = self.replicated, 0
+            yield self.costs["replica"] * requests
+
+    def _projector_idle(self):
+        self.projector_is_idle = True
+        self._wake(self.core)
+
+    # Measuring
+
+    def _groups(self):
+        return {
+            "transport": self.transport,
+            "core": [self.core],
+            "projector": [self.projector],
+            "other": [self.replica],
+            "client": self.workers,
+        }
+
+    def _totals(self, what):
+        return {
+            name: sum(getattr(one, what) for one in threads)
+            for name, threads in self._groups().items()
+        }
+
+    def run(self, seconds, warmup_s):
+        self.simulator.run(warmup_s * 1e6)
+        before = self._totals("used_us"), self._totals("cold_wakes")
+        self.measuring, self.measured_from = True, self.simulator.now
+        self.simulator.run((warmup_s + seconds) * 1e6)
+        after = self._totals("used_us"), self._totals("cold_wakes")
+        used, cold = (
+            {name: end[name] - begin[name] for name in end} for begin, end in zip(before, after)
+        )
+        times, answered = sorted(self.times), max(1, len(self.times))
+        of_server = sum(us for name, us in used.items() if name != "client")
+        return {
+            "requests_per_s": len(times) / seconds,
+            "p50_ms": percentile(times, 50) / 1e3,
+            "p99_ms": percentile(times, 99) / 1e3,
+            "requests_per_batch": self.requests / max(1, self.batches),
+            "cpu_us": {name: us / answered for name, us in used.items()},
+            "cold_wakes": {name: wakes / answered for name, wakes in cold.items()},
+            "cpus_busy": {
+                "server": of_server / seconds / 1e6,
+                "core": used["core"] / seconds / 1e6,
+                "commit": self.commit_us
+                / seconds
+                / 1e6,  # the core waits for the store, with CPU or without
+                "client": used["client"] / seconds / 1e6,
+            },
+        }
+
+
+def percentile(ordered, percent):
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))] if ordered else 0.0

@@ -1,0 +1,97 @@
+"""The simulated exchange: what must hold for any costs, and cases whose result is known."""
+
+import unittest
+from dataclasses import replace
+
+from cells import POLICIES, Cell
+from measure import QUANTILES
+from model import Exchange
+
+COSTS = {
+    "read": 4.0,
+    "write": 6.0,
+    "transport_cold": 10.0,
+    "apply": 0.5,
+    "complete": 0.5,
+    "batch": 30.0,
+    "project": 2.0,
+    "projection": 500.0,
+    "replica": 0.2,
+    "client": 8.0,
+    "client_cold": 10.0,
+}
+TINY = {name: 0.001 for name in COSTS}
+
+
+def disk(us):
+    """A disk whose waits all have the same length."""
+    same = [us] * len(QUANTILES)
+    return {"alone": same, "beside": same, "waits_per_commit": 1, "project": 0, "projection": 0}
+
+
+def simulate(cell, costs=COSTS, commit_us=100.0, seconds=0.3, seed=1):
+    return Exchange(cell, costs, disk(commit_us), 1.0, seed).run(seconds, 0.1)
+
+
+CELL = Cell("loop", "sqlite", 50, 1)
+
+
+class Model(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_result(self):
+        for policy in POLICIES:
+            cell = replace(CELL, policy=policy, cores=2, rate=20_000)
+            self.assertEqual(simulate(cell), simulate(cell))
+            self.assertNotEqual(simulate(cell), simulate(cell, seed=2))
+
+    def test_a_faster_disk_never_lowers_throughput_if_there_are_cpus(self):
+        """On one CPU it may: batches get smaller, and each has a price."""
+        for policy in POLICIES:
+            cell = replace(CELL, policy=policy, cores=8)
+            rates = [
+                simulate(cell, commit_us=us)["requests_per_s"] for us in (3000, 1000, 300, 100)
+            ]
+            self.assertEqual(rates, sorted(rates), policy)
+
+    def test_no_cpu_is_used_more_than_there_is(self):
+        for policy in POLICIES:
+            for cores in (1, 2, 4):
+                busy = simulate(replace(CELL, policy=policy, cores=cores))["cpus_busy"]
+                self.assertLessEqual(busy["server"], 1.001 * cores)
+                self.assertLessEqual(max(busy["core"], busy["client"]), 1.001)
+
+    def test_one_cpu_that_is_full_gives_the_throughput_of_the_bottleneck_law(self):
+        for policy in POLICIES:
+            result = simulate(replace(CELL, policy=policy, store="memory", clients=200))
+            of_server = sum(us for name, us in result["cpu_us"].items() if name != "client")
+            self.assertAlmostEqual(result["requests_per_s"], 1e6 / of_server, delta=2000)
+
+    def test_one_client_waits_for_one_commit(self):
+        result = simulate(replace(CELL, clients=1), TINY, 1000)
+        self.assertAlmostEqual(result["requests_per_s"], 1000, delta=20)
+
+    def test_a_request_waits_for_the_commit_before_its_own_when_cpu_time_is_free(self):
+        """The first of n clients starts a commit alone; the others share the next: n requests in two commits."""
+        result = simulate(replace(CELL, clients=20, cores=8), TINY, 1000)
+        self.assertAlmostEqual(result["requests_per_s"], 20 / 2 * 1000, delta=200)
+        self.assertAlmostEqual(result["requests_per_batch"], 10, delta=0.2)
+
+    def test_the_core_thread_limits_many_cores(self):
+        for policy in POLICIES:
+            costs = {**TINY, "apply": 10.0}
+            cell = replace(CELL, policy=policy, store="memory", cores=8, clients=100, workers=8)
+            self.assertAlmostEqual(simulate(cell, costs)["requests_per_s"], 100_000, delta=3000)
+
+    def test_an_open_loop_below_the_capacity_is_answered(self):
+        for policy in POLICIES:
+            result = simulate(replace(CELL, policy=policy, rate=5000), seconds=1)
+            self.assertAlmostEqual(result["requests_per_s"], 5000, delta=300)
+
+    def test_commits_of_the_memory_store_wait_for_a_projection(self):
+        slow = {**COSTS, "projection": 20_000.0}
+        cell = replace(CELL, store="memory", cores=4, rate=5000)
+        self.assertGreater(simulate(cell, slow)["p99_ms"], 15)
+        self.assertLess(simulate(cell)["p99_ms"], 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
