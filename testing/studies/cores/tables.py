@@ -233,7 +233,7 @@ def chart(found):
         + [
             {"name": "measured", "colour": "#111213", "mark": "o", "dash": "none"},
             {
-                "name": "measured, CPUs shared with the client",
+                "name": "measured, shared CPUs",
                 "colour": "#111213",
                 "mark": "o",
                 "dash": "none",

@@ -54,12 +54,12 @@ class Fit(unittest.TestCase):
                     found[cores][name] / COSTS[name], 1, delta=0.15, msg=(cores, name)
                 )
 
-    def test_a_cost_moves_from_batches_to_requests(self):
+    def test_cost_moves_between_batches_and_requests(self):
         costs = {"apply": 1.0, "complete": 0.0, "batch": 5.0}
-        calibrate.raise_core(costs, 2.0, 3)
+        calibrate.set_core(costs, 2.0, 9.0, 3)
         self.assertEqual(costs, {"apply": 1.0, "complete": 1.0, "batch": 2.0})
-        calibrate.raise_core(costs, 0.5, 3)
-        self.assertEqual(costs, {"apply": 1.0, "complete": 1.0, "batch": 2.0})
+        calibrate.set_core(costs, 0.0, 0.5, 2)
+        self.assertEqual(costs, {"apply": 0.5, "complete": 0.0, "batch": 5.0})
 
     def test_a_cell_without_trials_is_named(self):
         with self.assertRaisesRegex(CalibrationError, "no trial of loop sqlite cores=1"):
