@@ -2,7 +2,8 @@
 // MemoryStore keeps journal and tables in the memory of this process, for tests and measurements:
 // everything is lost when the process ends (main logs a warning). It behaves as the other stores
 // do, so that a test can "restart" on the same object by opening it again. Never throws
-// StoreFenced: no other process can open it. Any thread: all data is behind one mutex.
+// StoreFenced: no other process can open it. Any thread: journal and tables have a mutex each, so
+// that a commit does not wait for a projection.
 
 #include <map>
 
@@ -27,9 +28,11 @@ class MemoryStore : public Store {
   std::optional<StoredOrder> read_order(OrderId order) override;
 
  private:
-  struct Data {
+  struct Journal {
     Epoch epoch = 0;
-    std::map<BatchNumber, JournalRow> journal;
+    std::map<BatchNumber, JournalRow> rows;
+  };
+  struct Tables {
     std::map<AccountNumber, AccountRow> accounts;
     std::map<AccountNumber, AccountKeyRow> account_keys;
     std::map<SymbolNumber, SymbolRow> symbols;
@@ -40,7 +43,8 @@ class MemoryStore : public Store {
     Totals totals;
     BatchNumber projected_batch = 0;
   };
-  Guarded<Data> data_;
+  Guarded<Journal> journal_;
+  Guarded<Tables> tables_;
 };
 
 }  // namespace exchange
