@@ -242,7 +242,7 @@ class Exchange:
 
     def _start_core(self):
         self.inbox, self.changed, self.offered, self.replicated = [], 0, 0, 0
-        self.projector_is_idle, self.store_is_locked = True, False
+        self.projector_is_idle = True
         self.core = self.cpus.start(self._core())
         self.projector = self.cpus.start(self._projector())
         self.replica = self.cpus.start(self._replica())
@@ -262,8 +262,6 @@ class Exchange:
             batch, self.inbox = self.inbox, []
             yield costs["apply"] * len(batch) + costs["batch"] * BEFORE_SYNC
             applied_at = self.simulator.now
-            while self.store_is_locked:
-                yield WAIT
             for _ in range(self._disk_waits()):
                 yield Sleep(self.draw["beside" if self.projector.in_sleep else "alone"]())
             if self.measuring:
@@ -294,13 +292,9 @@ class Exchange:
             while not self.offered:
                 yield WAIT
             requests, self.offered = self.offered, 0
-            # The memory store has one lock for journal and tables; the files of SQLite are apart.
-            self.store_is_locked = not self.disk
             yield costs["project"] * requests + costs["projection"]
             if self.disk:
                 yield Sleep(self.disk["projection"] + self.disk["project"] * requests)
-            self.store_is_locked = False
-            self._wake(self.core)
             self.replicated += requests
             self._wake(self.replica)
             self.simulator.at(self.simulator.now + PROJECTION_INTERVAL_US, self._projector_idle)

@@ -86,12 +86,5 @@ class Model(unittest.TestCase):
             result = simulate(replace(CELL, policy=policy, rate=5000), seconds=1)
             self.assertAlmostEqual(result["requests_per_s"], 5000, delta=300)
 
-    def test_commits_of_the_memory_store_wait_for_a_projection(self):
-        slow = {**COSTS, "projection": 20_000.0}
-        cell = replace(CELL, store="memory", cores=4, rate=5000)
-        self.assertGreater(simulate(cell, slow)["p99_ms"], 15)
-        self.assertLess(simulate(cell)["p99_ms"], 5)
-
-
 if __name__ == "__main__":
     unittest.main()
