@@ -1,4 +1,4 @@
-# What against_echo.sh and against_redis.sh share: interleaved rounds of a peer and of the policies,
+# What against_echo.sh, against_redis.sh and against_pgbench.sh share: interleaved rounds of a peer and of the policies,
 # then the medians. Sourced after `peer` (its name) and peer_round() (prints "rate p99_ms cpu_us" of one run) are defined.
 # Arguments: [rounds=5] [requests=300000] [loadgen options, such as --store URL]
 
