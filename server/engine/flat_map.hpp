@@ -3,10 +3,10 @@
 // FlatMap: 64-bit key to a small value, never erased. Interner: text to a dense number, in order of
 // arrival, never erased. Both are open addressing with linear probing, at most half full, and hash
 // with a seed, so that no client can choose ids that collide. Where things are found does not
-// depend on it.
-// prefetch() is always inline: GCC takes a function that only prefetches for one without effect,
-// and drops calls of it. IdIndex: order id to 32-bit index, for ids that are given in sequence and
+// depend on it. IdIndex: order id to 32-bit index, for ids that are given in sequence and
 // forgotten in any order.
+// Every prefetch() is always inline: GCC treats a function that only prefetches as having no
+// effect, and drops calls to it.
 
 #include <algorithm>
 #include <cstdint>
@@ -47,6 +47,7 @@ class FlatMap {
 
   // The key must be new.
   Value& insert(std::uint64_t key, const Value& value) {
+    ENSURE(key <= key_max);
     if ((size_ + 1) * 2 > slots_.size()) grow();
     ++size_;
     return place(key, value);

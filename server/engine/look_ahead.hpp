@@ -42,7 +42,7 @@ class LookAhead {
   std::size_t ahead(std::size_t steps) const {
     return std::min(at_ + steps * step, commands_.size());
   }
-  static void touch(const Command& command) {
+  [[gnu::always_inline]] static void touch(const Command& command) {
     constexpr std::size_t cache_line = 64;
     const char* bytes = reinterpret_cast<const char*>(&command);
     for (std::size_t at = 0; at < sizeof command; at += cache_line) __builtin_prefetch(bytes + at);

@@ -140,9 +140,9 @@ void prepare_for_projector(pqxx::connection& connection) {
       "put_projection",
       "UPDATE projection SET batch = $1, orders = $2, executions = $3, cash_created_e16 = $4::numeric,"
       " last_time_us = $5, digest = $6");
-  connection.prepare(
-      "hold_fence",
-      "SELECT batch, orders FROM fence CROSS JOIN projection WHERE epoch = $1 FOR SHARE OF fence");
+  connection.prepare("hold_fence",
+                     "SELECT batch, orders FROM fence CROSS JOIN projection WHERE epoch = $1"
+                     " FOR SHARE OF fence FOR NO KEY UPDATE OF projection");
   connection.prepare("prune", "DELETE FROM journal WHERE batch <= $1");
 }
 
@@ -190,6 +190,8 @@ auto translated(Work work) {
   } catch (const pqxx::failure& error) {  // broken connection: in doubt
     throw StoreUnavailable(one_line(error));
   } catch (const pqxx::usage_error& error) {  // libpqxx 6, if the connection was lost before
+    throw StoreUnavailable(one_line(error));
+  } catch (const pqxx::internal_error& error) {  // libpqxx 6, if it was lost amid COPY
     throw StoreUnavailable(one_line(error));
   } catch (const pqxx::conversion_error& error) {  // a value that no server has written
     throw StoreCorrupt(one_line(error));
@@ -240,7 +242,7 @@ class Copy {
   Copy(pqxx::transaction_base& work, const char* table) : work_(work), table_(table) {}
   template <class... Column>
   void add(Column... columns) {
-    if (!stream_) stream_.emplace(work_, table_);
+    if (!stream_) stream_ = copy_into(work_, table_);
     *stream_ << std::array<std::int64_t, sizeof...(Column)>{std::int64_t(columns)...};
   }
   void complete() {
@@ -250,7 +252,7 @@ class Copy {
  private:
   pqxx::transaction_base& work_;
   const std::string table_;
-  std::optional<pqxx::stream_to> stream_;
+  std::unique_ptr<pqxx::stream_to> stream_;
 };
 
 // `orders_before`: the number of orders that the tables know of.
@@ -562,6 +564,7 @@ void PostgresStore::confirm_epoch() {
 void PostgresStore::project(const Rows& rows, BatchNumber batch) {
   projector_->with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
+    // Waits for an attempt of a lost connection that may still be committing.
     const pqxx::result before = work.exec_prepared("hold_fence", epoch_);
     if (before.empty()) throw_fenced();
     const auto projected = before[0][0].as<BatchNumber>();

@@ -4,6 +4,12 @@
 
 void exchange::never_reconnect(pqxx::connection&) {}
 
+std::unique_ptr<pqxx::stream_to> exchange::copy_into(pqxx::transaction_base& work,
+                                                     const std::string& table) {
+  return std::unique_ptr<pqxx::stream_to>(
+      new pqxx::stream_to(pqxx::stream_to::raw_table(work, table)));
+}
+
 #else
 
 #include <dlfcn.h>
@@ -12,6 +18,11 @@ struct pg_conn;  // libpq's
 
 void exchange::never_reconnect(pqxx::connection& connection) {
   connection.inhibit_reactivation(true);
+}
+
+std::unique_ptr<pqxx::stream_to> exchange::copy_into(pqxx::transaction_base& work,
+                                                     const std::string& table) {
+  return std::make_unique<pqxx::stream_to>(work, table);
 }
 
 // libpqxx 6 asks libpq for the connection's encoding after it has received a result and before it

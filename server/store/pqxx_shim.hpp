@@ -4,7 +4,9 @@
 
 // 7.10 deprecates exec_prepared() in favour of calls that 6 does not have.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include <memory>
 #include <pqxx/pqxx>
+#include <string>
 
 namespace exchange {
 
@@ -14,5 +16,8 @@ using SnapshotWork = pqxx::transaction<pqxx::isolation_level::repeatable_read>;
 // Keeps libpqxx 6 from reconnecting by itself, which would silently lose advisory locks and
 // settings; libpqxx 7 never does. Call it on each new connection.
 void never_reconnect(pqxx::connection& connection);
+
+// Starts COPY of rows into a table; `<<` adds a row, complete() ends it.
+std::unique_ptr<pqxx::stream_to> copy_into(pqxx::transaction_base& work, const std::string& table);
 
 }  // namespace exchange

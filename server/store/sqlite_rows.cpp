@@ -28,38 +28,39 @@ Source& source_of(sqlite3_vtab_cursor* cursor) {
   return *reinterpret_cast<Table*>(cursor->pVtab)->source;
 }
 
+// SQLite calls these from C: if memory runs out, the program ends here.
 int connect(sqlite3* database, void* source, int, const char* const*, sqlite3_vtab** table,
-            char**) {
+            char**) noexcept {
   *table = &(new Table{{}, static_cast<Source*>(source)})->base;
   return sqlite3_declare_vtab(database, static_cast<Source*>(source)->declaration.c_str());
 }
-int disconnect(sqlite3_vtab* table) {
+int disconnect(sqlite3_vtab* table) noexcept {
   delete reinterpret_cast<Table*>(table);
   return SQLITE_OK;
 }
-int best_index(sqlite3_vtab*, sqlite3_index_info*) { return SQLITE_OK; }
-int open(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
+int best_index(sqlite3_vtab*, sqlite3_index_info*) noexcept { return SQLITE_OK; }
+int open(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) noexcept {
   *cursor = new sqlite3_vtab_cursor{};
   return SQLITE_OK;
 }
-int close(sqlite3_vtab_cursor* cursor) {
+int close(sqlite3_vtab_cursor* cursor) noexcept {
   delete cursor;
   return SQLITE_OK;
 }
-int filter(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) {
+int filter(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) noexcept {
   source_of(cursor).move_to(0);
   return SQLITE_OK;
 }
-int next(sqlite3_vtab_cursor* cursor) {
+int next(sqlite3_vtab_cursor* cursor) noexcept {
   Source& source = source_of(cursor);
   source.move_to(source.at + 1);
   return SQLITE_OK;
 }
-int at_end(sqlite3_vtab_cursor* cursor) {
+int at_end(sqlite3_vtab_cursor* cursor) noexcept {
   const Source& source = source_of(cursor);
   return source.at >= source.count;
 }
-int column(sqlite3_vtab_cursor* cursor, sqlite3_context* result, int column) {
+int column(sqlite3_vtab_cursor* cursor, sqlite3_context* result, int column) noexcept {
   const SqliteRows::Value& value = source_of(cursor).values[std::size_t(column)];
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
     sqlite3_result_int64(result, *integer);
@@ -69,7 +70,7 @@ int column(sqlite3_vtab_cursor* cursor, sqlite3_context* result, int column) {
   }
   return SQLITE_OK;
 }
-int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
+int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) noexcept {
   *id = sqlite3_int64(source_of(cursor).at);
   return SQLITE_OK;
 }

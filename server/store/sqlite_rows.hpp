@@ -1,12 +1,11 @@
 #pragma once
 // SqliteRows runs one INSERT for many rows: SQL reads them from a table-valued source, a virtual
-// table (https://www.sqlite.org/vtab.html) over a vector. It takes half of the time of a statement
-// for each row.
+// table (https://www.sqlite.org/vtab.html) over a vector. Half the time of one statement per row.
 // Thread: that of the connection.
 
 #include <functional>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 

@@ -1,6 +1,8 @@
 // Two servers and one store: the second is refused while the first lives, and a first server that
 // was replaced can no longer commit.
 
+#include <future>
+
 #include "contract/places.hpp"
 
 using namespace exchange;
@@ -212,6 +214,24 @@ TEST_CASE("a projection that PostgreSQL refuses leaves nothing behind") {
   rows.executions.push_back({1, 0, 1, 2, Shares::whole(1), Price::whole(1), Timestamp{}});
   CHECK_THROWS_AS(store.project(rows, 1), StoreCorrupt);
   CHECK(run_postgres(url, "SELECT count(*) FROM accounts")[0][0].as<int>() == 0);
+}
+
+TEST_CASE("a projection is repeated while its first attempt is still committing") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore store(url);
+  store.open();
+  store.load();
+  pqxx::connection lost(url);
+  pqxx::work first(lost);
+  first.exec("INSERT INTO orders VALUES (1, 0, 0, true, 1, 1, 1, 0, 0, 0)");
+  first.exec("UPDATE projection SET batch = 1, orders = 1");
+  Rows rows;
+  rows.orders.push_back({.id = 1, .shares = Shares::from_units(1), .open = Shares::from_units(1)});
+  rows.totals.orders = 1;
+  auto again = std::async(std::launch::async, [&] { store.project(rows, 1); });
+  CHECK(again.wait_for(std::chrono::milliseconds(300)) == std::future_status::timeout);
+  first.commit();
+  CHECK_NOTHROW(again.get());
 }
 
 TEST_CASE("rows that contradict a projection are not retryable") {

@@ -2,7 +2,7 @@
 # Durable orders per second of each policy on PostgreSQL against pgbench, which commits one row per
 # transaction over as many connections to the same database, in interleaved rounds; prints the
 # median of each and of the ratios to pgbench of the same round. Nothing is pinned.
-#   against_pgbench.sh URL [rounds=5] [requests=200000] [loadgen options]
+#   against_pgbench.sh URL [rounds=5] [requests=300000] [loadgen options]
 # URL is a database that may be filled, such as postgresql://user@localhost/test. pgbench has 200
 # connections, or as many as max_connections allows.
 set -euo pipefail
@@ -15,7 +15,7 @@ shift
 peer=pgbench PINNED=no
 source "$(dirname "${BASH_SOURCE[0]}")/peer.sh"
 shift $(($# < 2 ? $# : 2))
-trap 'rm -rf "$folder"' EXIT
+trap 'psql -q "$url" -c "DROP TABLE IF EXISTS pgbench_rows"; rm -rf "$folder"' EXIT
 
 # An order is some 100 bytes. A fifth of the requests: pgbench is that much slower. Third column of
 # its log: microseconds of a transaction.

@@ -222,8 +222,11 @@ int main(int argc, char** argv) {
     }));
     const std::size_t resting = engine.orders_in_memory();
     if (plain.resting != resting || plain.executions != engine.totals().executions) {
-      std::fprintf(stderr, "engine and plain book disagree: %zu and %zu orders rest\n", resting,
-                   plain.resting);
+      std::fprintf(
+          stderr,
+          "engine and plain book disagree: %zu and %zu orders rest, %llu and %llu executions\n",
+          resting, plain.resting, (unsigned long long)engine.totals().executions,
+          (unsigned long long)plain.executions);
       return 1;
     }
     if (repeat == 0)
