@@ -573,9 +573,9 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
       return;
     }
     if (projected != projected_batch_)
-      throw StoreCorrupt(
-          describe() +
-          " has lost a projection: was it restored, or failed over to an older copy? A restart replays the journal");
+      throw StoreCorrupt(describe() +
+                         " has lost a projection: was it restored, or failed over to an older copy?"
+                         " A restart replays the journal");
     try {
       put_rows(work, rows, before[0][1].as<OrderId>());
     } catch (const pqxx::integrity_constraint_violation& error) {  // not retryable

@@ -93,8 +93,9 @@ const sqlite3_module module = [] {
 
 }  // namespace
 
-SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& name, std::size_t columns,
-                       std::string_view sql) {
+SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& table, std::size_t columns,
+                       const std::string& on_conflict) {
+  const std::string name = "changed_" + table;
   source_ = new Source;
   source_->values.resize(columns);
   for (std::size_t at = 1; at <= columns; ++at)
@@ -104,7 +105,9 @@ SqliteRows::SqliteRows(SqliteDatabase& database, const std::string& name, std::s
   database.check(
       sqlite3_create_module_v2(database.handle(), name.c_str(), &module, source_,
                                [](void* source) { delete static_cast<Source*>(source); }));
-  statement_ = SqliteStatement(database, sql);
+  // WHERE true tells SQLite's parser that ON CONFLICT does not belong to a join.
+  statement_ = SqliteStatement(database, "INSERT INTO " + table + " SELECT * FROM " + name +
+                                             " WHERE true ON CONFLICT " + on_conflict);
 }
 
 void SqliteRows::run(std::size_t count, std::function<void(std::size_t, Values&)> get) {

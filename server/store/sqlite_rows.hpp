@@ -1,11 +1,10 @@
 #pragma once
-// SqliteRows runs one INSERT for many rows: SQL reads them from a table-valued source, a virtual
-// table (https://www.sqlite.org/vtab.html) over a vector. Half the time of one statement per row.
-// Thread: that of the connection.
+// SqliteRows inserts many rows by one statement: SQL reads them from a table-valued source, a
+// virtual table (https://www.sqlite.org/vtab.html) over a vector. Half the time of one statement
+// per row. Thread: that of the connection.
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,10 +18,10 @@ class SqliteRows {
   using Values = std::vector<Value>;
 
   SqliteRows() = default;
-  // Adds the source `name` with columns c1 to cN to the connection, and prepares `sql`, which
-  // selects from it. Throws as SqliteDatabase.
-  SqliteRows(SqliteDatabase& database, const std::string& name, std::size_t columns,
-             std::string_view sql);
+  // `columns`: of the table, all of them; `on_conflict`: the end of the INSERT. Adds the source
+  // changed_TABLE to the connection. Throws as SqliteDatabase.
+  SqliteRows(SqliteDatabase& database, const std::string& table, std::size_t columns,
+             const std::string& on_conflict);
 
   // Runs the statement over all rows. `get(row, values)` assigns the columns of one row.
   template <class Row, class Get>

@@ -222,30 +222,18 @@ void SqliteStore::open_tables() {
   tables_ = SqliteDatabase(path_, SqliteDatabase::Use::write);
   create_schema(tables_, schema::sqlite, "projection", path_);
   make_views(tables_);
-  // WHERE true tells SQLite's parser that ON CONFLICT does not belong to a join.
-  put_accounts_ =
-      SqliteRows(tables_, "changed_accounts", 3,
-                 "INSERT INTO accounts SELECT * FROM changed_accounts WHERE true"
-                 " ON CONFLICT (number) DO UPDATE SET balance_e16 = excluded.balance_e16");
-  put_account_keys_ = SqliteRows(tables_, "new_account_keys", 2,
-                                 "INSERT INTO account_keys SELECT * FROM new_account_keys"
-                                 " WHERE true ON CONFLICT (account) DO NOTHING");
-  put_symbols_ =
-      SqliteRows(tables_, "changed_symbols", 3,
-                 "INSERT INTO symbols SELECT * FROM changed_symbols WHERE true"
-                 " ON CONFLICT (number) DO UPDATE SET shares_total_e8 = excluded.shares_total_e8");
-  put_positions_ =
-      SqliteRows(tables_, "changed_positions", 3,
-                 "INSERT INTO positions SELECT * FROM changed_positions WHERE true"
-                 " ON CONFLICT (account, symbol) DO UPDATE SET shares_e8 = excluded.shares_e8");
-  put_orders_ = SqliteRows(tables_, "changed_orders", 10,
-                           "INSERT INTO orders SELECT * FROM changed_orders WHERE true"
-                           " ON CONFLICT (id) DO UPDATE SET open_e8 = excluded.open_e8,"
-                           " canceled_e8 = excluded.canceled_e8,"
-                           " canceled_at_us = excluded.canceled_at_us");
-  put_executions_ = SqliteRows(tables_, "new_executions", 7,
-                               "INSERT INTO executions SELECT * FROM new_executions"
-                               " WHERE true ON CONFLICT (id) DO NOTHING");
+  put_accounts_ = SqliteRows(tables_, "accounts", 3,
+                             "(number) DO UPDATE SET balance_e16 = excluded.balance_e16");
+  put_account_keys_ = SqliteRows(tables_, "account_keys", 2, "(account) DO NOTHING");
+  put_symbols_ = SqliteRows(tables_, "symbols", 3,
+                            "(number) DO UPDATE SET shares_total_e8 = excluded.shares_total_e8");
+  put_positions_ = SqliteRows(tables_, "positions", 3,
+                              "(account, symbol) DO UPDATE SET shares_e8 = excluded.shares_e8");
+  put_orders_ =
+      SqliteRows(tables_, "orders", 10,
+                 "(id) DO UPDATE SET open_e8 = excluded.open_e8,"
+                 " canceled_e8 = excluded.canceled_e8, canceled_at_us = excluded.canceled_at_us");
+  put_executions_ = SqliteRows(tables_, "executions", 7, "(id) DO NOTHING");
   put_projection_ = SqliteStatement(
       tables_,
       "UPDATE projection SET batch = ?1, orders = ?2, executions = ?3, cash_created_e16 = ?4,"

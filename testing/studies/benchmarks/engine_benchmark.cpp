@@ -231,7 +231,8 @@ int main(int argc, char** argv) {
     }
     if (repeat == 0)
       std::printf(
-          "%u commands, %u symbols, %u accounts, seed %u: %llu opened, %llu canceled, %llu refused, "
+          "%u commands, %u symbols, %u accounts, seed %u: %llu opened, %llu canceled, "
+          "%llu refused, "
           "%llu executions, %zu resting at the end\n",
           commands, symbols, accounts, seed, (unsigned long long)counts.opened,
           (unsigned long long)counts.canceled, (unsigned long long)counts.rejected,
