@@ -3,7 +3,7 @@
 # scaling report). run.sh, test.sh and scaling.sh call it; it does nothing if all are installed.
 set -euo pipefail
 
-packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
+packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpq-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
           nlohmann-json3-dev libjs-chart.js libedit-dev libssl-dev netcat-openbsd sqlite3)
 optional=()  # if the distribution has them; otherwise the tests that need them are skipped with a message
 if [ "${1-}" = --test ]; then

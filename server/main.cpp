@@ -140,7 +140,7 @@ int run(Options options) {
 
   // 2. The store, and from it the exchange as it was promised to clients.
   Metrics metrics;
-  const std::unique_ptr<Store> store = make_store(options.store);
+  const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
   open_store(*store, options.core);
   if (options.store == "memory:")
     spdlog::warn("memory store: everything is lost when this process ends");

@@ -31,7 +31,12 @@ Options parse_options(int argc, char** argv) {
       "threads of pool and loop; 0: as many as CPUs this process may use", "EXCHANGE_THREADS")
       ->check(CLI::Range(0, 4096));
   add("--store", options.store,
-      "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile)", "EXCHANGE_STORE");
+      "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); with HOST1,HOST2 the newest primary of these",
+      "EXCHANGE_STORE");
+  add("--require-replicas", options.store_limits.replicas_required,
+      "serve only while PostgreSQL commits to at least so many synchronous standbys; 0: any number",
+      "EXCHANGE_REQUIRE_REPLICAS")
+      ->check(CLI::Range(0, 100));
   std::string http_port = std::to_string(*options.http_port);
   add("--http-port", http_port,
       "port for the dashboard, /metrics and the rest of HTTP; 0 picks a free one, off: none",

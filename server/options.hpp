@@ -11,6 +11,7 @@
 #include "http/limits.hpp"
 #include "net/limits.hpp"
 #include "protocol/limits.hpp"
+#include "store/limits.hpp"
 
 namespace exchange {
 
@@ -18,6 +19,7 @@ struct Options {
   std::string store = "sqlite:exchange.db";
   std::optional<std::uint16_t> http_port = 8080;  // 0 picks a free one; nothing: no HTTP
   std::string log_level = "info";
+  StoreLimits store_limits;
   ProtocolLimits protocol;
   CoreLimits core;
   NetOptions net;

@@ -9,20 +9,28 @@
 // append() never connects: after a lost connection resolve_in_doubt() does, which first waits for
 // an append of the old connection that may still be committing.
 
-#include <memory>
+// With synchronous replication an append counts when the standbys have it, and so does everything
+// that a reply may rest on (postgres_connection.hpp says what a canceled wait does): each method
+// that returns has either committed a replicated transaction or writes nothing that counts.
 
+#include <atomic>
+
+#include "store/limits.hpp"
+#include "store/postgres_connection.hpp"
 #include "store/store.hpp"
 
 namespace exchange {
 
+// The number of standbys that PostgreSQL waits for under a value of synchronous_standby_names.
+unsigned synchronous_replicas(const std::string& setting);
+
 class PostgresStore : public Store {
  public:
-  // A libpq URI. Time-outs that it does not set are added, so that a dead network is noticed within
-  // some 15 seconds.
-  explicit PostgresStore(const std::string& url);
+  // A libpq URI, with one host or several (postgres_connection.hpp). Throws std::invalid_argument.
+  explicit PostgresStore(const std::string& url, const StoreLimits& limits = {});
   ~PostgresStore() override;
 
-  std::string describe() const override;
+  std::string describe() const override { return hosts_.description(); }
   void open() override;
   TablesImage load() override;
   std::vector<ExecutionRow> newest_executions(std::size_t count) override;
@@ -36,13 +44,16 @@ class PostgresStore : public Store {
   std::optional<StoredOrder> read_order(OrderId order) override;
 
  private:
-  class Connection;
+  bool try_open();  // false: another server is alive
+  void require_replicas(pqxx::connection& connection) const;
   [[noreturn]] void throw_fenced() const;
 
-  const std::string url_;
+  const StoreLimits limits_;
+  PostgresHosts hosts_;
   Epoch epoch_ = 0;
-  BatchNumber projected_batch_ = 0;  // projector thread, after load()
-  std::unique_ptr<Connection> core_, projector_, reader_;
+  // Written by load() and the projector; the reader compares what it reads.
+  std::atomic<BatchNumber> projected_batch_{0};
+  PostgresConnection core_, projector_, reader_;
 };
 
 }  // namespace exchange

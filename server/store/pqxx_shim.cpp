@@ -38,3 +38,11 @@ extern "C" int PQclientEncoding(const pg_conn* connection) {
 }
 
 #endif
+
+bool exchange::PostgresNotices::operator()(const char message[]) noexcept {
+  if (!first_.empty()) return false;
+  first_ = message;
+  while (!first_.empty() && first_.back() == '\n') first_.pop_back();
+  if (first_.empty()) first_ = "a notice";
+  return false;
+}

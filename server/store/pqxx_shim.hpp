@@ -20,4 +20,17 @@ void never_reconnect(pqxx::connection& connection);
 // Starts COPY of rows into a table; `<<` adds a row, complete() ends it.
 std::unique_ptr<pqxx::stream_to> copy_into(pqxx::transaction_base& work, const std::string& table);
 
+// The warnings that a connection reports. Its owner destroys it before the connection.
+class PostgresNotices final : public pqxx::errorhandler {
+ public:
+  explicit PostgresNotices(pqxx::connection& connection) : errorhandler(connection) {}
+  bool operator()(const char message[]) noexcept override;
+  void clear() { first_.clear(); }
+  // The first one since clear(); empty: none.
+  const std::string& first() const { return first_; }
+
+ private:
+  std::string first_;
+};
+
 }  // namespace exchange

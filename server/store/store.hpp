@@ -30,6 +30,7 @@
 
 #include "engine/commands.hpp"
 #include "engine/rows.hpp"
+#include "store/limits.hpp"
 
 namespace exchange {
 
@@ -120,7 +121,8 @@ class Store {
 };
 
 // Creates the store that a URL names: "sqlite:PATH", "postgresql://..." (a libpq URI; also
-// "postgres://...") or "memory:". Connects to nothing; open() does. Throws std::invalid_argument.
-std::unique_ptr<Store> make_store(const std::string& url);
+// "postgres://..."; several hosts: "postgresql://USER@HOST1,HOST2/DATABASE") or "memory:". Connects
+// to nothing; open() does. Throws std::invalid_argument.
+std::unique_ptr<Store> make_store(const std::string& url, const StoreLimits& limits = {});
 
 }  // namespace exchange

@@ -40,14 +40,18 @@ std::string find_binaries() {
 
 }  // namespace
 
-PostgresCluster::PostgresCluster(const std::string& parent, bool small)
-    : binaries_(find_binaries()) {
+void PostgresCluster::make_folder(const std::string& parent) {
   std::string name =
       ((parent.empty() ? fs::temp_directory_path() : fs::path(parent)) / "exchange-pg-XXXXXX")
           .string();
   if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
   folder_ = name;
   if (::geteuid() == 0) run("chown postgres " + folder_);
+}
+
+PostgresCluster::PostgresCluster(const std::string& parent, bool small)
+    : binaries_(find_binaries()) {
+  make_folder(parent);
   run_as_owner(binaries_ + "/initdb -D " + folder_ +
                "/data -U exchange -A trust -E UTF8 --no-locale --no-sync" +
                (small ? " --wal-segsize=1" : ""));
@@ -58,7 +62,18 @@ PostgresCluster::PostgresCluster(const std::string& parent, bool small)
   start();
 }
 
+PostgresCluster::PostgresCluster(const PostgresCluster& primary) : binaries_(find_binaries()) {
+  make_folder({});
+  run_as_owner(binaries_ + "/pg_basebackup -h " + primary.folder_ + " -U exchange -D " + folder_ +
+               "/data -R -c fast --no-sync");
+  std::ofstream(folder_ + "/data/postgresql.conf", std::ios::app)
+      << "unix_socket_directories = '" << folder_ << "'\n";
+  start();
+}
+
 PostgresCluster::~PostgresCluster() {
+  if (running()) thaw();
+
   try {
     run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -m immediate -w stop");
   } catch (const std::exception&) {  // was not running
@@ -133,6 +148,24 @@ void PostgresCluster::start_again() {
       if (attempt == attempts) throw;
       ::usleep(500'000);
     }
+}
+
+void PostgresCluster::promote() {
+  run_as_owner(binaries_ + "/pg_ctl -D " + folder_ + "/data -w -t 60 promote");
+}
+
+void PostgresCluster::replicate_to(const std::string& standbys) {
+  const std::string psql =
+      binaries_ + "/psql -qAt -v ON_ERROR_STOP=1 -h " + folder_ + " -U exchange -d postgres -c ";
+  run_as_owner(psql + "\"ALTER SYSTEM SET synchronous_standby_names = '" + standbys +
+               "'\" -c \"SELECT pg_reload_conf()\"");
+  while (run_as_owner(psql + "\"SHOW synchronous_standby_names\"") != standbys + "\n")
+    ::usleep(10'000);
+  ::usleep(100'000);  // the checkpointer publishes it to waiting backends
+}
+
+std::string url_of_both(const std::string& database_url, const PostgresCluster& other) {
+  return database_url + "," + other.folder();
 }
 
 std::string PostgresCluster::create_database() {

@@ -6,8 +6,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "store/postgres_store.hpp"
-#include "store/pqxx_shim.hpp"
+#include "store/postgres_connection.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {
@@ -26,6 +25,8 @@ auto translated(Work work) {
     std::string text = std::string("PostgreSQL: ") + error.what();
     while (!text.empty() && text.back() == '\n') text.pop_back();
     throw CannotRead(text);
+  } catch (const StoreUnavailable& error) {
+    throw CannotRead(error.what());
   }
 }
 
@@ -61,12 +62,12 @@ class Cursor final : public RowStream {
 
 class PostgresSource final : public Source {
  public:
-  explicit PostgresSource(const std::string& url) : description_(PostgresStore(url).describe()) {
+  explicit PostgresSource(const std::string& url)
+      : hosts_(url + (url.find('?') == std::string::npos ? "?" : "&") +
+               "application_name=exchange-audit"),
+        description_(hosts_.description()) {
     translated([&] {
-      connection_ = std::make_unique<pqxx::connection>(
-          url + (url.find('?') == std::string::npos ? "?" : "&") +
-          "application_name=exchange-audit&connect_timeout=5");
-      never_reconnect(*connection_);
+      connection_ = hosts_.connect();
       pqxx::nontransaction(*connection_)
           .exec(
               "SET bytea_output = hex; SET client_min_messages = warning; SET "
@@ -113,6 +114,7 @@ class PostgresSource final : public Source {
   bool check_files(Findings&) override { return true; }
 
  private:
+  PostgresHosts hosts_;
   const std::string description_;
   std::unique_ptr<pqxx::connection> connection_;
   std::unique_ptr<SnapshotWork> work_;

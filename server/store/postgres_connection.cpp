@@ -1,0 +1,300 @@
+#include "store/postgres_connection.hpp"
+
+#include <libpq-fe.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
+#include <future>
+#include <optional>
+
+namespace exchange {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+using Settings = std::vector<std::pair<std::string, std::string>>;  // of libpq, by keyword
+
+// Each connection attempt, and each question which host is the primary, takes so long at most.
+constexpr int connect_timeout_s = 2;
+
+// How a URL is shown: without its parameters, and without a password.
+std::string describe_url(const std::string& url) {
+  std::string text = url.substr(0, url.find('?'));
+  const std::size_t authority = text.find("://") + 3, at = text.find('@', authority),
+                    colon = text.find(':', authority);
+  if (at != std::string::npos && colon < at) text.erase(colon, at - colon);
+  return text;
+}
+
+Settings parse_url(const std::string& url) {
+  char* problem = nullptr;
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(
+      PQconninfoParse(url.c_str(), &problem), PQconninfoFree);
+  const std::unique_ptr<char, decltype(&PQfreemem)> free_problem(problem, PQfreemem);
+  if (parsed == nullptr) {
+    std::string text = problem != nullptr ? problem : "out of memory";
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    throw std::invalid_argument("--store " + describe_url(url) + ": " + text);
+  }
+  Settings settings;
+  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option)
+    if (option->val != nullptr) settings.emplace_back(option->keyword, option->val);
+  return settings;
+}
+
+std::string take(Settings& settings, const std::string& keyword) {
+  const auto found = std::find_if(settings.begin(), settings.end(),
+                                  [&](const auto& setting) { return setting.first == keyword; });
+  if (found == settings.end()) return {};
+  std::string value = std::move(found->second);
+  settings.erase(found);
+  return value;
+}
+
+// One value for each host; libpq lets one port stand for all.
+std::vector<std::string> split_hosts(const std::string& list, std::size_t hosts) {
+  std::vector<std::string> parts;
+  if (!list.empty()) boost::split(parts, list, boost::is_any_of(","));
+  if (parts.size() == 1) parts.resize(hosts, parts.front());
+  parts.resize(hosts);
+  return parts;
+}
+
+std::string conninfo_text(const Settings& settings) {
+  std::string text;
+  for (const auto& [keyword, value] : settings) {
+    text += keyword + "='";
+    for (const char c : value) {
+      if (c == '\'' || c == '\\') text += '\\';
+      text += c;
+    }
+    text += "' ";
+  }
+  return text;
+}
+
+// Whether an error is retryable, by its SQLSTATE class. All others (a missing table, no permission)
+// are fatal.
+bool is_transient(const std::string& sqlstate) {
+  constexpr std::array<const char*, 8> retryable = {
+      "08",  // connection
+      "23",  // constraint: the batch exists already, resolve_in_doubt() finds whose it is
+      "25",  // transaction state, such as a standby that takes no writes
+      "40",  // serialization failure, deadlock
+      "53",  // resources: disk full, too many connections
+      "55",  // lock not available
+      "57",  // intervention by an operator: shutdown, canceled statement
+      "58",  // system error: I/O
+  };
+  return sqlstate.empty() || std::any_of(retryable.begin(), retryable.end(), [&](const char* two) {
+           return sqlstate.starts_with(two);
+         });
+}
+
+std::unique_ptr<pqxx::connection> open_connection(const std::string& conninfo) {
+  auto connection = std::make_unique<pqxx::connection>(conninfo);
+  never_reconnect(*connection);
+  return connection;
+}
+
+// What a host answered: a connection to a primary, or why there is none.
+struct Answer {
+  std::unique_ptr<pqxx::connection> connection;
+  std::uint64_t timeline = 0;
+  std::string problem;
+};
+
+Answer ask(const std::string& conninfo, SocketDeadlines& deadlines) {
+  Answer answer;
+  try {
+    answer.connection = open_connection(conninfo);
+    SocketDeadlines::Watch watch(deadlines, answer.connection->sock(),
+                                 std::chrono::seconds(connect_timeout_s));
+    const auto timeline = pqxx::nontransaction(*answer.connection)
+                              .exec(
+                                  "SELECT CASE WHEN pg_is_in_recovery() THEN ''"
+                                  " ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END")[0][0]
+                              .as<std::string>();
+    if (timeline.empty())
+      answer.problem = "is a standby";
+    else
+      answer.timeline = std::stoull(timeline, nullptr, 16);
+  } catch (const std::exception& error) {
+    answer.problem = one_line(error);
+  }
+  if (!answer.problem.empty()) answer.connection.reset();
+  return answer;
+}
+
+}  // namespace
+
+std::string one_line(const std::exception& error) {
+  std::string text = std::string("PostgreSQL: ") + error.what();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+void rethrow_translated(Milliseconds waited) {
+  const auto unavailable = [&](const std::exception& error) {
+    return StoreUnavailable(waited.count() == 0 ? one_line(error)
+                                                : "PostgreSQL did not answer for " +
+                                                      std::to_string(waited.count()) + " ms");
+  };
+  try {
+    throw;
+  } catch (const pqxx::sql_error& error) {
+    if (!is_transient(error.sqlstate())) throw StoreCorrupt(one_line(error));
+    throw unavailable(error);
+  } catch (const pqxx::failure& error) {  // broken connection: in doubt
+    throw unavailable(error);
+  } catch (const pqxx::usage_error& error) {  // libpqxx 6, if the connection was lost before
+    throw unavailable(error);
+  } catch (const pqxx::internal_error& error) {  // libpqxx 6, if it was lost amid COPY
+    throw unavailable(error);
+  } catch (const pqxx::conversion_error& error) {  // a value that no server has written
+    throw StoreCorrupt(one_line(error));
+  } catch (const pqxx::range_error& error) {
+    throw StoreCorrupt(one_line(error));
+  }
+}
+
+// --- SocketDeadlines
+
+SocketDeadlines::SocketDeadlines() {
+  thread_ = start_thread("pg-deadlines", on_fatal_, [this] { run(); });
+}
+
+SocketDeadlines::~SocketDeadlines() {
+  state_.with([](State& state) { state.stopping = true; });
+  state_.notify();
+  thread_.join();
+}
+
+void SocketDeadlines::run() {
+  constexpr Milliseconds interval(100);
+  while (!state_.wait_for(interval, [](const State& state) { return state.stopping; }))
+    state_.with([](State& state) {
+      const auto now = std::chrono::steady_clock::now();
+      for (Entry& entry : state.entries) {
+        if (entry.expired || entry.end > now) continue;
+        entry.expired = true;
+        ::shutdown(entry.socket, SHUT_RDWR);
+      }
+    });
+}
+
+SocketDeadlines::Watch::Watch(SocketDeadlines& deadlines, int socket, Milliseconds time)
+    : deadlines_(deadlines), id_(deadlines.state_.with([&](State& state) {
+        state.entries.push_back({++state.last_id, socket, std::chrono::steady_clock::now() + time});
+        return state.last_id;
+      })) {}
+
+bool SocketDeadlines::Watch::end() {
+  return deadlines_.state_.with([this](State& state) {
+    const auto entry = std::find_if(state.entries.begin(), state.entries.end(),
+                                    [this](const Entry& one) { return one.id == id_; });
+    if (entry == state.entries.end()) return false;  // ended before
+    const bool expired = entry->expired;
+    state.entries.erase(entry);
+    return expired;
+  });
+}
+
+// --- PostgresHosts
+
+PostgresHosts::PostgresHosts(const std::string& url) : description_(describe_url(url)) {
+  Settings settings = parse_url(url);
+  for (const auto& [keyword, value] :
+       Settings{{"connect_timeout", std::to_string(connect_timeout_s)},
+                {"keepalives_idle", "2"},
+                {"keepalives_interval", "1"},
+                {"keepalives_count", "3"},
+                {"tcp_user_timeout", "5000"},
+                {"application_name", "exchange"}})
+    if (std::none_of(settings.begin(), settings.end(), [&keyword = keyword](const auto& setting) {
+          return setting.first == keyword;
+        }))
+      settings.emplace_back(keyword, value);
+  const std::string names = take(settings, "host"), addresses = take(settings, "hostaddr"),
+                    ports = take(settings, "port");
+  const std::string& list = names.empty() ? addresses : names;
+  const std::size_t count = 1 + std::size_t(std::count(list.begin(), list.end(), ','));
+  const std::vector<std::string> name = split_hosts(names, count),
+                                 address = split_hosts(addresses, count),
+                                 port = split_hosts(ports, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Settings own = settings;
+    for (const auto& [keyword, value] :
+         Settings{{"host", name[i]}, {"hostaddr", address[i]}, {"port", port[i]}})
+      if (!value.empty()) own.emplace_back(keyword, value);
+    hosts_.push_back(
+        {(name[i].empty() ? address[i] : name[i]) + (port[i].empty() ? "" : ":" + port[i]),
+         conninfo_text(own)});
+  }
+}
+
+std::unique_ptr<pqxx::connection> PostgresHosts::connect() {
+  if (hosts_.size() == 1) {
+    try {
+      return open_connection(hosts_.front().conninfo);
+    } catch (...) {
+      rethrow_translated();
+    }
+  }
+  // All at once, since a host that is gone answers only after its time-out.
+  std::vector<std::future<Answer>> asked;
+  for (const Host& host : hosts_)
+    asked.push_back(std::async(std::launch::async, [&] { return ask(host.conninfo, deadlines_); }));
+  Answer newest;
+  std::string problems;
+  const auto add_problem = [&](const Host& host, const std::string& problem) {
+    problems += (problems.empty() ? "" : "; ") + host.name + ": " + problem;
+  };
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    Answer answer = asked[i].get();
+    if (answer.connection == nullptr)
+      add_problem(hosts_[i], answer.problem);
+    else if (answer.timeline < newest_timeline_)
+      add_problem(hosts_[i], "was replaced as primary");
+    else if (answer.timeline > newest.timeline)
+      newest = std::move(answer);
+  }
+  if (newest.connection == nullptr)
+    throw StoreUnavailable(description_ + " has no primary: " + problems);
+  std::uint64_t known = newest_timeline_;
+  while (known < newest.timeline &&
+         !newest_timeline_.compare_exchange_weak(known, newest.timeline)) {
+  }
+  return std::move(newest.connection);
+}
+
+// --- PostgresConnection
+
+void PostgresConnection::connect() {
+  connection_ = hosts_.connect();
+  SocketDeadlines::Watch watch(hosts_.deadlines(), connection_->sock(), answer_max_);
+  try {
+    // With keepalives PostgreSQL soon notices if this server dies, and releases its advisory lock.
+    pqxx::nontransaction(*connection_)
+        .exec(
+            "SET lock_timeout = '5s'; SET client_min_messages = warning; SET bytea_output = hex; SET tcp_keepalives_idle = 2;"
+            " SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '5s';"
+            " SET synchronous_commit = on; SET jit = off");
+    if (set_up_) set_up_(*connection_);
+  } catch (...) {
+    const bool expired = watch.end();
+    drop();
+    rethrow_translated(expired ? answer_max_ : Milliseconds(0));
+  }
+  notices_ = std::make_unique<PostgresNotices>(*connection_);
+}
+
+void PostgresConnection::refuse_notices() const {
+  if (notices_->first().empty()) return;
+  throw StoreUnavailable("PostgreSQL may not have replicated what it committed: " +
+                         notices_->first());
+}
+
+}  // namespace exchange

@@ -1,0 +1,150 @@
+#pragma once
+// A connection of a store to PostgreSQL that is made at the first call, dropped when a call fails,
+// and made again at the next. With several hosts it goes to the primary with the highest timeline,
+// which is the newest: a primary that was replaced may still answer.
+//
+// Every call has a deadline, since a PostgreSQL that hangs keeps its TCP connections alive: when it
+// is over, the socket is shut down, and the call fails with StoreUnavailable.
+//
+// A call that PostgreSQL reports with a notice fails with StoreUnavailable too, and what it wrote
+// is in doubt: if the wait for a synchronous standby is canceled, a commit succeeds with a mere
+// warning (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION-HA).
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/guarded.hpp"
+#include "base/thread.hpp"
+#include "store/pqxx_shim.hpp"
+#include "store/store.hpp"
+
+namespace exchange {
+
+// "PostgreSQL: " and the message, without its line end.
+std::string one_line(const std::exception& error);
+// Throws the exception of store.hpp for the one of libpqxx that is being handled. `waited`: for how
+// long PostgreSQL did not answer, if that is the reason; else 0.
+[[noreturn]] void rethrow_translated(std::chrono::milliseconds waited = {});
+
+// Shuts down sockets whose time is over; looks at them every 100 ms. Any thread.
+class SocketDeadlines {
+ public:
+  SocketDeadlines();
+  ~SocketDeadlines();
+
+  // A socket that is watched while this lives. It must stay open as long.
+  class Watch {
+   public:
+    Watch(SocketDeadlines& deadlines, int socket, std::chrono::milliseconds time);
+    ~Watch() { end(); }
+    Watch(const Watch&) = delete;
+    // Ends it; returns whether the time was over.
+    bool end();
+
+   private:
+    SocketDeadlines& deadlines_;
+    std::uint64_t id_;
+  };
+
+ private:
+  struct Entry {
+    std::uint64_t id;
+    int socket;
+    std::chrono::steady_clock::time_point end;
+    bool expired = false;
+  };
+  struct State {
+    std::vector<Entry> entries;
+    std::uint64_t last_id = 0;
+    bool stopping = false;
+  };
+  void run();
+  Guarded<State> state_;
+  const OnFatal on_fatal_;
+  Thread thread_;
+};
+
+// The servers that a URL names.
+class PostgresHosts {
+ public:
+  // A libpq URI, with one host or several. Time-outs that it does not set are added, so that a dead
+  // network is noticed within seconds. Throws std::invalid_argument.
+  explicit PostgresHosts(const std::string& url);
+
+  // Without password and parameters, for messages.
+  const std::string& description() const { return description_; }
+  // Connects to the host, or, if there are several, to the primary with the highest timeline.
+  // Throws StoreUnavailable if there is none, or only one that was replaced; the message says what
+  // each host answered. Any thread.
+  std::unique_ptr<pqxx::connection> connect();
+  SocketDeadlines& deadlines() { return deadlines_; }
+
+ private:
+  struct Host {
+    std::string name, conninfo;
+  };
+  const std::string description_;
+  std::vector<Host> hosts_;
+  std::atomic<std::uint64_t> newest_timeline_{0};
+  SocketDeadlines deadlines_;
+};
+
+class PostgresConnection {
+ public:
+  using SetUp = std::function<void(pqxx::connection&)>;
+  // `set_up` prepares each new connection. A call takes `answer_max` at most.
+  PostgresConnection(PostgresHosts& hosts, std::chrono::milliseconds answer_max, SetUp set_up = {})
+      : hosts_(hosts), answer_max_(answer_max), set_up_(std::move(set_up)) {}
+
+  // Returns work(connection). Throws the exceptions of store.hpp; the next call then connects
+  // again. What it wrote is in doubt after StoreUnavailable. `answer_max`: if not that of the
+  // connection.
+  template <class Work>
+  auto with(Work work) {
+    return with(std::move(work), answer_max_);
+  }
+  template <class Work>
+  auto with(Work work, std::chrono::milliseconds answer_max);
+  bool connected() const { return connection_ != nullptr; }
+
+ private:
+  void connect();
+  void refuse_notices() const;
+  void drop() {
+    notices_.reset();
+    connection_.reset();
+  }
+
+  PostgresHosts& hosts_;
+  const std::chrono::milliseconds answer_max_;
+  const SetUp set_up_;
+  std::unique_ptr<pqxx::connection> connection_;
+  std::unique_ptr<PostgresNotices> notices_;  // of connection_, destroyed before it
+};
+
+template <class Work>
+auto PostgresConnection::with(Work work, std::chrono::milliseconds answer_max) {
+  if (connection_ == nullptr) connect();
+  SocketDeadlines::Watch watch(hosts_.deadlines(), connection_->sock(), answer_max);
+  try {
+    notices_->clear();
+    if constexpr (std::is_void_v<decltype(work(*connection_))>) {
+      work(*connection_);
+      refuse_notices();
+    } else {
+      auto result = work(*connection_);
+      refuse_notices();
+      return result;
+    }
+  } catch (...) {
+    const bool expired = watch.end();  // before its socket is closed
+    drop();
+    rethrow_translated(expired ? answer_max : std::chrono::milliseconds(0));
+  }
+}
+
+}  // namespace exchange

@@ -1,0 +1,217 @@
+// PostgreSQL with synchronous replication: what was not replicated does not count, a primary that
+// was replaced is not believed, and one that hangs is left.
+
+#include <future>
+
+#include "contract/places.hpp"
+#include "support/wait_for.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Backends of this database that wait for a standby.
+constexpr const char* waiting =
+    " FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()";
+
+// Cancels or terminates the wait for a standby that is under way, or will soon be.
+void end_wait(const std::string& url, const std::string& how) {
+  REQUIRE(
+      wait_for([&] { return !run_postgres(url, std::string("SELECT pid") + waiting).empty(); }));
+  run_postgres(url, "SELECT " + how + "(pid)" + waiting);
+}
+
+template <class Work>
+auto start_async(Work work) {
+  return std::async(std::launch::async, std::move(work));
+}
+
+template <class Result>
+bool still_waits(std::future<Result>& result) {
+  return result.wait_for(300ms) == std::future_status::timeout;
+}
+
+// Of its own, since synchronous_standby_names is a setting of all databases.
+PostgresCluster& cluster_to_replicate() {
+  static PostgresCluster cluster;
+  return cluster;
+}
+
+// A store whose PostgreSQL waits for a standby that does not exist, once a test says so.
+struct Lonely {
+  PostgresCluster& cluster = cluster_to_replicate();
+  std::string url = cluster.create_database();
+  PostgresStore store{url, {.answer_max = 3'000ms, .bulk_answer_max = 3'000ms}};
+  Lonely() {
+    store.open();
+    store.load();
+    store.append(1, "payload");
+  }
+  ~Lonely() { cluster.replicate_to(""); }
+  void lose_standby() { cluster.replicate_to("nobody"); }
+  void find_standby() { cluster.replicate_to(""); }
+};
+
+}  // namespace
+
+TEST_CASE("an append whose wait for the standby is canceled is in doubt") {
+  Lonely one;
+  one.lose_standby();
+  auto append = start_async([&] { one.store.append(2, "payload"); });
+  const std::string how = GENERATE("pg_cancel_backend", "pg_terminate_backend");
+  end_wait(one.url, how);
+  if (how == "pg_cancel_backend")
+    CHECK_THROWS_WITH(append.get(), contains_text("may not have replicated"));
+  else
+    CHECK_THROWS_AS(append.get(), StoreUnavailable);
+  // The row is there, but no standby has it: no answer.
+  auto resolve = start_async([&] { return one.store.resolve_in_doubt(2); });
+  CHECK(still_waits(resolve));
+  SECTION("and canceled again") {
+    end_wait(one.url, "pg_cancel_backend");
+    CHECK_THROWS_AS(resolve.get(), StoreUnavailable);
+    one.find_standby();
+    CHECK(one.store.resolve_in_doubt(2));
+  }
+  SECTION("until the standby has it") {
+    one.find_standby();
+    CHECK(resolve.get());
+  }
+}
+
+TEST_CASE("an epoch that no standby has is not taken") {
+  PostgresCluster& cluster = cluster_to_replicate();
+  const std::string url = cluster.create_database();
+  PostgresStore(url).open();
+  cluster.replicate_to("nobody");
+  PostgresStore next(url, {.answer_max = 3'000ms});
+  auto open = start_async([&] { next.open(); });
+  end_wait(url, "pg_cancel_backend");
+  CHECK_THROWS_AS(open.get(), StoreUnavailable);
+  cluster.replicate_to("");
+  next.open();
+}
+
+TEST_CASE("a projection that may not be replicated is repeated") {
+  Lonely one;
+  one.lose_standby();
+  Rows rows = one_account();
+  auto project = start_async([&] { one.store.project(rows, 1); });
+  end_wait(one.url, "pg_cancel_backend");
+  CHECK_THROWS_AS(project.get(), StoreUnavailable);
+  // The tables have it already, but no standby does.
+  auto again = start_async([&] { one.store.project(rows, 1); });
+  CHECK(still_waits(again));
+  one.find_standby();
+  CHECK_NOTHROW(again.get());
+}
+
+TEST_CASE("a primary without its standby does not confirm the epoch") {
+  Lonely one;
+  one.store.confirm_epoch();
+  one.lose_standby();
+  auto confirm = start_async([&] { one.store.confirm_epoch(); });
+  CHECK(still_waits(confirm));
+  one.find_standby();
+  CHECK_NOTHROW(confirm.get());
+}
+
+TEST_CASE("a PostgreSQL that does not answer is given up after a while") {
+  PostgresCluster& cluster = cluster_to_replicate();
+  const std::string url = cluster.create_database();
+  PostgresStore store(url, {.answer_max = 500ms, .bulk_answer_max = 500ms});
+  store.open();
+  store.load();
+  cluster.freeze();
+  CHECK_THROWS_WITH(store.append(1, "payload"), contains_text("did not answer for 500 ms"));
+  CHECK_THROWS_AS(store.resolve_in_doubt(1), StoreUnavailable);
+  CHECK_THROWS_AS(store.project(Rows{}, 0), StoreUnavailable);
+  CHECK_THROWS_AS(store.read_order(1), StoreUnavailable);
+  cluster.thaw();
+  REQUIRE(wait_for([&] {
+    try {
+      if (!store.resolve_in_doubt(1)) store.append(1, "payload");
+      return true;
+    } catch (const StoreUnavailable&) {
+      return false;
+    }
+  }));
+}
+
+TEST_CASE("of several hosts the primary with the highest timeline is used") {
+  PostgresCluster old;
+  const std::string old_url = old.create_database();
+  PostgresCluster standby(old);
+  const std::string url = url_of_both(old_url, standby);
+  PostgresStore store(url, {.answer_max = 1'000ms, .bulk_answer_max = 1'000ms});
+  store.open();  // the standby is no primary
+  store.load();
+  old.replicate_to("*");
+  store.append(1, "payload");
+  store.project(Rows{}, 1);
+  CHECK_FALSE(store.read_order(1));
+
+  old.freeze();
+  CHECK_THROWS_AS(store.append(2, "payload"), StoreUnavailable);
+  CHECK_THROWS_WITH(store.resolve_in_doubt(2), contains_text("is a standby"));
+  standby.promote();
+  CHECK(store.resolve_in_doubt(1));
+  CHECK_FALSE(store.resolve_in_doubt(2));
+  store.append(2, "payload");
+  SECTION("the old primary answers again") {
+    old.thaw();
+    // The connections of the other threads still lead to it: its tables are as before.
+    CHECK_FALSE(store.read_order(1));
+    CHECK_THROWS_AS(store.project(Rows{}, 2), StoreUnavailable);
+    CHECK_NOTHROW(store.project(Rows{}, 2));
+    // Older tables than those that this server has written.
+    CHECK_THROWS_WITH(store.read_order(1), contains_text("shows older tables"));
+    CHECK_FALSE(store.read_order(1));
+    store.append(3, "payload");
+    CHECK(journal_after(store, 0).size() == 3);
+  }
+  SECTION("and after the new one is gone") {
+    standby.kill();
+    old.thaw();
+    CHECK_THROWS_AS(store.append(3, "payload"), StoreUnavailable);
+    CHECK_THROWS_WITH(store.resolve_in_doubt(3), contains_text("was replaced as primary"));
+  }
+}
+
+TEST_CASE("the number of synchronous standbys that a setting asks for") {
+  CHECK(synchronous_replicas("") == 0);
+  CHECK(synchronous_replicas("  ") == 0);
+  CHECK(synchronous_replicas("*") == 1);
+  CHECK(synchronous_replicas("a, b") == 1);
+  CHECK(synchronous_replicas("2 (a, b, c)") == 2);
+  CHECK(synchronous_replicas("FIRST 3 (*)") == 3);
+  CHECK(synchronous_replicas("any 2(a,b)") == 2);
+  CHECK(synchronous_replicas("\"ANY 2 (\"") == 1);
+}
+
+TEST_CASE("with --require-replicas a store serves only while commits are replicated") {
+  PostgresCluster& cluster = cluster_to_replicate();
+  const std::string url = cluster.create_database();
+  PostgresCluster standby(cluster);
+  PostgresStore store(url, {.answer_max = 3'000ms, .replicas_required = 1});
+  CHECK_THROWS_WITH(store.open(), contains_text("--require-replicas asks for 1"));
+  cluster.replicate_to("*");
+  store.open();
+  store.append(1, "payload");
+  cluster.replicate_to("");
+  CHECK_THROWS_WITH(store.append(2, "payload"), contains_text("to 0 synchronous standbys"));
+  CHECK_THROWS_AS(store.resolve_in_doubt(2), StoreUnavailable);
+  cluster.replicate_to("*");
+  CHECK(store.resolve_in_doubt(2));
+  store.confirm_epoch();
+  cluster.replicate_to("");
+  CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
+}
+
+TEST_CASE("only PostgreSQL can be asked for replicas") {
+  CHECK_THROWS_WITH(make_store("sqlite:x.db", {.replicas_required = 1}),
+                    contains_text("--require-replicas needs a PostgreSQL store"));
+  CHECK_THROWS_WITH(make_store("postgresql://host:port:1/db?unknown=1"), contains_text("--store"));
+}
