@@ -19,14 +19,16 @@ struct Counted {
   unsigned World::Counts::*count;
   unsigned least;  // of a thousand seeds: half of what is usual, or less
 };
-constexpr Counted counted[] = {{"servers", &World::Counts::servers, 1'000},
-                               {"crashes", &World::Counts::crashes, 80},
-                               {"power cuts", &World::Counts::power_cuts, 80},
-                               {"restarts", &World::Counts::restarts, 50},
-                               {"partitions", &World::Counts::partitions, 50},
-                               {"connections cut by clients", &World::Counts::cuts, 900},
-                               {"requests answered and compared", &World::Counts::answered, 25'000},
-                               {"unanswered", &World::Counts::unanswered, 2'000}};
+constexpr Counted counted[] = {
+    {"servers", &World::Counts::servers, 1'000},
+    {"crashes", &World::Counts::crashes, 80},
+    {"power cuts", &World::Counts::power_cuts, 80},
+    {"restarts", &World::Counts::restarts, 50},
+    {"partitions", &World::Counts::partitions, 50},
+    {"of them with a stale primary", &World::Counts::stale_primaries, 20},
+    {"connections cut by clients", &World::Counts::cuts, 900},
+    {"requests answered and compared", &World::Counts::answered, 25'000},
+    {"unanswered", &World::Counts::unanswered, 2'000}};
 
 // "1 servers, 2 crashes, ..."
 std::string print(const World::Counts& counts) {

@@ -4,6 +4,7 @@ namespace exchange::simulation {
 namespace {
 
 constexpr Nanoseconds millisecond = 1'000'000;
+constexpr Nanoseconds answer_max = 10'000 * millisecond;
 
 }  // namespace
 
@@ -28,7 +29,10 @@ void SimulatedStore::take_time() {
   scheduler_.sleep(Nanoseconds(scheduler_.below(3)) * millisecond);
   if (scheduler_.chance(disk_.faults.hangs))
     scheduler_.sleep(Nanoseconds(1 + scheduler_.below(5'000)) * millisecond);
-  while (disk_.cut_off == process_) scheduler_.sleep(100 * millisecond);
+  for (Nanoseconds waited = 0; disk_.cut_off == process_; waited += 100 * millisecond) {
+    if (disk_.stale_primary && waited >= answer_max) throw StoreUnavailable("no answer in time");
+    scheduler_.sleep(100 * millisecond);
+  }
 }
 
 void SimulatedStore::fail(std::uint64_t one_in, const char* what) {
@@ -84,6 +88,10 @@ void SimulatedStore::append(BatchNumber batch, std::string_view payload) {
     throw StoreUnavailable("append lost, or not");
   }
   check_epoch();
+  if (!disk_.journal.contains(batch) && scheduler_.chance(disk_.faults.append_unreplicated)) {
+    disk_.under_way = row;
+    throw StoreUnavailable("appended, but maybe not replicated");
+  }
   if (disk_.journal.contains(batch))
     throw StoreUnavailable("batch " + std::to_string(batch) + " is in the journal already");
   disk_.commit(row);
@@ -146,13 +154,14 @@ void SimulatedStore::prune(BatchNumber through) {
 }
 
 std::optional<StoredOrder> SimulatedStore::read_order(OrderId order) {
-  take_time();
+  const bool stale = disk_.cut_off == process_ && disk_.stale_primary;
+  if (!stale) take_time();
   fail(disk_.faults.read_fails, "read failed");
-  const Tables& tables = disk_.projections.back().tables;
+  const Tables& tables = stale ? disk_.stale_primary->tables : disk_.projections.back().tables;
   const std::optional<OrderRow> row = tables.order(order);
   const auto stored =
       row ? std::optional(StoredOrder{*row, tables.executions_of(order)}) : std::nullopt;
-  take_time();
+  if (!stale) take_time();
   return stored;
 }
 

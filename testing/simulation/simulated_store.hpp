@@ -1,8 +1,10 @@
 #pragma once
 // A store whose disk outlives the processes that use it, and which fails in every way that a store
 // may: an append that is lost, that commits although it reports failure, that commits late, that
-// hangs; reads that fail; projections lost at a power cut. What may never happen is checked here: a
-// projection ahead of the journal, a pruned row that is still needed.
+// commits on a primary and is lost when a standby replaces it, that hangs; a primary that was
+// replaced and still answers reads; reads that fail; projections lost at a power cut. What may
+// never happen is checked here: a projection ahead of the journal, a pruned row that is still
+// needed.
 
 #include <deque>
 #include <map>
@@ -16,7 +18,8 @@ namespace exchange::simulation {
 
 // Each is the one chance in so many of one operation; 0: never.
 struct StoreFaults {
-  std::uint64_t append_lost = 0, append_committed = 0, append_late = 0;  // all report failure
+  std::uint64_t append_lost = 0, append_committed = 0, append_late = 0,
+                append_unreplicated = 0;  // all report failure
   std::uint64_t resolve_fails = 0, project_lost = 0, project_committed = 0, read_fails = 0,
                 load_fails = 0, prune_fails = 0;
   std::uint64_t hangs = 0;
@@ -35,9 +38,13 @@ struct Disk {
   std::map<BatchNumber, JournalRow> journal;
   std::map<BatchNumber, JournalRow> archive;  // every row ever committed: for the judge
   std::deque<Projection> projections{1};      // the last is what is read; the first is safe
-  std::optional<JournalRow> under_way;        // of a lost connection: commits later, or never
-  Process lock_holder = 0;                    // a live server's lock; 0: none
-  Process cut_off = 0;                        // cannot reach the store; 0: none
+  // of a lost connection, or not replicated: commits later, or never
+  std::optional<JournalRow> under_way;
+  Process lock_holder = 0;  // a live server's lock; 0: none
+  Process cut_off = 0;      // cannot reach the store; 0: none
+  // It reaches a primary that was replaced, with the tables of that time. It gets no answer to what
+  // a standby would have to confirm.
+  std::optional<Projection> stale_primary;
 
   void commit(const JournalRow& row);
   // Brings what is under way to its end, whichever.

@@ -35,8 +35,9 @@ Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
   disk.tables_sync_late = scheduler.chance(2);
   StoreFaults& faults = disk.faults;
   for (std::uint64_t* fault :
-       {&faults.append_lost, &faults.append_committed, &faults.append_late, &faults.resolve_fails,
-        &faults.project_lost, &faults.project_committed, &faults.read_fails, &faults.prune_fails})
+       {&faults.append_lost, &faults.append_committed, &faults.append_late,
+        &faults.append_unreplicated, &faults.resolve_fails, &faults.project_lost,
+        &faults.project_committed, &faults.read_fails, &faults.prune_fails})
     *fault = rate(20);
   faults.load_fails = rate(20) * 10;
   faults.hangs = rate(50);
@@ -100,6 +101,11 @@ void World::trouble() {
   } else if (scheduler.chance(plan.partitions_one_in) && alive_.size() == 1 && zombie_ == 0) {
     ++counts.partitions;
     disk.cut_off = zombie_ = newest;
+    disk.stale_primary.reset();
+    if (scheduler.chance(2)) {
+      ++counts.stale_primaries;
+      disk.stale_primary = disk.projections.back();
+    }
   }
 }
 
