@@ -372,9 +372,10 @@ void PostgresStore::prune(BatchNumber through) {
 std::optional<StoredOrder> PostgresStore::read_order(OrderId order) {
   return reader_.with([&](pqxx::connection& connection) -> std::optional<StoredOrder> {
     // Order and executions come from one snapshot: a projection may commit in between.
+    const BatchNumber projected = projected_batch_;  // before the snapshot
     SnapshotWork work(connection);
     const pqxx::result found = work.exec_prepared("get_order", order);
-    if (found.empty() || found[0]["batch"].as<BatchNumber>() < projected_batch_)
+    if (found.empty() || found[0]["batch"].as<BatchNumber>() < projected)
       throw StoreUnavailable(describe() + " shows older tables than this server has written");
     if (found[0][0].is_null()) return {};
     StoredOrder stored{order_row(found[0]), {}};

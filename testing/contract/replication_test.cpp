@@ -180,6 +180,21 @@ TEST_CASE("of several hosts the primary with the highest timeline is used") {
   }
 }
 
+TEST_CASE("orders are read while projections commit") {
+  PostgresStore store(shared_cluster().create_database());
+  store.open();
+  store.load();
+  std::atomic<bool> done = false;
+  auto reader = start_async([&] {
+    int reads = 0;
+    for (; !done; ++reads) CHECK_FALSE(store.read_order(1));
+    return reads;
+  });
+  for (BatchNumber batch = 1; batch <= 500; ++batch) store.project(Rows{}, batch);
+  done = true;
+  CHECK(reader.get() > 0);
+}
+
 TEST_CASE("the number of synchronous standbys that a setting asks for") {
   CHECK(synchronous_replicas("") == 0);
   CHECK(synchronous_replicas("  ") == 0);
