@@ -31,12 +31,11 @@ void prepare_for_core(pqxx::connection& connection) {
   connection.prepare(
       "append",
       "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea FROM fence WHERE epoch = $2::bigint");
-  // A primary that was replaced, and does not know it yet, answers reads from an old state, but it
-  // has no standby left to confirm a write.
+  // A write, since a primary that was replaced, and does not know it yet, answers reads from an old
+  // state. It has no standby left to confirm a write.
   connection.prepare(
       "confirm_epoch",
-      "SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''"
-      " THEN pg_logical_emit_message(true, 'exchange', '') END FROM fence WHERE epoch = $1::bigint");
+      "SELECT pg_logical_emit_message(true, 'exchange', '') FROM fence WHERE epoch = $1::bigint");
 }
 
 void prepare_for_projector(pqxx::connection& connection) {
@@ -112,6 +111,10 @@ Epoch take_epoch(pqxx::connection& connection, const std::string& database) {
   return epoch;
 }
 
+std::int64_t monotonic_ns() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 // Settings of the database that weaken durability, which its owner chose.
 void warn_of_settings(pqxx::connection& connection, const std::string& database) {
   if (pqxx::nontransaction(connection).exec("SHOW fsync")[0][0].as<std::string>() == "off")
@@ -176,11 +179,16 @@ bool PostgresStore::try_open() {
     if (!try_advisory_lock(connection)) return false;
     require_replicas(connection);
     epoch_ = take_epoch(connection, describe());
+    const std::int64_t taken_ns = monotonic_ns();
     require_replicas(connection);
     bring_up_views(connection);
     warn_of_settings(connection, describe());
     prepare_for_core(connection);
     fail_point("recovery.epoch_taken");
+    // Of the first server there is no predecessor.
+    if (epoch_ > 1)
+      std::this_thread::sleep_for(
+          std::chrono::nanoseconds(taken_ns + Lease::wait_ns - monotonic_ns()));
     return true;
   });
 }
@@ -274,14 +282,16 @@ void PostgresStore::read_journal(BatchNumber after,
 
 void PostgresStore::append(BatchNumber batch, std::string_view payload) {
   if (!core_.connected()) throw StoreUnavailable("PostgreSQL: not connected");
-  core_.with([&](pqxx::connection& connection) {
+  lease_.renew(core_.with([&](pqxx::connection& connection) {
     fail_point<StoreUnavailable>("append.before");
+    const std::int64_t began_ns = monotonic_ns();
     const pqxx::result appended =
         pqxx::nontransaction(connection).exec_prepared("append", batch, epoch_, bytea(payload));
     if (appended.affected_rows() != 1) throw_fenced();
     require_replicas(connection);
     fail_point<StoreUnavailable>("append.after_commit");
-  });
+    return began_ns;
+  }));
 }
 
 bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
@@ -321,11 +331,14 @@ bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
 
 void PostgresStore::confirm_epoch() {
   if (!core_.connected()) throw StoreUnavailable("PostgreSQL: not connected");
+  const std::int64_t began_ns = monotonic_ns();
+  if (lease_.holds(began_ns)) return;
   core_.with([&](pqxx::connection& connection) {
     if (pqxx::nontransaction(connection).exec_prepared("confirm_epoch", epoch_).empty())
       throw_fenced();
     require_replicas(connection);
   });
+  lease_.renew(began_ns);
 }
 
 void PostgresStore::project(const Rows& rows, BatchNumber batch) {

@@ -15,6 +15,7 @@
 
 #include <atomic>
 
+#include "store/lease.hpp"
 #include "store/limits.hpp"
 #include "store/postgres_connection.hpp"
 #include "store/store.hpp"
@@ -51,6 +52,7 @@ class PostgresStore : public Store {
   const StoreLimits limits_;
   PostgresHosts hosts_;
   Epoch epoch_ = 0;
+  Lease lease_;  // core thread, from appends and confirmations
   // Written by load() and the projector; the reader compares what it reads.
   std::atomic<BatchNumber> projected_batch_{0};
   PostgresConnection core_, projector_, reader_;

@@ -101,9 +101,9 @@ class Store {
   // the same bytes. Throws StoreUnavailable: still in doubt, call again later; StoreFenced;
   // StoreCorrupt: the store has lost batches that it had committed.
   virtual bool resolve_in_doubt(BatchNumber batch) = 0;
-  // Returns if no other server has taken the store over, so that the state in memory is the newest
-  // there is; called before replies to queries, which append nothing. Throws StoreUnavailable:
-  // resolve_in_doubt() connects again; StoreFenced.
+  // Returns if no other server can have served since this one's last commit, so that the state in
+  // memory is the newest there is; called before replies to queries, which append nothing. Throws
+  // StoreUnavailable: resolve_in_doubt() connects again; StoreFenced.
   virtual void confirm_epoch() = 0;
 
   // Brings the tables from their batch to `batch` in one transaction: `rows` hold the last value of

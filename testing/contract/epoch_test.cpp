@@ -1,5 +1,8 @@
 // Fencing: a server that was replaced can change nothing, whenever its successor takes over.
 
+#include <chrono>
+#include <thread>
+
 #include "contract/places.hpp"
 
 using namespace exchange;
@@ -48,7 +51,10 @@ TEST_CASE("a fenced PostgreSQL server can neither append, resolve, project nor c
   SECTION("append, on a new connection") {
     CHECK_THROWS_AS(fenced.append(2, "of the fenced server"), StoreFenced);
   }
-  SECTION("confirm_epoch") { CHECK_THROWS_AS(fenced.confirm_epoch(), StoreFenced); }
+  SECTION("confirm_epoch, once its lease is over") {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(Lease::length_ns));
+    CHECK_THROWS_AS(fenced.confirm_epoch(), StoreFenced);
+  }
   SECTION("resolve") { CHECK_THROWS_AS(fenced.resolve_in_doubt(2), StoreFenced); }
   SECTION("project") {
     CHECK_THROWS_AS(fenced.project(one_account(), 1), StoreFenced);

@@ -1,7 +1,10 @@
 // PostgreSQL with synchronous replication: what was not replicated does not count, a primary that
 // was replaced is not believed, and one that hangs is left.
 
+#include <atomic>
+#include <chrono>
 #include <future>
+#include <thread>
 
 #include "contract/places.hpp"
 #include "support/wait_for.hpp"
@@ -112,10 +115,51 @@ TEST_CASE("a primary without its standby does not confirm the epoch") {
   Lonely one;
   one.store.confirm_epoch();
   one.lose_standby();
+  std::this_thread::sleep_for(std::chrono::nanoseconds(Lease::length_ns));
   auto confirm = start_async([&] { one.store.confirm_epoch(); });
   CHECK(still_waits(confirm));
   one.find_standby();
   CHECK_NOTHROW(confirm.get());
+  // It took longer than a lease, which is counted from its begin.
+  one.cluster.freeze();
+  CHECK_THROWS_AS(one.store.confirm_epoch(), StoreUnavailable);
+  one.cluster.thaw();
+}
+
+TEST_CASE("for a moment after a commit the epoch is confirmed without PostgreSQL") {
+  PostgresCluster& cluster = cluster_to_replicate();
+  const std::string url = cluster.create_database();
+  PostgresStore store(url, {.answer_max = 500ms});
+  store.open();
+  cluster.freeze();
+  SECTION("not before the first commit of this server") {
+    CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
+  }
+  cluster.thaw();
+  if (!store.resolve_in_doubt(1)) store.append(1, "payload");
+  cluster.freeze();
+  SECTION("within the lease") { CHECK_NOTHROW(store.confirm_epoch()); }
+  SECTION("not after it") {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(Lease::length_ns));
+    CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
+  }
+  cluster.thaw();
+}
+
+TEST_CASE("a new server waits until the lease of its predecessor is over") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore first(url);
+  first.open();
+  first.append(1, "payload");
+  const auto append_ended = std::chrono::steady_clock::now();
+  run_postgres(url,
+               "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+               "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+  PostgresStore next(url);
+  next.open();
+  CHECK(std::chrono::steady_clock::now() - append_ended >=
+        std::chrono::nanoseconds(Lease::wait_ns));
+  CHECK_THROWS_AS(first.confirm_epoch(), StoreUnavailable);
 }
 
 TEST_CASE("a PostgreSQL that does not answer is given up after a while") {
@@ -222,6 +266,7 @@ TEST_CASE("with --require-replicas a store serves only while commits are replica
   CHECK(store.resolve_in_doubt(2));
   store.confirm_epoch();
   cluster.replicate_to("");
+  std::this_thread::sleep_for(std::chrono::nanoseconds(Lease::length_ns));
   CHECK_THROWS_AS(store.confirm_epoch(), StoreUnavailable);
 }
 

@@ -39,12 +39,14 @@ AskedRequest World::next_request() {
   const OrderId orders = disk.archive.empty()
                              ? 0
                              : decode_journal_record(disk.archive.rbegin()->second.payload).orders;
-  const bool creation = scheduler.chance(8);
+  const bool creation = !plan.mostly_queries && scheduler.chance(8);
   const AccountId account = RandomCommands::account(scheduler.below(RandomCommands::accounts));
   std::vector<Command> commands;
   for (std::uint64_t left = 1 + scheduler.below(4); left > 0;) {
     Command command = commands_.next(orders);
     if (creates(command) != creation) continue;
+    const bool queries = std::holds_alternative<QueryOrder>(command);
+    if (plan.mostly_queries && !queries && !scheduler.chance(200)) continue;
     set_account(command, account);
     if (auto* query = std::get_if<QueryOrder>(&command))
       query->order = std::max<OrderId>(query->order, 1);
@@ -106,6 +108,8 @@ void World::run_client(unsigned number) {
   std::optional<std::size_t> connected;
   bool first = number == 0;
   for (unsigned asked = 0; asked < plan.requests;) {
+    // Time passes only while nobody can do anything, and leases end by time.
+    if (plan.mostly_queries) scheduler.sleep(Nanoseconds(scheduler.below(100)) * 1'000'000);
     if (!connected) connected = connect();
     Connection& connection = connections[*connected];
     std::string bytes;

@@ -53,6 +53,7 @@ void World::serve_process(Process process) {
       std::make_unique<Core>(std::move(*recovered), store, clock, plan.core, *metrics,
                              [this, process](const std::string& why) { die(process, why); });
   Server server{process, record, *core, sink};
+  newest_served_ = std::max(newest_served_, record.epoch);
   servers_.push_back(&server);
   scheduler.notify(&servers_);
   while (!server.stopping) scheduler.wait(&server);
@@ -92,7 +93,7 @@ void World::serve_connection(Server& server, std::size_t number) {
         batch.done = false;
         Submission* const one = &batch;
         scheduler.preempt();
-        const bool replaced = disk.epoch != server.record.epoch;
+        const bool replaced = newest_served_ > server.record.epoch;
         {
           const Scheduler::Lock together;  // the record has the core's order
           server.record.submitted.push_back({number, session.commands()});
@@ -100,8 +101,7 @@ void World::serve_connection(Server& server, std::size_t number) {
         }
         while (!batch.done) scheduler.wait(static_cast<Submission*>(&batch));
         if (replaced)
-          throw Violation(
-              "a server answered what it was asked after another had taken the store over");
+          throw Violation("a server answered what it was asked while a newer one was serving");
       }
       session.reply(batch.outcomes);
       if (!connection.to_client.ended) connection.to_client.bytes += session.output();

@@ -51,7 +51,10 @@ void SimulatedStore::open() {
   disk_.resolve_under_way(scheduler_);
   disk_.lock_holder = process_;
   epoch_ = ++disk_.epoch;
+  const Nanoseconds taken = scheduler_.now();
   take_time();
+  if (scheduler_.now() < taken + Lease::wait_ns)
+    scheduler_.sleep(taken + Lease::wait_ns - scheduler_.now());
 }
 
 TablesImage SimulatedStore::load() {
@@ -75,6 +78,7 @@ void SimulatedStore::read_journal(BatchNumber after,
 void SimulatedStore::append(BatchNumber batch, std::string_view payload) {
   if (!connected_) throw StoreUnavailable("not connected");
   connected_ = false;  // unless all goes well
+  const Nanoseconds began = scheduler_.now();
   const JournalRow row{batch, epoch_, std::string(payload)};
   try {
     take_time();
@@ -99,6 +103,7 @@ void SimulatedStore::append(BatchNumber batch, std::string_view payload) {
     disk_.journal.erase(disk_.journal.begin(), disk_.journal.upper_bound(prune_through_));
   take_time();
   fail(disk_.faults.append_committed, "reply to append lost");
+  lease_.renew(began);
   connected_ = true;
 }
 
@@ -116,12 +121,15 @@ bool SimulatedStore::resolve_in_doubt(BatchNumber batch) {
 
 void SimulatedStore::confirm_epoch() {
   if (!connected_) throw StoreUnavailable("not connected");
+  const Nanoseconds began = scheduler_.now();
+  if (lease_.holds(began)) return;
   connected_ = false;
   take_time();
   fail(disk_.faults.resolve_fails, "asking for the epoch failed");
   check_epoch();
   take_time();
   connected_ = true;
+  lease_.renew(began);
 }
 
 void SimulatedStore::project(const Rows& rows, BatchNumber batch) {

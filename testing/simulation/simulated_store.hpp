@@ -12,6 +12,7 @@
 
 #include "model/tables.hpp"
 #include "simulation/scheduler.hpp"
+#include "store/lease.hpp"
 #include "store/store.hpp"
 
 namespace exchange::simulation {
@@ -83,6 +84,7 @@ class SimulatedStore final : public Store {
   Scheduler& scheduler_;
   const Process process_;
   Epoch epoch_ = 0;
+  Lease lease_;
   bool connected_ = true;  // for appends; resolve_in_doubt() connects again
   BatchNumber prune_through_ = 0;
 };

@@ -26,6 +26,7 @@ Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
   plan.clock_jumps_one_in = rate(4);
   plan.cuts_one_in = rate(10);
   plan.extreme_numbers = scheduler.chance(5);
+  plan.mostly_queries = scheduler.chance(6);
   plan.core.batch_commands_max = 1 + scheduler.below(scheduler.chance(2) ? 3 : 40);
   plan.core.unprojected_rows_max = scheduler.chance(2) ? 3 + scheduler.below(20) : 400'000;
   plan.core.projection_interval_ms = std::uint32_t(scheduler.below(3) * 100);

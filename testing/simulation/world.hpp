@@ -27,6 +27,7 @@ struct Plan {
   std::uint64_t steps_between_max = 200;
   unsigned cuts_one_in = 0;  // of the requests, by the client
   bool extreme_numbers = false;
+  bool mostly_queries = false;  // they may be answered without a commit
   CoreLimits core;
   ProtocolLimits protocol;
   static Plan draw(Scheduler& scheduler, Disk& disk);
@@ -141,7 +142,8 @@ class World {
   std::vector<Server*> servers_;  // that take connections now
   std::vector<Process> alive_;
   Process last_process_ = 0;
-  Process zombie_ = 0;  // cut off from the store while another serves
+  Epoch newest_served_ = 0;  // of the servers that took connections
+  Process zombie_ = 0;       // cut off from the store while another serves
   unsigned clients_left_ = 0;
 };
 

@@ -1,0 +1,31 @@
+#pragma once
+// A server's lease on its store: for a short time after a commit no other server can have served,
+// because a new one waits longer than that before it serves. Queries then need no commit of their
+// own (Gray and Cheriton, "Leases: An Efficient Fault-Tolerant Mechanism for Distributed File Cache
+// Consistency", SOSP 1989).
+//
+// A commit that checks the epoch begins before the commit of the next epoch ends. So a lease that
+// is counted from the begin of the one has ended before a wait that is counted from the end of the
+// other. Counts on monotonic clocks: system clocks may jump, but the monotonic clocks of two
+// machines must run at the same rate within a fifth, and a machine must not stop its clock while it
+// is paused. All times are monotonic nanoseconds. Thread: one.
+
+#include <cstdint>
+
+namespace exchange {
+
+class Lease {
+ public:
+  static constexpr std::int64_t length_ns = 200'000'000;
+  // What a new server waits after it has committed its epoch.
+  static constexpr std::int64_t wait_ns = 250'000'000;
+
+  // A commit that checked the epoch has succeeded; it began at this time.
+  void renew(std::int64_t began_ns) { end_ns_ = began_ns + length_ns; }
+  bool holds(std::int64_t now_ns) const { return now_ns < end_ns_; }
+
+ private:
+  std::int64_t end_ns_ = INT64_MIN;
+};
+
+}  // namespace exchange
