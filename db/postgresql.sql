@@ -14,6 +14,8 @@ CREATE TABLE IF NOT EXISTS fence (
   epoch bigint NOT NULL,               -- counts the servers that have opened the store
   schema_version int NOT NULL
 );
+-- The newest epoch whose server said at its end that it answers nothing more.
+ALTER TABLE fence ADD COLUMN IF NOT EXISTS ended_epoch bigint NOT NULL DEFAULT 0;
 INSERT INTO fence VALUES (1, 0, 1) ON CONFLICT DO NOTHING;
 
 CREATE TABLE IF NOT EXISTS accounts (

@@ -18,6 +18,7 @@
 #include "auth/authenticator.hpp"
 #include "base/fail_point.hpp"
 #include "core/core.hpp"
+#include "core/standby.hpp"
 #include "http/http_server.hpp"
 #include "market_data/market_feed.hpp"
 #include "market_data/market_view.hpp"
@@ -42,6 +43,7 @@ sigset_t stop_signals(bool reloads) {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGUSR2);
   if (reloads) sigaddset(&set, SIGHUP);
   return set;
 }
@@ -81,12 +83,19 @@ void arm_fail_points_of_environment() {
       "FAIL POINTS ARE ARMED: {}. This server fails on purpose and is good for tests only", text);
 }
 
-void open_store(Store& store, const CoreLimits& limits) {
+// Returns false if another server is active, and this one is to be its standby.
+bool open_store(Store& store, const Options& options) {
   const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::seconds(limits.store_wait_s);
+      std::chrono::steady_clock::now() + std::chrono::seconds(options.core.store_wait_s);
   while (true) {
     try {
-      return store.open();
+      if (!options.standby) {
+        store.open();
+        return true;
+      }
+      if (store.try_open()) return true;
+      store.attach();
+      return false;
     } catch (const StoreUnavailable& error) {
       if (std::chrono::steady_clock::now() > deadline || stop_requested())
         throw std::runtime_error("cannot open the store: " + std::string(error.what()));
@@ -115,13 +124,39 @@ void reload(Certificate& certificate) try {
   spdlog::error("the certificate was not read again: {}", error.what());
 }
 
+// Returns whether this server is the active one now; false: it was told to stop.
+bool follow_until_active(Standby& standby, const sigset_t& signals, Certificate* certificate) {
+  constexpr timespec pause{0, 20'000'000};
+  for (bool available = true;;) {
+    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    if (signal == SIGHUP) reload(*certificate);
+    if (signal == SIGTERM || signal == SIGINT) {
+      spdlog::info("stopping on signal {}", signal);
+      return false;
+    }
+    try {
+      const bool active = standby.follow();
+      if (!available) spdlog::warn("the store is available again");
+      available = true;
+      if (!active) continue;
+      spdlog::warn("no other server is alive: this one takes over at batch {}",
+                   standby.last_batch());
+      return true;
+    } catch (const StoreUnavailable& error) {
+      if (available) spdlog::error("the store is unavailable, trying again: {}", error.what());
+      available = false;
+    }
+  }
+}
+
 ServerInfo server_info(const Options& options) {
   return {.policy = policy_name(options.net.policy),
           .threads = options.net.policy == Policy::thread ? "per-client"
                                                           : std::to_string(options.net.threads),
           .store = options.store.substr(0, options.store.find(':')),
           .version = EXCHANGE_VERSION,
-          .started_s = ::time(nullptr)};
+          .started_s = ::time(nullptr),
+          .replicas_required = options.store_limits.replicas_required};
 }
 
 int run(Options options) {
@@ -141,32 +176,31 @@ int run(Options options) {
   // 2. The store, and from it the exchange as it was promised to clients.
   Metrics metrics;
   const std::unique_ptr<Store> store = make_store(options.store, options.store_limits);
-  open_store(*store, options.core);
+  if (options.standby && !store->allows_standby())
+    throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
+                                " has one server at a time");
+  const bool active = open_store(*store, options);
   if (options.store == "memory:")
     spdlog::warn("memory store: everything is lost when this process ends");
+  if (!active) store->keep_journal_from(store->projected_batch());
   Recovered recovered = recover(*store, std::random_device()());
   spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
                options.store == "memory:" ? "memory store" : store->describe(),
                recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
                recovered.last_batch, recovered.batches_replayed);
 
-  // 3. The core, the HTTP port, and the XML port.
+  // 3. The HTTP port, which a standby server has too.
   MarketView view(options.http.trades_kept_max, std::random_device()());
   if (options.http_port)
     view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,
               store->newest_executions(options.http.trades_loaded_max));
   recovered.tables = {};
   KeyRing keys;
-  if (options.auth.required)
-    for (const auto& [account, key] : recovered.keys) keys.add(account, key);
-  recovered.keys = {};
   MarketFeed feed(options.http.unread_rows_max);
-  const auto on_projected = [&feed](const Rows& rows, BatchNumber batch) {
-    feed.push(rows, batch);
-  };
-  auto core =
-      std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
-                             die, options.http_port ? OnProjected(on_projected) : OnProjected());
+  OnProjected on_projected;
+  if (options.http_port)
+    on_projected = [&feed](const Rows& rows, BatchNumber batch) { feed.push(rows, batch); };
+  std::unique_ptr<Core> core;
   std::unique_ptr<Authenticator> authenticator;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Transport> transport;
@@ -174,7 +208,9 @@ int run(Options options) {
     if (authenticator) authenticator->stop();
     if (http) http->stop();
     if (transport) transport->stop();
+    const bool served = core != nullptr;
     core.reset();  // all outlive it: it may be inside of one of their sinks
+    if (served) store->end_lease();
     spdlog::info("stopped");
   });
   if (options.auth.required)
@@ -182,25 +218,46 @@ int run(Options options) {
   if (options.http_port)
     http = std::make_unique<HttpServer>(
         HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
-        server_info(options), std::move(view), feed, *core, metrics, authenticator.get(),
+        server_info(options), std::move(view), feed, *store, metrics, authenticator.get(),
         certificate.get());
+  const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
+
+  // 4. While another server is active: follow it.
+  if (!active) {
+    std::printf("standby%s\n", http_port.c_str());
+    std::fflush(stdout);
+    Standby standby(std::move(recovered), *store, system_clock(), options.core, metrics,
+                    on_projected);
+    if (!follow_until_active(standby, signals, certificate.get())) return 0;
+    recovered = standby.take();
+  }
+
+  // 5. The core and the XML port.
+  if (options.auth.required)
+    for (const auto& [account, key] : recovered.keys) keys.add(account, key);
+  recovered.keys = {};
+  core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
+                                die, on_projected);
+  if (http) http->attach(*core);
   transport = make_transport({.options = options.net,
                               .protocol = options.protocol,
                               .service = *core,
                               .metrics = metrics,
                               .authenticator = authenticator.get(),
                               .certificate = certificate.get()});
-  const std::string http_port = http ? " http-port=" + std::to_string(http->port()) : "";
+  Metrics::set(metrics.active, 1);
   fail_point("start.before_ready");
   std::printf("ready port=%u policy=%s threads=%s store=%s%s\n", unsigned(transport->port()),
               policy_name(options.net.policy), server_info(options).threads.c_str(),
               store->describe().c_str(), http_port.c_str());
   std::fflush(stdout);
 
-  // 4. Wait for a stop signal; then answer accepted requests and project the journal.
+  // 6. Wait for a stop signal; then answer accepted requests, and project the journal unless a
+  // standby server does.
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(*certificate);
   spdlog::info("stopping on signal {}", signal);
+  if (signal == SIGUSR2 && store->allows_standby()) core->leave_projection();
   std::thread([] {
     std::this_thread::sleep_for(stop_time_max);
     die("could not stop in time (is the store unavailable?); what was acknowledged is in the journal");

@@ -33,6 +33,10 @@ Options parse_options(int argc, char** argv) {
   add("--store", options.store,
       "sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (volatile); with HOST1,HOST2 the newest primary of these",
       "EXCHANGE_STORE");
+  app.add_flag(
+         "--standby", options.standby,
+         "while another server is active, follow it and take over when it ends (PostgreSQL only)")
+      ->envname("EXCHANGE_STANDBY");
   add("--require-replicas", options.store_limits.replicas_required,
       "serve only while PostgreSQL commits to at least so many synchronous standbys; 0: any number",
       "EXCHANGE_REQUIRE_REPLICAS")

@@ -20,6 +20,7 @@ struct Options {
   std::optional<std::uint16_t> http_port = 8080;  // 0 picks a free one; nothing: no HTTP
   std::string log_level = "info";
   StoreLimits store_limits;
+  bool standby = false;  // wait while another server is active
   ProtocolLimits protocol;
   CoreLimits core;
   NetOptions net;

@@ -87,6 +87,7 @@ void Committer::commit_until_certain(std::string_view payload) {
       if (health_->set_store_available(false))
         spdlog::error("the store is unavailable; replies wait until it is available again: {}",
                       error.what());
+      if (!in_doubt && !payload.empty()) Metrics::add(metrics_.commits_in_doubt);
       in_doubt = true;
       clock_.pause(limits_.store_retry_ms);
     }

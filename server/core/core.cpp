@@ -35,6 +35,10 @@ Core::~Core() {
   thread_.join();
 }
 
+void Core::leave_projection() {
+  inbox_.with([](Inbox& inbox) { inbox.leaves_projection = true; });
+}
+
 void Core::submit(std::span<Submission* const> submissions) {
   const bool was_empty = inbox_.with([&](Inbox& inbox) {
     const bool empty = inbox.submissions.empty();
@@ -71,7 +75,7 @@ void Core::run() {
     offer_projection();
     Metrics::set(metrics_.orders_in_memory, committer_.exchange().orders_in_memory());
   }
-  project_rest();
+  if (!inbox_.with([](const Inbox& inbox) { return inbox.leaves_projection; })) project_rest();
 }
 
 // Small submissions do not wait behind all large ones: take_large() adds only a few to each turn.

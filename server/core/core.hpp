@@ -27,6 +27,8 @@ class Core final : public Service {
        OnFatal on_fatal, OnProjected on_projected = {});
   // Completes every submission, projects every journaled batch, and joins the threads.
   ~Core();
+  // The destructor leaves what is not projected yet to the server that takes over. Any thread.
+  void leave_projection();
 
   void submit(std::span<Submission* const> submissions) override;
   // Reads an order from the tables (OrderReader::look_up). Any thread.
@@ -40,7 +42,7 @@ class Core final : public Service {
   struct Inbox {
     std::vector<Submission*> submissions;
     bool projector_idle = false;
-    bool stopping = false;
+    bool stopping = false, leaves_projection = false;
   };
 
   void run();

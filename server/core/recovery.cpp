@@ -38,7 +38,12 @@ bool leads_to(const JournalRecord& record, const Totals& totals) {
          totals.digest == record.digest;
 }
 
+}  // namespace
+
 void replay(Recovered& recovered, const JournalRow& row) {
+  if (row.batch != recovered.last_batch + 1)
+    throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) +
+                       " to " + std::to_string(row.batch) + ": rows are missing" + restore);
   Exchange& exchange = recovered.exchange;
   const JournalRecord record = decode(row);
   for (const Command& command : record.commands) {
@@ -52,9 +57,13 @@ void replay(Recovered& recovered, const JournalRow& row) {
   if (!leads_to(record, exchange.totals()))
     throw StoreCorrupt(where(row) + ": the replay differs from what was promised to clients" +
                        rebuild);
+  recovered.last_batch = row.batch;
+  ++recovered.batches_replayed;
 }
 
-}  // namespace
+bool is_newest(const Recovered& recovered, const JournalRow& row) {
+  return row.batch == recovered.last_batch && leads_to(decode(row), recovered.exchange.totals());
+}
 
 Recovered recover(Store& store, std::uint64_t hash_seed) {
   TablesImage image = store.load();
@@ -72,12 +81,7 @@ Recovered recover(Store& store, std::uint64_t hash_seed) {
         throw StoreCorrupt("the tables are not what " + where(row) + " led to" + rebuild);
       return;
     }
-    if (row.batch != recovered.last_batch + 1)
-      throw StoreCorrupt("the journal goes from batch " + std::to_string(recovered.last_batch) +
-                         " to " + std::to_string(row.batch) + ": rows are missing" + restore);
     replay(recovered, row);
-    recovered.last_batch = row.batch;
-    ++recovered.batches_replayed;
     fail_point("recovery.amid_replay");
   });
   if (!reaches_tables)

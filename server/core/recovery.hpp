@@ -15,6 +15,12 @@ struct Recovered {
   std::vector<std::pair<AccountId, KeyHash>> keys;  // of all accounts that have one
 };
 
+// Applies the next row of the journal. Throws StoreCorrupt if it does not lead to the state that
+// its record names.
+void replay(Recovered& recovered, const JournalRow& row);
+// Whether the row is the one that led to the recovered state.
+bool is_newest(const Recovered& recovered, const JournalRow& row);
+
 // Loads the tables of an open store and replays the journal after them. Throws StoreCorrupt if the
 // tables contradict themselves, the journal has a gap, or the state after a replayed batch differs
 // from the counters and digest in its record. `hash_seed`: see Exchange.

@@ -73,6 +73,8 @@ class Exchange {
   // Copies every row that changed since the last call into `rows` (overwritten), with its present
   // values. Returns the mark to pass to release_closed() once these rows are in the tables.
   ClosedMark take_changes(Rows& rows);
+  // Marks rows that take_changes() returned, and that are not in the tables, as changed again.
+  void restore_changes(const Rows& rows);
   // Number of rows that take_changes() would copy now.
   std::size_t changed_rows() const;
   // Frees the orders that closed up to `mark`.

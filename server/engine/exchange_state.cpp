@@ -77,6 +77,22 @@ ClosedMark Exchange::take_changes(Rows& rows) {
   return closed_;
 }
 
+void Exchange::restore_changes(const Rows& rows) {
+  for (const AccountRow& row : rows.accounts) mark_dirty(row.number);
+  for (const SymbolRow& row : rows.symbols) mark_symbol_dirty(row.number);
+  for (const PositionRow& row : rows.positions) {
+    const std::uint64_t key = position_key(row.account, row.symbol);
+    Position& position = *positions_.find(key);
+    if (position.dirty()) continue;
+    position.set_dirty(true);
+    dirty_positions_.push_back(key);
+  }
+  for (const OrderRow& row : rows.orders) mark_order_dirty(order_index_.find(row.id));
+  new_executions_.insert(new_executions_.begin(), rows.executions.begin(), rows.executions.end());
+  new_account_keys_.insert(new_account_keys_.begin(), rows.account_keys.begin(),
+                           rows.account_keys.end());
+}
+
 // --- loading
 
 namespace {

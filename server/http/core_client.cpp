@@ -8,6 +8,8 @@ namespace exchange {
 
 namespace asio = boost::asio;
 
+constexpr std::string_view is_standby = "this server is a standby; another one is active";
+
 // One request under way, for which close() waits; none once that was called.
 class CoreClient::Lease {
  public:
@@ -42,6 +44,7 @@ asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
 
 asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
   pending.sink = this;
+  if (!attached()) co_return is_standby;
   const AddressQuota::Share share = executing_.take(pending.keys.address);
   if (!share)
     co_return share.refusal() == AddressQuota::Refusal::address
@@ -55,7 +58,7 @@ asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
     co_return "";
   }
   Submission* const submission = &pending;
-  core_.submit({&submission, 1});
+  core_->submit({&submission, 1});
   co_await pending.executed.wait_until(Event::Clock::time_point::max());
   if (authenticator_ != nullptr) authenticator_->add_created(pending.keys, pending.outcomes);
   co_return "";
@@ -91,6 +94,7 @@ void CoreClient::completed(std::span<Submission* const> submissions) {
 asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
                                                          std::chrono::milliseconds time,
                                                          std::size_t waiting_max) {
+  if (!attached()) co_return Read{is_standby, {}};
   struct Answer {
     explicit Answer(asio::io_context& context) : there(context) {}
     Event there;
@@ -106,7 +110,7 @@ asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
   };
   const std::string_view refusal = state_.with([&](State& state) -> std::string_view {
     if (state.closed) return "the server is stopping";
-    return core_.look_up(order, on_found, waiting_max) ? "" : "too many orders are being read";
+    return core_->look_up(order, on_found, waiting_max) ? "" : "too many orders are being read";
   });
   if (!refusal.empty()) co_return Read{refusal, {}};
   if (!co_await answer->there.wait_until(Event::Clock::now() + time))

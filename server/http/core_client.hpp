@@ -40,20 +40,25 @@ struct PendingRequest : Submission {
 
 class CoreClient final : public CompletionSink {
  public:
-  // Coroutines run on `context`, on one thread. Both must outlive it.
+  // Coroutines run on `context`, on one thread, which must outlive it.
   // `authenticator` null: accounts have no keys. `executing_max`: requests under way at once; with
   // keys, whose check may take long, half as many of one address.
-  CoreClient(boost::asio::io_context& context, Core& core, Authenticator* authenticator,
+  CoreClient(boost::asio::io_context& context, Authenticator* authenticator,
              std::size_t executing_max)
       : context_(context),
-        core_(core),
         authenticator_(authenticator),
-        health_(core.health()),
         executing_(executing_max,
                    authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
 
+  // From now on requests go to `core`, which outlives close(). Before, the server is a standby.
+  void attach(Core& core) {
+    core_ = &core;
+    health_ = core.health();
+  }
+  bool attached() const { return core_ != nullptr; }
+
   // Fills in the outcomes once they are committed. If nothing was executed, returns the reason as a
-  // sentence: the server stops, or too many requests are under way.
+  // sentence: the server stops or is a standby, or too many requests are under way.
   boost::asio::awaitable<std::string_view> execute(PendingRequest& pending);
 
   bool has_keys() const { return authenticator_ != nullptr; }
@@ -71,7 +76,7 @@ class CoreClient final : public CompletionSink {
   boost::asio::awaitable<Read> read_order(OrderId order, std::chrono::milliseconds time,
                                           std::size_t waiting_max);
 
-  // The state of the core, also when it has ended. Any thread.
+  // The state of the core, also when it has ended, or has not begun.
   const Health& health() const { return *health_; }
 
   // Accepts nothing more, and waits until what was accepted is executed. Any thread but that of the
@@ -88,9 +93,9 @@ class CoreClient final : public CompletionSink {
   void completed(std::span<Submission* const> submissions) override;
 
   boost::asio::io_context& context_;
-  Core& core_;
+  Core* core_ = nullptr;
   Authenticator* const authenticator_;
-  const std::shared_ptr<const Health> health_;
+  std::shared_ptr<const Health> health_ = std::make_shared<Health>();
   AddressQuota executing_;
   Guarded<State> state_;
 };

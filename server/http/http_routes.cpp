@@ -183,7 +183,7 @@ asio::awaitable<HttpResponse> HttpRoutes::answer(HttpRequest request, PeerAddres
 }
 
 HttpResponse HttpRoutes::metrics(const HttpHeader& header) const {
-  std::string text = prometheus_text(metrics_, core_.health(), info_,
+  std::string text = prometheus_text(metrics_, core_.health(), store_.status(), info_,
                                      certificate_ == nullptr ? 0 : certificate_->expires_s());
   return respond(header, http::status::ok, "text/plain; version=0.0.4; charset=utf-8",
                  std::move(text));
@@ -257,6 +257,7 @@ asio::awaitable<HttpResponse> HttpRoutes::readiness(const HttpHeader& header) {
   const auto unready = [&](std::string_view sentence) {
     return error(header, http::status::service_unavailable, sentence);
   };
+  if (!core_.attached()) co_return unready("standby");
   if (!core_.health().store_available()) co_return unready("the store is unavailable");
   const std::int64_t batch_ns = core_.health().batch_age_ns(monotonic_ns());
   if (batch_ns > limits_.journal_stall_ms * std::int64_t(1'000'000))

@@ -22,12 +22,14 @@ class HttpRoutes {
  public:
   // `context` is the thread's. `certificate` null: no TLS.
   HttpRoutes(const HttpOptions& options, ServerInfo info, const MarketView& view, CoreClient& core,
-             Metrics& metrics, const Certificate* certificate, boost::asio::io_context& context)
+             const Store& store, Metrics& metrics, const Certificate* certificate,
+             boost::asio::io_context& context)
       : limits_(options.limits),
         protocol_(options.protocol),
         info_(std::move(info)),
         view_(view),
         core_(core),
+        store_(store),
         metrics_(metrics),
         certificate_(certificate),
         context_(context) {}
@@ -61,6 +63,7 @@ class HttpRoutes {
   const ServerInfo info_;
   const MarketView& view_;
   CoreClient& core_;
+  const Store& store_;
   Metrics& metrics_;
   const Certificate* const certificate_;
   boost::asio::io_context& context_;

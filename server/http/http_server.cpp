@@ -63,8 +63,9 @@ std::optional<std::pair<http::status, std::string>> explain(const beast::error_c
 
 class HttpServer::State {
  public:
-  State(const HttpOptions& options, ServerInfo info, MarketView view, MarketFeed& feed, Core& core,
-        Metrics& metrics, Authenticator* authenticator, Certificate* certificate)
+  State(const HttpOptions& options, ServerInfo info, MarketView view, MarketFeed& feed,
+        const Store& store, Metrics& metrics, Authenticator* authenticator,
+        Certificate* certificate)
       : limits_(options.limits),
         metrics_(metrics),
         certificate_(certificate),
@@ -73,8 +74,9 @@ class HttpServer::State {
         acceptor_(exchange::listen(
             context_, {options.bind, options.port, asio::socket_base::max_listen_connections, false,
                        "--http-port"})),
-        core_client_(context_, core, authenticator, options.limits.connections_max / 2),
-        routes_(options, std::move(info), view_, core_client_, metrics, certificate, context_),
+        core_client_(context_, authenticator, options.limits.connections_max / 2),
+        routes_(options, std::move(info), view_, core_client_, store, metrics, certificate,
+                context_),
         channel_(view_, options.limits, metrics) {
     ENSURE(options.protocol.keys == (authenticator != nullptr));
     feed_.follow([this] { asio::post(context_, [this] { apply(); }); });
@@ -89,6 +91,9 @@ class HttpServer::State {
     thread_.join();
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  void attach(Core& core) {
+    asio::post(context_, [this, &core] { core_client_.attach(core); });
+  }
   void stop() {
     core_client_.close();
     feed_.end();
@@ -285,12 +290,13 @@ class HttpServer::State {
 };
 
 HttpServer::HttpServer(const HttpOptions& options, ServerInfo info, MarketView view,
-                       MarketFeed& feed, Core& core, Metrics& metrics, Authenticator* authenticator,
-                       Certificate* certificate)
-    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, core, metrics,
-                                     authenticator, certificate)) {}
+                       MarketFeed& feed, const Store& store, Metrics& metrics,
+                       Authenticator* authenticator, Certificate* certificate)
+    : state_(std::make_unique<State>(options, std::move(info), std::move(view), feed, store,
+                                     metrics, authenticator, certificate)) {}
 HttpServer::~HttpServer() = default;
 std::uint16_t HttpServer::port() const { return state_->port(); }
+void HttpServer::attach(Core& core) { state_->attach(core); }
 void HttpServer::stop() { state_->stop(); }
 
 }  // namespace exchange

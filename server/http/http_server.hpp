@@ -22,15 +22,18 @@ namespace exchange {
 class HttpServer {
  public:
   // Listens and serves at once. `view` is the market at the start, `feed` brings the changes after
-  // it. `authenticator` checks keys before the core sees a request; null: accounts have no keys.
-  // `certificate` null: plain HTTP. The limits of `options`, `feed`, `metrics`, `authenticator` and
-  // `certificate` must outlive the server, `core` its stop(). Throws std::system_error if it cannot
-  // listen.
+  // it. Until attach(), the server is a standby: it shows market data and executes nothing.
+  // `authenticator` checks keys before the core sees a request; null: accounts have no keys.
+  // `certificate` null: plain HTTP. The limits of `options`, `feed`, `store`, `metrics`,
+  // `authenticator` and `certificate` must outlive the server. Throws std::system_error if it
+  // cannot listen.
   HttpServer(const HttpOptions& options, ServerInfo info, MarketView view, MarketFeed& feed,
-             Core& core, Metrics& metrics, Authenticator* authenticator = nullptr,
+             const Store& store, Metrics& metrics, Authenticator* authenticator = nullptr,
              Certificate* certificate = nullptr);
   ~HttpServer();
   std::uint16_t port() const;
+  // From now on requests and single orders go to `core`, which must outlive stop().
+  void attach(Core& core);
   // Waits until the core has executed what it was sent, and sends nothing more. Health and metrics
   // are still answered.
   void stop();

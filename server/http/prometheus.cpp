@@ -213,6 +213,25 @@ void add_store(Text& text, const Metrics& metrics, const Health& health) {
   text.gauge("store_available", "1 while the store is reachable.", health.store_available());
 }
 
+void add_replication(Text& text, const Metrics& metrics, const StoreStatus& store,
+                     const ServerInfo& info) {
+  const std::uint64_t active = metrics.active, read_ns = metrics.journal_read_ns;
+  text.gauge("active", "1 while this server serves, 0 while it is a standby.", active);
+  text.gauge("epoch", "Counts the servers that have opened the store; 0: this one has not.",
+             store.epoch);
+  text.single(
+      "exchange_standby_lag_seconds", "gauge",
+      "Time since this standby had last read the whole journal; 0 while active.",
+      active == 1 || read_ns == 0 ? 0 : double(monotonic_ns() - std::int64_t(read_ns)) / 1e9);
+  text.gauge("synchronous_standbys", "Synchronous standbys of PostgreSQL that commits wait for.",
+             store.synchronous_standbys);
+  text.gauge("replicas_required", "The value of --require-replicas.", info.replicas_required);
+  text.counter("commits_in_doubt_total", "Commits whose outcome had to be looked up.",
+               metrics.commits_in_doubt);
+  text.counter("database_failovers_total",
+               "Times this server went on to a newer primary of PostgreSQL.", store.failovers);
+}
+
 void add_http(Text& text, const Metrics& metrics) {
   text.counter("http_requests_total", "HTTP requests.", metrics.http_requests);
   text.counters("http_refused_total", "HTTP connections and responses refused, by limit.", "reason",
@@ -226,8 +245,8 @@ void add_http(Text& text, const Metrics& metrics) {
 
 }  // namespace
 
-std::string prometheus_text(const Metrics& metrics, const Health& health, const ServerInfo& info,
-                            std::int64_t certificate_expiry_s) {
+std::string prometheus_text(const Metrics& metrics, const Health& health, const StoreStatus& store,
+                            const ServerInfo& info, std::int64_t certificate_expiry_s) {
   Text text;
   const std::string policy = "policy=\"" + info.policy + "\"";
   text.gauge("info", "The running server.", 1,
@@ -238,6 +257,7 @@ std::string prometheus_text(const Metrics& metrics, const Health& health, const 
   add_connections(text, metrics, policy);
   add_security(text, metrics, certificate_expiry_s);
   add_store(text, metrics, health);
+  add_replication(text, metrics, store, info);
   add_http(text, metrics);
   add_process(text, info);
   return text.take() + "# EOF\n";

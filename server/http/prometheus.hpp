@@ -6,17 +6,19 @@
 
 #include "core/health.hpp"
 #include "metrics/metrics.hpp"
+#include "store/store.hpp"
 
 namespace exchange {
 
-// Labels of exchange_info.
+// Facts that do not change. The texts are labels of exchange_info.
 struct ServerInfo {
   std::string policy, threads, store, version;
-  std::int64_t started_s = 0;  // since the Unix epoch
+  std::int64_t started_s = 0;      // since the Unix epoch
+  unsigned replicas_required = 0;  // --require-replicas
 };
 
 // `certificate_expiry_s`: when the TLS certificate expires, since the Unix epoch; 0: no TLS.
-std::string prometheus_text(const Metrics& metrics, const Health& health, const ServerInfo& info,
-                            std::int64_t certificate_expiry_s);
+std::string prometheus_text(const Metrics& metrics, const Health& health, const StoreStatus& store,
+                            const ServerInfo& info, std::int64_t certificate_expiry_s);
 
 }  // namespace exchange

@@ -33,7 +33,9 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   for (const PositionRow& row : rows.positions)
     position(row.account, row.symbol).shares = row.shares;
   for (const OrderRow& row : rows.orders) put_order(row);
-  for (const ExecutionRow& row : rows.executions) add_trade(row);
+  // A server that took over projects executions again that it has shown as a standby.
+  for (const ExecutionRow& row : rows.executions)
+    if (row.id > newest_execution_) add_trade(row);
   for (Change& change : changes_) {
     Symbol& symbol = symbols_[change.symbol];
     change.sequence = ++symbol.sequence;
@@ -134,6 +136,7 @@ void MarketView::change_open(const OrderRow& row, std::int64_t change, int order
 }
 
 void MarketView::add_trade(const ExecutionRow& row) {
+  newest_execution_ = row.id;
   Symbol& symbol = symbols_[row.symbol];
   const Side taker = row.buy_order > row.sell_order ? Side::buy : Side::sell;
   symbol.trades.push_back(

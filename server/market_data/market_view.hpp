@@ -115,6 +115,7 @@ class MarketView {
 
   const std::size_t trades_kept_max_;
   std::uint64_t batch_ = 0;
+  ExecutionId newest_execution_ = 0;
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;
   Interner<SymbolName> symbol_names_;

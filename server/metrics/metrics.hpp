@@ -21,8 +21,11 @@ struct Metrics {
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
   Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
   Counter executions{0};  // since the exchange was created
-  Counter store_failures{0}, orders_read{0}, lag_waits{0};
+  Counter store_failures{0}, commits_in_doubt{0}, orders_read{0}, lag_waits{0};
   Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
+  // gauges: 1 once it serves, 0 while it is a standby; when a standby had last read the whole
+  // journal, on the monotonic clock
+  Counter active{0}, journal_read_ns{0};
   // gauges: submissions that the core has not taken yet; taken, but waiting for a later batch
   Counter queue_depth{0}, taken_depth{0};
   mutable Guarded<Histogram> batch_commands;

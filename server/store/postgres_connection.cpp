@@ -264,9 +264,11 @@ std::unique_ptr<pqxx::connection> PostgresHosts::connect() {
   if (newest.connection == nullptr)
     throw StoreUnavailable(description_ + " has no primary: " + problems);
   std::uint64_t known = newest_timeline_;
-  while (known < newest.timeline &&
-         !newest_timeline_.compare_exchange_weak(known, newest.timeline)) {
-  }
+  while (known < newest.timeline)
+    if (newest_timeline_.compare_exchange_weak(known, newest.timeline)) {
+      if (known != 0) ++failovers_;
+      break;
+    }
   return std::move(newest.connection);
 }
 

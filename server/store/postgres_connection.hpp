@@ -82,6 +82,9 @@ class PostgresHosts {
   // each host answered. Any thread.
   std::unique_ptr<pqxx::connection> connect();
   SocketDeadlines& deadlines() { return deadlines_; }
+  // How often a primary with a higher timeline was found than the one before. Only counted with
+  // several hosts. Any thread.
+  std::uint64_t failovers() const { return failovers_; }
 
  private:
   struct Host {
@@ -89,7 +92,7 @@ class PostgresHosts {
   };
   const std::string description_;
   std::vector<Host> hosts_;
-  std::atomic<std::uint64_t> newest_timeline_{0};
+  std::atomic<std::uint64_t> newest_timeline_{0}, failovers_{0};
   SocketDeadlines deadlines_;
 };
 

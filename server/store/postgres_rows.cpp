@@ -136,7 +136,7 @@ void prepare_put_rows(pqxx::connection& connection) {
       " canceled_at_us = EXCLUDED.canceled_at_us");
 }
 
-void put_rows(pqxx::transaction_base& work, const Rows& rows, OrderId orders_before) {
+void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& before) {
   put<3>(work, "put_accounts", rows.accounts, [](auto& columns, const AccountRow& row) {
     columns[0] << row.number;
     columns[1].quoted(row.id.view());
@@ -159,7 +159,7 @@ void put_rows(pqxx::transaction_base& work, const Rows& rows, OrderId orders_bef
   std::vector<OrderRow> known;
   Copy new_orders(work, "orders");
   for (const OrderRow& row : rows.orders) {
-    if (row.id <= orders_before)
+    if (row.id <= before.orders)
       known.push_back(row);
     else
       new_orders.add(row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(),
@@ -182,8 +182,9 @@ void put_rows(pqxx::transaction_base& work, const Rows& rows, OrderId orders_bef
   fail_point<StoreUnavailable>("projection.amid_rows");
   Copy executions(work, "executions");
   for (const ExecutionRow& row : rows.executions)
-    executions.add(row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(),
-                   row.price.units(), row.time.microseconds);
+    if (row.id > before.executions)
+      executions.add(row.id, row.symbol, row.buy_order, row.sell_order, row.shares.units(),
+                     row.price.units(), row.time.microseconds);
   executions.complete();
 }
 

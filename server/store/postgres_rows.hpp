@@ -23,9 +23,15 @@ extern const char* const order_columns;
 OrderRow order_row(const pqxx::row& row);
 ExecutionRow execution_row(const pqxx::row& row);
 
+// What the tables have had before a projection.
+struct Projected {
+  OrderId orders = 0;
+  ExecutionId executions = 0;
+};
+
 // Prepares the statements of put_rows().
 void prepare_put_rows(pqxx::connection& connection);
-// Writes all rows. `orders_before`: the number of orders that the tables know of.
-void put_rows(pqxx::transaction_base& work, const Rows& rows, OrderId orders_before);
+// Writes all rows, also those that the tables have already.
+void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& before);
 
 }  // namespace exchange

@@ -16,7 +16,15 @@
 namespace exchange {
 namespace {
 
-constexpr long long advisory_lock = 0x45584348;  // "EXCH"; one exchange per database
+// "EXCH". The active server holds the advisory lock of this number, one for each database. Standby
+// servers share locks of two numbers: this one, and the range of batches from which on they need
+// the journal.
+constexpr long long advisory_lock = 0x45584348;
+constexpr BatchNumber batches_a_range = 1'024;
+// Held while the schema is created, which two servers cannot do at once.
+constexpr long long schema_lock = advisory_lock + 1;
+// A standby server that is so many batches behind is left behind.
+constexpr BatchNumber kept_for_standbys_max = 200'000;
 // until PostgreSQL notices that the server that held the lock has died
 constexpr auto lock_wait = std::chrono::seconds(15);
 constexpr int schema_version = 1;
@@ -24,6 +32,12 @@ constexpr int schema_version = 1;
 // A statement without effect whose transaction must be replicated before it can commit. Needs no
 // right and no row lock.
 constexpr const char* barrier = "SELECT pg_logical_emit_message(true, 'exchange', '')";
+
+// The locks of standby servers; their batch range is `objid`.
+const std::string standby_locks =
+    "pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = " +
+    std::to_string(advisory_lock) +
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 // Statements of the core's connection. They need the schema, so open() prepares them once it
 // exists.
@@ -44,10 +58,17 @@ void prepare_for_projector(pqxx::connection& connection) {
       "put_projection",
       "UPDATE projection SET batch = $1, orders = $2, executions = $3, cash_created_e16 = $4::numeric,"
       " last_time_us = $5, digest = $6");
-  connection.prepare("hold_fence",
-                     "SELECT batch, orders FROM fence CROSS JOIN projection WHERE epoch = $1"
-                     " FOR SHARE OF fence FOR NO KEY UPDATE OF projection");
-  connection.prepare("prune", "DELETE FROM journal WHERE batch <= $1");
+  connection.prepare(
+      "hold_fence",
+      "SELECT batch, orders, executions, current_setting('synchronous_standby_names')"
+      " FROM fence CROSS JOIN projection WHERE epoch = $1"
+      " FOR SHARE OF fence FOR NO KEY UPDATE OF projection");
+  connection.prepare(
+      "prune",
+      "DELETE FROM journal WHERE batch <= least($1::bigint, (SELECT min(objid::bigint) * " +
+          std::to_string(batches_a_range) + " - 1 FROM " + standby_locks + " AND objid::bigint * " +
+          std::to_string(batches_a_range) + " > $1::bigint - " +
+          std::to_string(kept_for_standbys_max) + "))");
 }
 
 void prepare_for_reader(pqxx::connection& connection) {
@@ -91,24 +112,41 @@ bool try_advisory_lock(pqxx::connection& connection) {
       .as<bool>();
 }
 
-// Creates the schema if it is missing and takes a new epoch, in one transaction. Returns the epoch.
-Epoch take_epoch(pqxx::connection& connection, const std::string& database) {
-  pqxx::work work(connection);
-  // Only if a table is missing, since it needs locks that a running pg_dump would deny. The table
-  // is the newest one: databases of servers without account keys lack it.
-  if (work.exec("SELECT to_regclass('account_keys')")[0][0].is_null())
+// Creates what is missing of the schema.
+void bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
+  // Only if something newer than the first version is missing, since it needs locks that a running
+  // pg_dump would deny.
+  const bool complete =
+      work.exec(
+              "SELECT count(*) FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND"
+              " (attrelid, attname) IN ((to_regclass('account_keys'), 'key_hash'),"
+              " (to_regclass('fence'), 'ended_epoch'))")[0][0]
+          .as<int>() == 2;
+  if (!complete) {
+    work.exec("SELECT pg_advisory_xact_lock(" + std::to_string(schema_lock) + ")");
     work.exec(schema::postgresql);
+  }
   const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
   if (found != schema_version)
     throw StoreCorrupt(database + " was written by another version of the exchange (schema " +
                        std::to_string(found) + ", this server knows " +
                        std::to_string(schema_version) + "); start the server that wrote it");
-  const auto epoch =
-      work.exec("UPDATE fence SET epoch = epoch + 1 RETURNING epoch")[0][0].as<Epoch>();
+}
+
+struct TakenEpoch {
+  Epoch epoch;
+  bool predecessor_ended;  // if so, it answers nothing more
+};
+
+TakenEpoch take_epoch(pqxx::connection& connection, const std::string& database) {
+  pqxx::work work(connection);
+  bring_up_schema(work, database);
+  const pqxx::result taken =
+      work.exec("UPDATE fence SET epoch = epoch + 1 RETURNING epoch, ended_epoch = epoch - 1");
   // Waits for appends of an earlier server that are in progress; later ones see the new epoch.
   work.exec("LOCK TABLE journal IN EXCLUSIVE MODE");
   work.commit();
-  return epoch;
+  return {taken[0][0].as<Epoch>(), taken[0][1].as<bool>()};
 }
 
 std::int64_t monotonic_ns() {
@@ -178,34 +216,84 @@ bool PostgresStore::try_open() {
   return core_.with([&](pqxx::connection& connection) {
     if (!try_advisory_lock(connection)) return false;
     require_replicas(connection);
-    epoch_ = take_epoch(connection, describe());
+    const TakenEpoch taken = take_epoch(connection, describe());
     const std::int64_t taken_ns = monotonic_ns();
+    epoch_ = taken.epoch;
     require_replicas(connection);
     bring_up_views(connection);
     warn_of_settings(connection, describe());
     prepare_for_core(connection);
     fail_point("recovery.epoch_taken");
-    // Of the first server there is no predecessor.
-    if (epoch_ > 1)
+    if (!taken.predecessor_ended)
       std::this_thread::sleep_for(
           std::chrono::nanoseconds(taken_ns + Lease::wait_ns - monotonic_ns()));
     return true;
   });
 }
 
+void PostgresStore::end_lease() {
+  if (!core_.connected()) return;
+  try {
+    core_.with([&](pqxx::connection& connection) {
+      pqxx::nontransaction(connection)
+          .exec("UPDATE fence SET ended_epoch = epoch WHERE epoch = " + std::to_string(epoch_));
+    });
+  } catch (const std::runtime_error& error) {
+    spdlog::warn("the next server waits for the end of this one's lease: {}", error.what());
+  }
+}
+
+StoreStatus PostgresStore::status() const {
+  return {epoch_, hosts_.failovers(), synchronous_standbys_};
+}
+
+void PostgresStore::attach() {
+  core_.with([&](pqxx::connection& connection) {
+    pqxx::work work(connection);
+    bring_up_schema(work, describe());
+    work.commit();
+  });
+}
+
+BatchNumber PostgresStore::projected_batch() {
+  return core_.with([&](pqxx::connection& connection) {
+    const pqxx::result found =
+        pqxx::nontransaction(connection)
+            .exec("SELECT batch, current_setting('synchronous_standby_names') FROM projection");
+    synchronous_standbys_ = synchronous_replicas(found[0][1].c_str());
+    projected_batch_ = found[0][0].as<BatchNumber>();
+    return projected_batch_.load();
+  });
+}
+
+// A lock, because it ends with the connection of this server.
+void PostgresStore::keep_journal_from(BatchNumber batch) {
+  core_.with([&](pqxx::connection& connection) {
+    const std::string first = std::to_string(advisory_lock),
+                      range = std::to_string(batch / batches_a_range);
+    const std::string own = standby_locks + " AND pid = pg_backend_pid() AND objid ";
+    pqxx::nontransaction work(connection);
+    // Only if it has not this one yet, since locks are counted.
+    work.exec("SELECT pg_advisory_lock_shared(" + first + ", " + range +
+              ") WHERE NOT EXISTS (SELECT FROM " + own + "= " + range + ")");
+    work.exec("SELECT pg_advisory_unlock_shared(" + first + ", objid::int) FROM " + own + "<> " +
+              range);
+  });
+}
+
 // While the setting is not empty, no commit returns before its standbys have it. Patroni and
 // administrators may empty it at any time, which ends the waits of commits without a warning; so it
 // is read after each commit.
-void PostgresStore::require_replicas(pqxx::connection& connection) const {
+void PostgresStore::require_replicas(pqxx::connection& connection) {
   if (limits_.replicas_required == 0) return;
-  const auto setting = pqxx::nontransaction(connection)
-                           .exec("SHOW synchronous_standby_names")[0][0]
-                           .as<std::string>();
-  if (synchronous_replicas(setting) < limits_.replicas_required)
-    throw StoreUnavailable(
-        describe() + " replicates commits to " + std::to_string(synchronous_replicas(setting)) +
-        " synchronous standbys, but --require-replicas asks for " +
-        std::to_string(limits_.replicas_required) + "; set synchronous_standby_names");
+  const unsigned found = synchronous_replicas(
+      pqxx::nontransaction(connection).exec("SHOW synchronous_standby_names")[0][0].c_str());
+  synchronous_standbys_ = found;
+  if (found < limits_.replicas_required)
+    throw StoreUnavailable(describe() + " replicates commits to " + std::to_string(found) +
+                           " synchronous standbys, but --require-replicas asks for " +
+                           std::to_string(limits_.replicas_required) +
+                           "; set synchronous_standby_names");
 }
 
 TablesImage PostgresStore::load() {
@@ -286,7 +374,8 @@ void PostgresStore::append(BatchNumber batch, std::string_view payload) {
     fail_point<StoreUnavailable>("append.before");
     const std::int64_t began_ns = monotonic_ns();
     const pqxx::result appended =
-        pqxx::nontransaction(connection).exec_prepared("append", batch, epoch_, bytea(payload));
+        pqxx::nontransaction(connection)
+            .exec_prepared("append", batch, epoch_.load(), bytea(payload));
     if (appended.affected_rows() != 1) throw_fenced();
     require_replicas(connection);
     fail_point<StoreUnavailable>("append.after_commit");
@@ -334,7 +423,7 @@ void PostgresStore::confirm_epoch() {
   const std::int64_t began_ns = monotonic_ns();
   if (lease_.holds(began_ns)) return;
   core_.with([&](pqxx::connection& connection) {
-    if (pqxx::nontransaction(connection).exec_prepared("confirm_epoch", epoch_).empty())
+    if (pqxx::nontransaction(connection).exec_prepared("confirm_epoch", epoch_.load()).empty())
       throw_fenced();
     require_replicas(connection);
   });
@@ -345,8 +434,9 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
   projector_.with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
     // Waits for an attempt of a lost connection that may still be committing.
-    const pqxx::result before = work.exec_prepared("hold_fence", epoch_);
+    const pqxx::result before = work.exec_prepared("hold_fence", epoch_.load());
     if (before.empty()) throw_fenced();
+    synchronous_standbys_ = synchronous_replicas(before[0][3].c_str());
     const auto projected = before[0][0].as<BatchNumber>();
     if (projected == batch) {  // by an attempt whose outcome was unknown
       work.exec(barrier);
@@ -359,7 +449,7 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
                          " has lost a projection: was it restored, or failed over to an older copy?"
                          " A restart replays the journal");
     try {
-      put_rows(work, rows, before[0][1].as<OrderId>());
+      put_rows(work, rows, {before[0][1].as<OrderId>(), before[0][2].as<ExecutionId>()});
     } catch (const pqxx::integrity_constraint_violation& error) {  // not retryable
       throw StoreCorrupt(one_line(error) + ": the tables do not take batch " +
                          std::to_string(batch) +

@@ -44,17 +44,26 @@ class PostgresStore : public Store {
   void prune(BatchNumber through) override;
   std::optional<StoredOrder> read_order(OrderId order) override;
 
+  void end_lease() override;
+  StoreStatus status() const override;
+
+  bool allows_standby() const override { return true; }
+  void attach() override;
+  bool try_open() override;
+  BatchNumber projected_batch() override;
+  void keep_journal_from(BatchNumber batch) override;
+
  private:
-  bool try_open();  // false: another server is alive
-  void require_replicas(pqxx::connection& connection) const;
+  void require_replicas(pqxx::connection& connection);
   [[noreturn]] void throw_fenced() const;
 
   const StoreLimits limits_;
   PostgresHosts hosts_;
-  Epoch epoch_ = 0;
+  std::atomic<Epoch> epoch_{0};
   Lease lease_;  // core thread, from appends and confirmations
   // Written by load() and the projector; the reader compares what it reads.
   std::atomic<BatchNumber> projected_batch_{0};
+  std::atomic<unsigned> synchronous_standbys_{0};  // as last read; by core and projector
   PostgresConnection core_, projector_, reader_;
 };
 

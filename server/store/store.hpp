@@ -70,6 +70,13 @@ struct StoredOrder {
   std::vector<Execution> executions;  // oldest first
 };
 
+// For metrics.
+struct StoreStatus {
+  Epoch epoch = 0;                    // 0: not opened yet
+  std::uint64_t failovers = 0;        // of the database, that this server followed
+  unsigned synchronous_standbys = 0;  // of the database, for which commits wait
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -118,6 +125,27 @@ class Store {
   // Reads an order, open or closed, with all its executions from the tables; nothing if they have
   // no such order. Throws StoreUnavailable, StoreCorrupt.
   virtual std::optional<StoredOrder> read_order(OrderId order) = 0;
+
+  // This server answers nothing more, so the next one need not wait for the end of its lease. If it
+  // fails, the next one waits. After the end of the three threads.
+  virtual void end_lease() {}
+  // Any thread.
+  virtual StoreStatus status() const { return {}; }
+
+  // Whether a standby server may follow this store while another server is active. If not, the
+  // methods below must not be called. A standby's one thread calls them, and load(),
+  // newest_executions() and read_journal(), before the three threads above exist. They throw
+  // StoreUnavailable and StoreCorrupt as open() does.
+  virtual bool allows_standby() const { return false; }
+  // Connects without an epoch, to read only; creates missing tables.
+  virtual void attach() {}
+  // As open(), if no other server is alive. Returns whether it was opened.
+  virtual bool try_open() { return false; }
+  // The newest batch that the tables include.
+  virtual BatchNumber projected_batch() { return 0; }
+  // From now on the active server keeps the journal rows from `batch` on, as long as this store
+  // stays connected and is not hopelessly behind.
+  virtual void keep_journal_from(BatchNumber) {}
 };
 
 // Creates the store that a URL names: "sqlite:PATH", "postgresql://..." (a libpq URI; also

@@ -162,6 +162,22 @@ TEST_CASE("a new server waits until the lease of its predecessor is over") {
   CHECK_THROWS_AS(first.confirm_epoch(), StoreUnavailable);
 }
 
+TEST_CASE("a server that ends says that its lease is over, unless it was replaced") {
+  const std::string url = shared_cluster().create_database();
+  const auto ended_epoch = [&] {
+    return run_postgres(url, "SELECT ended_epoch FROM fence")[0][0].as<int>();
+  };
+  PostgresStore first(url);
+  first.open();
+  first.append(1, "payload");
+  CHECK(ended_epoch() == 0);
+  first.end_lease();
+  CHECK(ended_epoch() == 1);
+  run_postgres(url, "UPDATE fence SET epoch = 2");
+  first.end_lease();
+  CHECK(ended_epoch() == 1);
+}
+
 TEST_CASE("a PostgreSQL that does not answer is given up after a while") {
   PostgresCluster& cluster = cluster_to_replicate();
   const std::string url = cluster.create_database();

@@ -51,8 +51,9 @@ void InProcessServer::start(Ports ports) {
   if (ports.http)
     http = std::make_unique<HttpServer>(
         HttpOptions{options.net.bind, *options.http_port, options.http, options.protocol},
-        ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view), *feed, *core, metrics,
+        ServerInfo{"loop", "2", "memory", "test", 1'234}, std::move(view), *feed, store, metrics,
         authenticator.get(), certificate.get());
+  if (http) http->attach(*core);
   if (ports.xml)
     transport = make_transport({.options = options.net,
                                 .protocol = options.protocol,

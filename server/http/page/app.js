@@ -172,6 +172,7 @@ function connectionState() {
   if (freshAt_s === null && fault === null) return "connecting";
   if (age_s > stale_s) return "stale";
   if (value(past.latest.series, "exchange_store_available") === 0) return "store";
+  if (value(past.latest.series, "exchange_active") === 0) return "standby";
   if (readyText !== null) return "unready";
   if (feedLostAt_s !== null && now_s() - feedLostAt_s > stale_s && symbols.chosen !== null && feed.state !== "unknown") return "feed";
   return "live";
@@ -190,6 +191,7 @@ function showState() {
     stale: ["stale", "Stale", fault ? "The server answers, but not with figures." : "The server is slow to answer.", `${fault ? `${fault}.` : ""}${old}`],
     feed: ["stale", "No market data", "The order book does not arrive.", "The server answers otherwise; subscribing again."],
     store: ["store", "Store unavailable", "The store is unavailable.", "Nothing is acknowledged until it is available again; nothing acknowledged before is lost. The server resumes by itself."],
+    standby: ["stale", "Standby", "This server is a standby: another one is active.", "It shows the market as it follows, executes nothing, and takes over when the active server ends."],
     unready: ["store", "Not ready", "The server is not ready:", readyText ?? ""],
     away: ["away", "Disconnected", "The server does not answer.", `${again}${old}`],
   }[state];

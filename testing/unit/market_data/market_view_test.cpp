@@ -187,3 +187,19 @@ TEST_CASE("what is loaded at start counts neither as trades nor as a change") {
   CHECK(view.apply({}, 9).empty());
   CHECK(view.batch() == 9);
 }
+
+TEST_CASE("executions that come again are not new trades") {
+  MarketView view(trades_kept, 0);
+  Rows rows;
+  rows.symbols = {{0, SymbolName("SPY"), Shares::whole(9)}};
+  const auto execution = [](ExecutionId id) {
+    return ExecutionRow{id, 0, 1, 2, Shares::whole(1), Price::whole(1), {}};
+  };
+  rows.executions = {execution(1), execution(2)};
+  view.apply(rows, 1);
+  rows.executions = {execution(2), execution(3)};  // by a server that took over
+  view.apply(rows, 2);
+  const MarketView::Symbol& symbol = *view.find_symbol(SymbolName("SPY"));
+  CHECK(symbol.trades_seen == 3);
+  CHECK(symbol.trades.size() == 3);
+}

@@ -1,0 +1,101 @@
+// Two server programs on one PostgreSQL database: one active, the other its standby.
+
+#include <signal.h>
+
+#include "catch.hpp"
+#include "support/postgres_cluster.hpp"
+#include "support/server_process.hpp"
+#include "support/tcp_client.hpp"
+#include "support/wait_for.hpp"
+
+using namespace exchange;
+using namespace exchange::testing;
+
+namespace {
+
+// A server that prints its lines into a file.
+class StandbyProcess {
+ public:
+  explicit StandbyProcess(const std::string& url)
+      : process_("server", {"--store", url, "--standby", "--port", "0", "--http-port", "0"}) {
+    REQUIRE(wait_for([&] { return shows("standby http-port="); }));
+  }
+  bool shows(const std::string& text) const {
+    return process_.output().find(text) != std::string::npos;
+  }
+  unsigned number_after(const std::string& text) const {
+    const std::string output = process_.output();
+    return unsigned(std::stoul(output.substr(output.find(text) + text.size())));
+  }
+  std::string http(const std::string& path) const {
+    TcpClient client(number_after("standby http-port="));
+    client.send("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return client.rest();
+  }
+  int end_with(int signal) { return process_.end_with(signal); }
+  std::string output() const { return process_.output(); }
+
+ private:
+  ChildProcess process_;
+};
+
+std::string order(const std::string& attributes) {
+  return "<transactions id='1'><order sym='SPY' " + attributes + "/></transactions>";
+}
+
+}  // namespace
+
+TEST_CASE("a standby server shows the market, and takes over when the active one ends") {
+  const std::string url = shared_cluster().create_database();
+  const std::string how = GENERATE("kill -9", "SIGTERM", "SIGUSR2");
+  ServerProcess active({"--store", url, "--standby"});  // no other server is there
+  TcpClient client(active.port());
+  REQUIRE_THAT(client.request("<create><account id='1' balance='1000'/></create>"),
+               contains_text("<created"));
+  REQUIRE_THAT(client.request(order("amount='5' limit='2'")), contains_text("id=\"1\""));
+
+  StandbyProcess standby(url);
+  CHECK_THAT(standby.http("/readyz"), contains_text("503"));
+  CHECK_THAT(standby.http("/readyz"), contains_text("standby"));
+  CHECK_THAT(standby.http("/healthz"), contains_text("200 OK"));
+  CHECK_THAT(standby.http("/metrics"), contains_text("exchange_active 0"));
+  CHECK_THAT(standby.http("/api/orders/1"), contains_text("another one is active"));
+  REQUIRE_THAT(client.request(order("amount='7' limit='3'")), contains_text("id=\"2\""));
+  CHECK(wait_for(
+      [&] { return standby.http("/api/books/SPY").find(R"(["3","7",1])") != std::string::npos; }));
+
+  if (how == "kill -9") {
+    active.kill();
+  } else {
+    ::kill(active.pid(), how == "SIGTERM" ? SIGTERM : SIGUSR2);
+    REQUIRE(wait_for([&] { return active.ended().has_value(); }));
+    CHECK(active.ended() == 0);
+  }
+  REQUIRE(wait_for([&] { return standby.shows("ready port="); }));
+  CHECK_THAT(standby.http("/metrics"), contains_text("exchange_active 1"));
+  TcpClient again(standby.number_after("ready port="));
+  CHECK_THAT(again.request("<transactions id='1'><query id='2'/></transactions>"),
+             contains_text("<open shares=\"7\"/>"));
+  CHECK_THAT(again.request(order("amount='-7' limit='3'")), contains_text("insufficient shares"));
+  CHECK_THAT(again.request(order("amount='1' limit='1'")), contains_text("id=\"3\""));
+  CHECK(wait_for([&] { return standby.http("/readyz").find("200 OK") != std::string::npos; }));
+  CHECK(standby.end_with(SIGTERM) == 0);
+  const RunResult audit = run_program("exchange-audit", {url});
+  CHECK(audit.status == 0);
+}
+
+TEST_CASE("a standby server ends on SIGTERM, and the active one does not notice") {
+  const std::string url = shared_cluster().create_database();
+  ServerProcess active({"--store", url});
+  StandbyProcess standby(url);
+  CHECK(standby.end_with(SIGTERM) == 0);
+  TcpClient client(active.port());
+  CHECK_THAT(client.request("<create><account id='1' balance='1000'/></create>"),
+             contains_text("<created"));
+}
+
+TEST_CASE("a store that one server uses at a time refuses --standby") {
+  const RunResult result = run_server({"--store", "memory:", "--standby"});
+  CHECK(result.status == 2);
+  CHECK_THAT(result.output, contains_text("--standby needs a PostgreSQL store"));
+}
