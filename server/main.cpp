@@ -124,18 +124,24 @@ void reload(Certificate& certificate) try {
   spdlog::error("the certificate was not read again: {}", error.what());
 }
 
+void add_keys(KeyRing& keys, const std::vector<std::pair<AccountId, KeyHash>>& of_accounts) {
+  for (const auto& [account, key] : of_accounts) keys.add(account, key);
+}
+
 // Returns whether this server is the active one now; false: it was told to stop.
-bool follow_until_active(Standby& standby, const sigset_t& signals, Certificate* certificate) {
-  constexpr timespec pause{0, 20'000'000};
+bool follow_until_active(Standby& standby, KeyRing* keys, const sigset_t& signals,
+                         Certificate* certificate) {
+  constexpr timespec pause{0, 20'000'000}, long_pause{0, 200'000'000};
   for (bool available = true;;) {
-    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    const int signal = sigtimedwait(&signals, nullptr, available ? &pause : &long_pause);
     if (signal == SIGHUP) reload(*certificate);
-    if (signal == SIGTERM || signal == SIGINT) {
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGUSR2) {
       spdlog::info("stopping on signal {}", signal);
       return false;
     }
     try {
       const bool active = standby.follow();
+      if (keys != nullptr) add_keys(*keys, standby.take_keys());
       if (!available) spdlog::warn("the store is available again");
       available = true;
       if (!active) continue;
@@ -191,9 +197,14 @@ int run(Options options) {
 
   // 3. The HTTP port, which a standby server has too.
   MarketView view(options.http.trades_kept_max, std::random_device()());
-  if (options.http_port)
-    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed,
-              store->newest_executions(options.http.trades_loaded_max));
+  if (options.http_port) {
+    std::vector<ExecutionRow> trades = store->newest_executions(options.http.trades_loaded_max);
+    // An active server may have projected more since the tables were loaded: they come as changes.
+    std::erase_if(trades, [&](const ExecutionRow& row) {
+      return row.id > recovered.tables.totals.executions;
+    });
+    view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, trades);
+  }
   recovered.tables = {};
   KeyRing keys;
   MarketFeed feed(options.http.unread_rows_max);
@@ -228,14 +239,14 @@ int run(Options options) {
     std::fflush(stdout);
     Standby standby(std::move(recovered), *store, system_clock(), options.core, metrics,
                     on_projected);
-    if (!follow_until_active(standby, signals, certificate.get())) return 0;
+    if (!follow_until_active(standby, options.auth.required ? &keys : nullptr, signals,
+                             certificate.get()))
+      return 0;
     recovered = standby.take();
   }
 
   // 5. The core and the XML port.
-  if (options.auth.required)
-    for (const auto& [account, key] : recovered.keys) keys.add(account, key);
-  recovered.keys = {};
+  if (options.auth.required) add_keys(keys, std::exchange(recovered.keys, {}));
   core = std::make_unique<Core>(std::move(recovered), *store, system_clock(), options.core, metrics,
                                 die, on_projected);
   if (http) http->attach(*core);

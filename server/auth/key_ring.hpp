@@ -1,6 +1,7 @@
 #pragma once
 // KeyRing knows the hash of each account's key, for logging in. Filled at recovery, and when
-// creations are committed: never before, or a client could log in to what a crash takes back.
+// creations are committed: never before, or a client could log in to what a crash takes back. That
+// of a standby server is filled when it has read them; they open nothing there but the dashboard.
 // Owner: main. Any thread.
 
 #include <map>

@@ -70,6 +70,12 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
   return applied;
 }
 
+void Committer::confirm() {
+  health_->begin_batch(clock_.monotonic_ns());
+  commit_until_certain({});
+  health_->end_batch();
+}
+
 void Committer::commit_until_certain(std::string_view payload) {
   const BatchNumber batch = last_batch_ + 1;
   const std::int64_t begin_ns = clock_.monotonic_ns();
@@ -88,8 +94,9 @@ void Committer::commit_until_certain(std::string_view payload) {
         spdlog::error("the store is unavailable; replies wait until it is available again: {}",
                       error.what());
       if (!in_doubt && !payload.empty()) Metrics::add(metrics_.commits_in_doubt);
+      // Once at once: a standby server takes over from one that stays away.
+      if (in_doubt) clock_.pause(limits_.store_retry_ms);
       in_doubt = true;
-      clock_.pause(limits_.store_retry_ms);
     }
   }
   if (health_->set_store_available(true)) spdlog::warn("the store is available again");

@@ -33,6 +33,9 @@ class Committer {
   // outcomes hold more than executions_held_max executions. While the store is unavailable, it
   // retries and does not return. Throws StoreFenced; then no outcome of this batch may be sent.
   std::size_t commit(std::span<Submission* const> submissions);
+  // What an idle server does now and then: sees that it is still the active one, and that its store
+  // is there. Returns and throws as commit().
+  void confirm();
   // Number of executions in outcomes that are not in a reply yet.
   const std::shared_ptr<ExecutionsHeld::Counter>& executions_held() const {
     return executions_held_;

@@ -1,16 +1,20 @@
 #include "core/core.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/fail_point.hpp"
 
 namespace exchange {
+
+constexpr std::chrono::seconds confirm_interval(1);
 
 Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits,
            Metrics& metrics, OnFatal on_fatal, OnProjected on_projected)
     : limits_(limits),
       metrics_(metrics),
       clock_(clock),
+      has_standbys_(store.allows_standby()),
       on_fatal_(std::move(on_fatal)),
       committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits,
                  metrics),
@@ -55,18 +59,19 @@ void Core::run() {
   note_unprojected();
   offer_projection();  // batches that recovery replayed
   while (!stopping) {
-    inbox_.when(
-        [&](const Inbox& inbox) {
-          return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping ||
-                 !large_.empty();
-        },
-        [&](Inbox& inbox) {
-          submissions.clear();
-          submissions.swap(inbox.submissions);
-          Metrics::set(metrics_.queue_depth, 0);
-          inbox.projector_idle = false;
-          stopping = inbox.stopping && submissions.empty() && large_.empty();
-        });
+    const auto has_work = [&](const Inbox& inbox) {
+      return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping ||
+             !large_.empty();
+    };
+    // A standby server takes over if this one's connection is lost, idle or not.
+    while (has_standbys_ && !inbox_.wait_for(confirm_interval, has_work)) committer_.confirm();
+    inbox_.when(has_work, [&](Inbox& inbox) {
+      submissions.clear();
+      submissions.swap(inbox.submissions);
+      Metrics::set(metrics_.queue_depth, 0);
+      inbox.projector_idle = false;
+      stopping = inbox.stopping && submissions.empty() && large_.empty();
+    });
     committer_.exchange().release_closed(projector_.projected_closed());
     defer_large(submissions);
     run_batches(submissions);

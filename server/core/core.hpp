@@ -59,6 +59,7 @@ class Core final : public Service {
   const CoreLimits& limits_;
   Metrics& metrics_;
   Clock& clock_;
+  const bool has_standbys_;  // may have
   const OnFatal on_fatal_;
   Committer committer_;
   const std::shared_ptr<Health> health_;

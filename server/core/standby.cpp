@@ -2,8 +2,19 @@
 
 namespace exchange {
 
-// What an active server needs at most to connect again, to the primary of several hosts.
-constexpr std::int64_t active_connects_ns = 3'000'000'000;
+namespace {
+
+// What an active server needs to connect again: if it alone lost its connection; and at most, to
+// the primary of several hosts.
+constexpr std::int64_t reconnect_ns = 150'000'000, failover_ns = 5'000'000'000;
+
+StoreCorrupt left_behind(const std::string& what) {
+  return StoreCorrupt(what +
+                      ": this standby server was left behind, or the database failed over without "
+                      "what this server has read; start it again");
+}
+
+}  // namespace
 
 Standby::Standby(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits,
                  Metrics& metrics, OnProjected on_changes)
@@ -12,7 +23,8 @@ Standby::Standby(Recovered recovered, Store& store, Clock& clock, const CoreLimi
       clock_(clock),
       limits_(limits),
       metrics_(metrics),
-      on_changes_(std::move(on_changes)) {}
+      on_changes_(std::move(on_changes)),
+      projected_(recovered_.last_batch - recovered_.batches_replayed) {}
 
 bool Standby::follow() try { return turn(); } catch (const StoreUnavailable&) {
   store_available_ = false;
@@ -20,40 +32,49 @@ bool Standby::follow() try { return turn(); } catch (const StoreUnavailable&) {
 }
 
 bool Standby::turn() {
-  const std::int64_t now_ns = clock_.monotonic_ns();
-  read_journal();
+  const bool hands_out = clock_.monotonic_ns() >= next_changes_ns_;
+  read_journal(hands_out || !store_available_);
+  const std::int64_t now_ns = clock_.monotonic_ns();  // after the store was there
   Metrics::set(metrics_.journal_read_ns, std::uint64_t(now_ns));
-  if (!store_available_) takes_over_from_ns_ = now_ns + active_connects_ns;
+  if (!store_available_) unavailable_until_ns_ = now_ns;
   store_available_ = true;
-  if (now_ns >= next_changes_ns_) {
+  if (hands_out) {
     next_changes_ns_ = now_ns + std::int64_t(limits_.projection_interval_ms) * 1'000'000;
     hand_out_changes();
     store_.keep_journal_from(recovered_.last_batch);
     note_projected(store_.projected_batch());
   }
-  if (now_ns < takes_over_from_ns_ || !store_.try_open()) return false;
-  read_journal();  // the rest: nobody appends any more
-  const BatchNumber projected = store_.projected_batch();
-  note_projected(projected);
+  if (!may_take_over(now_ns) || !store_.try_open()) return false;
+  read_journal(true);  // the rest: nobody appends any more
+  note_projected(store_.projected_batch());
   for (auto changes = unprojected_.rbegin(); changes != unprojected_.rend(); ++changes)
     recovered_.exchange.restore_changes(changes->rows);
   unprojected_.clear();
-  recovered_.batches_replayed = recovered_.last_batch - projected;
+  recovered_.batches_replayed = recovered_.last_batch - projected_;
   return true;
 }
 
-// Begins with the newest row that this server has: if the database failed over to one without it,
-// or deleted it, what this server knows is not what the journal says.
-void Standby::read_journal() {
+bool Standby::may_take_over(std::int64_t now_ns) {
+  const ActiveServer other = store_.active_server();
+  if (other == ActiveServer::there) {
+    none_active_since_ns_.reset();
+    return false;
+  }
+  if (!none_active_since_ns_) none_active_since_ns_ = now_ns;
+  return other == ActiveServer::ended || now_ns >= std::max(*none_active_since_ns_ + reconnect_ns,
+                                                            unavailable_until_ns_ + failover_ns);
+}
+
+// The journal may have lost the newest row that this server has: if the database failed over to one
+// without it, or deleted it, what this server knows is not what the journal says.
+void Standby::read_journal(bool verify) {
   const BatchNumber newest = recovered_.last_batch;
-  bool same = newest == 0;
+  bool same = !verify || newest == 0;
   const auto lost = [&] {
-    return StoreCorrupt(
-        "the journal has no longer batch " + std::to_string(newest) +
-        " as this standby server read it: it was left behind, or the database failed "
-        "over without that batch; start it again");
+    return left_behind("the journal has no longer batch " + std::to_string(newest) +
+                       " as it was read");
   };
-  store_.read_journal(newest == 0 ? 0 : newest - 1, [&](const JournalRow& row) {
+  store_.read_journal(same ? newest : newest - 1, [&](const JournalRow& row) {
     if (!same) {
       if (!is_newest(recovered_, row)) throw lost();
       same = true;
@@ -76,6 +97,9 @@ void Standby::hand_out_changes() {
 }
 
 void Standby::note_projected(BatchNumber projected) {
+  if (projected < projected_)
+    throw left_behind("the tables have lost batch " + std::to_string(projected_));
+  projected_ = projected;
   while (!unprojected_.empty() && unprojected_.front().batch <= projected) {
     recovered_.exchange.release_closed(unprojected_.front().closed);
     unprojected_.pop_front();

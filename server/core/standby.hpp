@@ -4,6 +4,7 @@
 // market data. Owner and thread: main, before it has a core.
 
 #include <deque>
+#include <optional>
 
 #include "core/clock.hpp"
 #include "core/limits.hpp"
@@ -21,20 +22,26 @@ class Standby {
           Metrics& metrics, OnProjected on_changes);
 
   // One turn: reads what was committed since the last one, and takes over if no other server is
-  // alive; but not in the first 3 seconds after the store was unavailable, since an active server
-  // may have lost its connection too, and connects again. Call it a few dozen times a second.
-  // Returns true once the store is open and everything is read; then take() has the state. Throws
-  // StoreUnavailable: try again; StoreCorrupt: this standby cannot follow any more and must start
-  // again.
+  // active. One that did not say that it ends may have lost its connection alone, and connects
+  // again: it gets 150 ms for that, and 5 s if the store was unavailable for this server too. Call
+  // it a few dozen times a second. Returns true once the store is open and everything is read; then
+  // take() has the state. Throws StoreUnavailable: try again; StoreCorrupt: this standby cannot
+  // follow any more and must start again.
   bool follow();
   Recovered take() { return std::move(recovered_); }
+  // The keys of accounts that were read since the last call.
+  std::vector<std::pair<AccountId, KeyHash>> take_keys() {
+    return std::exchange(recovered_.keys, {});
+  }
   BatchNumber last_batch() const { return recovered_.last_batch; }
 
  private:
   bool turn();
-  void read_journal();
+  bool may_take_over(std::int64_t now_ns);
+  // `verify`: that the journal still has this server's newest row.
+  void read_journal(bool verify);
   void hand_out_changes();
-  // Forgets the changes that the tables have.
+  // Forgets the changes that the tables have. Throws StoreCorrupt if they had more before.
   void note_projected(BatchNumber projected);
 
   struct Changes {  // handed out, not in the tables yet
@@ -50,9 +57,11 @@ class Standby {
   Metrics& metrics_;
   const OnProjected on_changes_;
   std::deque<Changes> unprojected_;  // oldest first
+  BatchNumber projected_;
   std::int64_t next_changes_ns_ = 0;
   bool store_available_ = true;
-  std::int64_t takes_over_from_ns_ = 0;
+  std::int64_t unavailable_until_ns_ = INT64_MIN;  // the store was
+  std::optional<std::int64_t> none_active_since_ns_;
 };
 
 }  // namespace exchange

@@ -8,7 +8,7 @@ namespace exchange {
 
 namespace asio = boost::asio;
 
-constexpr std::string_view is_standby = "this server is a standby; another one is active";
+constexpr std::string_view standby_refusal = "this server is a standby; another one is active";
 
 // One request under way, for which close() waits; none once that was called.
 class CoreClient::Lease {
@@ -44,7 +44,7 @@ asio::awaitable<bool> Event::wait_until(Clock::time_point deadline) {
 
 asio::awaitable<std::string_view> CoreClient::execute(PendingRequest& pending) {
   pending.sink = this;
-  if (!attached()) co_return is_standby;
+  if (!attached()) co_return standby_refusal;
   const AddressQuota::Share share = executing_.take(pending.keys.address);
   if (!share)
     co_return share.refusal() == AddressQuota::Refusal::address
@@ -94,7 +94,7 @@ void CoreClient::completed(std::span<Submission* const> submissions) {
 asio::awaitable<CoreClient::Read> CoreClient::read_order(OrderId order,
                                                          std::chrono::milliseconds time,
                                                          std::size_t waiting_max) {
-  if (!attached()) co_return Read{is_standby, {}};
+  if (!attached()) co_return Read{standby_refusal, {}};
   struct Answer {
     explicit Answer(asio::io_context& context) : there(context) {}
     Event there;

@@ -50,10 +50,11 @@ class CoreClient final : public CompletionSink {
         executing_(executing_max,
                    authenticator == nullptr ? AddressQuota::unlimited : executing_max / 2) {}
 
-  // From now on requests go to `core`, which outlives close(). Before, the server is a standby.
-  void attach(Core& core) {
+  // From now on requests go to `core`, which outlives close(); `health` is its. Before, the server
+  // is a standby. Thread: that of the context.
+  void attach(Core& core, std::shared_ptr<const Health> health) {
     core_ = &core;
-    health_ = core.health();
+    health_ = std::move(health);
   }
   bool attached() const { return core_ != nullptr; }
 

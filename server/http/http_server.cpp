@@ -92,7 +92,9 @@ class HttpServer::State {
   }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
   void attach(Core& core) {
-    asio::post(context_, [this, &core] { core_client_.attach(core); });
+    // Its health is taken here: the core may have ended once the context comes to it.
+    asio::post(context_,
+               [this, &core, health = core.health()] { core_client_.attach(core, health); });
   }
   void stop() {
     core_client_.close();

@@ -7,7 +7,7 @@
 // A commit that checks the epoch begins before the commit of the next epoch ends. So a lease that
 // is counted from the begin of the one has ended before a wait that is counted from the end of the
 // other. Counts on monotonic clocks: system clocks may jump, but the monotonic clocks of two
-// machines must run at the same rate within a fifth, and a machine must not stop its clock while it
+// machines must run at the same rate within a third, and a machine must not stop its clock while it
 // is paused. All times are monotonic nanoseconds. Thread: one.
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace exchange {
 
 class Lease {
  public:
-  static constexpr std::int64_t length_ns = 200'000'000;
+  static constexpr std::int64_t length_ns = 100'000'000;
   // What a new server waits after it has committed its epoch.
-  static constexpr std::int64_t wait_ns = 250'000'000;
+  static constexpr std::int64_t wait_ns = 150'000'000;
 
   // A commit that checked the epoch has succeeded; it began at this time.
   void renew(std::int64_t began_ns) { end_ns_ = began_ns + length_ns; }

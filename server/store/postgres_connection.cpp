@@ -110,7 +110,7 @@ Answer ask(const std::string& conninfo, SocketDeadlines& deadlines) {
   Answer answer;
   try {
     answer.connection = open_connection(conninfo);
-    SocketDeadlines::Watch watch(deadlines, answer.connection->sock(),
+    SocketDeadlines::Watch watch(deadlines, answer.connection->sock(), 0,
                                  std::chrono::seconds(connect_timeout_s));
     const auto timeline = pqxx::nontransaction(*answer.connection)
                               .exec(
@@ -177,17 +177,29 @@ void SocketDeadlines::run() {
   while (!state_.wait_for(interval, [](const State& state) { return state.stopping; }))
     state_.with([](State& state) {
       const auto now = std::chrono::steady_clock::now();
-      for (Entry& entry : state.entries) {
-        if (entry.expired || entry.end > now) continue;
-        entry.expired = true;
-        ::shutdown(entry.socket, SHUT_RDWR);
-      }
+      for (Entry& entry : state.entries)
+        if (entry.end <= now) entry.expire();
     });
 }
 
-SocketDeadlines::Watch::Watch(SocketDeadlines& deadlines, int socket, Milliseconds time)
+void SocketDeadlines::Entry::expire() {
+  if (expired) return;
+  expired = true;
+  ::shutdown(socket, SHUT_RDWR);
+}
+
+void SocketDeadlines::expire_before(std::uint64_t timeline) {
+  state_.with([&](State& state) {
+    for (Entry& entry : state.entries)
+      if (entry.timeline != 0 && entry.timeline < timeline) entry.expire();
+  });
+}
+
+SocketDeadlines::Watch::Watch(SocketDeadlines& deadlines, int socket, std::uint64_t timeline,
+                              Milliseconds time)
     : deadlines_(deadlines), id_(deadlines.state_.with([&](State& state) {
-        state.entries.push_back({++state.last_id, socket, std::chrono::steady_clock::now() + time});
+        state.entries.push_back(
+            {++state.last_id, socket, timeline, std::chrono::steady_clock::now() + time});
         return state.last_id;
       })) {}
 
@@ -235,18 +247,22 @@ PostgresHosts::PostgresHosts(const std::string& url) : description_(describe_url
   }
 }
 
-std::unique_ptr<pqxx::connection> PostgresHosts::connect() {
+PostgresHosts::Connected PostgresHosts::connect() {
   if (hosts_.size() == 1) {
     try {
-      return open_connection(hosts_.front().conninfo);
+      return {open_connection(hosts_.front().conninfo), 0};
     } catch (...) {
       rethrow_translated();
     }
   }
   // All at once, since a host that is gone answers only after its time-out.
   std::vector<std::future<Answer>> asked;
-  for (const Host& host : hosts_)
-    asked.push_back(std::async(std::launch::async, [&] { return ask(host.conninfo, deadlines_); }));
+  for (const Host& host : hosts_) try {
+      asked.push_back(
+          std::async(std::launch::async, [&] { return ask(host.conninfo, deadlines_); }));
+    } catch (const std::system_error& error) {  // no thread
+      throw StoreUnavailable(one_line(error));
+    }
   Answer newest;
   std::string problems;
   const auto add_problem = [&](const Host& host, const std::string& problem) {
@@ -267,16 +283,19 @@ std::unique_ptr<pqxx::connection> PostgresHosts::connect() {
   while (known < newest.timeline)
     if (newest_timeline_.compare_exchange_weak(known, newest.timeline)) {
       if (known != 0) ++failovers_;
+      deadlines_.expire_before(newest.timeline);
       break;
     }
-  return std::move(newest.connection);
+  return {std::move(newest.connection), newest.timeline};
 }
 
 // --- PostgresConnection
 
 void PostgresConnection::connect() {
-  connection_ = hosts_.connect();
-  SocketDeadlines::Watch watch(hosts_.deadlines(), connection_->sock(), answer_max_);
+  PostgresHosts::Connected connected = hosts_.connect();
+  connection_ = std::move(connected.connection);
+  timeline_ = connected.timeline;
+  SocketDeadlines::Watch watch(hosts_.deadlines(), connection_->sock(), timeline_, answer_max_);
   try {
     // With keepalives PostgreSQL soon notices if this server dies, and releases its advisory lock.
     pqxx::nontransaction(*connection_)

@@ -4,7 +4,8 @@
 // which is the newest: a primary that was replaced may still answer.
 //
 // Every call has a deadline, since a PostgreSQL that hangs keeps its TCP connections alive: when it
-// is over, the socket is shut down, and the call fails with StoreUnavailable.
+// is over, or another connection has found a newer primary, the socket is shut down, and the call
+// fails with StoreUnavailable.
 //
 // A call that PostgreSQL reports with a notice fails with StoreUnavailable too, and what it wrote
 // is in doubt: if the wait for a synchronous standby is canceled, a commit succeeds with a mere
@@ -36,10 +37,15 @@ class SocketDeadlines {
   SocketDeadlines();
   ~SocketDeadlines();
 
+  // Shuts down the sockets to servers of older timelines: those have been replaced.
+  void expire_before(std::uint64_t timeline);
+
   // A socket that is watched while this lives. It must stay open as long.
   class Watch {
    public:
-    Watch(SocketDeadlines& deadlines, int socket, std::chrono::milliseconds time);
+    // `timeline`: of the server that it is connected to; 0: not known.
+    Watch(SocketDeadlines& deadlines, int socket, std::uint64_t timeline,
+          std::chrono::milliseconds time);
     ~Watch() { end(); }
     Watch(const Watch&) = delete;
     // Ends it; returns whether the time was over.
@@ -54,8 +60,10 @@ class SocketDeadlines {
   struct Entry {
     std::uint64_t id;
     int socket;
+    std::uint64_t timeline;
     std::chrono::steady_clock::time_point end;
     bool expired = false;
+    void expire();
   };
   struct State {
     std::vector<Entry> entries;
@@ -80,7 +88,11 @@ class PostgresHosts {
   // Connects to the host, or, if there are several, to the primary with the highest timeline.
   // Throws StoreUnavailable if there is none, or only one that was replaced; the message says what
   // each host answered. Any thread.
-  std::unique_ptr<pqxx::connection> connect();
+  struct Connected {
+    std::unique_ptr<pqxx::connection> connection;
+    std::uint64_t timeline = 0;  // of one host: 0
+  };
+  Connected connect();
   SocketDeadlines& deadlines() { return deadlines_; }
   // How often a primary with a higher timeline was found than the one before. Only counted with
   // several hosts. Any thread.
@@ -126,13 +138,14 @@ class PostgresConnection {
   const std::chrono::milliseconds answer_max_;
   const SetUp set_up_;
   std::unique_ptr<pqxx::connection> connection_;
+  std::uint64_t timeline_ = 0;                // of its server
   std::unique_ptr<PostgresNotices> notices_;  // of connection_, destroyed before it
 };
 
 template <class Work>
 auto PostgresConnection::with(Work work, std::chrono::milliseconds answer_max) {
   if (connection_ == nullptr) connect();
-  SocketDeadlines::Watch watch(hosts_.deadlines(), connection_->sock(), answer_max);
+  SocketDeadlines::Watch watch(hosts_.deadlines(), connection_->sock(), timeline_, answer_max);
   try {
     notices_->clear();
     if constexpr (std::is_void_v<decltype(work(*connection_))>) {

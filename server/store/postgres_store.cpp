@@ -33,11 +33,18 @@ constexpr int schema_version = 1;
 // right and no row lock.
 constexpr const char* barrier = "SELECT pg_logical_emit_message(true, 'exchange', '')";
 
-// The locks of standby servers; their batch range is `objid`.
+// Of pg_locks: the lock of an active server, and those of standby servers, whose batch range is
+// `objid`.
+const std::string advisory_locks =
+    "pg_locks WHERE locktype = 'advisory' AND granted AND database ="
+    " (SELECT oid FROM pg_database WHERE datname = current_database())";
+const std::string active_lock = advisory_locks + " AND objsubid = 1 AND classid = 0 AND objid = " +
+                                std::to_string(advisory_lock);
 const std::string standby_locks =
-    "pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = " +
-    std::to_string(advisory_lock) +
-    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    advisory_locks + " AND objsubid = 2 AND classid = " + std::to_string(advisory_lock);
+const std::string own_standby_locks = standby_locks + " AND pid = pg_backend_pid()";
+const std::string unlock_standby =
+    "SELECT pg_advisory_unlock_shared(" + std::to_string(advisory_lock) + ", objid::int) FROM ";
 
 // Statements of the core's connection. They need the schema, so open() prepares them once it
 // exists.
@@ -218,7 +225,6 @@ bool PostgresStore::try_open() {
     require_replicas(connection);
     const TakenEpoch taken = take_epoch(connection, describe());
     const std::int64_t taken_ns = monotonic_ns();
-    epoch_ = taken.epoch;
     require_replicas(connection);
     bring_up_views(connection);
     warn_of_settings(connection, describe());
@@ -227,6 +233,8 @@ bool PostgresStore::try_open() {
     if (!taken.predecessor_ended)
       std::this_thread::sleep_for(
           std::chrono::nanoseconds(taken_ns + Lease::wait_ns - monotonic_ns()));
+    pqxx::nontransaction(connection).exec(unlock_standby + own_standby_locks);
+    epoch_ = taken.epoch;
     return true;
   });
 }
@@ -235,8 +243,9 @@ void PostgresStore::end_lease() {
   if (!core_.connected()) return;
   try {
     core_.with([&](pqxx::connection& connection) {
-      pqxx::nontransaction(connection)
-          .exec("UPDATE fence SET ended_epoch = epoch WHERE epoch = " + std::to_string(epoch_));
+      pqxx::nontransaction work(connection);
+      work.exec("UPDATE fence SET ended_epoch = epoch WHERE epoch = " + std::to_string(epoch_));
+      work.exec("SELECT pg_advisory_unlock(" + std::to_string(advisory_lock) + ")");
     });
   } catch (const std::runtime_error& error) {
     spdlog::warn("the next server waits for the end of this one's lease: {}", error.what());
@@ -247,9 +256,20 @@ StoreStatus PostgresStore::status() const {
   return {epoch_, hosts_.failovers(), synchronous_standbys_};
 }
 
+ActiveServer PostgresStore::active_server() {
+  return core_.with([&](pqxx::connection& connection) {
+    const pqxx::result found = pqxx::nontransaction(connection)
+                                   .exec("SELECT EXISTS (SELECT FROM " + active_lock +
+                                         "), ended_epoch = epoch FROM fence");
+    if (found[0][0].as<bool>()) return ActiveServer::there;
+    return found[0][1].as<bool>() ? ActiveServer::ended : ActiveServer::gone;
+  });
+}
+
 void PostgresStore::attach() {
   core_.with([&](pqxx::connection& connection) {
     pqxx::work work(connection);
+    work.exec("SET LOCAL lock_timeout = '200ms'");  // the active server waits behind this one
     bring_up_schema(work, describe());
     work.commit();
   });
@@ -271,13 +291,12 @@ void PostgresStore::keep_journal_from(BatchNumber batch) {
   core_.with([&](pqxx::connection& connection) {
     const std::string first = std::to_string(advisory_lock),
                       range = std::to_string(batch / batches_a_range);
-    const std::string own = standby_locks + " AND pid = pg_backend_pid() AND objid ";
     pqxx::nontransaction work(connection);
     // Only if it has not this one yet, since locks are counted.
     work.exec("SELECT pg_advisory_lock_shared(" + first + ", " + range +
-              ") WHERE NOT EXISTS (SELECT FROM " + own + "= " + range + ")");
-    work.exec("SELECT pg_advisory_unlock_shared(" + first + ", objid::int) FROM " + own + "<> " +
-              range);
+              ") WHERE NOT EXISTS (SELECT FROM " + own_standby_locks + " AND objid = " + range +
+              ")");
+    work.exec(unlock_standby + own_standby_locks + " AND objid <> " + range);
   });
 }
 

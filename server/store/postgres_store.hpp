@@ -49,6 +49,7 @@ class PostgresStore : public Store {
 
   bool allows_standby() const override { return true; }
   void attach() override;
+  ActiveServer active_server() override;
   bool try_open() override;
   BatchNumber projected_batch() override;
   void keep_journal_from(BatchNumber batch) override;

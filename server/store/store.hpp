@@ -70,6 +70,9 @@ struct StoredOrder {
   std::vector<Execution> executions;  // oldest first
 };
 
+// What a standby server can tell of the active one: ended: it said so (end_lease()).
+enum class ActiveServer { there, gone, ended };
+
 // For metrics.
 struct StoreStatus {
   Epoch epoch = 0;                    // 0: not opened yet
@@ -139,12 +142,13 @@ class Store {
   virtual bool allows_standby() const { return false; }
   // Connects without an epoch, to read only; creates missing tables.
   virtual void attach() {}
-  // As open(), if no other server is alive. Returns whether it was opened.
+  virtual ActiveServer active_server() { return ActiveServer::there; }
+  // As open(), if no other server is active. Returns whether it was opened.
   virtual bool try_open() { return false; }
   // The newest batch that the tables include.
   virtual BatchNumber projected_batch() { return 0; }
   // From now on the active server keeps the journal rows from `batch` on, as long as this store
-  // stays connected and is not hopelessly behind.
+  // stays connected and is not hopelessly behind; until try_open() succeeds.
   virtual void keep_journal_from(BatchNumber) {}
 };
 

@@ -23,9 +23,12 @@ Command order(Side side, std::int64_t shares, std::int64_t limit) {
 }
 
 // PostgreSQL releases the lock of an active server a moment after its connection was closed.
-bool takes_over(Standby& standby) {
+bool takes_over(Standby& standby, Clock& clock) {
   bool active = false;
-  return wait_for([&] { return active = active || standby.follow(); });
+  return wait_for([&] {
+    clock.pause(50);
+    return active = active || standby.follow();
+  });
 }
 
 // An active server without threads, and the standby that follows it.
@@ -66,7 +69,7 @@ struct Pair {
   }
   Recovered take_over(Standby& standby) {
     active.reset();
-    REQUIRE(takes_over(standby));
+    REQUIRE(takes_over(standby, clock));
     return standby.take();
   }
 };
@@ -116,7 +119,7 @@ TEST_CASE("what the active server commits last is not lost to its successor") {
     pair.commit({order(Side::buy, 2, 2)});
     pair.active.reset();
   };
-  REQUIRE(takes_over(standby));
+  REQUIRE(takes_over(standby, pair.clock));
   Recovered recovered = standby.take();
   CHECK(recovered.last_batch == 3);
   CHECK(state_of(recovered.exchange) == state_of(pair.exchange));
@@ -174,7 +177,56 @@ TEST_CASE("a standby server that cannot follow any more says so") {
     pair.last_batch = 1;
     pair.commit({order(Side::buy, 2, 2)});
   }
+  SECTION("its newest projection was lost in a failover") {
+    pair.project();
+    pair.follow(standby);
+    run("UPDATE projection SET batch = 1");
+  }
+  pair.clock.pause(pair.limits.projection_interval_ms);
   CHECK_THROWS_WITH(standby.follow(), contains_text("start it again"));
+}
+
+TEST_CASE("an active server that lost its connection alone has time to connect again") {
+  Pair pair;
+  Standby standby = pair.start();
+  pair.follow(standby);
+  pair.clock.pause(50);
+  SECTION("a moment") {
+    const auto locks = [&] {
+      return run_postgres(
+                 pair.url,
+                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
+                 " AND database = (SELECT oid FROM pg_database WHERE datname ="
+                 " current_database())")[0][0]
+          .as<int>();
+    };
+    run_postgres(pair.url,
+                 "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
+                 " WHERE locktype = 'advisory' AND objsubid = 1 AND database = (SELECT oid"
+                 " FROM pg_database WHERE datname = current_database())");
+    REQUIRE(locks() == 0);
+    CHECK_FALSE(standby.follow());
+    pair.clock.pause(100);
+    CHECK_FALSE(standby.follow());
+    CHECK_THROWS_AS(pair.active->append(2, "payload"), StoreUnavailable);
+    CHECK_FALSE(pair.active->resolve_in_doubt(2));
+    for (int turn = 0; turn < 10; ++turn) pair.follow(standby);
+  }
+  SECTION("but none if it said that it ends") {
+    pair.active->end_lease();
+    CHECK(standby.follow());
+  }
+}
+
+TEST_CASE("a server that took over prunes its journal") {
+  Pair pair;
+  Standby standby = pair.start();
+  pair.commit({order(Side::buy, 1, 1)});
+  pair.follow(standby);
+  Recovered recovered = pair.take_over(standby);
+  testing::project(pair.store, recovered.exchange, 2);
+  pair.store.prune(1);
+  CHECK(journal_after(pair.store, 0).size() == 1);
 }
 
 TEST_CASE("a standby server waits for a database that went away") {
@@ -194,10 +246,9 @@ TEST_CASE("a standby server waits for a database that went away") {
   cluster.start();
   // The active server lost its connection too, and may connect again.
   CHECK_FALSE(standby.follow());
-  clock.pause(2'900);
+  clock.pause(4'900);
   CHECK_FALSE(standby.follow());
-  clock.pause(100);
-  CHECK(takes_over(standby));
+  CHECK(takes_over(standby, clock));
 }
 
 TEST_CASE("a standby server may come before the first active one") {

@@ -67,7 +67,7 @@ class PostgresSource final : public Source {
                "application_name=exchange-audit"),
         description_(hosts_.description()) {
     translated([&] {
-      connection_ = hosts_.connect();
+      connection_ = hosts_.connect().connection;
       pqxx::nontransaction(*connection_)
           .exec(
               "SET bytea_output = hex; SET client_min_messages = warning; SET "
