@@ -51,6 +51,12 @@ CREATE TABLE IF NOT EXISTS orders (
   canceled_at_us bigint NOT NULL       -- 0 if not canceled
 );
 CREATE INDEX IF NOT EXISTS open_orders ON orders (id) WHERE open_e8 > 0;
+CREATE TABLE IF NOT EXISTS order_references (
+  account bigint NOT NULL,
+  order_id bigint NOT NULL,
+  ref text NOT NULL,                   -- what its client calls the order; only orders that have one
+  PRIMARY KEY (account, order_id)
+);
 CREATE TABLE IF NOT EXISTS executions (
   id bigint PRIMARY KEY,
   symbol bigint NOT NULL,

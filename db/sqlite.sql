@@ -35,6 +35,12 @@ CREATE TABLE IF NOT EXISTS orders (
   canceled_at_us INTEGER NOT NULL      -- 0 if not canceled
 );
 CREATE INDEX IF NOT EXISTS open_orders ON orders (id) WHERE open_e8 > 0;
+CREATE TABLE IF NOT EXISTS order_references (
+  account INTEGER NOT NULL REFERENCES accounts,
+  order_id INTEGER NOT NULL REFERENCES orders,
+  ref TEXT NOT NULL,                   -- what its client calls the order; only orders that have one
+  PRIMARY KEY (account, order_id)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS executions (
   id INTEGER PRIMARY KEY,
   symbol INTEGER NOT NULL REFERENCES symbols,

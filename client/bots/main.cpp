@@ -24,9 +24,15 @@ int main(int argc, char** argv) {
       "then cancel their orders and end with status 0.",
       "demo-bots");
   app.set_version_flag("--version", std::string("demo-bots ") + version());
-  app.add_option("--connect", options.connect_to, "HOST:PORT of the exchange")
+  app.add_option(
+         "--connect", options.connect_to,
+         "HOST:PORT of the exchange, or of several servers with a comma between: the active "
+         "one is used")
       ->capture_default_str()
-      ->check(client::is_address());
+      ->check(client::are_addresses());
+  app.add_flag(
+      "--retry", options.retry,
+      "give each order a reference, and send orders and cancels again whose reply was lost");
   app.add_option("--symbols", symbols, "what to trade, as NAME or NAME=PRICE; without a price 100")
       ->capture_default_str()
       ->check(client::accepted_by([](const std::string& text) { parse_symbol_list(text); }));

@@ -178,8 +178,10 @@ const Market::Order* Market::quote_at(Place place) const {
 }
 
 void Market::place(Trader& trader, Order order) {
+  OptionalReference reference;
+  if (options_.references) reference = OrderReference(std::to_string(++referenced_));
   request_.push_back(PlaceOrder{trader.account, options_.symbol, order.side,
-                                Shares::whole(order.shares), price_of(order.limit)});
+                                Shares::whole(order.shares), price_of(order.limit), reference});
   intents_.push_back({&trader, order});
 }
 
@@ -213,12 +215,25 @@ void Market::answered(std::span<const Answer> answers) {
         answers.begin(), answers.end(), [](const Answer& answer) { return answer.refused; });
 }
 
+bool Market::may_be_asked_again() {
+  for (std::size_t i = 0; i < request_.size(); ++i) {
+    if (const auto* order = std::get_if<PlaceOrder>(&request_[i]); order && order->reference)
+      continue;
+    if (!std::holds_alternative<CancelOrder>(request_[i])) return false;
+    doubt(i);
+  }
+  return true;
+}
+
+void Market::doubt(std::size_t at) {
+  for (Order& order : intents_[at].trader->open)
+    if (order.id == intents_[at].order.id) order.doubtful = true;
+}
+
 void Market::lost() {
   for (std::size_t i = 0; i < request_.size(); ++i) {
-    Trader& trader = *intents_[i].trader;
-    if (std::holds_alternative<PlaceOrder>(request_[i])) trader.spent = true;
-    for (Order& order : trader.open)
-      if (order.id == intents_[i].order.id) order.doubtful = true;
+    if (std::holds_alternative<PlaceOrder>(request_[i])) intents_[i].trader->spent = true;
+    doubt(i);
   }
 }
 

@@ -34,6 +34,7 @@ struct MarketOptions {
   Price anchor;                // from Market::anchor_min to anchor_max
   std::string account_prefix;  // digits; the accounts are this and 6 more
   std::uint64_t seed = 0, stream = 0;
+  bool references = false;  // orders have one
 };
 
 // The result of one command.
@@ -60,7 +61,9 @@ class Market {
   const std::vector<Command>& next();
   // One for each command of the last request.
   void answered(std::span<const Answer> answers);
-  // The reply to the last request was lost: what it did is not known.
+  // The reply to the last request was lost: what it did is not known. Whether the same commands may
+  // be asked again, since orders have references; if not, or if that does not help: lost().
+  bool may_be_asked_again();
   void lost();
   // In place of next(): cancels what one trader has open; empty once nothing is.
   const std::vector<Command>& wind_up();
@@ -122,6 +125,7 @@ class Market {
   void place(Trader& trader, Order order);
   void cancel(Trader& trader, const Order& order);
   void cancel_all(Trader& trader);
+  void doubt(std::size_t at);
   void canceled(Trader& trader, const Order& order, const Answer& answer);
 
   const MarketOptions options_;
@@ -134,7 +138,7 @@ class Market {
   unsigned requests_until_change_;
   // the side of the ladder that a taker's order met: its best quote goes first
   std::optional<Side> hit_;
-  std::uint64_t accounts_used_ = 0, shares_taken_ = 0;
+  std::uint64_t accounts_used_ = 0, shares_taken_ = 0, referenced_ = 0;
   unsigned refusals_ = 0;
   std::vector<Command> request_;
   std::vector<Intent> intents_;

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "client/bots/wire.hpp"
+#include "client/connection/servers.hpp"
 #include "client/connection/stream.hpp"
 
 namespace exchange::bots {
@@ -33,7 +34,7 @@ TradingFloor::TradingFloor(FloorOptions options, const StopFlag& stop)
   for (const ListedSymbol& symbol : options_.symbols) {
     seats_.emplace_back(MarketOptions{symbol.name, symbol.anchor,
                                       options_.account_prefix + digits(stream, 3), options_.seed,
-                                      stream});
+                                      stream, options_.retry});
     ++stream;
   }
 }
@@ -66,16 +67,21 @@ void TradingFloor::serve(Seat& seat) {
 // False if the reply was lost: then the server must be found again.
 bool TradingFloor::ask(Market& market, const std::vector<Command>& commands, double timeout_s) {
   ++requests_;
-  try {
-    market.answered(
-        read_answers(client::ask(*server_, document_of(commands), timeout_s, never), commands));
-    return true;
-  } catch (const std::runtime_error& error) {  // NoReply, BadReply
-    std::fprintf(stderr, "demo-bots: lost the server (%s); trying again\n", error.what());
+  while (server_) {
+    try {
+      market.answered(
+          read_answers(client::ask(*server_, document_of(commands), timeout_s, never), commands));
+      return true;
+    } catch (const std::runtime_error& error) {  // NoReply, BadReply
+      std::fprintf(stderr, "demo-bots: lost the server (%s); trying again\n", error.what());
+    }
+    server_.reset();
+    if (!options_.retry || !market.may_be_asked_again()) break;
+    await_server();
+    ++sent_again_;
   }
   market.lost();
   ++lost_;
-  server_.reset();
   return false;
 }
 
@@ -88,11 +94,11 @@ void TradingFloor::await_server() {
   while (!over()) {
     std::string problem;
     try {
-      const client::Address server = client::resolve(options_.connect_to);
+      client::Servers server(options_.connect_to);
       client::ask(server, "<transactions id=\"0\"><query id=\"1\"/></transactions>",
                   reply_timeout_s, stop_);
-      server_ = server;
-      std::fprintf(stderr, "demo-bots: trading at %s\n", options_.connect_to.c_str());
+      server_ = server.current();
+      std::fprintf(stderr, "demo-bots: trading at %s\n", server_->text.c_str());
       return;
     } catch (const std::runtime_error& error) {  // unreachable, or no exchange
       problem = error.what();
@@ -134,9 +140,9 @@ std::string TradingFloor::summary() const {
     shares += seat.market.shares_taken();
     open += seat.market.open_orders();
   }
-  return "requests=" + std::to_string(requests_) + " lost=" + std::to_string(lost_) +
-         " shares=" + std::to_string(shares) + " accounts=" + std::to_string(accounts) +
-         " open=" + std::to_string(open);
+  return "requests=" + std::to_string(requests_) + " sent-again=" + std::to_string(sent_again_) +
+         " lost=" + std::to_string(lost_) + " shares=" + std::to_string(shares) +
+         " accounts=" + std::to_string(accounts) + " open=" + std::to_string(open);
 }
 
 }  // namespace exchange::bots

@@ -17,7 +17,8 @@
 namespace exchange::bots {
 
 struct FloorOptions {
-  std::string connect_to;  // HOST:PORT
+  std::string connect_to;  // HOST:PORT, or several with a comma between
+  bool retry = false;      // orders have references, and are sent again
   std::vector<ListedSymbol> symbols;
   std::string account_prefix;  // digits, other ones in every run
   std::uint64_t seed = 0;
@@ -32,7 +33,7 @@ class TradingFloor {
   // Trades until `stop` is set or the time is over, then cancels what is open, if the server is
   // available.
   void run();
-  // "requests=… lost=…": what was done so far.
+  // "requests=… sent-again=… lost=…": what was done so far.
   std::string summary() const;
 
  private:
@@ -55,7 +56,7 @@ class TradingFloor {
   std::optional<Clock::time_point> end_;
   std::deque<Seat> seats_;                 // markets stay where they are
   std::optional<client::Address> server_;  // nothing: to be looked for
-  std::uint64_t requests_ = 0, lost_ = 0;
+  std::uint64_t requests_ = 0, sent_again_ = 0, lost_ = 0;
 };
 
 }  // namespace exchange::bots

@@ -26,7 +26,8 @@ std::string text_of(const PlaceShares& place) {
 std::string text_of(const PlaceOrder& place) {
   return "<order" + attribute("sym", place.symbol.view()) +
          attribute("amount", (place.side == Side::sell ? "-" : "") + to_string(place.shares)) +
-         attribute("limit", to_string(place.limit)) + "/>";
+         attribute("limit", to_string(place.limit)) +
+         (place.reference ? attribute("ref", place.reference->view()) : "") + "/>";
 }
 std::string text_of(const CancelOrder& cancel) { return "<cancel" + order_id(cancel.order) + "/>"; }
 std::string text_of(const QueryOrder& query) { return "<query" + order_id(query.order) + "/>"; }

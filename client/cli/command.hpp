@@ -25,9 +25,10 @@ struct NewSymbol {
 struct NewOrder {
   Side side = Side::buy;
   std::string symbol, shares, limit;
+  std::string reference = {};  // empty: none
 };
 struct CancelOrders {
-  std::vector<std::string> orders;
+  std::vector<std::string> orders;  // ids, or "ref:" and a reference; of ShowOrders too
 };
 struct ShowOrders {
   std::vector<std::string> orders;

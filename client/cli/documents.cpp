@@ -53,7 +53,14 @@ std::string by_id(const char* element, const std::vector<std::string>& orders,
                   const std::string& account, const std::string& key) {
   pugi::xml_document document;
   Node root = transactions(document, account, key);
-  for (const std::string& order : orders) set(root.append_child(element), "id", order);
+  constexpr std::string_view by_reference = "ref:";
+  for (const std::string& order : orders) {
+    const Node node = root.append_child(element);
+    if (order.starts_with(by_reference))
+      set(node, "ref", order.substr(by_reference.size()));
+    else
+      set(node, "id", order);
+  }
   return checked(document);
 }
 
@@ -92,6 +99,7 @@ std::string document_of(const NewOrder& placed, const std::string& account,
   set(order, "sym", placed.symbol);
   set(order, "amount", (placed.side == Side::sell ? "-" : "") + placed.shares);
   set(order, "limit", placed.limit);
+  if (!placed.reference.empty()) set(order, "ref", placed.reference);
   return checked(document);
 }
 

@@ -171,12 +171,16 @@ class Parser {
       return app_.add_option(name, value, text)->envname(variable)->type_name(type);
     };
     add_text("--connect", settings_.connect, "EXCHANGE_CONNECT", "HOST:PORT",
-             "XML port of the server")
-        ->check(client::is_address())
+             "XML port of the server, or of several with a comma between: the active one is used")
+        ->check(client::are_addresses())
         ->capture_default_str();
     add_text("--http", settings_.http, "EXCHANGE_HTTP", "HOST:PORT",
              "its HTTP port (default: port 8080 of that host)")
-        ->check(client::is_address());
+        ->check(client::are_addresses());
+    app_.add_flag("--retry", settings_.retry,
+                  "give each order a reference, and send it again for up to --timeout while the "
+                  "server does not answer")
+        ->envname("EXCHANGE_RETRY");
     add_text("--key", settings_.key, "EXCHANGE_KEY", "KEY",
              "the account's key, where the exchange requires keys; '-' asks for it");
     app_.add_flag("--tls", settings_.security.tls, "speak TLS, and check the server's certificate")
@@ -228,20 +232,24 @@ class Parser {
     for (const Side side : {Side::buy, Side::sell}) {
       CLI::App* const order = add(side == Side::buy ? "buy" : "sell", [this, side] {
         auto [shares, limit] = shares_and_limit(list_);
-        return NewOrder{side, words_[0], std::move(shares), std::move(limit)};
+        return NewOrder{side, words_[0], std::move(shares), std::move(limit), reference_};
       });
       add_symbol(order);
+      order
+          ->add_option("--ref", reference_,
+                       "your name for the order: if it is sent again, it is executed once")
+          ->type_name("REF");
       order->add_option("SHARES PRICE", list_, "also as SHARES@PRICE")->required()->expected(1, 3);
     }
     add("cancel", [this] { return CancelOrders{list_}; })
-        ->add_option("ORDER", list_, "ids of orders")
+        ->add_option("ORDER", list_, "ids of orders, or ref:REF")
         ->required();
   }
 
   void add_looking() {
-    add("status", [this] {
-      return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_};
-    })->add_option("ORDER", list_, "ids of orders; without: balance, positions and open orders");
+    add("status", [this] { return list_.empty() ? Command(ShowAccount()) : ShowOrders{list_}; })
+        ->add_option("ORDER", list_,
+                     "ids of orders, or ref:REF; without: balance, positions and open orders");
     CLI::App* const book = add("book", [this] { return ShowBook{words_[0], book_.levels}; });
     add_symbol(book);
     book->add_option("--levels", book_.levels, "prices of each side")
@@ -288,7 +296,7 @@ class Parser {
   const Place place_;
   Settings& settings_;
   CLI::App app_;
-  std::string words_[2];
+  std::string words_[2], reference_;
   std::vector<std::string> list_;
   ShowBook book_;
   ShowTrades trades_;
@@ -311,7 +319,11 @@ CLI::App* find_command(CLI::App& app, const std::vector<std::string>& words, std
 }  // namespace
 
 std::string Settings::http_address() const {
-  return http.empty() ? connect.substr(0, connect.rfind(':')) + ":8080" : http;
+  if (!http.empty()) return http;
+  std::string list;
+  for (const std::string& server : client::split_addresses(connect))
+    list += (list.empty() ? "" : ",") + server.substr(0, server.rfind(':')) + ":8080";
+  return list;
 }
 
 CommandLine parse_command_line(int argc, const char* const* argv) {

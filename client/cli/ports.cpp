@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "client/connection/framing.hpp"
+#include "client/connection/servers.hpp"
 
 namespace exchange::cli {
 namespace {
+
+constexpr std::chrono::milliseconds retry_pause_min{50}, retry_pause_max{1'000};
 
 using client::StopFlag;
 using client::Stream;
@@ -32,36 +37,39 @@ std::string base64(std::string_view bytes) {
 
 }  // namespace
 
-Stream connect(const std::string& host_and_port, const char* option, double timeout_s,
+Stream connect(const std::string& servers, const char* option, double timeout_s,
                const StopFlag& stop, const client::Security& security) {
-  std::string why;
-  client::Descriptor connected;
-  try {
-    for (const client::Address& address : client::resolve_all(host_and_port)) try {
-        connected = client::connect_to(address, std::min(timeout_s, connect_timeout_s), stop);
-        break;
-      } catch (const Unreachable& error) {
-        if (why.empty()) why = error.what();
-      }
-  } catch (const Unreachable& error) {  // no such name
-    why = error.what();
+  std::string problems;
+  for (const std::string& server : client::split_addresses(servers)) {
+    std::string why;
+    try {
+      for (const client::Address& address : client::resolve_all(server)) try {
+          return Stream(client::connect_to(address, std::min(timeout_s, connect_timeout_s), stop),
+                        server, timeout_s, stop, security);
+        } catch (const Unreachable& error) {
+          if (why.empty()) why = error.what();
+        }
+    } catch (const Unreachable& error) {  // no such name
+      why = error.what();
+    }
+    problems += (problems.empty() ? "" : "; ") + why;
   }
-  if (!connected) throw Unreachable(why + advice(option));
-  return Stream(std::move(connected), host_and_port, timeout_s, stop, security);
+  throw Unreachable(problems + advice(option));
 }
 
-XmlPort::XmlPort(std::string address, double timeout_s, const StopFlag& stop,
+XmlPort::XmlPort(std::string servers, double timeout_s, double retry_s, const StopFlag& stop,
                  client::Security security)
-    : address_(std::move(address)),
+    : servers_(std::move(servers)),
       security_(std::move(security)),
       timeout_s_(timeout_s),
+      retry_s_(retry_s),
       stop_(stop) {}
 
 void XmlPort::connect() {
   if (stream_)
     client::reset_on_close(stream_->socket());  // a long script must not run out of ports
   stream_.reset();
-  stream_.emplace(cli::connect(address_, "--connect", timeout_s_, stop_, security_));
+  stream_.emplace(cli::connect(servers_, "--connect", timeout_s_, stop_, security_));
 }
 
 std::string XmlPort::ask(std::string_view document, Kind kind) {
@@ -69,8 +77,19 @@ std::string XmlPort::ask(std::string_view document, Kind kind) {
       return ask_on_connection(document);
     } catch (const client::ConnectionEnded&) {
     }
-  connect();
-  return ask_on_connection(document);
+  using Clock = std::chrono::steady_clock;
+  const auto give_up = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double>(retry_s_));
+  for (auto pause = retry_pause_min;; pause = std::min(2 * pause, retry_pause_max)) {
+    try {
+      connect();
+      return ask_on_connection(document);
+    } catch (const Unreachable&) {
+      if (kind == Kind::change || Clock::now() + pause > give_up) throw;
+    }
+    std::this_thread::sleep_for(pause);
+    if (stop_) throw client::Interrupted();
+  }
 }
 
 std::string XmlPort::ask_on_connection(std::string_view document) try {
@@ -84,7 +103,7 @@ HttpReply http_get(const std::string& address, const std::string& target, double
                    const StopFlag& stop, const Access& access) {
   namespace http = boost::beast::http;
   Stream stream = connect(address, "--http", timeout_s, stop, access.security);
-  std::string request = "GET " + target + " HTTP/1.1\r\nHost: " + address +
+  std::string request = "GET " + target + " HTTP/1.1\r\nHost: " + stream.peer() +
                         "\r\nUser-Agent: exchange-cli\r\nAccept: application/json\r\n"
                         "Connection: close\r\n";
   if (!access.key.empty())

@@ -12,9 +12,9 @@
 
 namespace exchange::cli {
 
-// Connects to the first address of HOST:PORT that answers, with TLS as `security` says. `option`
-// names the port, for the sentence: "--connect" or "--http".
-client::Stream connect(const std::string& host_and_port, const char* option, double timeout_s,
+// Connects to the first of these servers (HOST:PORT, with commas between) that answers, with TLS as
+// `security` says. `option` names the port, for the sentence: "--connect" or "--http".
+client::Stream connect(const std::string& servers, const char* option, double timeout_s,
                        const client::StopFlag& stop, const client::Security& security);
 
 // A change is sent on a connection opened for it: the server may have closed one that was left
@@ -22,7 +22,9 @@ client::Stream connect(const std::string& host_and_port, const char* option, dou
 class XmlPort {
  public:
   enum class Kind { change, question };
-  XmlPort(std::string address, double timeout_s, const client::StopFlag& stop,
+  // `servers`: HOST:PORT, or several with a comma between, of which one is active. A question is
+  // asked again for up to `retry_s`; an order with a reference may pass for one.
+  XmlPort(std::string servers, double timeout_s, double retry_s, const client::StopFlag& stop,
           client::Security security = {});
   // The reply's document. NoReply: whether the request was executed is not known. Throws BadReply
   // too.
@@ -32,9 +34,9 @@ class XmlPort {
  private:
   std::string ask_on_connection(std::string_view document);
 
-  const std::string address_;
+  const std::string servers_;
   const client::Security security_;
-  const double timeout_s_;
+  const double timeout_s_, retry_s_;
   const client::StopFlag& stop_;
   std::optional<client::Stream> stream_;
 };

@@ -7,6 +7,7 @@
 #include "client/cli/parser.hpp"
 #include "client/cli/views.hpp"
 #include "client/cli/watch.hpp"
+#include "client/connection/command_line.hpp"
 #include "client/connection/results.hpp"
 
 namespace exchange::cli {
@@ -30,7 +31,8 @@ Runner::Runner(Settings settings, Console& console, const client::StopFlag& stop
     : settings_(std::move(settings)),
       console_(console),
       stop_(stop),
-      xml_port_(settings_.connect, settings_.timeout_s, stop, settings_.security),
+      xml_port_(settings_.connect, settings_.timeout_s, settings_.retry ? settings_.timeout_s : 0,
+                stop, settings_.security),
       label_("exchange-cli: ") {}
 
 // What each command does; `settings` are those of the session, changed by its line.
@@ -100,8 +102,14 @@ struct Runner::Step {
   }
 
   // How much of it was executed only a query returns, and that needs the id of the order.
-  void operator()(const NewOrder& order) {
-    const Results results = change(document_of(order, account(), settings.key), 1);
+  void operator()(const NewOrder& typed) {
+    NewOrder order = typed;
+    if (settings.retry && order.reference.empty())
+      order.reference = "cli-" + client::prefix_from_clock();
+    const std::string document = document_of(order, account(), settings.key);
+    in_doubt = true;
+    const Results results = settings.retry ? question(document, 1) : change(document, 1);
+    in_doubt = false;
     const auto* opened = accepted<Opened>(
         results.front(), std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares +
                              " " + order.symbol + " @ " + order.limit);

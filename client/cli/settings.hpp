@@ -9,14 +9,15 @@
 namespace exchange::cli {
 
 struct Settings {
-  std::string connect = "127.0.0.1:12345";  // the XML port
-  std::string http;                         // HOST:PORT; empty: port 8080 of that host
+  std::string connect = "127.0.0.1:12345";  // the XML port; several with a comma between
+  std::string http;                         // the same; empty: port 8080 of these hosts
   std::string account;                      // empty: none chosen
   std::string key;                          // of the account; empty: none
   client::Security security;
   bool xml = false;                   // show requests and replies as they are
   bool keep_going = false;            // scripts: on after a failure
   double timeout_s = 30;              // of a reply
+  bool retry = false;                 // orders get references, and are sent again
   double completion_timeout_s = 0.5;  // Tab waits no longer for the symbols …
   double completion_fresh_s = 5;      // … and does not ask again so soon
 

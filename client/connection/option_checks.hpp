@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client/connection/command_line.hpp"
+#include "client/connection/servers.hpp"
 
 namespace exchange::client {
 
@@ -24,6 +25,6 @@ CLI::Validator accepted_by(Parse parse) {
       "");
 }
 
-inline CLI::Validator is_address() { return accepted_by(check_address); }
+inline CLI::Validator are_addresses() { return accepted_by(check_addresses); }
 
 }  // namespace exchange::client

@@ -186,7 +186,11 @@ std::string ask(Stream& stream, std::string_view document) {
 
 std::string ask(const Address& address, std::string_view document, double timeout_s,
                 const StopFlag& stop) {
-  Stream stream(connect_to(address, timeout_s, stop), address.text, timeout_s, stop);
+  return ask_once(Stream(connect_to(address, timeout_s, stop), address.text, timeout_s, stop),
+                  document);
+}
+
+std::string ask_once(Stream stream, std::string_view document) {
   const auto with_request = [&](const std::exception& error) {
     return std::string(error.what()) + "; the request was: " + quoted(document);
   };

@@ -63,7 +63,9 @@ class Stream {
 
 // Sends one document and returns that of its reply. Throws NoReply, BadReply, Interrupted.
 std::string ask(Stream& stream, std::string_view document);
-// The same on a connection of its own. What it throws quotes the request. Throws Unreachable too.
+// The same, and the end of the stream. What it throws quotes the request.
+std::string ask_once(Stream stream, std::string_view document);
+// The same on a connection of its own. Throws Unreachable too.
 std::string ask(const Address& address, std::string_view document, double timeout_s,
                 const StopFlag& stop);
 

@@ -45,7 +45,7 @@ Bench::Bench(const Options& options) : options_(options), progress_(form(options
   if (!options.connect_to)
     server_ = std::make_unique<LocalServer>(options.local_server, client::stop_flag());
   if (!options.client_cpus.empty()) pin_to(options.client_cpus);
-  address_ = client::resolve(server_ ? server_->address() : *options.connect_to);
+  servers_.emplace(server_ ? server_->address() : *options.connect_to);
 }
 
 RunResult Bench::run(const LoadOptions& load, const Workload& workload) try {
@@ -53,7 +53,7 @@ RunResult Bench::run(const LoadOptions& load, const Workload& workload) try {
   StageReading before;
   const Watched watched{server_ ? std::optional(server_->pid()) : options_.server_pid,
                         options_.database_pid, [&] { before = stages_now(); }};
-  RunResult result = run_load(load, workload, address_, watched, client::stop_flag(),
+  RunResult result = run_load(load, workload, *servers_, watched, client::stop_flag(),
                               [this](const Second& second, const Counts& so_far, double share) {
                                 progress_.show(second, so_far, share);
                                 return !server_ || server_->running();
@@ -175,11 +175,11 @@ std::string Bench::ask_server(std::string_view document) {
     return std::chrono::nanoseconds(Ticks::Clock::now().time_since_epoch()).count();
   };
   if (!options_.load.transcript)
-    return client::ask(address_, document, options_.load.timeout_s, client::stop_flag());
+    return client::ask(*servers_, document, options_.load.timeout_s, client::stop_flag());
   const Transcript::Entry entry =
       transcript_.asked(Transcript::set_up, next_connection(), now_ns(), document);
   const std::string reply =
-      client::ask(address_, document, options_.load.timeout_s, client::stop_flag());
+      client::ask(*servers_, document, options_.load.timeout_s, client::stop_flag());
   transcript_.answered(entry, now_ns(), reply);
   return reply;
 }

@@ -48,7 +48,7 @@ class Bench {
   const Options& options_;
   Progress progress_;
   std::unique_ptr<LocalServer> server_;
-  client::Address address_;
+  std::optional<client::Servers> servers_;
   std::vector<StageLatency> stages_;
   Transcript transcript_;
 };

@@ -14,7 +14,6 @@ namespace exchange::loadgen {
 namespace {
 
 constexpr std::int64_t millisecond = 1'000'000;
-constexpr std::int64_t retry_interval = reconnect_pause_ms * millisecond;
 constexpr std::int64_t sweep_interval = 100 * millisecond;  // for timeouts, and to look at `stop`
 constexpr int events_max = 256;                             // taken from epoll at once
 // bytes of the first wrong answer in the report
@@ -74,13 +73,14 @@ Driver::Client::Client(const Workload& workload, unsigned number_, const LoadOpt
       script(workload, number_),
       quota(quota_of(load, number_)),
       in_flight(load.pipeline),
-      actions(std::size_t(load.pipeline) * workload.actions_max()) {}
+      actions(std::size_t(load.pipeline) * workload.actions_max()),
+      frames(load.retry ? load.pipeline : 0) {}
 
-Driver::Driver(const LoadOptions& load, const Workload& workload, const client::Address& address,
+Driver::Driver(const LoadOptions& load, const Workload& workload, client::Servers& servers,
                unsigned worker)
     : load_(load),
       workload_(workload),
-      address_(address),
+      servers_(servers),
       worker_(worker),
       timeout_ns_(std::int64_t(load.timeout_s * 1e9)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -95,18 +95,20 @@ Driver::Driver(const LoadOptions& load, const Workload& workload, const client::
 }
 
 void Driver::open_connections(const client::StopFlag& stop) {
+  const client::Address& address = servers_.current();
   open_and_wait(
-      address_, idle_.size(), load_.timeout_s, stop, [&](std::size_t i, client::Descriptor socket) {
+      address, idle_.size(), load_.timeout_s, stop, [&](std::size_t i, client::Descriptor socket) {
         idle_[i] = std::move(socket);
         watch(EPOLL_CTL_ADD, idle_[i].number(), std::uint32_t(clients_.size() + i), EPOLLIN);
       });
   if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) {
-    client::connect_to(address_, load_.timeout_s, stop);
+    client::connect_to(address, load_.timeout_s, stop);
     return;
   }
-  open_and_wait(address_, clients_.size(), load_.timeout_s, stop,
+  open_and_wait(address, clients_.size(), load_.timeout_s, stop,
                 [&](std::size_t i, client::Descriptor socket) {
                   clients_[i].socket = std::move(socket);
+                  clients_[i].server = &address;
                   clients_[i].connection = next_connection();
                   watch(EPOLL_CTL_ADD, clients_[i], EPOLLIN);
                 });
@@ -144,6 +146,10 @@ void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish
   interval_->in_flight = in_flight_;
   recorder_.history().unknown += in_flight_;
   publish(std::move(interval_));
+}
+
+std::int64_t Driver::retry_interval() const {
+  return (servers_.count() > 1 ? reconnect_soon_ms : reconnect_pause_ms) * millisecond;
 }
 
 int Driver::wait(epoll_event* events, std::int64_t nanoseconds) {
@@ -211,13 +217,14 @@ std::int64_t Driver::next_event(std::int64_t now) const {
 
 // The client's next requests, if there are any to send.
 void Driver::go_on(Client& client, std::int64_t now) {
-  if (!has_work(client, now)) return;
+  if (client.to_send_again == 0 && !has_work(client, now)) return;
   if (client.state == State::open) return fill(client, now);
   if (client.state == State::closed) open(client, now);
 }
 
 void Driver::open(Client& client, std::int64_t now) {
-  client::Connecting connecting = client::start_connect(address_);
+  client.server = &servers_.current();
+  client::Connecting connecting = client::start_connect(*client.server);
   if (!connecting.socket) return refused_connection(client, connecting.error, now);
   client.socket = std::move(connecting.socket);
   client.connection = next_connection();
@@ -234,6 +241,7 @@ void Driver::open(Client& client, std::int64_t now) {
 void Driver::fill(Client& client, std::int64_t now) {
   if (!client.unsent.empty()) return;  // until the socket takes more
   frames_.clear();
+  while (client.to_send_again > 0) write_again(client, now);
   while (client.count < load_.pipeline && has_work(client, now)) write_request(client, now);
   if (frames_.empty()) return;
   const ssize_t sent = ::send(client.socket.number(), frames_.data(), frames_.size(), MSG_NOSIGNAL);
@@ -265,12 +273,61 @@ void Driver::write_request(Client& client, std::int64_t now) {
   if (load_.transcript)
     entry = transcript_.asked(client.number, client.connection, monotonic(now),
                               std::string_view(frames_).substr(frames_.find('\n', frame) + 1));
-  client.in_flight[place] = {planned,  now,  request.account, std::uint32_t(request.actions.size()),
-                             measured, entry};
+  client.in_flight[place] = {
+      planned, now, now, request.account, std::uint32_t(request.actions.size()), measured, entry};
+  if (load_.retry) client.frames[place].assign(frames_, frame);
   std::copy(request.actions.begin(), request.actions.end(),
             client.actions.begin() + std::ptrdiff_t(place * workload_.actions_max()));
   ++client.count;
   ++in_flight_;
+}
+
+// The next one of those that were in flight on a connection that ended. As long as its times count
+// from the first time, a reply says what happened in between.
+void Driver::write_again(Client& client, std::int64_t now) {
+  const std::size_t place =
+      (client.oldest + client.count - client.to_send_again--) % load_.pipeline;
+  const std::string& frame = client.frames[place];
+  frames_ += frame;
+  client.in_flight[place].sent_last = now;
+  ++interval_->sent_again;
+  if (load_.transcript)
+    client.in_flight[place].entry =
+        transcript_.asked(client.number, client.connection, monotonic(now),
+                          std::string_view(frame).substr(frame.find('\n') + 1));
+}
+
+// Orders have references, and a query changes nothing; of a cancel or a creation nobody could say
+// which of two replies is that of the first.
+bool Driver::may_be_sent_again(const Client& client, std::size_t place) const {
+  const Action* const actions = client.actions.data() + place * workload_.actions_max();
+  return std::all_of(actions, actions + client.in_flight[place].actions, [](const Action& action) {
+    return action.kind == Action::Kind::order || action.kind == Action::Kind::query;
+  });
+}
+
+// Of what was in flight on a connection that ended, what may be sent again stays.
+void Driver::keep_in_flight(Client& client, ErrorClass error) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < client.count; ++i) {
+    const std::size_t from = (client.oldest + i) % load_.pipeline;
+    if (!may_be_sent_again(client, from)) {
+      ++interval_->errors[std::size_t(error)];
+      ++recorder_.history().unknown;
+      --in_flight_;
+      continue;
+    }
+    const std::size_t to = (client.oldest + kept++) % load_.pipeline;
+    if (to == from) continue;
+    const std::size_t size = workload_.actions_max();
+    std::copy_n(client.actions.begin() + std::ptrdiff_t(from * size), size,
+                client.actions.begin() + std::ptrdiff_t(to * size));
+    client.in_flight[to] = client.in_flight[from];
+    client.frames[to].swap(client.frames[from]);
+  }
+  if (client.count > 0 && kept == 0 && client.quota == 0) --unfinished_;
+  close(client);
+  client.count = client.to_send_again = kept;
 }
 
 void Driver::watch(int operation, int socket, std::uint32_t index, std::uint32_t events) {
@@ -317,6 +374,7 @@ void Driver::connected(Client& client) {
   }
   watch(EPOLL_CTL_MOD, client, EPOLLIN);
   client.state = State::open;
+  client.tries = 0;
   fill(client, now);
 }
 
@@ -447,6 +505,13 @@ void Driver::wrong_answer(Client& client, ErrorClass error, std::string_view pro
 // The connection is of no more use: all that is in flight on it is lost.
 void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   const bool only_the_first = error == ErrorClass::wrong_answer || error == ErrorClass::protocol;
+  // Another server may be the active one by now; after a reset, if it refuses the connection.
+  if (error == ErrorClass::timeout) servers_.leave(*client.server);
+  if (load_.retry && !only_the_first) {
+    keep_in_flight(client, error);
+    client.free_since = now;
+    return go_on(client, now);
+  }
   interval_->errors[std::size_t(error)] +=
       only_the_first ? 1 : std::max<std::size_t>(client.count, 1);
   if (only_the_first && client.count > 1)
@@ -455,23 +520,25 @@ void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   recorder_.history().unknown += client.count;
   if (client.count > 0 && client.quota == 0) --unfinished_;
   client.free_since = now;
+  client.count = 0;
   close(client);
   go_on(client, now);
 }
 
 // No request was sent: it is tried again after a pause, or with the next planned request.
 void Driver::refused_connection(Client& client, int error, std::int64_t now) {
-  ++interval_->errors[std::size_t(ErrorClass::refused)];
+  if (!load_.retry) ++interval_->errors[std::size_t(ErrorClass::refused)];
   if (examples_.connect_error.empty()) examples_.connect_error = std::strerror(error);
   client.state = State::closed;
-  if (refused_connections_++ == 0) next_retry_ = now + retry_interval;
+  servers_.leave(*client.server);
+  if (++client.tries % servers_.count() != 0) return go_on(client, now);
+  if (refused_connections_++ == 0) next_retry_ = now + retry_interval();
 }
 
 void Driver::close(Client& client) {
   if (client.socket) client::reset_on_close(client.socket.number());
   client.socket.close();
   client.state = State::closed;
-  client.count = 0;
   client.unsent.clear();
   client.received.clear();
   client.scanned = 0;
@@ -487,11 +554,11 @@ void Driver::sweep_timeouts(std::int64_t now) {
   next_sweep_ = now + sweep_interval;
   bool asking = in_flight_ > 0 || refused_connections_ > 0;
   for (Client& client : clients_) {
-    asking |= client.state == State::connecting;
-    const bool lost =
-        client.state == State::connecting
-            ? now - client.connecting_since > timeout_ns_
-            : client.count > 0 && now - client.in_flight[client.oldest].sent > timeout_ns_;
+    asking |= client.state == State::connecting || client.to_send_again > 0;
+    const bool lost = client.state == State::connecting
+                          ? now - client.connecting_since > timeout_ns_
+                          : client.count > client.to_send_again &&
+                                now - client.in_flight[client.oldest].sent_last > timeout_ns_;
     if (lost) fail(client, ErrorClass::timeout, now);
   }
   // A server that has answered nothing for so long will not.

@@ -2,8 +2,8 @@
 // One worker: plays its share of the clients over one epoll. Each client keeps up to `pipeline`
 // requests in flight, in its own order; in a closed loop it sends when it is free, in an open loop
 // at the planned time or, if it is not free then, as soon as it is. Every reply is checked. A
-// connection that fails is opened anew. Owns the connections and counts. Thread: one at a time;
-// run() blocks it.
+// connection that fails is opened anew; with --retry the orders and queries that were in flight on
+// it are sent again. Owns the connections and counts. Thread: one at a time; run() blocks it.
 
 #include <sys/epoll.h>
 
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "client/connection/socket.hpp"
+#include "client/connection/servers.hpp"
 #include "client/loadgen/audit/id_set.hpp"
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/pacer.hpp"
@@ -31,7 +31,7 @@ class Driver {
  public:
   // Worker number `worker` of load.workers has the clients whose number, divided by those, leaves
   // its own.
-  Driver(const LoadOptions& load, const Workload& workload, const client::Address& address,
+  Driver(const LoadOptions& load, const Workload& workload, client::Servers& servers,
          unsigned worker);
 
   // Opens all connections that are there from the start, outside the measurement; where each
@@ -59,6 +59,7 @@ class Driver {
   enum class State : std::uint8_t { waiting, closed, connecting, open };
   struct InFlight {
     std::int64_t planned, sent;  // nanoseconds since the start
+    std::int64_t sent_last;      // with --retry: again
     std::uint32_t account;
     std::uint32_t actions;
     bool measured;
@@ -69,7 +70,9 @@ class Driver {
     unsigned number;
     Script script;
     client::Descriptor socket;
-    std::uint64_t connection = 0;  // its number, from 1, in all of the process
+    std::uint64_t connection = 0;             // its number, from 1, in all of the process
+    const client::Address* server = nullptr;  // that it is connected to, or tries
+    std::size_t tries = 0;                    // connections refused, one after another
     State state = State::waiting;
     std::uint64_t quota;          // requests still to send; UINT64_MAX: no limit
     std::int64_t free_since = 0;  // of the closed loop: it could send
@@ -78,6 +81,8 @@ class Driver {
     // of the requests in flight: a fixed number of places for each
     std::vector<Action> actions;
     std::size_t oldest = 0, count = 0;  // in the ring
+    std::vector<std::string> frames;    // with --retry, of the requests in flight
+    std::size_t to_send_again = 0;      // of the newest in flight
     // of the open loop: planned times that have come, from backlog_at
     std::vector<std::int64_t> backlog;
     std::size_t backlog_at = 0;
@@ -97,6 +102,9 @@ class Driver {
   void open(Client& client, std::int64_t now);
   void fill(Client& client, std::int64_t now);
   void write_request(Client& client, std::int64_t now);
+  void write_again(Client& client, std::int64_t now);
+  bool may_be_sent_again(const Client& client, std::size_t place) const;
+  void keep_in_flight(Client& client, ErrorClass error);
   void watch(int operation, int socket, std::uint32_t index, std::uint32_t events);
   void watch(int operation, const Client& client, std::uint32_t events);
   void send_rest(Client& client);
@@ -116,6 +124,7 @@ class Driver {
   void fail(Client& client, ErrorClass error, std::int64_t now);
   void refused_connection(Client& client, int error, std::int64_t now);
   void close(Client& client);
+  std::int64_t retry_interval() const;
   void retry_connections(std::int64_t now);
   void sweep_timeouts(std::int64_t now);
   void give_up_backlog(std::int64_t now);
@@ -123,7 +132,7 @@ class Driver {
 
   const LoadOptions& load_;
   const Workload& workload_;
-  const client::Address& address_;
+  client::Servers& servers_;
   const unsigned worker_;
   const std::int64_t timeout_ns_;
   std::vector<Client> clients_;

@@ -76,14 +76,15 @@ struct Board {
 
 class Fleet {
  public:
-  Fleet(const LoadOptions& load, const Workload& workload, const client::Address& address,
+  Fleet(const LoadOptions& load, const Workload& workload, client::Servers& servers,
         const Watched& watched)
-      : load_(load), address_(address), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
+      : load_(load), servers_(servers), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
     for (unsigned worker = 0; worker < load.workers; ++worker)
-      drivers_.push_back(std::make_unique<Driver>(load, workload, address, worker));
+      drivers_.push_back(std::make_unique<Driver>(load, workload, servers, worker));
   }
 
   RunResult run(const client::StopFlag& stop, const Look& look) {
+    client::connect_to(servers_, load_.timeout_s, stop);  // finds the active one
     for (auto& driver : drivers_) driver->open_connections(stop);
     await_service(stop);
     board_.with([&](Board& board) {
@@ -112,7 +113,7 @@ class Fleet {
   // server has accepted those before it: accepting is no part of the measurement.
   void await_service(const client::StopFlag& stop) const {
     try {
-      client::ask(address_, "<transactions id=\"0\"><query id=\"1\"/></transactions>",
+      client::ask(servers_, "<transactions id=\"0\"><query id=\"1\"/></transactions>",
                   load_.timeout_s, stop);
     } catch (const client::BadReply&) {  // it replies: the run itself will check how
     }
@@ -287,7 +288,7 @@ class Fleet {
   }
 
   const LoadOptions& load_;
-  const client::Address& address_;
+  client::Servers& servers_;
   const Watched watched_;
   const Pacer pacer_;  // for its rates
   std::vector<std::unique_ptr<Driver>> drivers_;
@@ -310,10 +311,9 @@ double RunResult::rejected_share() const {
   return counts.elements > 0 ? double(counts.rejected_in_all()) / double(counts.elements) : 0;
 }
 
-RunResult run_load(const LoadOptions& load, const Workload& workload,
-                   const client::Address& address, const Watched& watched,
-                   const client::StopFlag& stop, const Look& look) {
-  return std::make_unique<Fleet>(load, workload, address, watched)->run(stop, look);
+RunResult run_load(const LoadOptions& load, const Workload& workload, client::Servers& servers,
+                   const Watched& watched, const client::StopFlag& stop, const Look& look) {
+  return std::make_unique<Fleet>(load, workload, servers, watched)->run(stop, look);
 }
 
 }  // namespace exchange::loadgen

@@ -68,8 +68,7 @@ using Look = std::function<bool(const Second&, const Counts& so_far, double shar
 
 // Opens the connections, runs the load to its end. Throws Unreachable, Interrupted (before the
 // measurement only).
-RunResult run_load(const LoadOptions& load, const Workload& workload,
-                   const client::Address& address, const Watched& watched,
-                   const client::StopFlag& stop, const Look& look);
+RunResult run_load(const LoadOptions& load, const Workload& workload, client::Servers& servers,
+                   const Watched& watched, const client::StopFlag& stop, const Look& look);
 
 }  // namespace exchange::loadgen

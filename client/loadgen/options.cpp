@@ -141,9 +141,10 @@ void add_server_options(CLI::App& app, Options& options) {
   app.add_flag("--auth", options.workload.keys,
                "accounts have keys: for a server with --auth, and a private one gets it");
   auto* connect = app.add_option("--connect", options.connect_to,
-                                 "drive this running server (default: start a private one)")
-                      ->check(client::is_address())
-                      ->type_name("HOST:PORT");
+                                 "drive this running server, or the active one of several "
+                                 "(default: start a private one)")
+                      ->check(client::are_addresses())
+                      ->type_name("HOST:PORT[,HOST:PORT]");
   app.add_option("--server-pid", options.server_pid,
                  "process id of that server, to report its CPU and memory (default: none)")
       ->check(CLI::Range(1, 1 << 22))
@@ -177,6 +178,9 @@ void add_output_options(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"on", "off"}))
       ->default_str("on");
   app.add_flag(
+      "--retry", options.load.retry,
+      "give each order a reference, and send orders and queries again whose connection ended");
+  app.add_flag(
       "--audit", options.load.audit,
       "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
   add_parsed(app, "--expect", options.expectations, parse_expectations, "CONDITIONS",
@@ -197,6 +201,7 @@ void add_output_options(CLI::App& app, Options& options) {
 void put_together(Options& options, const CLI::App& app, std::optional<double> rate_per_s) {
   LoadOptions& load = options.load;
   WorkloadOptions& workload = options.workload;
+  workload.references = load.retry;
   const auto error = [](const std::string& text) { throw CLI::ValidationError(text); };
   if (app.count("--mix") == 0) {
     workload.mix = mix_of(workload.kind);

@@ -39,7 +39,8 @@ struct WorkloadOptions {
   std::uint64_t seed = 1;
   std::string account_prefix;  // digits that start every account id; empty: from the clock
   std::string symbol_prefix = "SYM";
-  bool keys = false;  // accounts are made with a key, and each request gives it
+  bool keys = false;        // accounts are made with a key, and each request gives it
+  bool references = false;  // orders have one
 };
 
 // A part of an open-loop run: so many requests per second are planned for so long.
@@ -65,6 +66,9 @@ struct LoadOptions {
   bool check_replies = true;
   bool audit = false;       // keep what audit.hpp needs
   bool transcript = false;  // keep every request and reply (transcript.hpp)
+  // Orders have references, and requests of orders and queries whose connection ended are sent
+  // again.
+  bool retry = false;
 
   bool open_loop() const { return !stages.empty(); }
 };
@@ -83,10 +87,12 @@ struct Options {
   WorkloadOptions workload;
   LoadOptions load;
   LocalServerOptions local_server;
-  std::optional<std::string> connect_to;  // HOST:PORT of a running server, in place of a local one
-  std::optional<int> server_pid;          // of that server, for its CPU and memory
-  std::optional<int> database_pid;        // of the database's first process; its children count too
-  std::vector<int> client_cpus;           // empty: any
+  // HOST:PORT of a running server, in place of a local one; or several with a comma between, of
+  // which one is active
+  std::optional<std::string> connect_to;
+  std::optional<int> server_pid;    // of that server, for its CPU and memory
+  std::optional<int> database_pid;  // of the database's first process; its children count too
+  std::vector<int> client_cpus;     // empty: any
   std::vector<Expectation> expectations;
   // not empty: search the highest rate at which these hold
   std::vector<Expectation> capacity_while;
@@ -108,9 +114,10 @@ inline constexpr unsigned setup_elements_max = 4'000;
 inline constexpr std::size_t read_bytes_max = 64u << 10;  // taken from a socket at once
 // connections opened at once at the start: kind to listen backlogs
 inline constexpr unsigned connecting_max = 256;
-inline constexpr unsigned reconnect_pause_ms = 100;  // after a refused connection
-inline constexpr unsigned server_start_s = 60;       // a database may take 30 s to appear
-inline constexpr unsigned server_stop_s = 10;        // then it is killed
+// after a refused connection; where a standby server may take over soon
+inline constexpr unsigned reconnect_pause_ms = 100, reconnect_soon_ms = 20;
+inline constexpr unsigned server_start_s = 60;  // a database may take 30 s to appear
+inline constexpr unsigned server_stop_s = 10;   // then it is killed
 
 enum ExitCode {
   exit_ok = 0,

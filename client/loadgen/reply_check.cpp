@@ -19,9 +19,12 @@ bool repeats_symbol(const client::ReplyElement& reply, const Workload& workload,
   return reply.attribute("sym") == between(text, write_number(number, action.symbol));
 }
 
-bool repeats_order(const client::ReplyElement& reply, const Workload& workload,
+bool repeats_order(const client::ReplyElement& reply, const Workload& workload, unsigned client,
                    const Action& action) {
   TextBuffer text;
+  if (workload.options().references &&
+      reply.attribute("ref") != between(text, write_reference(text, client, action.id)))
+    return false;
   return repeats_symbol(reply, workload, action) &&
          reply.attribute("amount") == between(text, write_number(text, action.amount)) &&
          reply.attribute("limit") == between(text, write_cents(text, action.limit_cents));
@@ -47,7 +50,7 @@ bool repeats(const client::ReplyElement& reply, const Workload& workload, unsign
     case Action::Kind::placement:
       return repeats_new_account(reply, workload, client, action) &&
              repeats_symbol(reply, workload, action);
-    case Action::Kind::order: return repeats_order(reply, workload, action);
+    case Action::Kind::order: return repeats_order(reply, workload, client, action);
     case Action::Kind::query:
     case Action::Kind::cancel: return repeats_id(reply, action.id);
   }

@@ -37,6 +37,7 @@ void Counts::add(const Counts& other) {
   answered += other.answered;
   elements += other.elements;
   add_each(errors, other.errors);
+  sent_again += other.sent_again;
   add_each(rejected, other.rejected);
   response_ns.merge(other.response_ns);
   service_ns.merge(other.service_ns);

@@ -32,6 +32,7 @@ struct Counts {
   std::uint64_t answered = 0;  // replies, rejections among them
   std::uint64_t elements = 0;  // in those replies: one for each order, query, cancel or creation
   ErrorCounts errors{};
+  std::uint64_t sent_again = 0;  // requests, with --retry
   RejectionCounts rejected{};
   Histogram response_ns, service_ns;
   // open loop: how long after its time we handed a request to its client; our own slowness

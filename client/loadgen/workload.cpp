@@ -151,6 +151,10 @@ char* write_new_account(char* out, const Workload& workload, std::uint32_t clien
   return std::to_chars(write_account(out, workload, client), out + 64, number).ptr;
 }
 
+char* write_reference(char* out, std::uint32_t client, std::uint64_t number) {
+  return write_number(write_text(write_number(out, client), "-"), std::int64_t(number));
+}
+
 Script::Script(const Workload& workload, unsigned client)
     : workload_(&workload), client_(client), random_(workload.options().seed, client) {
   const Mix& mix = workload.options().mix;
@@ -219,7 +223,8 @@ Action Script::draw_order(std::uint64_t random, std::uint64_t prices) {
   return {.kind = Action::Kind::order,
           .symbol = std::uint16_t(symbol),
           .amount = buy ? shares : -shares,
-          .limit_cents = buy ? mid - below_mid : mid + below_mid};
+          .limit_cents = buy ? mid - below_mid : mid + below_mid,
+          .id = ++referenced_};
 }
 
 // An order that is not canceled yet, `back` from the latest or the next older. False where there is
@@ -283,6 +288,8 @@ char* Script::write(char* out, const Action& action) const {
       out = write_symbol(write_text(out, "<order sym=\""), *workload_, action.symbol);
       out = write_number(write_text(out, "\" amount=\""), action.amount);
       out = write_cents(write_text(out, "\" limit=\""), action.limit_cents);
+      if (workload_->options().references)
+        out = write_reference(write_text(out, "\" ref=\""), client_, action.id);
       return write_text(out, "\"/>");
     case Action::Kind::query:
     case Action::Kind::cancel:

@@ -26,7 +26,8 @@ struct Action {
   std::uint16_t symbol = 0;      // from 1; placement, order
   std::int32_t amount = 0;       // shares of an order, negative to sell; shares placed
   std::int32_t limit_cents = 0;  // of an order
-  // query, cancel: the order's; account, placement: its number among the client's new accounts
+  // query, cancel: the order's; account, placement: its number among the client's new accounts;
+  // order: among the client's orders, for its reference
   std::uint64_t id = 0;
 };
 Asked asked_of(Action::Kind kind);
@@ -129,10 +130,13 @@ class Script {
   Random random_;
   std::uint32_t account_ = 0;
   std::vector<Action> actions_;
-  std::uint64_t requests_ = 0, new_accounts_ = 0;
+  std::uint64_t requests_ = 0, new_accounts_ = 0, referenced_ = 0;
   std::uint64_t opened_ = 0;   // orders so far; the latest orders_kept_max are in orders_
   std::vector<Order> orders_;  // ring by opened_
 };
+
+// Writes the reference of an order, as the request for it does; returns the end.
+char* write_reference(char* out, std::uint32_t client, std::uint64_t number);
 
 // Writes the id of a new account, as the request for it does; returns the end.
 char* write_new_account(char* out, const Workload& workload, std::uint32_t client,

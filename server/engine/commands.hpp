@@ -1,6 +1,7 @@
 #pragma once
 // Commands of the engine, one struct for each kind of request element, and their outcomes.
 
+#include <memory>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -10,6 +11,31 @@
 #include "engine/key_hash.hpp"
 
 namespace exchange {
+
+// The reference of an order, or none. Few orders have one: it is held apart, so that commands stay
+// small.
+class OptionalReference {
+ public:
+  OptionalReference() = default;
+  OptionalReference(const OrderReference& reference)
+      : reference_(std::make_unique<OrderReference>(reference)) {}
+  OptionalReference(OptionalReference&&) = default;
+  OptionalReference& operator=(OptionalReference&&) = default;
+  OptionalReference(const OptionalReference& other)
+      : reference_(other ? std::make_unique<OrderReference>(*other) : nullptr) {}
+  OptionalReference& operator=(const OptionalReference& other) {
+    return *this = OptionalReference(other);
+  }
+  explicit operator bool() const { return reference_ != nullptr; }
+  const OrderReference& operator*() const { return *reference_; }
+  const OrderReference* operator->() const { return reference_.get(); }
+  bool operator==(const OptionalReference& other) const {
+    return reference_ && other ? *reference_ == *other : !reference_ && !other;
+  }
+
+ private:
+  std::unique_ptr<const OrderReference> reference_;
+};
 
 struct CreateAccount {
   CreateAccount() = default;
@@ -37,17 +63,20 @@ struct PlaceOrder {
   Side side;
   Shares shares;  // positive
   Price limit;    // positive
+  OptionalReference reference = {};
   bool operator==(const PlaceOrder&) const = default;
 };
 struct CancelOrder {
   AccountId account;
-  OrderId order;
+  OrderId order;  // unless there is a reference
+  OptionalReference reference = {};
   bool operator==(const CancelOrder&) const = default;
 };
 struct QueryOrder {
   AccountId account;
-  OrderId order;
+  OrderId order;                // unless there is a reference
   bool of_any_account = false;  // --open-queries: else only its own orders
+  OptionalReference reference = {};
   bool operator==(const QueryOrder&) const = default;
 };
 using Command =
@@ -64,6 +93,7 @@ enum class Reason : std::uint8_t {
   insufficient_shares,
   cash_total_overflow,
   shares_total_overflow,
+  reference_used,  // by another order
   reply_too_long,  // by the core: the queries of a request would return too many executions
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address
@@ -85,6 +115,11 @@ struct Opened {
   OrderId order;
   bool operator==(const Opened&) const = default;
 };
+// The same order with the same reference was opened before; nothing was executed.
+struct OpenedBefore {
+  OrderId order;
+  bool operator==(const OpenedBefore&) const = default;
+};
 // State of an order. At most one of open and canceled is above zero.
 struct Status {
   OrderId order = 0;
@@ -100,6 +135,7 @@ struct Canceled {
 };
 struct Rejected {
   Reason reason;
+  OrderId order = 0;  // that used the reference
   bool operator==(const Rejected&) const = default;
 };
 // The engine does not hold that order: it never existed, or it closed and its row is in the tables.
@@ -109,7 +145,8 @@ struct NotInMemory {
   OrderId order;
   bool operator==(const NotInMemory&) const = default;
 };
-using Outcome = std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory>;
+using Outcome =
+    std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory, OpenedBefore>;
 
 // Whether the command behind this outcome changed state and so belongs in the journal.
 inline bool changed_state(const Outcome& outcome) {

@@ -85,6 +85,13 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   if (account == no_index) return Rejected{Reason::unknown_account};
   SymbolNumber symbol =
       located.symbol != no_index ? located.symbol : symbol_names_.find(command.symbol);
+  if (command.reference)
+    if (const ReferenceRow* used = references_.find(account, *command.reference)) {
+      if (used->symbol == symbol && used->side == command.side && used->shares == command.shares &&
+          used->limit == command.limit)
+        return OpenedBefore{used->order};
+      return Rejected{Reason::reference_used, used->order};
+    }
 
   if (command.side == Side::buy) {
     const Cash set_aside = cost(command.shares, command.limit);
@@ -112,6 +119,13 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   update_digest(now, command.side == Side::buy ? 'B' : 'S', position_key(account, symbol),
                 std::uint64_t(command.shares.units()));
   update_digest(now, 'O', order.id, std::uint64_t(command.limit.units()));
+  if (command.reference) {
+    new_references_.push_back({account, *command.reference, order.id, symbol, command.side,
+                               command.shares, command.limit});
+    references_.add(new_references_.back());
+    for (std::size_t at = 0; at < command.reference->words(); ++at)
+      update_digest(now, 'R', command.reference->word(at), command.reference->view().size());
+  }
 
   match(index, now);
   if (order.open > Shares())
@@ -187,7 +201,7 @@ void Exchange::record_execution(Order& order, std::uint32_t execution) {
 }
 
 Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Located& located) {
-  const auto found = find_order(command.account, command.order, located, false);
+  const auto found = find_order(command, located, false);
   if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
   const std::uint32_t index = std::get<std::uint32_t>(found);
   Order& order = orders_[index];
@@ -211,18 +225,25 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
 }
 
 Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
-  const auto found = find_order(command.account, command.order, {}, command.of_any_account);
+  const auto found = find_order(command, {}, command.of_any_account);
   if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
   return status(std::get<std::uint32_t>(found));
 }
 
-std::variant<std::uint32_t, Outcome> Exchange::find_order(const AccountId& account_id, OrderId id,
+template <class QueryOrCancel>
+std::variant<std::uint32_t, Outcome> Exchange::find_order(const QueryOrCancel& command,
                                                           const Located& located,
                                                           bool of_any_account) const {
-  const AccountNumber account = find_account(account_id, located);
+  const AccountNumber account = find_account(command.account, located);
   if (account == no_index) return Outcome(Rejected{Reason::unknown_account});
+  OrderId id = command.order;
+  if (command.reference) {
+    const ReferenceRow* found = references_.find(account, *command.reference);
+    id = found == nullptr ? 0 : found->order;
+  }
   if (id == 0 || id > totals_.orders) return Outcome(Rejected{Reason::unknown_order});
-  const std::uint32_t index = located.order != no_index ? located.order : order_index_.find(id);
+  const bool is_located = located.order != no_index && !command.reference;
+  const std::uint32_t index = is_located ? located.order : order_index_.find(id);
   if (index == no_index) return Outcome(NotInMemory{account, id});
   if (orders_[index].account != account && !of_any_account)
     return Outcome(Rejected{Reason::unknown_order});
@@ -382,6 +403,7 @@ std::string_view describe(Reason reason) {
     case Reason::insufficient_shares: return "insufficient shares";
     case Reason::cash_total_overflow: return "balance would overflow the cash of the exchange";
     case Reason::shares_total_overflow: return "shares of this symbol would overflow";
+    case Reason::reference_used: return "reference already used by order";
     case Reason::reply_too_long:
       return "the reply would be too long; ask for fewer orders in one request";
     case Reason::key_unchecked: return "the key could not be checked now; nothing was executed";

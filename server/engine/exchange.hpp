@@ -12,6 +12,7 @@
 #include "engine/flat_map.hpp"
 #include "engine/pool.hpp"
 #include "engine/price_index.hpp"
+#include "engine/references.hpp"
 #include "engine/rows.hpp"
 
 namespace exchange {
@@ -27,9 +28,12 @@ class Exchange {
  public:
   // `hash_seed` seeds the hash tables and changes no outcome; a server draws it at random.
   explicit Exchange(std::uint64_t hash_seed = 0)
-      : account_ids_(hash_seed), symbol_names_(hash_seed), positions_(hash_seed) {}
-  // Restores the state from its rows: open orders and their executions in order of id, accounts and
-  // symbols in order of number.
+      : account_ids_(hash_seed),
+        symbol_names_(hash_seed),
+        positions_(hash_seed),
+        references_(hash_seed) {}
+  // Restores the state from its rows: open orders, their executions, and the newest references of
+  // each account in order of id; accounts and symbols in order of number.
   // Throws std::runtime_error, which names the row, if the rows contradict each other.
   explicit Exchange(const Rows& image, std::uint64_t hash_seed = 0);
   Exchange(Exchange&&) = default;
@@ -46,7 +50,8 @@ class Exchange {
   Outcome apply(const PlaceShares& command, Timestamp now);
   // Reserves funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
   // A buy of a symbol that does not exist creates it, without shares.
-  // Opened. Refused: unknown_account, insufficient_funds, insufficient_shares.
+  // Opened; OpenedBefore. Refused: unknown_account, insufficient_funds, insufficient_shares,
+  // reference_used.
   Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
   // Releases what is reserved for the open part. Canceled. Refused: unknown_account, unknown_order
   // (also for another account's order), nothing_open. NotInMemory if the order may be in the
@@ -174,7 +179,8 @@ class Exchange {
     return located.account != no_index ? located.account : account_ids_.find(id);
   }
   // The order's index, or the refusal that query and cancel share.
-  std::variant<std::uint32_t, Outcome> find_order(const AccountId& account, OrderId order,
+  template <class QueryOrCancel>
+  std::variant<std::uint32_t, Outcome> find_order(const QueryOrCancel& command,
                                                   const Located& located,
                                                   bool of_any_account) const;
 
@@ -199,6 +205,7 @@ class Exchange {
   Interner<SymbolName> symbol_names_;
   std::vector<Symbol> symbols_;
   FlatMap<Position> positions_;  // by position_key()
+  References references_;
   IdIndex order_index_;
   Pool<Order> orders_;
   Chunks<OrderHistory> histories_;  // by index of the order
@@ -215,6 +222,7 @@ class Exchange {
   std::vector<std::uint64_t> dirty_positions_;
   std::vector<ExecutionRow> new_executions_;
   std::vector<AccountKeyRow> new_account_keys_;  // as they came; the engine keeps none
+  std::vector<ReferenceRow> new_references_;
 };
 
 }  // namespace exchange

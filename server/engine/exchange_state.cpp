@@ -36,7 +36,8 @@ void Exchange::update_digest(Timestamp now, std::uint64_t what, std::uint64_t a,
 
 std::size_t Exchange::changed_rows() const {
   return dirty_accounts_.size() + dirty_symbols_.size() + dirty_positions_.size() +
-         dirty_orders_.size() + new_executions_.size() + new_account_keys_.size();
+         dirty_orders_.size() + new_executions_.size() + new_account_keys_.size() +
+         new_references_.size();
 }
 
 ClosedMark Exchange::take_changes(Rows& rows) {
@@ -69,6 +70,8 @@ ClosedMark Exchange::take_changes(Rows& rows) {
   rows.executions.swap(new_executions_);
   rows.account_keys.clear();
   rows.account_keys.swap(new_account_keys_);
+  rows.references.clear();
+  rows.references.swap(new_references_);
   rows.totals = totals_;
   dirty_accounts_.clear();
   dirty_symbols_.clear();
@@ -91,6 +94,7 @@ void Exchange::restore_changes(const Rows& rows) {
   new_executions_.insert(new_executions_.begin(), rows.executions.begin(), rows.executions.end());
   new_account_keys_.insert(new_account_keys_.begin(), rows.account_keys.begin(),
                            rows.account_keys.end());
+  new_references_.insert(new_references_.begin(), rows.references.begin(), rows.references.end());
 }
 
 // --- loading
@@ -163,6 +167,16 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
     const std::uint32_t record = executions_.allocate();
     executions_[record] = {{row.shares, row.price, row.time}, {no_index, no_index}, 1};
     record_execution(orders_[buy == no_index ? sell : buy], record);
+  }
+
+  for (const ReferenceRow& row : image.references) {
+    require(row.account < accounts_.size() && row.symbol < symbols_.size(), "order_references",
+            row.order, "unknown owner");
+    require(row.order > 0 && row.order <= totals.orders, "order_references", row.order,
+            "of an order that does not exist");
+    require(references_.find(row.account, row.reference) == nullptr, "order_references", row.order,
+            "occurs twice");
+    references_.add(row);
   }
   totals_ = image.totals;
 }

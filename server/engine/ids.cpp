@@ -26,6 +26,16 @@ std::optional<SymbolName> parse_symbol_name(std::string_view text) {
   return SymbolName(text);
 }
 
+std::optional<OrderReference> parse_order_reference(std::string_view text) {
+  const auto permitted = [](char c) {
+    return is_digit(c) || is_letter(c) || c == '.' || c == '_' || c == ':' || c == '-';
+  };
+  if (text.empty() || text.size() > OrderReference::size_max ||
+      !std::all_of(text.begin(), text.end(), permitted))
+    return {};
+  return OrderReference(text);
+}
+
 std::optional<OrderId> parse_order_id(std::string_view text) {
   if (text.empty() || !is_digit(text.front())) return {};
   OrderId id = 0;

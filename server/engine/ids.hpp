@@ -51,10 +51,18 @@ struct SymbolName : InlineText<32> {
   using InlineText::InlineText;
 };
 
+// A client's own name for an order (docs/protocol.md, "Order references").
+struct OrderReference : InlineText<64> {
+  using InlineText::InlineText;
+};
+
 // 1 to 64 digits, else nothing.
 std::optional<AccountId> parse_account_id(std::string_view text);
 // 1 to 32 ASCII letters and digits, else nothing.
 std::optional<SymbolName> parse_symbol_name(std::string_view text);
+
+// 1 to 64 characters of A-Z a-z 0-9 . _ : -, else nothing.
+std::optional<OrderReference> parse_order_reference(std::string_view text);
 
 // Transaction id of an order: from 1, given in order of arrival, never reused. 0 is no order.
 using OrderId = std::uint64_t;

@@ -44,6 +44,16 @@ struct OrderRow {
   Timestamp canceled_at;
   bool is_open() const { return open > Shares(); }
 };
+// The reference of an order, with the order as its client wrote it. Never changes.
+struct ReferenceRow {
+  AccountNumber account;
+  OrderReference reference;
+  OrderId order;
+  SymbolNumber symbol;
+  Side side;
+  Shares shares;
+  Price limit;
+};
 struct ExecutionRow {
   ExecutionId id;
   SymbolNumber symbol;
@@ -70,10 +80,11 @@ struct Rows {
   std::vector<PositionRow> positions;
   std::vector<OrderRow> orders;
   std::vector<ExecutionRow> executions;
+  std::vector<ReferenceRow> references;
   Totals totals;
   std::size_t size() const {
     return accounts.size() + account_keys.size() + symbols.size() + positions.size() +
-           orders.size() + executions.size();
+           orders.size() + executions.size() + references.size();
   }
 };
 

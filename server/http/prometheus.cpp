@@ -23,6 +23,7 @@ constexpr const char* result_names[] = {"ok",
                                         "insufficient_shares",
                                         "cash_total_overflow",
                                         "shares_total_overflow",
+                                        "reference_used",
                                         "reply_too_long",
                                         "key_unchecked"};
 static_assert(std::size(kind_names) == Metrics::command_kinds &&

@@ -40,9 +40,11 @@ void append_sentence(std::string& out, std::string_view sentence) {
 
 void append_echo(std::string& out, const RequestElement& element) {
   switch (element.kind) {
-    case RequestElement::Kind::account:
+    case RequestElement::Kind::account: return append_raw_attribute(out, "id", element.echo[0]);
     case RequestElement::Kind::query:
-    case RequestElement::Kind::cancel: return append_raw_attribute(out, "id", element.echo[0]);
+    case RequestElement::Kind::cancel:
+      append_raw_attribute(out, "id", element.echo[0]);
+      return append_raw_attribute(out, "ref", element.echo[1]);
     case RequestElement::Kind::symbol: return append_raw_attribute(out, "sym", element.echo[0]);
     case RequestElement::Kind::placement:
       append_raw_attribute(out, "sym", element.echo[0]);
@@ -58,17 +60,22 @@ void append_echo(std::string& out, const RequestElement& element) {
 void append_error(std::string& out, const RequestElement& element, std::string_view sentence) {
   out += "<error";
   append_echo(out, element);
+  if (element.kind == RequestElement::Kind::order)
+    append_raw_attribute(out, "ref", element.echo[3]);
   out += '>';
   append_sentence(out, sentence);
   out += "</error>";
 }
 
-void append_status(std::string& out, std::string_view element, const Status& status) {
+void append_status(std::string& out, std::string_view element, const RequestElement& request,
+                   const Status& status) {
   out += '<';
   out += element;
   out += " id=\"";
   append_number(out, std::int64_t(status.order));
-  out += "\">";
+  out += '"';
+  append_raw_attribute(out, "ref", request.echo[1]);
+  out += '>';
   if (status.open > Shares()) {
     out += "<open shares=\"";
     append_decimal(out, status.open);
@@ -102,23 +109,31 @@ struct OutcomeWriter {
   std::string& out;
   const RequestElement& element;
   void operator()(const Rejected& rejected) const {
-    append_error(out, element, describe(rejected.reason));
+    if (rejected.reason == Reason::reference_used)
+      append_error(out, element,
+                   std::string(describe(rejected.reason)) + " " + std::to_string(rejected.order));
+    else
+      append_error(out, element, describe(rejected.reason));
   }
   void operator()(const Created&) const {
     out += "<created";
     append_echo(out, element);
     out += "/>";
   }
-  void operator()(const Opened& opened) const {
+  void operator()(const Opened& opened) const { append_opened(opened.order); }
+  void operator()(const OpenedBefore& opened) const { append_opened(opened.order); }
+  void operator()(const Status& status) const { append_status(out, "status", element, status); }
+  void operator()(const Canceled& canceled) const {
+    append_status(out, "canceled", element, canceled.status);
+  }
+  void append_opened(OrderId order) const {
     out += "<opened";
     append_echo(out, element);
     out += " id=\"";
-    append_number(out, std::int64_t(opened.order));
-    out += "\"/>";
-  }
-  void operator()(const Status& status) const { append_status(out, "status", status); }
-  void operator()(const Canceled& canceled) const {
-    append_status(out, "canceled", canceled.status);
+    append_number(out, std::int64_t(order));
+    out += '"';
+    append_raw_attribute(out, "ref", element.echo[3]);
+    out += "/>";
   }
   void operator()(const NotInMemory&) const {
     ENSURE(false && "resolved before a reply is written");

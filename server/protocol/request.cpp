@@ -67,9 +67,9 @@ class Reader {
     element.error = std::move(sentence);
     elements_.push_back(std::move(element));
   }
-  void command(RequestElement element, const Command& command) {
+  void command(RequestElement element, Command command) {
     elements_.push_back(std::move(element));
-    commands_.push_back(command);
+    commands_.push_back(std::move(command));
   }
   std::string_view resolved(std::string_view raw) { return resolve_references(raw, scratch_); }
 
@@ -185,7 +185,7 @@ class Reader {
   void read_order(const pugi::xml_node& node) {
     RequestElement element{.kind = RequestElement::Kind::order,
                            .echo = {raw_attribute(node, "sym"), raw_attribute(node, "amount"),
-                                    raw_attribute(node, "limit")}};
+                                    raw_attribute(node, "limit"), raw_attribute(node, "ref")}};
     if (!account_error_.empty()) return error(element, account_error_);
     if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'sym'");
     if (element.echo[1].data() == nullptr) return error(element, "missing attribute 'amount'");
@@ -202,22 +202,41 @@ class Reader {
     const auto limit = parse_price(resolved(element.echo[2]), buy ? Rounding::down : Rounding::up);
     if (!limit) return error(element, "limit " + std::string(describe_shares_error(limit.error)));
     if (limit.value <= Price()) return error(element, "limit must be above zero");
+    OptionalReference reference;
+    if (!read_reference(element.echo[3], reference)) return error(element, bad_reference);
     command(element, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell,
-                                buy ? amount.value : Shares() - amount.value, limit.value});
+                                buy ? amount.value : Shares() - amount.value, limit.value,
+                                std::move(reference)});
   }
 
   void read_query_or_cancel(const pugi::xml_node& node, RequestElement::Kind kind) {
-    RequestElement element{.kind = kind, .echo = {raw_attribute(node, "id")}};
+    RequestElement element{.kind = kind,
+                           .echo = {raw_attribute(node, "id"), raw_attribute(node, "ref")}};
+    const bool by_id = element.echo[0].data() != nullptr,
+               by_reference = element.echo[1].data() != nullptr;
     if (!account_error_.empty()) return error(element, account_error_);
-    if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'id'");
+    if (!by_id && !by_reference) return error(element, "missing attribute 'id'");
+    if (by_id && by_reference) return error(element, "both 'id' and 'ref' are given");
     if (has_content(node))
       return error(element, std::string("unexpected content in ") + node.name());
-    const auto order = parse_order_id(resolved(element.echo[0]));
+    OptionalReference reference;
+    if (!read_reference(element.echo[1], reference)) return error(element, bad_reference);
+    const auto order = by_id ? parse_order_id(resolved(element.echo[0])) : 0;
     if (!order) return error(element, "transaction id must be a whole number from 1");
     if (kind == RequestElement::Kind::query)
-      command(element, QueryOrder{*account_, *order, limits_.open_queries});
+      command(element, QueryOrder{*account_, *order, limits_.open_queries, std::move(reference)});
     else
-      command(element, CancelOrder{*account_, *order});
+      command(element, CancelOrder{*account_, *order, std::move(reference)});
+  }
+
+  static constexpr const char* bad_reference =
+      "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -";
+  // Returns false if there is one that is none.
+  bool read_reference(std::string_view raw, OptionalReference& reference) {
+    if (raw.data() == nullptr) return true;
+    const auto parsed = parse_order_reference(resolved(raw));
+    if (parsed) reference = *parsed;
+    return parsed.has_value();
   }
 
   const ProtocolLimits& limits_;

@@ -9,11 +9,13 @@ namespace exchange {
 namespace {
 
 constexpr std::uint8_t version = 1;
-constexpr std::uint8_t create_account_with_key = 6;  // where Command has no index
+// Kinds that are no index of a Command.
+constexpr std::uint8_t create_account_with_key = 6, place_order_with_reference = 7,
+                       cancel_order_by_reference = 8;
 static_assert(
     std::variant_size_v<Command> <= create_account_with_key,
-    "The index of a Command is its kind in the journal, and kind 6 is taken. Give the new "
-    "command a kind from 7 in JournalWriter::add and read_command, then adapt this check "
+    "The index of a Command is its kind in the journal, and kinds 6 to 8 are taken. Give the new "
+    "command a kind from 9 in kind_of and read_command, then adapt this check "
     "(CONTRIBUTING.md, \"A command\")");
 
 std::uint32_t checksum(std::string_view bytes) {
@@ -100,6 +102,10 @@ class Decoder {
     if (units < 0) throw StoreCorrupt("journal record has a negative balance");
     return Cash::from_units(units);
   }
+  OrderReference reference() {
+    return *require(parse_order_reference(text()),
+                    "journal record has a text that is not an order reference");
+  }
   KeyHash key() {
     KeyHash key{byte(), byte(), byte(), {}, {}};
     for (std::uint8_t& salt_byte : key.salt) salt_byte = byte();
@@ -140,14 +146,30 @@ struct CommandWriter {
   void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
   void operator()(const PlaceOrder& c) const {
     fields(c.account, c.symbol, c.side, c.shares, c.limit);
+    if (c.reference) fields(*c.reference);
   }
-  void operator()(const CancelOrder& c) const { fields(c.account, c.order); }
+  void operator()(const CancelOrder& c) const {
+    if (c.reference)
+      fields(c.account, *c.reference);
+    else
+      fields(c.account, c.order);
+  }
   void operator()(const QueryOrder&) const { ENSURE(false && "a query changes nothing"); }
   template <class... Field>
   void fields(const Field&... field) const {
     (put(out, field), ...);
   }
 };
+
+std::uint8_t kind_of(const Command& command) {
+  if (const auto* account = std::get_if<CreateAccount>(&command); account && account->key.has_key())
+    return create_account_with_key;
+  if (const auto* place = std::get_if<PlaceOrder>(&command); place && place->reference)
+    return place_order_with_reference;
+  if (const auto* cancel = std::get_if<CancelOrder>(&command); cancel && cancel->reference)
+    return cancel_order_by_reference;
+  return std::uint8_t(command.index());
+}
 
 Command read_command(Decoder& in) {
   // Braces evaluate in order, which is the order of the fields.
@@ -160,6 +182,10 @@ Command read_command(Decoder& in) {
                         in.positive<Price>()};
     case 4: return CancelOrder{in.account(), in.varint()};
     case create_account_with_key: return CreateAccount{in.account(), in.cash(), in.key()};
+    case place_order_with_reference:
+      return PlaceOrder{in.account(),          in.symbol(),          in.side(),
+                        in.positive<Shares>(), in.positive<Price>(), in.reference()};
+    case cancel_order_by_reference: return CancelOrder{in.account(), 0, in.reference()};
     default: throw StoreCorrupt("journal record has an unknown command");
   }
 }
@@ -173,9 +199,7 @@ void JournalWriter::begin(Timestamp now) {
 }
 
 void JournalWriter::add(const Command& command) {
-  const auto* account = std::get_if<CreateAccount>(&command);
-  put_byte(commands_, account != nullptr && account->key.has_key() ? create_account_with_key
-                                                                   : std::uint8_t(command.index()));
+  put_byte(commands_, kind_of(command));
   std::visit(CommandWriter{commands_}, command);
   ++count_;
 }

@@ -21,6 +21,9 @@
 //     4 CancelOrder             account:text  order:varint
 //     6 CreateAccount with key  account:text  balance:cash  log2_n:u8  r:u8  p:u8
 //                               salt:u8 * 16  digest:u8 * 28
+//     7 PlaceOrder with reference   account:text  symbol:text  side:u8  shares:varint  limit:varint
+//                               reference:text
+//     8 CancelOrder by reference    account:text  reference:text
 //
 //   text    := size:u8  u8 * size
 //   cash    := low:varint high:varint   the halves, of 64 bits each, of a number of 1e-16

@@ -20,6 +20,7 @@ TablesImage MemoryStore::load() {
     for (const auto& [id, row] : tables.executions)
       if (tables.orders.at(row.buy_order).is_open() || tables.orders.at(row.sell_order).is_open())
         image.rows.executions.push_back(row);
+    for (const auto& [id, row] : tables.references) image.rows.references.push_back(row);
     image.rows.totals = tables.totals;
     image.projected_batch = tables.projected_batch;
     return image;
@@ -67,6 +68,7 @@ void MemoryStore::project(const Rows& rows, BatchNumber batch) {
     for (const SymbolRow& row : rows.symbols) tables.symbols[row.number] = row;
     for (const PositionRow& row : rows.positions) tables.positions[{row.account, row.symbol}] = row;
     for (const OrderRow& row : rows.orders) tables.orders[row.id] = row;
+    for (const ReferenceRow& row : rows.references) tables.references.emplace(row.order, row);
     for (const ExecutionRow& row : rows.executions) {
       if (!tables.executions.emplace(row.id, row).second) continue;
       tables.executions_of.emplace(row.buy_order, row.id);

@@ -38,6 +38,7 @@ class MemoryStore : public Store {
     std::map<SymbolNumber, SymbolRow> symbols;
     std::map<std::pair<AccountNumber, SymbolNumber>, PositionRow> positions;
     std::map<OrderId, OrderRow> orders;
+    std::map<OrderId, ReferenceRow> references;
     std::map<ExecutionId, ExecutionRow> executions;
     std::multimap<OrderId, ExecutionId> executions_of;
     Totals totals;

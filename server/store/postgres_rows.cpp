@@ -134,6 +134,10 @@ void prepare_put_rows(pqxx::connection& connection) {
       " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])"
       " ON CONFLICT (id) DO UPDATE SET open_e8 = EXCLUDED.open_e8, canceled_e8 = EXCLUDED.canceled_e8,"
       " canceled_at_us = EXCLUDED.canceled_at_us");
+  connection.prepare(
+      "put_references",
+      "INSERT INTO order_references SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[])"
+      " ON CONFLICT DO NOTHING");
 }
 
 void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& before) {
@@ -178,6 +182,11 @@ void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& b
     columns[7] << row.canceled.units();
     columns[8] << row.opened_at.microseconds;
     columns[9] << row.canceled_at.microseconds;
+  });
+  put<3>(work, "put_references", rows.references, [](auto& columns, const ReferenceRow& row) {
+    columns[0] << row.account;
+    columns[1] << row.order;
+    columns[2].quoted(row.reference.view());
   });
   fail_point<StoreUnavailable>("projection.amid_rows");
   Copy executions(work, "executions");

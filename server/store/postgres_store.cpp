@@ -121,14 +121,8 @@ bool try_advisory_lock(pqxx::connection& connection) {
 
 // Creates what is missing of the schema.
 void bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
-  // Only if something newer than the first version is missing, since it needs locks that a running
-  // pg_dump would deny.
-  const bool complete =
-      work.exec(
-              "SELECT count(*) FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND"
-              " (attrelid, attname) IN ((to_regclass('account_keys'), 'key_hash'),"
-              " (to_regclass('fence'), 'ended_epoch'))")[0][0]
-          .as<int>() == 2;
+  // Only if the newest table is missing, since it needs locks that a running pg_dump would deny.
+  const bool complete = !work.exec("SELECT to_regclass('order_references')")[0][0].is_null();
   if (!complete) {
     work.exec("SELECT pg_advisory_xact_lock(" + std::to_string(schema_lock) + ")");
     work.exec(schema::postgresql);
@@ -346,6 +340,11 @@ TablesImage PostgresStore::load() {
                        "WHERE buy_order = o.id UNION ALL " + executions +
                        "WHERE sell_order = o.id) e WHERE o.open_e8 > 0 ORDER BY 1"))
           rows.executions.push_back(execution_row(row));
+        for (const auto& row : work.exec(select_newest_references))
+          rows.references.push_back({row[0].as<AccountNumber>(), stored_reference(row[1].c_str()),
+                                     row[2].as<OrderId>(), row[3].as<SymbolNumber>(),
+                                     row[4].as<int>() != 0 ? Side::buy : Side::sell, shares(row[5]),
+                                     price(row[6])});
         rows.totals = load_totals(work, describe(), image.projected_batch);
         projected_batch_ = image.projected_batch;
         return image;

@@ -233,6 +233,7 @@ void SqliteStore::open_tables() {
       SqliteRows(tables_, "orders", 10,
                  "(id) DO UPDATE SET open_e8 = excluded.open_e8,"
                  " canceled_e8 = excluded.canceled_e8, canceled_at_us = excluded.canceled_at_us");
+  put_references_ = SqliteRows(tables_, "order_references", 3, "(account, order_id) DO NOTHING");
   put_executions_ = SqliteRows(tables_, "executions", 7, "(id) DO NOTHING");
   put_projection_ = SqliteStatement(
       tables_,
@@ -280,6 +281,11 @@ TablesImage SqliteStore::load() {
           "CROSS JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
       s.step();)
     rows.executions.push_back(execution_row(s));
+  for (SqliteStatement s(tables_, select_newest_references); s.step();)
+    rows.references.push_back({account_number(s, 0), stored_reference(s.text(1)),
+                               OrderId(s.integer(2)), SymbolNumber(s.integer(3)),
+                               s.integer(4) != 0 ? Side::buy : Side::sell, shares(s, 5),
+                               price(s, 6)});
   SqliteStatement s(
       tables_,
       "SELECT batch, orders, executions, cash_created_e16, last_time_us, digest FROM projection");
@@ -428,6 +434,11 @@ void SqliteStore::upsert(const Rows& rows) {
     integers(values, row.id, row.account, row.symbol, row.side == Side::buy, row.shares.units(),
              row.limit.units(), row.open.units(), row.canceled.units(), row.opened_at.microseconds,
              row.canceled_at.microseconds);
+  });
+  put_references_.run(rows.references, [](const ReferenceRow& row, Values& values) {
+    values[0] = std::int64_t(row.account);
+    values[1] = std::int64_t(row.order);
+    values[2] = std::string(row.reference.view());
   });
   fail_point<StoreUnavailable>("projection.amid_rows");
   put_executions_.run(rows.executions, [&](const ExecutionRow& row, Values& values) {

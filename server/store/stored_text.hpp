@@ -1,9 +1,10 @@
 #pragma once
-// Values that SQLite and PostgreSQL stores keep as text: ids, cash (whose 128 bits fit no integer
-// column) and key hashes. Used by both stores, and by the audit. Each stored_... function throws
-// StoreCorrupt for a text that no server can have written. No state; any thread.
+// Values that SQLite and PostgreSQL stores keep as text: ids, order references, cash (whose 128
+// bits fit no integer column) and key hashes. Used by both stores, and by the audit. Each
+// stored_... function throws StoreCorrupt for a text that no server can have written. No state; any
+// thread.
 //
-//   account id, symbol   as in the protocol
+//   account id, symbol, order reference   as in the protocol
 //   cash                 decimal number of units of 1e-16
 //   key hash             scrypt:LOG2_N:R:P:SALT:DIGEST   costs in decimal, 1 to 3 digits, 0 to 255;
 //                                                        SALT 32 and DIGEST 56 digits of
@@ -15,6 +16,18 @@
 
 namespace exchange {
 
+// SQL of both databases: of each account the newest references (References::kept_max), with what
+// their orders are. The recursion finds the accounts that have any.
+inline constexpr const char* select_newest_references =
+    "WITH RECURSIVE a(account) AS (SELECT min(account) FROM order_references UNION ALL"
+    " SELECT (SELECT min(account) FROM order_references WHERE account > a.account) FROM a"
+    " WHERE a.account IS NOT NULL)"
+    " SELECT r.account, r.ref, r.order_id, o.symbol, CAST(o.is_buy AS INTEGER), o.shares_e8, o.limit_e8"
+    " FROM a CROSS JOIN order_references r CROSS JOIN orders o"
+    " WHERE r.account = a.account AND o.id = r.order_id AND r.order_id > coalesce("
+    "(SELECT order_id FROM order_references WHERE account = a.account"
+    " ORDER BY order_id DESC LIMIT 1 OFFSET 1024), 0) ORDER BY r.order_id";
+
 inline AccountId stored_account_id(std::string_view text) {
   const auto id = parse_account_id(text);
   if (!id) throw StoreCorrupt("accounts: '" + std::string(text) + "' is not an account id");
@@ -25,6 +38,13 @@ inline SymbolName stored_symbol_name(std::string_view text) {
   const auto name = parse_symbol_name(text);
   if (!name) throw StoreCorrupt("symbols: '" + std::string(text) + "' is not a symbol");
   return *name;
+}
+
+inline OrderReference stored_reference(std::string_view text) {
+  const auto reference = parse_order_reference(text);
+  if (!reference)
+    throw StoreCorrupt("order_references: '" + std::string(text) + "' is not an order reference");
+  return *reference;
 }
 
 inline Cash stored_cash(std::string_view text) {

@@ -280,6 +280,40 @@ TEST_CASE("projecting a key again, or another one, leaves the first") {
   CHECK(image.rows.account_keys[0].key == some_key);
 }
 
+TEST_CASE("references survive in the tables") {
+  const auto place = any_place();
+  Store* store = &place->reopen();
+  Exchange exchange;
+  const OrderReference name("a:1");
+  const auto order = [&](std::int64_t shares, OptionalReference reference) {
+    return PlaceOrder{alice, spy, Side::buy, Shares::whole(shares), Price::whole(2), reference};
+  };
+  commit(*store, exchange, 1,
+         {CreateAccount{alice, Cash::whole(9'000)}, order(1, {}), order(2, name)});
+  commit(*store, exchange, 2, {CancelOrder{.account = alice, .order = 0, .reference = name}});
+  const auto remembers = [&](Exchange&& recovered) {
+    CHECK(recovered.apply(order(2, name), {}) == Outcome(OpenedBefore{2}));
+    CHECK(recovered.apply(order(3, name), {}) == Outcome(Rejected{Reason::reference_used, 2}));
+  };
+  store = &place->reopen();
+  remembers(recover(*store).exchange);
+  project(*store, exchange, 2);
+  store = &place->reopen();
+  Recovered recovered = recover(*store);
+  CHECK(recovered.batches_replayed == 0);
+  remembers(std::move(recovered.exchange));
+
+  // The newest 1,024 of each account; an older one may be used again.
+  std::vector<Command> many;
+  for (int i = 0; i < 1'024; ++i) many.push_back(order(1, OrderReference(std::to_string(i))));
+  commit(*store, exchange, 3, many);
+  project(*store, exchange, 3);
+  Exchange last = recover(place->reopen()).exchange;
+  CHECK(last.apply(order(3, OrderReference("0")), {}) ==
+        Outcome(Rejected{Reason::reference_used, 3}));
+  CHECK(last.apply(order(3, name), {}) == Outcome(Opened{1'027}));
+}
+
 TEST_CASE("a store from before accounts had keys opens, keeps what it holds, and takes keys") {
   const auto place = any_sql_place();
   {
@@ -289,6 +323,7 @@ TEST_CASE("a store from before accounts had keys opens, keeps what it holds, and
     store.load();
     project(store, exchange, 1);
     place->run("DROP TABLE account_keys");
+    place->run("DROP TABLE order_references");
   }
   Store& store = place->reopen();
   Recovered recovered = recover(store);

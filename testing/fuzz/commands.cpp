@@ -113,13 +113,23 @@ class Day {
     if (what < 3) return CreateSymbol{symbol};
     if (what < 6) return PlaceShares{symbol, account, Shares::from_units(units())};
     if (what < 12)
-      return PlaceOrder{account, symbol, Side::buy, Shares::from_units(units()),
-                        Price::from_units(units())};
+      return PlaceOrder{
+          account,       symbol, Side::buy, Shares::from_units(units()), Price::from_units(units()),
+          reference(who)};
     if (what < 18)
-      return PlaceOrder{account, symbol, Side::sell, Shares::from_units(units()),
-                        Price::from_units(units())};
-    if (what < 22) return CancelOrder{account, order_id()};
-    return QueryOrder{account, order_id()};
+      return PlaceOrder{account,
+                        symbol,
+                        Side::sell,
+                        Shares::from_units(units()),
+                        Price::from_units(units()),
+                        reference(who)};
+    if (what < 22) return CancelOrder{account, order_id(), reference(who)};
+    return QueryOrder{account, order_id(), false, reference(who)};
+  }
+  OptionalReference reference(unsigned who) {
+    if (who / 64 != 3) return {};
+    const unsigned number = bytes_.below(8);
+    return OrderReference(number == 0 ? std::string(64, ':') : std::to_string(number));
   }
 
   void add(const Command& command) {

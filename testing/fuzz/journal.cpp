@@ -134,6 +134,7 @@ class Fields {
   AccountId account() { return account_of(bytes_.below(accounts)); }
   SymbolName symbol() { return SymbolName("S" + std::to_string(1 + bytes_.below(3))); }
   Timestamp time() { return {units()}; }
+  OptionalReference reference() { return OrderReference("R" + std::to_string(bytes_.below(3))); }
   Side side() { return Side(bytes_.below(2)); }
 
   Rows tables() {
@@ -154,6 +155,9 @@ class Fields {
     for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
       rows.executions.push_back({chance() ? count() : i + 1, number(), count(), count(),
                                  Shares::from_units(units()), Price::from_units(units()), time()});
+    for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
+      rows.references.push_back({number(), *reference(), chance() ? count() : i + 1, number(),
+                                 side(), Shares::from_units(units()), Price::from_units(units())});
     rows.totals = {count(), count(), Cash::from_units(wide_units()), time(), bytes_.word()};
     if (!chance()) balance(rows);
     return rows;
@@ -178,13 +182,21 @@ class Fields {
   bool chance() { return bytes_.byte() > 224; }
   Command next() {
     const auto positive = [&] { return std::max<std::int64_t>(units(), 1); };
-    switch (bytes_.below(5)) {
+    switch (bytes_.below(7)) {
       case 0: return CreateAccount{account(), Cash::from_units(std::max<Int128>(wide_units(), 0))};
       case 1: return CreateSymbol{symbol()};
       case 2: return PlaceShares{symbol(), account(), Shares::from_units(positive())};
       case 3:
         return PlaceOrder{account(), symbol(), side(), Shares::from_units(positive()),
                           Price::from_units(positive())};
+      case 4:
+        return PlaceOrder{account(),
+                          symbol(),
+                          side(),
+                          Shares::from_units(positive()),
+                          Price::from_units(positive()),
+                          reference()};
+      case 5: return CancelOrder{account(), 0, reference()};
       default: return CancelOrder{account(), count()};
     }
   }

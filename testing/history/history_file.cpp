@@ -47,9 +47,9 @@ RequestElement placement(const pugi::xml_node& node, const pugi::xml_node& symbo
 }
 
 RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>& by) {
-  RequestElement element{
-      .name = "order",
-      .echo = repeated(node, "sym") + repeated(node, "amount") + repeated(node, "limit")};
+  RequestElement element{.name = "order",
+                         .echo = repeated(node, "sym") + repeated(node, "amount") +
+                                 repeated(node, "limit") + repeated(node, "ref")};
   const auto symbol = parse_symbol_name(node.attribute("sym").value());
   const auto amount = parse_shares(node.attribute("amount").value());
   const bool buys = amount.value > Shares();
@@ -57,16 +57,30 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
       parse_price(node.attribute("limit").value(), buys ? Rounding::down : Rounding::up);
   if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price())
     return element;
-  element.command = PlaceOrder{*by, *symbol, buys ? Side::buy : Side::sell,
-                               buys ? amount.value : Shares() - amount.value, limit.value};
+  PlaceOrder placed{*by, *symbol, buys ? Side::buy : Side::sell,
+                    buys ? amount.value : Shares() - amount.value, limit.value};
+  if (node.attribute("ref")) {
+    const auto reference = parse_order_reference(node.attribute("ref").value());
+    if (!reference) return element;
+    placed.reference = *reference;
+  }
+  element.command = placed;
   return element;
 }
 
-template <class ById>
-RequestElement by_id(const pugi::xml_node& node, const std::optional<AccountId>& by) {
-  RequestElement element{.name = node.name(), .echo = repeated(node, "id")};
+template <class QueryOrCancel>
+RequestElement of_order(const pugi::xml_node& node, const std::optional<AccountId>& by) {
+  RequestElement element{.name = node.name(), .echo = repeated(node, "id") + repeated(node, "ref")};
+  const auto reference = parse_order_reference(node.attribute("ref").value());
   const auto id = parse_order_id(node.attribute("id").value());
-  if (by && id) element.command = ById{*by, *id};
+  QueryOrCancel command{};
+  if (!by || (!id && !reference)) return element;
+  command.account = *by;
+  if (reference)
+    command.reference = *reference;
+  else
+    command.order = *id;
+  element.command = command;
   return element;
 }
 
@@ -95,8 +109,8 @@ void read_transactions(const pugi::xml_node& root, Request& request) {
   for (const pugi::xml_node& node : elements_of(root)) {
     const std::string_view name = node.name();
     request.elements.push_back(name == "order"    ? order(node, by)
-                               : name == "query"  ? by_id<QueryOrder>(node, by)
-                               : name == "cancel" ? by_id<CancelOrder>(node, by)
+                               : name == "query"  ? of_order<QueryOrder>(node, by)
+                               : name == "cancel" ? of_order<CancelOrder>(node, by)
                                                   : RequestElement{.name = std::string(name)});
   }
 }

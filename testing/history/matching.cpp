@@ -1,6 +1,7 @@
 #include "history/matching.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace exchange::history {
@@ -16,10 +17,12 @@ struct KeyWriter {
   }
   std::string operator()(const PlaceOrder& c) const {
     return join(c.side == Side::buy ? "buy" : "sell", c.account.view(), c.symbol.view(),
-                to_string(c.shares), to_string(c.limit));
+                to_string(c.shares), to_string(c.limit)) +
+           (c.reference ? join(" as", c.reference->view()) : "");
   }
   std::string operator()(const CancelOrder& c) const {
-    return join("cancel", c.account.view(), std::to_string(c.order));
+    return join("cancel", c.account.view(),
+                c.reference ? std::string((*c.reference).view()) : std::to_string(c.order));
   }
   std::string operator()(const QueryOrder&) const { return "query"; }
   template <class... Part>
@@ -53,6 +56,7 @@ class Matcher {
   }
 
   void run() {
+    find_repeats();
     std::vector<std::size_t> answered, unanswered;
     for (std::size_t i = 0; i < requests_.size(); ++i)
       (requests_[i].replies.empty() ? unanswered : answered).push_back(i);
@@ -76,6 +80,37 @@ class Matcher {
  private:
   using Elements = std::vector<std::size_t>;
 
+  // An order with a reference may be sent again, and each request gets the same reply, but one
+  // commit. It may be of any of them: say the first that was sent, for it is allowed the most time.
+  void find_repeats() {
+    struct Sent {
+      std::size_t request, element;
+    };
+    std::unordered_map<std::string, std::vector<Sent>> by_key;
+    for (std::size_t request = 0; request < requests_.size(); ++request)
+      for (std::size_t at = 0; at < requests_[request].elements.size(); ++at) {
+        const auto& command = requests_[request].elements[at].command;
+        const auto* order = command ? std::get_if<PlaceOrder>(&*command) : nullptr;
+        if (order && order->reference) by_key[key_of(*command)].push_back({request, at});
+      }
+    for (std::size_t commit = 0; commit < commits_.size(); ++commit) {
+      const auto same = by_key.find(keys_[commit]);
+      if (same == by_key.end()) continue;
+      const Sent* first = nullptr;
+      const auto may_be = [&](const Sent& sent) {
+        const auto& replies = requests_[sent.request].replies;
+        return replies.empty() || (sent.element < replies.size() &&
+                                   id_of(replies[sent.element]) == commits_[commit].order);
+      };
+      for (const Sent& sent : same->second)
+        if (may_be(sent) &&
+            (!first || requests_[sent.request].call < requests_[first->request].call))
+          first = &sent;
+      for (const Sent& sent : same->second)
+        if (may_be(sent) && &sent != first) repeats_.insert({sent.request, sent.element});
+    }
+  }
+
   // The elements that replies acknowledged as changes.
   Elements accepted(std::size_t request) const {
     Elements elements;
@@ -83,7 +118,8 @@ class Matcher {
         std::tie(requests_[request].elements, requests_[request].replies);
     for (std::size_t i = 0; i < std::min(asked.size(), replies.size()); ++i) {
       const std::string_view name = name_of(replies[i]);
-      if (asked[i].command && (name == "created" || name == "opened" || name == "canceled"))
+      if (asked[i].command && (name == "created" || name == "opened" || name == "canceled") &&
+          !repeats_.contains({request, i}))
         elements.push_back(i);
     }
     return elements;
@@ -272,6 +308,7 @@ class Matcher {
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
   // commit of order n at n - 1
   std::vector<std::size_t> by_order_;
+  std::set<std::pair<std::size_t, std::size_t>> repeats_;  // request and element
   // By time of those whose commits are known: the commit behind which what was sent later stands,
   // and before which what was answered earlier does.
   std::vector<std::pair<std::int64_t, std::size_t>> returned_, sent_;

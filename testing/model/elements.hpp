@@ -2,6 +2,7 @@
 // The elements of docs/protocol.md for commands and outcomes, written apart from the server's own
 // code, for clients and judges of tests.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,14 +34,17 @@ struct RequestElementWriter {
   std::string operator()(const PlaceOrder& c) const {
     echo = quoted("sym", c.symbol.view()) +
            quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
-           quoted("limit", to_string(c.limit));
+           quoted("limit", to_string(c.limit)) + reference(c.reference);
     return "<order" + echo + "/>";
   }
-  std::string operator()(const QueryOrder& c) const { return by_id("query", c.order); }
-  std::string operator()(const CancelOrder& c) const { return by_id("cancel", c.order); }
-  std::string by_id(const char* name, OrderId order) const {
-    echo = quoted("id", std::to_string(order));
+  std::string operator()(const QueryOrder& c) const { return of("query", c.order, c.reference); }
+  std::string operator()(const CancelOrder& c) const { return of("cancel", c.order, c.reference); }
+  std::string of(const char* name, OrderId order, const OptionalReference& ref) const {
+    echo = ref ? reference(ref) : quoted("id", std::to_string(order));
     return "<" + std::string(name) + echo + "/>";
+  }
+  static std::string reference(const OptionalReference& reference) {
+    return reference ? quoted("ref", (*reference).view()) : "";
   }
 };
 
@@ -56,9 +60,17 @@ inline std::string request_document(const std::vector<Command>& commands, const 
   return xml + (create ? "</create>" : "</transactions>");
 }
 
+// The attributes of a reply that names an order: its id comes before the reference.
+inline std::string with_id(const std::string& echo, OrderId order) {
+  const std::size_t at = std::min(echo.find(" ref="), echo.size());
+  return echo.substr(0, at) + (order != 0 ? quoted("id", std::to_string(order)) : "") +
+         echo.substr(at);
+}
+
 inline std::string status_element(const std::string& name, const std::string& echo,
                                   const Status& status) {
-  std::string text = "<" + name + echo + ">";
+  std::string text =
+      "<" + name + (echo.starts_with(" ref=") ? with_id(echo, status.order) : echo) + ">";
   const auto shares = [](Shares number) { return quoted("shares", to_string(number)); };
   const auto time = [](Timestamp t) { return quoted("time", std::to_string(t.seconds())) + "/>"; };
   if (status.open > Shares()) text += "<open" + shares(status.open) + "/>";
@@ -74,10 +86,12 @@ inline std::string status_element(const std::string& name, const std::string& ec
 // without an id.
 inline std::string reply_element(const Outcome& outcome, const std::string& echo) {
   if (const auto* rejected = std::get_if<Rejected>(&outcome))
-    return "<error" + echo + ">" + std::string(describe(rejected->reason)) + "</error>";
+    return "<error" + echo + ">" + std::string(describe(rejected->reason)) +
+           (rejected->order != 0 ? " " + std::to_string(rejected->order) : "") + "</error>";
   if (const auto* opened = std::get_if<Opened>(&outcome))
-    return "<opened" + echo +
-           (opened->order != 0 ? quoted("id", std::to_string(opened->order)) : "") + "/>";
+    return "<opened" + with_id(echo, opened->order) + "/>";
+  if (const auto* opened = std::get_if<OpenedBefore>(&outcome))
+    return "<opened" + with_id(echo, opened->order) + "/>";
   if (const auto* status = std::get_if<Status>(&outcome))
     return status_element("status", echo, *status);
   if (const auto* canceled = std::get_if<Canceled>(&outcome))

@@ -61,6 +61,20 @@ Status NaiveExchange::status(OrderId id, Version version) const {
   return status;
 }
 
+OrderId NaiveExchange::referenced(const AccountId& id, const OrderReference& reference,
+                                  Version version) const {
+  const Account* const of = account(id, version);
+  if (!of) return 0;
+  std::size_t newer = 0;
+  for (auto at = of->orders.rbegin(); at != of->orders.rend() && newer < 1'024; ++at) {
+    const Order& order = orders_[*at - 1];
+    if (order.opened > version || !order.placed.reference) continue;
+    if (*order.placed.reference == reference) return *at;
+    ++newer;
+  }
+  return 0;
+}
+
 Cash NaiveExchange::balance(const Account& account, Version version) const {
   auto balance = UInt128(account.deposit.units());
   for (const OrderId id : account.orders) {
@@ -149,6 +163,11 @@ Outcome NaiveExchange::at(const PlaceShares& command, Version version) const {
 Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   const Account* const by = account(command.account, version);
   if (!by) return Rejected{Reason::unknown_account};
+  if (command.reference)
+    if (const OrderId used = referenced(command.account, *command.reference, version)) {
+      if (orders_[used - 1].placed == command) return OpenedBefore{used};
+      return Rejected{Reason::reference_used, used};
+    }
   if (command.side == Side::buy) {
     if (UInt128(balance(*by, version).units()) < money(command.shares, command.limit))
       return Rejected{Reason::insufficient_funds};
@@ -160,7 +179,7 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
 
 Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
-  const Order* const named = order(command.account, command.order, version);
+  const Order* const named = order(command.account, meant(command, version), version);
   if (!named) return Rejected{Reason::unknown_order};
   if (open(*named, version) == Shares()) return Rejected{Reason::nothing_open};
   return Canceled{};
@@ -168,9 +187,10 @@ Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
 
 Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
-  if (!order(command.account, command.order, version, command.of_any_account))
+  const OrderId id = meant(command, version);
+  if (!order(command.account, id, version, command.of_any_account))
     return Rejected{Reason::unknown_order};
-  return status(command.order, version);
+  return status(id, version);
 }
 
 Outcome NaiveExchange::apply(const Command& command, Timestamp now) {
@@ -228,11 +248,12 @@ NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
 }
 
 Outcome NaiveExchange::execute(const CancelOrder& command, Timestamp now) {
-  Order& order = orders_[command.order - 1];
+  const OrderId id = meant(command, version_);
+  Order& order = orders_[id - 1];
   order.canceled_shares = open(order, version_);
   order.canceled = version_;
   order.canceled_at = now;
-  return Canceled{status(command.order, version_)};
+  return Canceled{status(id, version_)};
 }
 
 Outcome NaiveExchange::execute(const QueryOrder&, Timestamp) { ENSURE(!"a query changes nothing"); }
@@ -259,6 +280,13 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
     if (account) consider(account->created);
     return account;
   };
+  const auto consider_meant = [&](const auto& query_or_cancel) {
+    const Account* const by = consider_account(query_or_cancel.account);
+    if (!query_or_cancel.reference)
+      consider_order(query_or_cancel.order);
+    else if (by)
+      for (const OrderId id : by->orders) consider_order(id);
+  };
   if (std::holds_alternative<CreateAccount>(command)) {
     for (const auto& [id, account] : accounts_) consider(account.created);
   } else if (const auto* place = std::get_if<PlaceShares>(&command)) {
@@ -271,11 +299,9 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
       for (const OrderId id : by->orders) consider_order(id);
     }
   } else if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
-    consider_account(cancel->account);
-    consider_order(cancel->order);
+    consider_meant(*cancel);
   } else if (const auto* query = std::get_if<QueryOrder>(&command)) {
-    consider_account(query->account);
-    consider_order(query->order);
+    consider_meant(*query);
   }
   return next;
 }

@@ -89,6 +89,15 @@ class NaiveExchange {
   const Account* account(const AccountId& id, Version version) const;
   const Order* order(const AccountId& account, OrderId id, Version version,
                      bool of_any_account = false) const;
+  // The order that the command means: by its reference, among the account's newest 1,024 that have
+  // one, or by its id. 0 if there is no such reference.
+  OrderId referenced(const AccountId& account, const OrderReference& reference,
+                     Version version) const;
+  template <class QueryOrCancel>
+  OrderId meant(const QueryOrCancel& command, Version version) const {
+    return command.reference ? referenced(command.account, *command.reference, version)
+                             : command.order;
+  }
   // The open order that this one executes against next, or null.
   Order* best_match(const Order& taker);
   Cash balance(const Account& account, Version version) const;

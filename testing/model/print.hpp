@@ -13,6 +13,12 @@ namespace exchange {
 
 inline std::string print(const AccountId& id) { return std::string(id.view()); }
 inline std::string print(const SymbolName& name) { return std::string(name.view()); }
+inline std::string print(const OptionalReference& reference) {
+  return reference ? std::string((*reference).view()) : "no reference";
+}
+inline std::string print(OrderId order, const OptionalReference& reference) {
+  return reference ? print(reference) : std::to_string(order);
+}
 inline std::string print(Timestamp time) { return std::to_string(time.microseconds) + "us"; }
 inline std::string print(const Exchange::Depth& depth) {
   return units_text(depth.shares_units) + " units @" + to_string(depth.price) + " in " +
@@ -29,10 +35,14 @@ inline std::string print(const Status& status) {
 inline std::string print(const Outcome& outcome) {
   struct {
     std::string operator()(const Rejected& o) {
-      return "rejected: " + std::string(describe(o.reason));
+      return "rejected: " + std::string(describe(o.reason)) +
+             (o.order != 0 ? " " + std::to_string(o.order) : "");
     }
     std::string operator()(const Created&) { return "created"; }
     std::string operator()(const Opened& o) { return "opened " + std::to_string(o.order); }
+    std::string operator()(const OpenedBefore& o) {
+      return "opened before " + std::to_string(o.order);
+    }
     std::string operator()(const Status& o) { return "status " + print(o); }
     std::string operator()(const Canceled& o) { return "canceled " + print(o.status); }
     std::string operator()(const NotInMemory& o) {
@@ -53,13 +63,14 @@ inline std::string print(const Command& command) {
     }
     std::string operator()(const PlaceOrder& c) {
       return print(c.account) + (c.side == Side::buy ? " buys " : " sells ") + to_string(c.shares) +
-             " " + print(c.symbol) + " @" + to_string(c.limit);
+             " " + print(c.symbol) + " @" + to_string(c.limit) +
+             (c.reference ? " as " + print(c.reference) : "");
     }
     std::string operator()(const CancelOrder& c) {
-      return print(c.account) + " cancels " + std::to_string(c.order);
+      return print(c.account) + " cancels " + print(c.order, c.reference);
     }
     std::string operator()(const QueryOrder& c) {
-      return print(c.account) + " queries " + std::to_string(c.order) +
+      return print(c.account) + " queries " + print(c.order, c.reference) +
              (c.of_any_account ? " of any account" : "");
     }
   } printer;
@@ -89,6 +100,9 @@ inline std::vector<std::string> lines(const Rows& rows) {
     lines.push_back("execution " + number(r.id) + ": buy " + number(r.buy_order) + " sell " +
                     number(r.sell_order) + " " + to_string(r.shares) + " of " + number(r.symbol) +
                     " @" + to_string(r.price) + " at " + print(r.time));
+  for (const ReferenceRow& r : rows.references)
+    lines.push_back("reference " + std::string(r.reference.view()) + " of " + number(r.account) +
+                    ": order " + number(r.order));
   std::sort(lines.begin(), lines.end());
   return lines;
 }

@@ -19,11 +19,28 @@ Command RandomCommands::next(OrderId orders) {
   if (choice < 4) return CreateAccount{account, cash()};
   if (choice < 5) return CreateSymbol{RandomCommands::symbol(below(symbols))};
   if (choice < 12) return PlaceShares{symbol, account, Shares::from_units(fixed64_units(20))};
-  if (choice < 70)
-    return PlaceOrder{account, symbol, below(2) == 0 ? Side::buy : Side::sell,
-                      Shares::from_units(fixed64_units(5)), Price::from_units(fixed64_units(7))};
-  if (choice < 88) return CancelOrder{account, order(orders)};
-  return QueryOrder{account, order(orders), open_queries_ && below(2) == 0};
+  if (choice < 70) {
+    if (referenced_ && below(20) == 0) return *referenced_;  // sent again
+    PlaceOrder order{account,
+                     symbol,
+                     below(2) == 0 ? Side::buy : Side::sell,
+                     Shares::from_units(fixed64_units(5)),
+                     Price::from_units(fixed64_units(7)),
+                     reference()};
+    if (order.reference) referenced_ = order;
+    return order;
+  }
+  const OptionalReference reference = RandomCommands::reference();
+  const OrderId named = reference ? 0 : order(orders);
+  if (choice < 88) return CancelOrder{account, named, reference};
+  return QueryOrder{account, named, open_queries_ && below(2) == 0, reference};
+}
+
+// Mostly none; else one of so few that many are used again.
+OptionalReference RandomCommands::reference() {
+  if (below(5) != 0) return {};
+  const auto number = below(30);
+  return OrderReference(number == 0 ? std::string(64, '-') : "R:" + std::to_string(number));
 }
 
 Timestamp RandomCommands::next_time() {

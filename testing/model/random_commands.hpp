@@ -3,6 +3,7 @@
 // refusals and cancels are all frequent. Called by random tests and simulations; the seed is
 // theirs.
 
+#include <optional>
 #include <random>
 
 #include "engine/commands.hpp"
@@ -31,9 +32,11 @@ class RandomCommands {
   std::int64_t fixed64_units(std::uint64_t whole_end);
   Cash cash();
   OrderId order(OrderId orders);
+  OptionalReference reference();
 
   std::mt19937_64 random_;
   bool extreme_, open_queries_;
+  std::optional<PlaceOrder> referenced_;  // the newest
   Timestamp now_{1'000'000'000'000};
 };
 

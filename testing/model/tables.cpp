@@ -8,6 +8,7 @@ void Tables::write(const Rows& rows) {
   for (const PositionRow& row : rows.positions) positions_[{row.account, row.symbol}] = row;
   for (const OrderRow& row : rows.orders) orders_[row.id] = row;
   for (const ExecutionRow& row : rows.executions) executions_[row.id] = row;
+  for (const ReferenceRow& row : rows.references) references_[row.order] = row;
   totals_ = rows.totals;
 }
 
@@ -21,6 +22,7 @@ Rows Tables::image() const {
   for (const auto& [key, row] : executions_)
     if (orders_.at(row.buy_order).is_open() || orders_.at(row.sell_order).is_open())
       image.executions.push_back(row);
+  for (const auto& [key, row] : references_) image.references.push_back(row);
   image.totals = totals_;
   return image;
 }

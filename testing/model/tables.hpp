@@ -31,6 +31,7 @@ class Tables {
   std::map<std::pair<AccountNumber, SymbolNumber>, PositionRow> positions_;
   std::map<OrderId, OrderRow> orders_;
   std::map<ExecutionId, ExecutionRow> executions_;
+  std::map<OrderId, ReferenceRow> references_;
   Totals totals_;
 };
 

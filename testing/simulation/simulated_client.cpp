@@ -48,10 +48,12 @@ AskedRequest World::next_request() {
     const bool queries = std::holds_alternative<QueryOrder>(command);
     if (plan.mostly_queries && !queries && !scheduler.chance(200)) continue;
     set_account(command, account);
-    if (auto* query = std::get_if<QueryOrder>(&command))
-      query->order = std::max<OrderId>(query->order, 1);
-    if (auto* cancel = std::get_if<CancelOrder>(&command))
-      cancel->order = std::max<OrderId>(cancel->order, 1);
+    const auto name = [](auto& query_or_cancel) {  // the protocol has no order 0
+      if (!query_or_cancel.reference)
+        query_or_cancel.order = std::max<OrderId>(query_or_cancel.order, 1);
+    };
+    if (auto* query = std::get_if<QueryOrder>(&command)) name(*query);
+    if (auto* cancel = std::get_if<CancelOrder>(&command)) name(*cancel);
     commands.push_back(command);
     --left;
   }

@@ -1,6 +1,9 @@
 // Two server programs on one PostgreSQL database: one active, the other its standby.
 
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "catch.hpp"
 #include "support/postgres_cluster.hpp"
@@ -16,8 +19,9 @@ namespace {
 // A server that prints its lines into a file.
 class StandbyProcess {
  public:
-  explicit StandbyProcess(const std::string& url)
-      : process_("server", {"--store", url, "--standby", "--port", "0", "--http-port", "0"}) {
+  explicit StandbyProcess(const std::string& url, unsigned port = 0)
+      : process_("server", {"--store", url, "--standby", "--keep-journal", "--port",
+                            std::to_string(port), "--http-port", "0"}) {
     REQUIRE(wait_for([&] { return shows("standby http-port="); }));
   }
   bool shows(const std::string& text) const {
@@ -38,6 +42,20 @@ class StandbyProcess {
  private:
   ChildProcess process_;
 };
+
+// A port that is free now.
+unsigned free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t bytes = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(socket, any, bytes) == 0);
+  REQUIRE(::getsockname(socket, any, &bytes) == 0);
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
 
 std::string order(const std::string& attributes) {
   return "<transactions id='1'><order sym='SPY' " + attributes + "/></transactions>";
@@ -82,6 +100,35 @@ TEST_CASE("a standby server shows the market, and takes over when the active one
   CHECK(standby.end_with(SIGTERM) == 0);
   const RunResult audit = run_program("exchange-audit", {url});
   CHECK(audit.status == 0);
+}
+
+TEST_CASE("with references, a load that is sent again after a takeover is executed once") {
+  const std::string url = shared_cluster().create_database();
+  const int signal = GENERATE(SIGKILL, SIGUSR2);
+  const TemporaryFolder folder;
+  const std::string history = folder.path() + "/history";
+  ServerProcess active({"--store", url, "--standby", "--keep-journal"});
+  const unsigned port = free_port();
+  StandbyProcess standby(url, port);
+  ChildProcess load("loadgen", {"--connect",
+                                "127.0.0.1:" + std::to_string(active.port()) +
+                                    ",127.0.0.1:" + std::to_string(port),
+                                "-c", "20", "-n", "6000", "--workload", "mix", "--mix",
+                                "order=80,query=20", "--retry", "--audit", "--history", history});
+  REQUIRE(wait_for([&] {
+    const std::string metrics = standby.http("/metrics"), name = "\nexchange_journal_batch ";
+    return std::stoul(metrics.substr(metrics.find(name) + name.size())) > 60;
+  }));
+  ::kill(active.pid(), signal);
+  CHECK(load.wait() == 0);
+  INFO(load.output());
+  CHECK_THAT(load.output(), contains_text("6,000 answered"));
+  if (signal == SIGKILL) CHECK_THAT(load.output(), !contains_text("sent again     0 requests"));
+  CHECK(standby.shows("ready port="));
+  CHECK(standby.end_with(SIGTERM) == 0);
+  const RunResult judged = run_program("check-history", {"--store", url, history});
+  INFO(judged.output);
+  CHECK(judged.status == 0);
 }
 
 TEST_CASE("a standby server ends on SIGTERM, and the active one does not notice") {

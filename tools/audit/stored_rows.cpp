@@ -49,6 +49,12 @@ struct Layout<OrderRow> {
   }
 };
 template <>
+struct Layout<ReferenceRow> {  // without what its order's row has
+  static constexpr const char* name = "order_references";
+  static constexpr std::array columns{"order_id", "account", "ref"};
+  static auto values(auto& row) { return std::tie(row.order, row.account, row.reference); }
+};
+template <>
 struct Layout<ExecutionRow> {
   static constexpr const char* name = "executions";
   static constexpr std::array columns{"id",        "symbol",   "buy_order", "sell_order",
@@ -114,6 +120,11 @@ void read(const RowStream& row, int at, const char* column, SymbolName& symbol) 
   require(name.has_value(), column, " is not a symbol");
   symbol = *name;
 }
+void read(const RowStream& row, int at, const char* column, OrderReference& reference) {
+  const auto parsed = parse_order_reference(row.text(at));
+  require(parsed.has_value(), column, " is not an order reference");
+  reference = *parsed;
+}
 void read(const RowStream& row, int at, const char* column, KeyHash& key) try {
   key = stored_key(row.text(at));
 } catch (const StoreCorrupt&) {
@@ -154,8 +165,9 @@ const char* Table<Row>::name() {
 
 template <class Row>
 std::unique_ptr<RowStream> Table<Row>::select(Source& source, const std::string& rest) {
-  if (std::same_as<Row, AccountKeyRow> && !source.has_table(name()))
-    return source.tables("SELECT 0, '' WHERE 1 = 0");
+  if ((std::same_as<Row, AccountKeyRow> ||
+       std::same_as<Row, ReferenceRow>)&&!source.has_table(name()))
+    return source.tables("SELECT 0, 0, '' WHERE 1 = 0");
   std::string select;
   Row types{};
   for_each_column(types, [&]<class Value>(const std::string& column, Value&, int) {
@@ -194,6 +206,7 @@ template struct Table<AccountKeyRow>;
 template struct Table<SymbolRow>;
 template struct Table<PositionRow>;
 template struct Table<OrderRow>;
+template struct Table<ReferenceRow>;
 template struct Table<ExecutionRow>;
 
 std::string difference(const Totals& stored, const Totals& expected) {

@@ -8,12 +8,12 @@
 namespace exchange::audit {
 
 // The table of one type of engine/rows.hpp: AccountRow, AccountKeyRow, SymbolRow, PositionRow,
-// OrderRow or ExecutionRow.
+// OrderRow, ReferenceRow or ExecutionRow.
 template <class Row>
 struct Table {
   static const char* name();  // "orders"
-  // `rest`: WHERE, ORDER BY. Stores of servers from before account keys lack that table: no rows
-  // then.
+  // `rest`: WHERE, ORDER BY. Stores of servers from before account keys or order references lack
+  // their tables: no rows then.
   static std::unique_ptr<RowStream> select(Source& source, const std::string& rest = {});
   // Throws BadValue, with the column, for a value that no server can have written there.
   static Row read(const RowStream& row);

@@ -8,6 +8,7 @@ constexpr std::size_t orders_at_once = 1'000;
 std::uint64_t key(const AccountRow& row) { return row.number; }
 std::uint64_t key(const AccountKeyRow& row) { return row.account; }
 std::uint64_t key(const SymbolRow& row) { return row.number; }
+std::uint64_t key(const ReferenceRow& row) { return row.order; }
 std::uint64_t key(const PositionRow& row) { return std::uint64_t(row.account) << 32 | row.symbol; }
 
 }  // namespace
@@ -24,6 +25,7 @@ void TableCompare::apply(const Rows& rows) {
   for (const AccountKeyRow& row : rows.account_keys) account_keys_[row.account] = row;
   for (const SymbolRow& row : rows.symbols) symbols_[row.number] = row;
   for (const PositionRow& row : rows.positions) positions_[key(row)] = row;
+  for (const ReferenceRow& row : rows.references) references_[row.order] = row;
   for (const OrderRow& row : rows.orders) {
     if (row.is_open()) {
       open_[row.id] = row;
@@ -46,6 +48,7 @@ void TableCompare::finish(const Totals& stored, const Totals& replayed) {
   compare_table("ORDER BY account", account_keys_);
   compare_table("ORDER BY number", symbols_);
   compare_table("", positions_);
+  compare_table("", references_);
   expect_equal("projection", stored, replayed);
   findings_.count("rows compared with the replay", compared_);
 }

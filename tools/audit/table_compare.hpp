@@ -1,8 +1,8 @@
 #pragma once
 // TableCompare compares every row of the tables with a replay of the journal from batch 1. Owner:
 // JournalCheck. Closed orders and executions are compared while the replay runs, then dropped;
-// accounts, symbols, positions and open orders at its end. Memory: what a server with the same open
-// orders needs. Thread: one.
+// accounts, symbols, positions, references and open orders at its end. Memory: what a server with
+// the same open orders needs, and all references. Thread: one.
 
 #include <map>
 #include <unordered_map>
@@ -41,6 +41,7 @@ class TableCompare {
   std::unordered_map<std::uint64_t, AccountKeyRow> account_keys_;
   std::unordered_map<std::uint64_t, SymbolRow> symbols_;
   std::unordered_map<std::uint64_t, PositionRow> positions_;
+  std::unordered_map<std::uint64_t, ReferenceRow> references_;
   std::map<OrderId, OrderRow> open_, due_;  // due: to be compared now
   std::unique_ptr<RowStream> executions_;
   bool execution_there_ = false;

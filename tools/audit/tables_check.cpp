@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "store/stored_text.hpp"
+
 namespace exchange::audit {
 namespace {
 
@@ -69,6 +71,7 @@ class TablesCheck {
     check_symbols();
     check_positions();
     check_orders();
+    check_references();
     check_executions();
     check_sums();
     std::sort(image_.rows.executions.begin(), image_.rows.executions.end(),
@@ -196,6 +199,27 @@ class TablesCheck {
     sold.finish();
     expect_last("orders", last, image_.rows.totals.orders);
     findings_.count("open orders", open);
+  }
+
+  void check_references() {
+    each<ReferenceRow>("", [&](const ReferenceRow& row) {
+      require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
+    });
+    if (!source_.has_table(Table<ReferenceRow>::name())) return;
+    for (const auto rows = Table<ReferenceRow>::select(
+             source_,
+             "WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.id = order_id"
+             " AND o.account = order_references.account)");
+         rows->next();)
+      violation(key_of(*rows, Table<ReferenceRow>::name()), "its account has no such order");
+    for (const auto rows = source_.tables(select_newest_references); rows->next();) try {
+        image_.rows.references.push_back(
+            {AccountNumber(rows->integer(0)), stored_reference(rows->text(1)),
+             OrderId(rows->integer(2)), SymbolNumber(rows->integer(3)),
+             rows->integer(4) != 0 ? Side::buy : Side::sell, Shares::from_units(rows->integer(5)),
+             Price::from_units(rows->integer(6))});
+      } catch (const std::runtime_error&) {  // reported above
+      }
   }
 
   // Compares an execution with one of its two orders. Returns its shares.

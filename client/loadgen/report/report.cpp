@@ -283,6 +283,7 @@ Json result_json(const RunResult& result) {
           {"response_histogram", buckets_json(counts.response_ns)},
           {"service_histogram", buckets_json(counts.service_ns)},
           {"errors", counts_json<ErrorClass>(counts.errors)},
+          {"sent_again", counts.sent_again},
           {"rejected", counts_json<Asked>(counts.rejected)},
           {"first_rejection", result.examples.rejection},
           {"first_wrong_answer", result.examples.wrong_answer},
@@ -441,6 +442,7 @@ void print_text(std::FILE* out, const Report& report) {
            (report.options.load.open_loop() ? "  from the planned time" : ""));
   line(out, "  service", latencies(counts.service_ns) + "  from the send");
   line(out, "errors", list<ErrorClass>(counts.errors));
+  if (report.options.load.retry) line(out, "sent again", grouped(counts.sent_again) + " requests");
   line(out, "rejected", list<Asked>(counts.rejected));
   print_problems(out, result.examples);
   line(out, "client CPU", describe(result.client, counts.answered));

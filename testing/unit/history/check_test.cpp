@@ -238,6 +238,31 @@ TEST_CASE("a request without a reply keeps its commit from an equal one that was
   CHECK(check(trade.requests, trade.journal).unanswered_but_committed == 1);
 }
 
+TEST_CASE("an order with a reference may be sent again, and has one commit") {
+  const std::string document = transactions(
+      2, "<order sym='SPY' amount='2' limit='3' ref='a'/><query ref='a'/><cancel ref='b'/>");
+  Trade trade;
+  const std::size_t first = trade.ask(2, document), again = trade.ask(2, document);
+  trade.requests[first].connection = 99;  // it was sent again on another one
+  CHECK(trade.reply(again).find("id=\"3\" ref=\"a\"") != std::string::npos);
+  CHECK(trade.findings() == "");
+
+  SECTION("if the first reply was lost") {
+    trade.lose_reply(first);
+    CHECK(trade.findings() == "");
+  }
+  SECTION("if the first one never arrived") {
+    trade.lose_reply(first);
+    trade.requests[first].call = trade.requests[again].call - 5;
+    CHECK(trade.findings() == "");
+  }
+  SECTION("but not two") {
+    std::string& reply = trade.reply(again);
+    reply.replace(reply.find("id=\"3\""), 6, "id=\"4\"");
+    CHECK_THAT(trade.findings(), contains_text("but the journal does not have it"));
+  }
+}
+
 TEST_CASE("equal requests share their commits as real time allows") {
   Trade trade;
   const std::string create = "<create><symbol sym='NEW'/></create>";

@@ -23,6 +23,9 @@ const std::vector<Command> every_kind{
     PlaceOrder{AccountId("1"), SymbolName("a"), Side::buy, Shares::from_units(1),
                parse_price("92233720367.99999999").value},
     CancelOrder{AccountId("1"), UINT64_MAX},
+    PlaceOrder{AccountId("1"), SymbolName("a"), Side::buy, Shares::from_units(1),
+               Price::from_units(2), OrderReference(std::string(64, '-'))},
+    CancelOrder{AccountId("1"), 0, OrderReference("b")},
 };
 const Totals totals{7, 8, Cash::whole(9), Timestamp{10}, 0xDEADBEEFCAFEF00Du};
 
@@ -45,6 +48,7 @@ TEST_CASE("a journal record decodes to what was written, and encodes to the same
   CHECK(encode(record.time, record.commands) == payload);
   CHECK(std::get<CreateAccount>(record.commands[0]).key == some_key);
   CHECK_FALSE(std::get<CreateAccount>(record.commands[1]).key.has_key());
+  for (std::size_t i = 3; i < every_kind.size(); ++i) CHECK(record.commands[i] == every_kind[i]);
 }
 
 TEST_CASE("an account without a key is written as before there were any") {

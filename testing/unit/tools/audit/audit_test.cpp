@@ -127,7 +127,9 @@ std::string reworded(const std::string& payload, const std::function<void(Journa
 // An order that executed in full, one that was canceled in part, an open buy.
 const std::string filled = "(SELECT min(id) FROM orders WHERE open_e8 = 0 AND canceled_e8 = 0)";
 const std::string canceled = "(SELECT min(id) FROM orders WHERE canceled_e8 > 0)";
-const std::string open_buy = "(SELECT min(o.id) FROM orders o WHERE o.is_buy AND o.open_e8 > 0)";
+const std::string open_buy =
+    "(SELECT min(o.id) FROM orders o WHERE o.is_buy AND o.open_e8 > 0 AND EXISTS (SELECT 1 FROM "
+    "orders s WHERE NOT s.is_buy AND s.open_e8 > 0 AND s.symbol = o.symbol))";
 
 }  // namespace
 
@@ -146,9 +148,9 @@ TEST_CASE_METHOD(
   CHECK(counts["executions"] > 100);
   CHECK(counts["open orders"] > 5);
   CHECK(counts["orders"] > counts["open orders"] + 50);
-  CHECK(counts["rows compared with the replay"] == counts["orders"] + counts["executions"] +
-                                                       counts["accounts"] + counts["account keys"] +
-                                                       counts["symbols"] + counts["positions"] + 1);
+  CHECK(counts["rows compared with the replay"] ==
+        counts["orders"] + counts["executions"] + counts["accounts"] + counts["account keys"] +
+            counts["symbols"] + counts["positions"] + counts["order references"] + 1);
   CHECK(contents(path) == tables_before);
   CHECK(contents(path + ".journal") == journal_before);
 }
@@ -219,6 +221,11 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
        "[tables] account_keys 4242: its account does not exist"},
       {"UPDATE account_keys SET key_hash = 'secret' WHERE account = 1",
        "[tables] account_keys 1: key_hash is not a key hash"},
+      {"UPDATE order_references SET ref = 'a b'", ": ref is not an order reference"},
+      {"INSERT INTO order_references VALUES (4242, 1, 'a')",
+       "[tables] order_references 1: its account does not exist"},
+      {"UPDATE order_references SET account = CASE account WHEN 0 THEN 1 ELSE 0 END",
+       ": its account has no such order"},
       {"DELETE FROM projection", "[tables] projection: the row is missing"},
       {"UPDATE store SET id = 'another'", "[files] store: "},
       {"UPDATE projection SET epoch = 99",
@@ -324,7 +331,7 @@ TEST_CASE_METHOD(SqliteFixture,
        "WHERE symbol = 0 AND account IN (0, 1)",
        "[replay] positions account 0 symbol 0: shares_e8 is "},
       {"UPDATE orders SET account = 1 - account WHERE id = (SELECT min(id) FROM orders WHERE "
-       "open_e8 = 0 AND account IN (0, 1))",
+       "open_e8 = 0 AND account IN (0, 1) AND id NOT IN (SELECT order_id FROM order_references))",
        ": account is "},
       {"UPDATE symbols SET name = 'OTHER' WHERE number = 0",
        "[replay] symbols 0: name is OTHER, should be "},
@@ -336,6 +343,10 @@ TEST_CASE_METHOD(SqliteFixture,
       {"INSERT INTO account_keys SELECT 2, key_hash FROM account_keys WHERE account = 1",
        "[replay] account_keys 2: should not be there"},
       {"DROP TABLE account_keys", "[replay] account_keys 1: is missing: the journal has it"},
+      {"UPDATE order_references SET ref = 'another' WHERE order_id = (SELECT max(order_id) FROM "
+       "order_references)",
+       ": ref is another, should be "},
+      {"DROP TABLE order_references", ": is missing: the journal has it"},
       {"UPDATE accounts SET id = '424242' WHERE number = 2",
        "[replay] accounts 2: id is 424242, should be "},
       {"UPDATE projection SET digest = digest + 1", "[replay] projection: digest is "},

@@ -1,0 +1,72 @@
+// The servers of one exchange: users find the one that accepts, and move on together.
+#include "client/connection/servers.hpp"
+
+#include <netinet/in.h>
+
+#include "catch.hpp"
+
+using namespace exchange::client;
+
+namespace {
+
+constexpr double timeout_s = 5;
+const StopFlag never{false};
+
+// A port of this machine, which accepts once it listens.
+class Port {
+ public:
+  Port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{
+        .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    socklen_t bytes = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    REQUIRE(::bind(socket_.number(), any, bytes) == 0);
+    REQUIRE(::getsockname(socket_.number(), any, &bytes) == 0);
+    text = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  void listen() { REQUIRE(::listen(socket_.number(), 5) == 0); }
+  std::string text;
+
+ private:
+  Descriptor socket_;
+};
+
+}  // namespace
+
+TEST_CASE("addresses are given with commas between") {
+  CHECK(split_addresses("a:1") == std::vector<std::string>{"a:1"});
+  CHECK(split_addresses("a:1,[::1]:2") == std::vector<std::string>{"a:1", "[::1]:2"});
+  CHECK_NOTHROW(check_addresses("a:1,b:2"));
+  for (const char* wrong : {"", "a", "a:1,", ",a:1", "a:1,b", "a:1,,b:2"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(check_addresses(wrong), std::invalid_argument);
+  }
+}
+
+TEST_CASE("the server that accepts is found, and kept until it is left") {
+  Port standby, active;
+  active.listen();
+  Servers servers(standby.text + "," + active.text);
+  CHECK(servers.current().text == standby.text);
+  CHECK(connect_to(servers, timeout_s, never));
+  CHECK(servers.current().text == active.text);
+  CHECK(connect_to(servers, timeout_s, never));
+
+  // Of many users that find it gone only the first moves on.
+  const Address& gone = servers.current();
+  servers.leave(gone);
+  servers.leave(gone);
+  CHECK(servers.current().text == standby.text);
+}
+
+TEST_CASE("if no server accepts, the error names each of them") {
+  Port one, other;
+  Servers servers(one.text + "," + other.text);
+  try {
+    connect_to(servers, timeout_s, never);
+    FAIL("it connected");
+  } catch (const Unreachable& error) {
+    CHECK_THAT(error.what(), Catch::Matchers::Contains(one.text));
+    CHECK_THAT(error.what(), Catch::Matchers::Contains(other.text));
+  }
+}
