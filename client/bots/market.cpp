@@ -226,6 +226,7 @@ bool Market::may_be_asked_again() {
 }
 
 void Market::doubt(std::size_t at) {
+  intents_[at].order.doubtful = true;
   for (Order& order : intents_[at].trader->open)
     if (order.id == intents_[at].order.id) order.doubtful = true;
 }

@@ -78,7 +78,7 @@ bool TradingFloor::ask(Market& market, const std::vector<Command>& commands, dou
     server_.reset();
     if (!options_.retry || !market.may_be_asked_again()) break;
     await_server();
-    ++sent_again_;
+    if (server_) ++sent_again_;
   }
   market.lost();
   ++lost_;

@@ -69,13 +69,19 @@ void XmlPort::connect() {
   if (stream_)
     client::reset_on_close(stream_->socket());  // a long script must not run out of ports
   stream_.reset();
-  stream_.emplace(cli::connect(servers_, "--connect", timeout_s_, stop_, security_));
+  const double attempts = retry_s_ > 0 ? 4 : 1;  // for each of which there is time
+  stream_.emplace(cli::connect(servers_, "--connect", timeout_s_ / attempts, stop_, security_));
 }
 
 std::string XmlPort::ask(std::string_view document, Kind kind) {
+  std::string doubt;  // what became of an attempt that may have been executed
   if (kind == Kind::question && stream_) try {
       return ask_on_connection(document);
-    } catch (const client::ConnectionEnded&) {
+    } catch (const client::ConnectionEnded& error) {
+      doubt = error.what();
+    } catch (const client::NoReply& error) {
+      if (retry_s_ == 0) throw;
+      doubt = error.what();
     }
   using Clock = std::chrono::steady_clock;
   const auto give_up = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -84,8 +90,16 @@ std::string XmlPort::ask(std::string_view document, Kind kind) {
     try {
       connect();
       return ask_on_connection(document);
-    } catch (const Unreachable&) {
+    } catch (const client::NoReply& error) {
       if (kind == Kind::change || Clock::now() + pause > give_up) throw;
+      doubt = error.what();
+    } catch (const Unreachable& error) {
+      if (kind == Kind::question && Clock::now() + pause <= give_up) {
+      } else if (doubt.empty()) {
+        throw;
+      } else {
+        throw client::NoReply(doubt + "; then: " + error.what());
+      }
     }
     std::this_thread::sleep_for(pause);
     if (stop_) throw client::Interrupted();

@@ -42,6 +42,7 @@ struct Runner::Step {
   std::ostream& out = runner.console_.out;
   int status = exit_ok;
   bool in_doubt = false;  // a change is on its way
+  std::string reference;  // of its order, if it has one
 
   const std::string& account() const {
     const std::string& account = checked_account(settings.account);
@@ -108,6 +109,7 @@ struct Runner::Step {
       order.reference = "cli-" + client::prefix_from_clock();
     const std::string document = document_of(order, account(), settings.key);
     in_doubt = true;
+    reference = order.reference;
     const Results results = settings.retry ? question(document, 1) : change(document, 1);
     in_doubt = false;
     const auto* opened = accepted<Opened>(
@@ -231,11 +233,12 @@ int Runner::run(const Command& command, const Settings& settings) {
   } catch (const Refused& error) {
     return fail(error.what(), exit_refused);
   } catch (const client::NoReply& error) {
-    return fail(
-        std::string(error.what()) +
-            (step.in_doubt ? "\nWhether the exchange executed it is not known: 'status' shows."
-                           : ""),
-        exit_unreachable);
+    return fail(std::string(error.what()) +
+                    (step.in_doubt
+                         ? "\nWhether the exchange executed it is not known: 'status" +
+                               (step.reference.empty() ? "" : " ref:" + step.reference) + "' shows."
+                         : ""),
+                exit_unreachable);
   } catch (const client::Unreachable& error) {
     return fail(error.what(), exit_unreachable);
   } catch (const client::BadReply& error) {

@@ -22,7 +22,13 @@ void check_addresses(const std::string& list) {
 }
 
 Servers::Servers(const std::string& list) : text_(list) {
-  for (const std::string& address : split_addresses(list)) addresses_.push_back(resolve(address));
+  std::string why;
+  for (const std::string& address : split_addresses(list)) try {
+      addresses_.push_back(resolve(address));
+    } catch (const Unreachable& error) {
+      why += (why.empty() ? "" : "; ") + std::string(error.what());
+    }
+  if (addresses_.empty()) throw Unreachable(why);
 }
 
 void Servers::leave(const Address& server) {

@@ -19,7 +19,7 @@ void check_addresses(const std::string& list);
 
 class Servers {
  public:
-  // Throws Unreachable if a name has no address.
+  // Leaves out names that have no address; throws Unreachable if none has.
   explicit Servers(const std::string& list);
 
   const std::string& text() const { return text_; }

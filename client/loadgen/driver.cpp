@@ -224,6 +224,7 @@ void Driver::go_on(Client& client, std::int64_t now) {
 
 void Driver::open(Client& client, std::int64_t now) {
   client.server = &servers_.current();
+  client.answered = false;
   client::Connecting connecting = client::start_connect(*client.server);
   if (!connecting.socket) return refused_connection(client, connecting.error, now);
   client.socket = std::move(connecting.socket);
@@ -448,6 +449,7 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
     }
   }
   client.oldest = (client.oldest + 1) % load_.pipeline;
+  client.answered = true;
   --client.count;
   --in_flight_;
   if (client.count == 0 && client.quota == 0) --unfinished_;
@@ -510,7 +512,9 @@ void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   if (load_.retry && !only_the_first) {
     keep_in_flight(client, error);
     client.free_since = now;
-    return go_on(client, now);
+    // Else something accepts and closes at once, such as a proxy without a server behind it.
+    if (client.answered || error == ErrorClass::timeout) return go_on(client, now);
+    return refused_connection(client, ECONNRESET, now);
   }
   interval_->errors[std::size_t(error)] +=
       only_the_first ? 1 : std::max<std::size_t>(client.count, 1);

@@ -72,6 +72,7 @@ class Driver {
     client::Descriptor socket;
     std::uint64_t connection = 0;             // its number, from 1, in all of the process
     const client::Address* server = nullptr;  // that it is connected to, or tries
+    bool answered = false;                    // on this connection
     std::size_t tries = 0;                    // connections refused, one after another
     State state = State::waiting;
     std::uint64_t quota;          // requests still to send; UINT64_MAX: no limit
@@ -82,7 +83,7 @@ class Driver {
     std::vector<Action> actions;
     std::size_t oldest = 0, count = 0;  // in the ring
     std::vector<std::string> frames;    // with --retry, of the requests in flight
-    std::size_t to_send_again = 0;      // of the newest in flight
+    std::size_t to_send_again = 0;      // of those in flight: not sent on this connection yet
     // of the open loop: planned times that have come, from backlog_at
     std::vector<std::int64_t> backlog;
     std::size_t backlog_at = 0;

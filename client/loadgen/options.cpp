@@ -222,6 +222,14 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
   if (std::uint64_t(load.pipeline) * workload.orders_per_request * load.clients > 10'000'000)
     error(
         "--pipeline: with so many clients and orders per request, too many orders would be in flight at once");
+  // The server remembers so many references of an account.
+  constexpr std::uint64_t references_max = 1'024;
+  const unsigned accounts = workload.accounts == 0 ? load.clients : workload.accounts;
+  const std::uint64_t clients_of_account = (load.clients + accounts - 1) / accounts;
+  if (load.retry &&
+      load.pipeline * clients_of_account * workload.orders_per_request > references_max)
+    error(
+        "--retry: more than 1024 orders of one account could be in flight, and be executed twice");
   if (load.arrivals == Arrivals::poisson && !load.open_loop() && options.capacity_while.empty())
     error("--arrivals: needs --rate or --stage");
   if (load.audit && !load.check_replies) error("--audit: needs --reply-check on");

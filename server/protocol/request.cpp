@@ -67,9 +67,10 @@ class Reader {
     element.error = std::move(sentence);
     elements_.push_back(std::move(element));
   }
-  void command(RequestElement element, Command command) {
+  template <class AnyCommand>
+  void command(RequestElement element, AnyCommand command) {
     elements_.push_back(std::move(element));
-    commands_.push_back(std::move(command));
+    commands_.emplace_back(std::move(command));
   }
   std::string_view resolved(std::string_view raw) { return resolve_references(raw, scratch_); }
 
@@ -231,7 +232,7 @@ class Reader {
 
   static constexpr const char* bad_reference =
       "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -";
-  // Returns false if there is one that is none.
+  // Returns false if one is given that is malformed.
   bool read_reference(std::string_view raw, OptionalReference& reference) {
     if (raw.data() == nullptr) return true;
     const auto parsed = parse_order_reference(resolved(raw));

@@ -39,7 +39,7 @@ class Checker {
         places_(requests.size()) {}
 
   Verdict run() {
-    match(requests_, commits_, verdict_.findings);
+    repeats_ = match(requests_, commits_, verdict_.findings);
     for (std::size_t commit = 0; commit < commits_.size(); ++commit)
       if (const std::size_t request = commits_[commit].request; request != no_request) {
         commit_of_element_[request][commits_[commit].element] = commit;
@@ -315,7 +315,7 @@ class Checker {
     // Of what was acknowledged as a change, and has no commit, matching has spoken.
     for (std::size_t element = 0; element < request.elements.size(); ++element)
       if (const std::string_view name = name_of(request.replies[element]);
-          request.elements[element].command &&
+          request.elements[element].command && !repeats_.contains({index, element}) &&
           (name == "created" || name == "opened" || name == "canceled"))
         return;
     verdict_.compared += request.elements.size();
@@ -381,6 +381,7 @@ class Checker {
   const std::vector<Request>& requests_;
   const std::vector<Batch>& journal_;
   std::vector<Commit> commits_;
+  Repeats repeats_;
   std::vector<std::map<std::size_t, std::size_t>> commit_of_element_;  // of each request
   std::vector<Place> places_;                                          // of each request
   std::vector<Outcome> outcomes_;                                      // of each commit

@@ -73,6 +73,7 @@ RequestElement of_order(const pugi::xml_node& node, const std::optional<AccountI
   RequestElement element{.name = node.name(), .echo = repeated(node, "id") + repeated(node, "ref")};
   const auto reference = parse_order_reference(node.attribute("ref").value());
   const auto id = parse_order_id(node.attribute("id").value());
+  if (node.attribute("id") && node.attribute("ref")) return element;  // an error
   QueryOrCancel command{};
   if (!by || (!id && !reference)) return element;
   command.account = *by;

@@ -1,7 +1,6 @@
 #include "history/matching.hpp"
 
 #include <algorithm>
-#include <set>
 #include <unordered_map>
 
 namespace exchange::history {
@@ -22,7 +21,7 @@ struct KeyWriter {
   }
   std::string operator()(const CancelOrder& c) const {
     return join("cancel", c.account.view(),
-                c.reference ? std::string((*c.reference).view()) : std::to_string(c.order));
+                c.reference ? "ref " + std::string(c.reference->view()) : std::to_string(c.order));
   }
   std::string operator()(const QueryOrder&) const { return "query"; }
   template <class... Part>
@@ -55,7 +54,7 @@ class Matcher {
     }
   }
 
-  void run() {
+  Repeats run() {
     find_repeats();
     std::vector<std::size_t> answered, unanswered;
     for (std::size_t i = 0; i < requests_.size(); ++i)
@@ -75,6 +74,7 @@ class Matcher {
       return requests_[a].call < requests_[b].call;
     });
     take_unanswered(unanswered);
+    return std::move(repeats_);
   }
 
  private:
@@ -274,6 +274,7 @@ class Matcher {
         best = elements;
         best_request = request;
       }
+      if (best_request == no_request && take_as_repeat(commit)) continue;
       if (best_request == no_request) {
         findings_.push_back({"", describe(commits_, commit) + ": no request asked for this"});
         continue;
@@ -281,6 +282,18 @@ class Matcher {
       used[best_request] = true;
       for (std::size_t i = 0; i < best.size(); ++i) own(best_request, best[i], commit + i);
     }
+  }
+
+  // The first sending was refused, or never arrived.
+  bool take_as_repeat(std::size_t commit) {
+    for (const auto& [request, element] : repeats_)
+      if (keys_[commit] == key_of(*requests_[request].elements[element].command) &&
+          id_of(requests_[request].replies[element]) == commits_[commit].order) {
+        own(request, element, commit);
+        repeats_.erase({request, element});
+        return true;
+      }
+    return false;
   }
 
   // The elements that made the commits from this one on, if the request was executed there. Those
@@ -308,7 +321,7 @@ class Matcher {
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
   // commit of order n at n - 1
   std::vector<std::size_t> by_order_;
-  std::set<std::pair<std::size_t, std::size_t>> repeats_;  // request and element
+  Repeats repeats_;
   // By time of those whose commits are known: the commit behind which what was sent later stands,
   // and before which what was answered earlier does.
   std::vector<std::pair<std::int64_t, std::size_t>> returned_, sent_;
@@ -340,9 +353,9 @@ std::string describe(const std::vector<Commit>& commits, std::size_t commit) {
          key_of(one.command) + ")";
 }
 
-void match(const std::vector<Request>& requests, std::vector<Commit>& commits,
-           std::vector<Finding>& findings) {
-  Matcher(requests, commits, findings).run();
+Repeats match(const std::vector<Request>& requests, std::vector<Commit>& commits,
+              std::vector<Finding>& findings) {
+  return Matcher(requests, commits, findings).run();
 }
 
 }  // namespace exchange::history

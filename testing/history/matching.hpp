@@ -3,6 +3,7 @@
 // once, and no command may be there that no request asked for. A request's commands stand together
 // and in one batch, without others between them.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,11 @@ struct Finding {
 // Fills in the request of each commit. Adds a finding for each acknowledged command that is missing
 // or there twice, for each that differs from what was asked, for requests whose commands do not
 // stand together, and for commits that no request asked for.
-void match(const std::vector<Request>& requests, std::vector<Commit>& commits,
-           std::vector<Finding>& findings);
+// Returns the elements, by request and number, that were answered as an earlier sending of the same
+// order, with the same reference, was: they have no commit of their own.
+using Repeats = std::set<std::pair<std::size_t, std::size_t>>;
+Repeats match(const std::vector<Request>& requests, std::vector<Commit>& commits,
+              std::vector<Finding>& findings);
 
 // The name of a reply element: "opened".
 std::string_view name_of(const std::string& element);

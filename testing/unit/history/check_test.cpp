@@ -256,6 +256,11 @@ TEST_CASE("an order with a reference may be sent again, and has one commit") {
     trade.requests[first].call = trade.requests[again].call - 5;
     CHECK(trade.findings() == "");
   }
+  SECTION("what else was asked is judged") {
+    std::string& reply = trade.reply(again, 1);
+    reply.replace(reply.find("shares=\"2\""), 10, "shares=\"1\"");
+    CHECK_THAT(trade.findings(), contains_text("right is <status id=\"3\" ref=\"a\">"));
+  }
   SECTION("but not two") {
     std::string& reply = trade.reply(again);
     reply.replace(reply.find("id=\"3\""), 6, "id=\"4\"");
