@@ -1,0 +1,446 @@
+"""Three nodes of etcd and PostgreSQL under Patroni, two exchange servers, and haproxy, on loopback addresses of this machine.
+
+For development and tests: everyone on this machine may connect, without passwords. The settings are those of docker-compose.ha.yml. Each
+process runs in the background, in a session of its own, with its messages in the cluster's folder; state.json there names them."""
+
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
+NODES, SERVERS = (1, 2, 3), (1, 2)
+PATRONI_MIN = (4, 1)
+# Of the cluster's own network.
+ETCD, ETCD_PEER, POSTGRES, PATRONI, XML, HTTP = 2379, 2380, 5432, 8008, 12345, 8080
+
+
+class ClusterError(RuntimeError):
+    pass
+
+
+def programs():
+    """{name: path} of what a cluster needs. Raises ClusterError with a sentence that names what is missing."""
+    found = {name: shutil.which(name) for name in ("etcd", "haproxy", "patroni")}
+    found["patroni"] = os.environ.get("PATRONI") or found["patroni"]
+    found["haproxy"] = found["haproxy"] or shutil.which("haproxy", path="/usr/sbin:/sbin")
+    versions = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3])
+    )
+    found["postgresql"] = str(versions[-1].parent) if versions else None
+    packages = {
+        "etcd": "Debian: etcd-server",
+        "haproxy": "Debian: haproxy",
+        "patroni": "PyPI: patroni[etcd3] and psycopg2; PATRONI=PATH names it",
+        "postgresql": "Debian: postgresql",
+    }
+    missing = [f"{name} ({packages[name]})" for name, path in found.items() if not path]
+    if missing:
+        raise ClusterError("a cluster needs " + ", ".join(missing))
+    text = subprocess.run([found["patroni"], "--version"], capture_output=True, text=True).stdout
+    version = (
+        tuple(int(part) for part in text.split()[-1].split(".")[:2]) if text.split() else (0, 0)
+    )
+    if version < PATRONI_MIN:
+        raise ClusterError(
+            f"Patroni {'.'.join(map(str, version))} is too old: older versions than"
+            f" {'.'.join(map(str, PATRONI_MIN))} can let a stale primary win (docs/cluster.md)"
+        )
+    return found
+
+
+def start_of(pid):
+    """When a process started, in ticks since the start of the machine; None if it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] == "Z" else int(fields[19])
+
+
+def get(url, timeout_s=1.0):
+    """HTTP status and body; (0, reason) if there is no answer."""
+    try:
+        with urllib.request.urlopen(url, timeout=timeout_s) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+class Cluster:
+    def __init__(self, folder, net="127.71"):
+        self.folder, self.net = Path(folder).resolve(), net
+        self.state_file = self.folder / "state.json"
+        self.pids = {}
+        if self.state_file.exists():
+            state = json.loads(self.state_file.read_text())
+            self.net, self.pids = state["net"], state["pids"]
+
+    # --- names ---
+
+    def node(self, number):
+        return f"{self.net}.0.{number}"
+
+    def server(self, number):
+        return f"{self.net}.0.{10 + number}"
+
+    @property
+    def proxy(self):
+        return f"{self.net}.0.20"
+
+    @property
+    def store(self):
+        return f"postgresql://exchange@{','.join(map(self.node, NODES))}/exchange"
+
+    @property
+    def addresses(self):
+        """For --connect of a client that finds the active server itself."""
+        return ",".join(f"{self.server(n)}:{XML}" for n in SERVERS)
+
+    # --- the life of the cluster ---
+
+    def up(self, say=print, seconds=90):
+        """Starts everything, and returns once the exchange is ready behind haproxy."""
+        paths = programs()
+        if any(self.alive(name) for name in self.pids):
+            raise ClusterError(f"the cluster in {self.folder} is up already")
+        self._check_free()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._own(self.folder)
+        for number in NODES:
+            self.start_etcd(number)
+        for number in NODES:
+            self.start_patroni(number)
+        say("waiting for PostgreSQL")
+        self._wait(
+            lambda: self.primary() and len(self.replicas()) == 2,
+            "a primary and two replicas",
+            seconds,
+        )
+        self._create_database(paths)
+        for number in SERVERS:
+            self.start_server(number)
+        self._start_haproxy(paths)
+        say("waiting for the exchange")
+        self._wait(
+            lambda: get(f"http://{self.proxy}:{HTTP}/readyz")[0] == 200, "the exchange", seconds
+        )
+
+    def down(self):
+        """Ends everything and removes the folder."""
+        order = ("haproxy", "exchange", "patroni", "etcd")
+        for prefix in order:
+            names = [name for name in self.pids if name.startswith(prefix)]
+            for name in names:
+                self.signal(name, signal.SIGCONT, group=True)
+                self.signal(name, signal.SIGTERM, group=True)
+            deadline = time.monotonic() + 15
+            while any(self.alive(name) for name in names) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            for name in names:
+                self.signal(name, signal.SIGKILL, group=True)
+        for number in NODES:  # if Patroni was killed, PostgreSQL goes on
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                pid = int(
+                    (self.folder / f"node{number}/data/postmaster.pid").read_text().splitlines()[0]
+                )
+                os.kill(pid, signal.SIGQUIT)
+        self.pids = {}
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def primary(self):
+        """The number of the node that Patroni holds for the primary; None if there is none."""
+        return next(
+            (n for n in NODES if get(f"http://{self.node(n)}:{PATRONI}/primary")[0] == 200), None
+        )
+
+    def replicas(self):
+        return [n for n in NODES if get(f"http://{self.node(n)}:{PATRONI}/replica")[0] == 200]
+
+    def active(self):
+        """The number of the exchange server that is ready; None if there is none."""
+        return next(
+            (n for n in SERVERS if get(f"http://{self.server(n)}:{HTTP}/readyz")[0] == 200), None
+        )
+
+    def standbys(self):
+        return [n for n in SERVERS if "standby" in get(f"http://{self.server(n)}:{HTTP}/readyz")[1]]
+
+    def status(self):
+        """Lines for people."""
+        lines = []
+        for number in NODES:
+            code, _ = get(f"http://{self.node(number)}:{PATRONI}/primary")
+            role = {200: "primary", 503: "replica"}.get(code, "away")
+            health, _ = get(f"http://{self.node(number)}:{ETCD}/health")
+            lines.append(
+                f"node {number}    {self.node(number)}:{POSTGRES}  PostgreSQL {role}, etcd {'well' if health == 200 else 'away'}"
+            )
+        for number in SERVERS:
+            code, text = get(f"http://{self.server(number)}:{HTTP}/readyz")
+            role = "active" if code == 200 else "standby" if "standby" in text else "away"
+            lines.append(f"server {number}  {self.server(number)}:{XML}  HTTP {HTTP}, {role}")
+        lines.append(f"haproxy   {self.proxy}:{XML}  HTTP {HTTP}, the active server")
+        return lines
+
+    # --- processes ---
+
+    def alive(self, name):
+        """Whether the process runs; another one that got its number later does not count."""
+        pid, began = self.pids.get(name, (None, None))
+        return pid is not None and start_of(pid) == began
+
+    def signal(self, name, number, group=False):
+        if self.alive(name):
+            with contextlib.suppress(ProcessLookupError):
+                (os.killpg if group else os.kill)(self.pids[name][0], number)
+
+    def start_server(self, number):
+        """An exchange server that is started again whenever it ends, as a supervisor does."""
+        words = [
+            str(BIN / "server"),
+            *("--bind", self.server(number), "--port", str(XML), "--http-port", str(HTTP)),
+            *("--store", self.store, "--standby", "--require-replicas", "1", "--keep-journal"),
+            *("--store-wait-s", "600"),
+        ]
+        loop = 'while :; do "$@"; echo "server ended with status $?"; sleep 0.2; done'
+        self._start(f"exchange{number}", ["sh", "-c", loop, "supervisor", *words], server=True)
+
+    def stop_server(self, number, seconds=10):
+        """The server and its supervisor, for good."""
+        name = f"exchange{number}"
+        self.signal(name, signal.SIGTERM, group=True)
+        self._wait(
+            lambda: not self.alive(name)
+            and get(f"http://{self.server(number)}:{HTTP}/healthz")[0] == 0,
+            f"the end of {name}",
+            seconds,
+        )
+
+    def server_pid(self, number):
+        """Of the server itself, not its supervisor; None if it is being started."""
+        supervisor = self.pids[f"exchange{number}"][0]
+        children = Path(f"/proc/{supervisor}/task/{supervisor}/children")
+        with contextlib.suppress(FileNotFoundError):
+            for pid in map(int, children.read_text().split()):
+                with contextlib.suppress(OSError):
+                    if os.readlink(f"/proc/{pid}/exe").endswith("/server"):
+                        return pid
+        return None
+
+    def _start(self, name, command, user=None, server=False):
+        log = open(self.folder / f"{name}.log", "ab")
+        environment = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("EXCHANGE_", "PATRONI_", "ETCD_"))
+        }
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=environment,
+            user=user,
+            cwd=self.folder,
+        )
+        log.close()
+        self.pids[name] = (process.pid, start_of(process.pid))
+        self.state_file.write_text(json.dumps({"net": self.net, "pids": self.pids}))
+
+    @property
+    def _user(self):
+        """PostgreSQL does not run as root."""
+        return "postgres" if os.geteuid() == 0 else None
+
+    def _own(self, path):
+        if self._user:
+            entry = pwd.getpwnam(self._user)
+            os.chown(path, entry.pw_uid, entry.pw_gid)
+
+    def _check_free(self):
+        for address in (*map(self.node, NODES), *map(self.server, SERVERS), self.proxy):
+            for port in (ETCD, POSTGRES, PATRONI, XML, HTTP):
+                with socket.socket() as one:
+                    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    try:
+                        one.bind((address, port))
+                    except OSError as error:
+                        raise ClusterError(
+                            f"{address}:{port} is in use ({error.strerror}); --net chooses other addresses"
+                        ) from None
+
+    def start_etcd(self, number):
+        paths, address = programs(), self.node(number)
+        peers = ",".join(f"n{n}=http://{self.node(n)}:{ETCD_PEER}" for n in NODES)
+        self._start(
+            f"etcd{number}",
+            [
+                paths["etcd"],
+                "--name",
+                f"n{number}",
+                "--data-dir",
+                str(self.folder / f"etcd{number}"),
+                "--listen-client-urls",
+                f"http://{address}:{ETCD}",
+                "--advertise-client-urls",
+                f"http://{address}:{ETCD}",
+                "--listen-peer-urls",
+                f"http://{address}:{ETCD_PEER}",
+                "--initial-advertise-peer-urls",
+                f"http://{address}:{ETCD_PEER}",
+                "--initial-cluster",
+                peers,
+                "--initial-cluster-state",
+                "new",
+                "--logger",
+                "zap",
+            ],
+        )
+
+    def start_patroni(self, number):
+        paths, home = programs(), self.folder / f"node{number}"
+        home.mkdir(exist_ok=True)
+        self._own(home)
+        config = home / "patroni.yml"
+        config.write_text(
+            json.dumps(patroni_settings(self, paths, number, home), indent=1)
+        )  # YAML reads JSON
+        self._own(config)
+        self._start(f"patroni{number}", [paths["patroni"], str(config)], user=self._user)
+
+    def _create_database(self, paths):
+        primary = self.node(self.primary())
+
+        def run(database, sql):
+            done = subprocess.run(
+                [
+                    f"{paths['postgresql']}/psql",
+                    "-h",
+                    primary,
+                    "-U",
+                    "postgres",
+                    "-d",
+                    database,
+                    "-qAt",
+                    "-c",
+                    sql,
+                ],
+                capture_output=True,
+                text=True,
+            )
+            if done.returncode != 0:
+                raise ClusterError(f"{sql}: {done.stderr.strip()}")
+            return done.stdout.strip()
+
+        self._wait(
+            lambda: run("postgres", "SHOW synchronous_standby_names"), "synchronous replication", 60
+        )
+        run("postgres", "CREATE ROLE exchange LOGIN")
+        run("postgres", "CREATE DATABASE exchange OWNER exchange")
+
+    def _start_haproxy(self, paths):
+        config = self.folder / "haproxy.cfg"
+        config.write_text(haproxy_settings(self))
+        self._start("haproxy", [paths["haproxy"], "-f", str(config), "-db"])
+
+    def _wait(self, condition, what, seconds):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"waited {seconds} s for {what}; see the messages in {self.folder}"
+                )
+            time.sleep(0.1)
+
+
+def patroni_settings(cluster, paths, number, home):
+    address = cluster.node(number)
+    return {
+        "scope": "exchange",
+        "name": f"n{number}",
+        "restapi": {"listen": f"{address}:{PATRONI}", "connect_address": f"{address}:{PATRONI}"},
+        "etcd3": {"hosts": ",".join(f"{cluster.node(n)}:{ETCD}" for n in NODES)},
+        "bootstrap": {
+            "dcs": {
+                "ttl": 20,
+                "loop_wait": 5,
+                "retry_timeout": 5,
+                "synchronous_mode": True,
+                "synchronous_mode_strict": True,
+                "synchronous_node_count": 1,
+                "primary_start_timeout": 0,
+                "check_timeline": True,
+                "failsafe_mode": True,
+                "maximum_lag_on_syncnode": -1,
+                "postgresql": {
+                    "use_pg_rewind": True,
+                    "use_slots": True,
+                    "parameters": {
+                        "wal_log_hints": "on",
+                        "wal_sender_timeout": "5s",
+                        "synchronous_commit": "on",
+                        "tcp_keepalives_idle": 2,
+                        "tcp_keepalives_interval": 1,
+                        "tcp_keepalives_count": 3,
+                        "tcp_user_timeout": 5000,
+                        "max_connections": 50,
+                        "password_encryption": "scram-sha-256",
+                    },
+                },
+            },
+            "initdb": ["data-checksums", {"encoding": "UTF8"}],
+        },
+        "postgresql": {
+            "listen": f"{address}:{POSTGRES}",
+            "connect_address": f"{address}:{POSTGRES}",
+            "data_dir": str(home / "data"),
+            "bin_dir": paths["postgresql"],
+            "pgpass": str(home / "pgpass"),
+            "authentication": {
+                "superuser": {"username": "postgres"},
+                "replication": {"username": "replicator"},
+                "rewind": {"username": "postgres"},
+            },
+            "parameters": {"unix_socket_directories": str(home)},
+            "pg_hba": [
+                "local all all trust",
+                "host all all 127.0.0.0/8 trust",
+                "host replication replicator 127.0.0.0/8 trust",
+            ],
+        },
+    }
+
+
+def haproxy_settings(cluster):
+    """Connections go to the server whose /readyz is 200, and end when it is no longer."""
+    text = """defaults
+  mode tcp
+  timeout connect 1s
+  timeout client 1h
+  timeout server 1h
+  option httpchk GET /readyz
+  default-server check port {http} inter 100ms fastinter 50ms fall 1 rise 1 on-marked-down shutdown-sessions
+"""
+    for name, port in (("xml", XML), ("http", HTTP)):
+        text += f"listen {name}\n  bind {cluster.proxy}:{port}\n"
+        for number in SERVERS:
+            text += f"  server exchange{number} {cluster.server(number)}:{port}\n"
+    return text.format(http=HTTP)
+
+
+if __name__ == "__main__":
+    sys.exit("use testing/cluster/run")
