@@ -50,10 +50,10 @@ const std::string unlock_standby =
 // exists.
 void prepare_for_core(pqxx::connection& connection) {
   // A server that hangs keeps its connection open, and its lock. One that does not confirms its
-  // epoch every second. PostgreSQL 13 has no such time-out.
+  // epoch every second. Longer than a second server waits for the lock. PostgreSQL 13 lacks it.
   pqxx::nontransaction(connection)
       .exec(
-          "SELECT set_config(name, '10s', false) FROM pg_settings WHERE name = 'idle_session_timeout'");
+          "SELECT set_config(name, '20s', false) FROM pg_settings WHERE name = 'idle_session_timeout'");
   connection.prepare(
       "append",
       "INSERT INTO journal SELECT $1::bigint, epoch, $3::bytea FROM fence WHERE epoch = $2::bigint");
