@@ -128,7 +128,7 @@ void add_keys(KeyRing& keys, const std::vector<std::pair<AccountId, KeyHash>>& o
   for (const auto& [account, key] : of_accounts) keys.add(account, key);
 }
 
-// Returns whether this server is the active one now; false: it was told to stop.
+// Returns whether this server is the active one now; false: a signal stopped it.
 bool follow_until_active(Standby& standby, KeyRing* keys, const sigset_t& signals,
                          Certificate* certificate) {
   constexpr timespec pause{0, 20'000'000}, long_pause{0, 200'000'000};

@@ -298,8 +298,8 @@ void Driver::write_again(Client& client, std::int64_t now) {
                           std::string_view(frame).substr(frame.find('\n') + 1));
 }
 
-// Orders have references, and a query changes nothing; of a cancel or a creation nobody could say
-// which of two replies is that of the first.
+// Orders have references, and a query changes nothing; a second reply to a cancel or a creation
+// does not say what the first one was.
 bool Driver::may_be_sent_again(const Client& client, std::size_t place) const {
   const Action* const actions = client.actions.data() + place * workload_.actions_max();
   return std::all_of(actions, actions + client.in_flight[place].actions, [](const Action& action) {
