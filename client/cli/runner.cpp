@@ -49,9 +49,11 @@ struct Runner::Step {
     runner.accounts_seen_.insert(account);
     return account;
   }
-  Results change(const std::string& document, std::size_t asked) {
+  // `kind`: question for a change that may be asked again.
+  Results change(const std::string& document, std::size_t asked,
+                 XmlPort::Kind kind = XmlPort::Kind::change) {
     in_doubt = true;
-    const std::string reply = runner.ask(document, XmlPort::Kind::change, settings);
+    const std::string reply = runner.ask(document, kind, settings);
     in_doubt = false;
     return client::read_results(reply, asked);
   }
@@ -108,10 +110,9 @@ struct Runner::Step {
     if (settings.retry && order.reference.empty())
       order.reference = "cli-" + client::prefix_from_clock();
     const std::string document = document_of(order, account(), settings.key);
-    in_doubt = true;
     reference = order.reference;
-    const Results results = settings.retry ? question(document, 1) : change(document, 1);
-    in_doubt = false;
+    const Results results =
+        change(document, 1, settings.retry ? XmlPort::Kind::question : XmlPort::Kind::change);
     const auto* opened = accepted<Opened>(
         results.front(), std::string(order.side == Side::buy ? "buy " : "sell ") + order.shares +
                              " " + order.symbol + " @ " + order.limit);
