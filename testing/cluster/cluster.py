@@ -80,8 +80,9 @@ def get(url, timeout_s=1.0):
 
 
 class Cluster:
-    def __init__(self, folder, net="127.71"):
-        self.folder, self.net = Path(folder).resolve(), net
+    def __init__(self, folder, net="127.71", network=None):
+        """`network`: where each address is a host of its own (network.py); without it they are loopback addresses."""
+        self.folder, self.net, self.network = Path(folder).resolve(), net, network
         self.state_file = self.folder / "state.json"
         self.pids = {}
         if self.state_file.exists():
@@ -116,7 +117,8 @@ class Cluster:
         paths = programs()
         if any(self.alive(name) for name in self.pids):
             raise ClusterError(f"the cluster in {self.folder} is up already")
-        self._check_free()
+        if not self.network:
+            self._check_free()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._own(self.folder)
         for number in NODES:
@@ -216,7 +218,9 @@ class Cluster:
             *("--store-wait-s", "600"),
         ]
         loop = 'while :; do "$@"; echo "server ended with status $?"; sleep 0.2; done'
-        self._start(f"exchange{number}", ["sh", "-c", loop, "supervisor", *words], server=True)
+        self._start(
+            f"exchange{number}", ["sh", "-c", loop, "supervisor", *words], self.server(number)
+        )
 
     def stop_server(self, number, seconds=10):
         """The server and its supervisor, for good."""
@@ -240,7 +244,10 @@ class Cluster:
                         return pid
         return None
 
-    def _start(self, name, command, user=None, server=False):
+    def _start(self, name, command, address, user=None):
+        """Runs a command on the host with this address."""
+        if self.network and address in self.network.holders:
+            command, user = [*self.network.enter(address, user), *command], None
         log = open(self.folder / f"{name}.log", "ab")
         environment = {
             k: v
@@ -309,6 +316,7 @@ class Cluster:
                 "--logger",
                 "zap",
             ],
+            address,
         )
 
     def start_patroni(self, number):
@@ -320,7 +328,9 @@ class Cluster:
             json.dumps(patroni_settings(self, paths, number, home), indent=1)
         )  # YAML reads JSON
         self._own(config)
-        self._start(f"patroni{number}", [paths["patroni"], str(config)], user=self._user)
+        self._start(
+            f"patroni{number}", [paths["patroni"], str(config)], self.node(number), self._user
+        )
 
     def _create_database(self, paths):
         primary = self.node(self.primary())
@@ -355,7 +365,7 @@ class Cluster:
     def _start_haproxy(self, paths):
         config = self.folder / "haproxy.cfg"
         config.write_text(haproxy_settings(self))
-        self._start("haproxy", [paths["haproxy"], "-f", str(config), "-db"])
+        self._start("haproxy", [paths["haproxy"], "-f", str(config), "-db"], self.proxy)
 
     def _wait(self, condition, what, seconds):
         deadline = time.monotonic() + seconds
@@ -369,6 +379,7 @@ class Cluster:
 
 def patroni_settings(cluster, paths, number, home):
     address = cluster.node(number)
+    networks = ("127.0.0.0/8", f"{cluster.net}.0.0/16")
     return {
         "scope": "exchange",
         "name": f"n{number}",
@@ -418,8 +429,8 @@ def patroni_settings(cluster, paths, number, home):
             "parameters": {"unix_socket_directories": str(home)},
             "pg_hba": [
                 "local all all trust",
-                "host all all 127.0.0.0/8 trust",
-                "host replication replicator 127.0.0.0/8 trust",
+                *(f"host all all {of} trust" for of in networks),
+                *(f"host replication replicator {of} trust" for of in networks),
             ],
         },
     }
