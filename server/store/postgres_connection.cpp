@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/replace.hpp>
 #include <boost/algorithm/string/split.hpp>
+#include <boost/algorithm/string/trim.hpp>
 #include <future>
 #include <optional>
 
@@ -93,6 +95,13 @@ bool is_transient(const std::string& sqlstate) {
          });
 }
 
+// PostgreSQL says DETAIL, HINT and CONTEXT in lines of their own.
+std::string join_lines(std::string text) {
+  boost::algorithm::trim_right(text);
+  boost::algorithm::replace_all(text, "\n", "; ");
+  return text;
+}
+
 std::unique_ptr<pqxx::connection> open_connection(const std::string& conninfo) {
   auto connection = std::make_unique<pqxx::connection>(conninfo);
   never_reconnect(*connection);
@@ -131,9 +140,7 @@ Answer ask(const std::string& conninfo, SocketDeadlines& deadlines) {
 }  // namespace
 
 std::string one_line(const std::exception& error) {
-  std::string text = std::string("PostgreSQL: ") + error.what();
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
+  return "PostgreSQL: " + join_lines(error.what());
 }
 
 void rethrow_translated(Milliseconds waited) {
@@ -310,12 +317,26 @@ void PostgresConnection::connect() {
     rethrow_translated(expired ? answer_max_ : Milliseconds(0));
   }
   notices_ = std::make_unique<PostgresNotices>(*connection_);
+  is_new_ = true;
+}
+
+// To be called while the exception is handled. A new connection does not stay, since what prepares
+// it may have been done in part.
+bool PostgresConnection::survives_exception() const {
+  try {
+    throw;
+  } catch (const pqxx::sql_error& error) {
+    return error.sqlstate().starts_with("53") && !is_new_ && connection_->is_open() &&
+           notices_->first().empty();
+  } catch (...) {
+    return false;
+  }
 }
 
 void PostgresConnection::refuse_notices() const {
   if (notices_->first().empty()) return;
   throw StoreUnavailable("PostgreSQL may not have replicated what it committed: " +
-                         notices_->first());
+                         join_lines(notices_->first()));
 }
 
 }  // namespace exchange

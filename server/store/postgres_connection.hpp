@@ -116,8 +116,9 @@ class PostgresConnection {
       : hosts_(hosts), answer_max_(answer_max), set_up_(std::move(set_up)) {}
 
   // Returns work(connection). Throws the exceptions of store.hpp; the next call then connects
-  // again. What it wrote is in doubt after StoreUnavailable. `answer_max`: if not that of the
-  // connection.
+  // again, unless PostgreSQL only lacked resources, such as disk space: then the connection stays,
+  // with its advisory lock, since another server could do no better. What it wrote is in doubt
+  // after StoreUnavailable. `answer_max`: if not that of the connection.
   template <class Work>
   auto with(Work work) {
     return with(std::move(work), answer_max_);
@@ -125,9 +126,12 @@ class PostgresConnection {
   template <class Work>
   auto with(Work work, std::chrono::milliseconds answer_max);
   bool connected() const { return connection_ != nullptr; }
+  // For work(): whether no call has succeeded on the connection yet.
+  bool is_new() const { return is_new_; }
 
  private:
   void connect();
+  bool survives_exception() const;
   void refuse_notices() const;
   void drop() {
     notices_.reset();
@@ -138,6 +142,7 @@ class PostgresConnection {
   const std::chrono::milliseconds answer_max_;
   const SetUp set_up_;
   std::unique_ptr<pqxx::connection> connection_;
+  bool is_new_ = true;
   std::uint64_t timeline_ = 0;                // of its server
   std::unique_ptr<PostgresNotices> notices_;  // of connection_, destroyed before it
 };
@@ -151,14 +156,16 @@ auto PostgresConnection::with(Work work, std::chrono::milliseconds answer_max) {
     if constexpr (std::is_void_v<decltype(work(*connection_))>) {
       work(*connection_);
       refuse_notices();
+      is_new_ = false;
     } else {
       auto result = work(*connection_);
       refuse_notices();
+      is_new_ = false;
       return result;
     }
   } catch (...) {
     const bool expired = watch.end();  // before its socket is closed
-    drop();
+    if (expired || !survives_exception()) drop();
     rethrow_translated(expired ? answer_max : std::chrono::milliseconds(0));
   }
 }

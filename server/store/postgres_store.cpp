@@ -412,9 +412,12 @@ bool PostgresStore::resolve_in_doubt(BatchNumber batch) {
     const auto epoch =
         pqxx::nontransaction(connection).exec("SELECT epoch FROM fence")[0][0].as<Epoch>();
     if (epoch != epoch_) throw_fenced();
-    if (!try_advisory_lock(connection))
-      throw StoreUnavailable("PostgreSQL: the advisory lock of the lost connection is still held");
-    prepare_for_core(connection);
+    if (core_.is_new()) {
+      if (!try_advisory_lock(connection))
+        throw StoreUnavailable(
+            "PostgreSQL: the advisory lock of the lost connection is still held");
+      prepare_for_core(connection);
+    }
     // Waits for an append of the lost connection that may still be committing.
     pqxx::result row;
     {

@@ -103,6 +103,27 @@ TEST_CASE("after a restart of PostgreSQL a failed append is resolved by its numb
   CHECK(store.resolve_in_doubt(2));
 }
 
+TEST_CASE("a PostgreSQL server keeps its lock while the disk is full") {
+  const std::string url = shared_cluster().create_database();
+  PostgresStore store(url), other(url);
+  store.open();
+  store.append(1, "payload");
+  run_postgres(url,
+               "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+               " $$ BEGIN RAISE 'no space left on device' USING ERRCODE = '53100'; END $$;"
+               "CREATE TRIGGER fail BEFORE INSERT ON journal EXECUTE FUNCTION fail()");
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    CHECK_THROWS_AS(store.append(2, "payload"), StoreUnavailable);
+    CHECK_FALSE(other.try_open());
+    CHECK_FALSE(store.resolve_in_doubt(2));
+  }
+  CHECK_FALSE(other.try_open());
+  run_postgres(url, "DROP TRIGGER fail ON journal");
+  store.append(2, "payload");
+  store.end_lease();  // the lock is free, so it was taken once
+  CHECK(other.try_open());
+}
+
 TEST_CASE("without its PostgreSQL connection a server cannot confirm its epoch") {
   PostgresCluster cluster;
   PostgresStore store(cluster.create_database());
