@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <random>
+#include <system_error>
 #include <thread>
 
 #include "auth/authenticator.hpp"
@@ -22,6 +24,7 @@
 #include "http/http_server.hpp"
 #include "market_data/market_feed.hpp"
 #include "market_data/market_view.hpp"
+#include "net/listener.hpp"
 #include "net/transport.hpp"
 #include "options.hpp"
 #include "store/store.hpp"
@@ -126,6 +129,16 @@ void reload(Certificate& certificate) try {
 
 void add_keys(KeyRing& keys, const std::vector<std::pair<AccountId, KeyHash>>& of_accounts) {
   for (const auto& [account, key] : of_accounts) keys.add(account, key);
+}
+
+// For a server that listens only once it takes over. Throws if it never could; the port may be that
+// of the active server on this machine.
+void check_port(const NetOptions& options) try {
+  boost::asio::io_context context;
+  listen(context, options, options.port);
+} catch (const std::system_error& error) {
+  if (error.code() != std::errc::address_in_use) throw;
+  spdlog::warn("{}; this server needs it when it takes over", error.what());
 }
 
 // Returns whether this server is the active one now; false: a signal stopped it.
@@ -235,6 +248,7 @@ int run(Options options) {
 
   // 4. While another server is active: follow it.
   if (!active) {
+    check_port(options.net);
     std::printf("standby%s\n", http_port.c_str());
     std::fflush(stdout);
     Standby standby(std::move(recovered), *store, system_clock(), options.core, metrics,

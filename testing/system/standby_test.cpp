@@ -141,6 +141,17 @@ TEST_CASE("a standby server ends on SIGTERM, and the active one does not notice"
              contains_text("<created"));
 }
 
+TEST_CASE("a standby server says at its start that it could not listen") {
+  const std::string url = shared_cluster().create_database();
+  ServerProcess active({"--store", url});
+  StandbyProcess on_its_port(url, active.port());
+  CHECK(on_its_port.shows("Address already in use; this server needs it when it takes over"));
+  const RunResult elsewhere = run_server({"--store", url, "--standby", "--bind", "192.0.2.1",
+                                          "--http-port", "off"});
+  CHECK(elsewhere.status == 1);
+  CHECK_THAT(elsewhere.output, contains_text("cannot listen on 192.0.2.1"));
+}
+
 TEST_CASE("a store that one server uses at a time refuses --standby") {
   const RunResult result = run_server({"--store", "memory:", "--standby"});
   CHECK(result.status == 2);
