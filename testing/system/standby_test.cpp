@@ -146,8 +146,8 @@ TEST_CASE("a standby server says at its start that it could not listen") {
   ServerProcess active({"--store", url});
   StandbyProcess on_its_port(url, active.port());
   CHECK(on_its_port.shows("Address already in use; this server needs it when it takes over"));
-  const RunResult elsewhere = run_server({"--store", url, "--standby", "--bind", "192.0.2.1",
-                                          "--http-port", "off"});
+  const RunResult elsewhere =
+      run_server({"--store", url, "--standby", "--bind", "192.0.2.1", "--http-port", "off"});
   CHECK(elsewhere.status == 1);
   CHECK_THAT(elsewhere.output, contains_text("cannot listen on 192.0.2.1"));
 }

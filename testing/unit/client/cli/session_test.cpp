@@ -42,8 +42,9 @@ const std::string set_up = "create account 1 100000\ncreate account 2 0\ncreate 
 // A runner and what it printed.
 struct Seat {
   explicit Seat(const std::string& connect = "127.0.0.1:1", const std::string& http = "127.0.0.1:1",
-                double timeout_s = 30) {
+                double timeout_s = 30, bool retry = false) {
     settings.connect = connect;
+    settings.retry = retry;
     settings.http = http;
     settings.account = "1";
     settings.timeout_s = settings.completion_timeout_s = timeout_s;
@@ -176,6 +177,19 @@ TEST_CASE("a reply that never comes leaves the outcome open, and the message say
   CHECK(seat.run("buy SPY 1 1") == exit_unreachable);  // never sent twice
   CHECK_THAT(seat.complained(), contains_text("Whether the exchange executed it is not known"));
   CHECK(seat.run("status 3") == exit_refused);
+}
+
+TEST_CASE(
+    "an order that is sent again in vain leaves the outcome open, and the message names its reference") {
+  EditedServer server([](std::string reply, unsigned number) {
+    return number == 1 ? std::optional(reply) : std::nullopt;
+  });
+  Seat seat(server.address(), "127.0.0.1:1", 0.5, true);
+  seat.start();
+  CHECK(seat.run("buy SPY 1 1 --ref mine") == exit_unreachable);
+  CHECK(seat.complained() == "no reply from " + server.address() +
+                                 ": it closed the connection\nWhether the exchange executed it is "
+                                 "not known: 'status ref:mine' shows.\n");
 }
 
 TEST_CASE("a reply that no exchange sends ends with 3") {
