@@ -1,7 +1,7 @@
-#include "audit.hpp"
+#include "studies/scale-out/audit.hpp"
 
 #include "model/print.hpp"
-#include "world.hpp"
+#include "studies/scale-out/world.hpp"
 
 namespace exchange::scale_out {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "ledger.hpp"
-#include "shard.hpp"
+#include "studies/scale-out/ledger.hpp"
+#include "studies/scale-out/shard.hpp"
 
 namespace exchange::scale_out {
 

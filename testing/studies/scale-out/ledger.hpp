@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "node.hpp"
+#include "studies/scale-out/node.hpp"
 
 namespace exchange::scale_out {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "world.hpp"
+#include "studies/scale-out/world.hpp"
 
 using namespace exchange::scale_out;
 

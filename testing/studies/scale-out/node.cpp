@@ -1,8 +1,8 @@
-#include "node.hpp"
+#include "studies/scale-out/node.hpp"
 
 #include <utility>
 
-#include "world.hpp"
+#include "studies/scale-out/world.hpp"
 
 namespace exchange::scale_out {
 

@@ -3,7 +3,7 @@
 // batch, applies them, commits, and only then sends. A crash loses what is not committed; recovery
 // replays the journal. Called by World; owns nothing but its inbox and its batch.
 
-#include "messages.hpp"
+#include "studies/scale-out/messages.hpp"
 
 namespace exchange::scale_out {
 

@@ -1,9 +1,9 @@
-#include "shard.hpp"
+#include "studies/scale-out/shard.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "world.hpp"
+#include "studies/scale-out/world.hpp"
 
 namespace exchange::scale_out {
 namespace {

@@ -1,4 +1,4 @@
-#include "world.hpp"
+#include "studies/scale-out/world.hpp"
 
 #include <algorithm>
 

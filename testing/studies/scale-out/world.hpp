@@ -7,7 +7,7 @@
 #include <queue>
 #include <random>
 
-#include "audit.hpp"
+#include "studies/scale-out/audit.hpp"
 
 namespace exchange::scale_out {
 
