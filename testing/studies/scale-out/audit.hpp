@@ -1,0 +1,64 @@
+#pragma once
+// Audit checks each commit of ledgers and shards against one naive exchange that executes the same
+// commands in the order of the shards' commits, and follows all cash. It shares no state with the
+// nodes. Throws Violation. Owner: World.
+
+#include <map>
+
+#include "studies/scale-out/ledger.hpp"
+#include "studies/scale-out/shard.hpp"
+
+namespace exchange::scale_out {
+
+class Audit {
+ public:
+  explicit Audit(const World& world);
+
+  // The client sends its next request, for the first time.
+  void invoked(unsigned client) { invoked_[client] = whole_.version(); }
+  void ledger_committed(unsigned ledger, const std::vector<Ledger::Record>& batch,
+                        const std::map<unsigned, Cash>& free);
+  void shard_committed(unsigned shard, const std::vector<Shard::Executed>& batch,
+                       const std::vector<Shard::Sent>& credits, const NaiveExchange& market);
+  // A reply to the client's newest request has arrived.
+  void replied(const Reply& reply) const;
+  // Nothing is on its way, and every node has replayed its journal.
+  void at_rest(const std::vector<std::unique_ptr<Shard>>& shards) const;
+
+  struct Counts {
+    std::uint64_t executed = 0, opened = 0, executions = 0, refused = 0, credits = 0;
+  } counts;
+
+ private:
+  // Between one ledger and one shard: all that was ever committed by its sender.
+  struct Link {
+    struct Reserved {
+      RequestId id;
+      Cash amount;
+    };
+    std::vector<Reserved> reservations;
+    std::vector<Credit> credits;
+    std::size_t reservations_received = 0, credits_received = 0;  // and committed
+  };
+  struct Durable {
+    Number request = 0;
+    Outcome outcome;
+  };
+
+  void committed(RequestId id, const Outcome& outcome);
+  void check_refusal(const Request& request) const;
+  void check_cash() const;
+  Command in_whole(unsigned shard, const Command& command) const;
+
+  const World& world_;
+  NaiveExchange whole_;
+  std::map<std::pair<unsigned, OrderId>, OrderId> orders_;  // (shard, its id): id in whole_
+  std::vector<Version> invoked_;                            // by client: version of whole_
+  std::vector<Durable> durable_;                            // by client: the last
+  std::map<unsigned, Cash> free_;                           // by account, committed
+  std::vector<Cash> reserved_;                              // by shard: of open buys, committed
+  std::map<std::pair<unsigned, unsigned>, Link> links_;     // (ledger, shard)
+  Cash created_;
+};
+
+}  // namespace exchange::scale_out
