@@ -1,7 +1,7 @@
 """Three nodes of etcd and PostgreSQL under Patroni, two exchange servers, and haproxy, on loopback addresses of this machine.
 
-For development and tests: everyone on this machine may connect, without passwords. The settings are those of docker-compose.ha.yml. Each
-process runs in the background, in a session of its own, with its messages in the cluster's folder; state.json there names them."""
+For development and tests: everyone on this machine may connect, without passwords. The settings are those of docker-compose.ha.yml, from
+ops/cluster. Each process runs in the background, in a session of its own, with its messages in the cluster's folder; state.json there names them."""
 
 import contextlib
 import json
@@ -17,7 +17,13 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
 ROOT = Path(__file__).resolve().parents[2]
+OPS = ROOT / "ops/cluster"
 BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
 NODES, SERVERS = (1, 2, 3), (1, 2)
 PATRONI_MIN = (4, 1)
@@ -38,11 +44,13 @@ def programs():
         Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3])
     )
     found["postgresql"] = str(versions[-1].parent) if versions else None
+    found["yaml"] = yaml
     packages = {
         "etcd": "Debian: etcd-server",
         "haproxy": "Debian: haproxy",
         "patroni": "PyPI: patroni[etcd3] and psycopg2; PATRONI=PATH names it",
         "postgresql": "Debian: postgresql",
+        "yaml": "Debian: python3-yaml",
     }
     missing = [f"{name} ({packages[name]})" for name, path in found.items() if not path]
     if missing:
@@ -363,9 +371,11 @@ class Cluster:
         run("postgres", "CREATE DATABASE exchange OWNER exchange")
 
     def _start_haproxy(self, paths):
-        config = self.folder / "haproxy.cfg"
-        config.write_text(haproxy_settings(self))
-        self._start("haproxy", [paths["haproxy"], "-f", str(config), "-db"], self.proxy)
+        names = {"EXCHANGE_BIND": self.proxy}
+        names.update({f"EXCHANGE_{n}": self.server(n) for n in SERVERS})
+        words = [f"{name}={value}" for name, value in names.items()]
+        command = ["env", *words, paths["haproxy"], "-f", str(OPS / "haproxy.cfg"), "-db"]
+        self._start("haproxy", command, self.proxy)
 
     def _wait(self, condition, what, seconds):
         deadline = time.monotonic() + seconds
@@ -378,44 +388,16 @@ class Cluster:
 
 
 def patroni_settings(cluster, paths, number, home):
+    """Those of docker-compose.ha.yml, with addresses and files of this cluster, and without passwords."""
     address = cluster.node(number)
+    settings = yaml.safe_load((OPS / "patroni.yml").read_text())
+    settings["name"] = f"n{number}"
+    settings["etcd3"] = {"hosts": ",".join(f"{cluster.node(n)}:{ETCD}" for n in NODES)}
+    settings["restapi"] = {key: f"{address}:{PATRONI}" for key in ("listen", "connect_address")}
+    del settings["bootstrap"]["post_bootstrap"]
     networks = ("127.0.0.0/8", f"{cluster.net}.0.0/16")
-    return {
-        "scope": "exchange",
-        "name": f"n{number}",
-        "restapi": {"listen": f"{address}:{PATRONI}", "connect_address": f"{address}:{PATRONI}"},
-        "etcd3": {"hosts": ",".join(f"{cluster.node(n)}:{ETCD}" for n in NODES)},
-        "bootstrap": {
-            "dcs": {
-                "ttl": 20,
-                "loop_wait": 5,
-                "retry_timeout": 5,
-                "synchronous_mode": True,
-                "synchronous_mode_strict": True,
-                "synchronous_node_count": 1,
-                "primary_start_timeout": 0,
-                "check_timeline": True,
-                "failsafe_mode": True,
-                "maximum_lag_on_syncnode": -1,
-                "postgresql": {
-                    "use_pg_rewind": True,
-                    "use_slots": True,
-                    "parameters": {
-                        "wal_log_hints": "on",
-                        "wal_sender_timeout": "5s",
-                        "synchronous_commit": "on",
-                        "tcp_keepalives_idle": 2,
-                        "tcp_keepalives_interval": 1,
-                        "tcp_keepalives_count": 3,
-                        "tcp_user_timeout": 5000,
-                        "max_connections": 50,
-                        "password_encryption": "scram-sha-256",
-                    },
-                },
-            },
-            "initdb": ["data-checksums", {"encoding": "UTF8"}],
-        },
-        "postgresql": {
+    settings["postgresql"].update(
+        {
             "listen": f"{address}:{POSTGRES}",
             "connect_address": f"{address}:{POSTGRES}",
             "data_dir": str(home / "data"),
@@ -432,25 +414,9 @@ def patroni_settings(cluster, paths, number, home):
                 *(f"host all all {of} trust" for of in networks),
                 *(f"host replication replicator {of} trust" for of in networks),
             ],
-        },
-    }
-
-
-def haproxy_settings(cluster):
-    """Connections go to the server whose /readyz is 200, and end when it is no longer."""
-    text = """defaults
-  mode tcp
-  timeout connect 1s
-  timeout client 1h
-  timeout server 1h
-  option httpchk GET /readyz
-  default-server check port {http} inter 100ms fastinter 50ms fall 1 rise 1 on-marked-down shutdown-sessions
-"""
-    for name, port in (("xml", XML), ("http", HTTP)):
-        text += f"listen {name}\n  bind {cluster.proxy}:{port}\n"
-        for number in SERVERS:
-            text += f"  server exchange{number} {cluster.server(number)}:{port}\n"
-    return text.format(http=HTTP)
+        }
+    )
+    return settings
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import ssl
 import subprocess
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from engine import CACHE, need, run
 
 HERE = Path(__file__).resolve().parent
 SUITE = "bookworm"
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
 def make(tag, folder, environment):
@@ -16,8 +18,17 @@ def make(tag, folder, environment):
     root_archive = CACHE / f"{SUITE}.tar"
     if not root_archive.exists():
         bootstrap(root_archive, Path(folder))
-    base, postgres = f"{tag}:base", f"{tag}:postgres"
-    run("docker", "import", root_archive, base, env=environment)
+    bare, base, postgres = f"{tag}:bare", f"{tag}:base", f"{tag}:postgres"
+    run("docker", "import", root_archive, bare, env=environment)
+    # pip trusts what this machine trusts, such as a proxy's certificate; in the stand-in only.
+    context = Path(folder) / "base"
+    context.mkdir()
+    shutil.copy(ssl.get_default_verify_paths().cafile or CERTIFICATES, context / "machine.crt")
+    (context / "pip.conf").write_text("[global]\ncert = /etc/ssl/machine.crt\n")
+    (context / "Dockerfile").write_text(
+        f"FROM {bare}\nCOPY machine.crt /etc/ssl/\nCOPY pip.conf /etc/\n"
+    )
+    run("docker", "build", "--tag", base, context, env=environment)
     print("building the stand-in for the image of PostgreSQL", flush=True)
     run(
         "docker",

@@ -1,4 +1,4 @@
-"""docker-compose.yml, Dockerfile and docs/docker.md, read without an engine: what must never slip in, and whether they agree."""
+"""docker-compose.yml, docker-compose.ha.yml, Dockerfile and docs/docker.md, read without an engine: what must never slip in, and whether they agree."""
 
 import copy
 import re
@@ -34,8 +34,8 @@ def filled_in(text):
     return yaml.safe_load(re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", text))
 
 
-def violations(composition):
-    """What an exchange that holds money must not be started with."""
+def common_violations(composition):
+    """What an exchange that holds money must not be started with, alone or in a cluster."""
     found = []
     services = composition["services"]
     for name, service in services.items():
@@ -56,7 +56,7 @@ def violations(composition):
             if not str(port).startswith("127.0.0.1:"):
                 found.append(f"{name}: publishes {port} beyond the loopback")
         for volume in service.get("volumes", []):
-            if not re.match(r"[a-z][a-z-]*:/", str(volume)):
+            if not re.match(r"[a-z][a-z0-9-]*:/", str(volume)):
                 found.append(f"{name}: mounts {volume} of the host")
             elif volume.split(":")[0] not in composition["volumes"]:
                 found.append(f"{name}: mounts {volume}, which is no volume")
@@ -66,8 +66,6 @@ def violations(composition):
             found.append(f"{name}: does not come back")
         if "profiles" in service and service.get("ports"):
             found.append(f"{name}: a client that publishes ports")
-        if "cpuset" not in service:
-            found.append(f"{name}: its CPUs cannot be chosen")
         for other, condition in service.get("depends_on", {}).items():
             if condition != {"condition": "service_healthy"}:
                 found.append(f"{name}: does not wait until {other} is healthy")
@@ -76,6 +74,18 @@ def violations(composition):
                 found.append(f"{name}: may write to its image")
             if service.get("cap_drop") != ["ALL"]:
                 found.append(f"{name}: keeps capabilities")
+    return found
+
+
+def violations(composition):
+    """The same of docker-compose.yml."""
+    found = common_violations(composition)
+    services = composition["services"]
+    found += [
+        f"{name}: its CPUs cannot be chosen"
+        for name, service in services.items()
+        if "cpuset" not in service
+    ]
     if "ports" in services["db"]:
         found.append("db: is published")
     for name, wanted in (("exchange", "db"), ("loadgen", "exchange"), ("bots", "exchange")):
@@ -144,6 +154,41 @@ class Composition(unittest.TestCase):
         )
         for port, name in zip(exposed, ("EXCHANGE_PORT", "EXCHANGE_HTTP_PORT")):
             self.assertIn(f"{name}={port}", text_of("Dockerfile"))
+
+
+@unittest.skipIf(yaml is None, "python3-yaml is not installed")
+class Cluster(unittest.TestCase):
+    def setUp(self):
+        self.composition = filled_in(text_of("docker-compose.ha.yml"))
+        self.services = self.composition["services"]
+
+    def test_starts_nothing_that_it_must_not(self):
+        self.assertEqual(common_violations(self.composition), [])
+        self.assertEqual([n for n, s in self.services.items() if "ports" in s], ["proxy"])
+
+    def test_every_service_has_an_address_and_a_volume_of_its_own(self):
+        fixed = [s for s in self.services.values() if "networks" in s]
+        addresses = {s["networks"]["default"]["ipv4_address"] for s in fixed}
+        self.assertEqual(len(addresses), 9)
+        volumes = [v for s in self.services.values() for v in s.get("volumes", [])]
+        self.assertEqual(len(set(volumes)), 6)
+
+    def test_servers_need_replicas_and_name_every_database(self):
+        for name in ("exchange1", "exchange2"):
+            environment = self.services[name]["environment"]
+            self.assertEqual(environment["EXCHANGE_REQUIRE_REPLICAS"], 1)
+            self.assertEqual(environment["EXCHANGE_STANDBY"], "true")
+            for database in ("db1", "db2", "db3"):
+                address = self.services[database]["networks"]["default"]["ipv4_address"]
+                self.assertIn(address, environment["EXCHANGE_STORE"])
+
+    def test_every_variable_is_explained_where_it_is_used(self):
+        text = text_of("docker-compose.ha.yml")
+        used = variables(without_comments(text))
+        explained = set(re.findall(r"^#   ([A-Z_]+(?:, [A-Z_]+)*)  ", text, re.MULTILINE))
+        explained = {name for names in explained for name in names.split(", ")}
+        self.assertEqual(set(used), explained)
+        self.assertEqual({n: d for n, d in used.items() if len(d) != 1}, {})
 
 
 class Agreement(unittest.TestCase):
