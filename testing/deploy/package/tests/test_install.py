@@ -1,0 +1,84 @@
+"""`cmake --install` brings programs that work where they are, under names of their own; the unit and the package's scripts are sound."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[4]
+BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
+PACKAGE = ROOT / "ops/package"
+PROGRAMS = ("server", "loadgen", "demo-bots", "cli", "audit")
+
+
+def run(*words):
+    return subprocess.run(words, capture_output=True, text=True, timeout=60)
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="exchange-install-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.prefix = Path(cls.folder.name) / "prefix"
+        done = run(
+            *("cmake", "--install", str(BIN.parent), "--component", "programs"),
+            *("--prefix", str(cls.prefix)),
+        )
+        if done.returncode != 0:
+            raise RuntimeError(done.stdout + done.stderr)
+
+    def test_every_program_starts(self):
+        for name in PROGRAMS:
+            with self.subTest(name):
+                done = run(str(self.prefix / f"bin/exchange-{name}"), "--version")
+                self.assertEqual(0, done.returncode, done.stderr)
+
+    def test_loadgen_finds_the_server(self):
+        done = run(
+            *(str(self.prefix / "bin/exchange-loadgen"), "-c", "2", "-d", "200ms"),
+            *("--warmup", "1ms", "--store", "memory:", "--audit"),
+        )
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+
+    def test_every_program_has_a_man_page(self):
+        if not shutil.which("help2man"):
+            self.skipTest("no help2man here")
+        for name in PROGRAMS:
+            page = self.prefix / f"share/man/man1/exchange-{name}.1.gz"
+            self.assertTrue(page.exists(), page)
+
+    def test_nothing_outside_of_the_prefix(self):
+        manifest = (BIN.parent / "install_manifest_programs.txt").read_text().split()
+        outside = [path for path in manifest if not path.startswith(str(self.prefix))]
+        self.assertEqual([], outside)
+
+
+class Package(unittest.TestCase):
+    def test_scripts_are_shell(self):
+        for name in ("postinst", "prerm", "postrm"):
+            done = run("sh", "-n", str(PACKAGE / name))
+            self.assertEqual(0, done.returncode, done.stderr)
+
+    def test_systemd_takes_the_unit(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("no systemd-analyze here")
+        with tempfile.TemporaryDirectory() as folder:
+            unit = Path(folder) / "exchange.service"
+            text = (PACKAGE / "exchange.service").read_text()
+            unit.write_text(text.replace("/usr/bin/exchange-server", "/bin/true"))
+            done = run("systemd-analyze", "verify", "--man=no", str(unit))
+            problems = [line for line in done.stderr.splitlines() if "exchange.service" in line]
+            self.assertEqual([], problems)
+
+    def test_every_variable_of_the_example_is_an_option(self):
+        text = run(str(BIN / "server"), "--help").stdout
+        for line in (PACKAGE / "exchange.default").read_text().splitlines():
+            if line.startswith("#EXCHANGE_"):
+                self.assertIn(f"(Env:{line[1:].split('=')[0]})", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
