@@ -37,9 +37,7 @@ unsigned begun_at(const LoadOptions& load, std::int64_t time) {
   return unsigned(std::min<double>(load.clients, double(time) / 1e9 * *load.ramp_up_per_s + 1));
 }
 
-bool is_blank(std::string_view bytes) {
-  return bytes.find_first_not_of(" \r\n") == std::string_view::npos;
-}
+bool is_padding(std::string_view bytes) { return client::skip_padding(bytes) == bytes.size(); }
 
 // Opens connections, connecting_max at once, and calls take(i, socket) for each that is open.
 // Throws Unreachable, Interrupted.
@@ -411,7 +409,7 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
   while (taken < bytes.size()) {
     const std::string_view rest = bytes.substr(taken);
     if (client.count == 0) {
-      if (is_blank(rest)) return bytes.size();
+      if (is_padding(rest)) return bytes.size();
       wrong_answer(client, ErrorClass::wrong_answer, "a reply to nothing", rest, now);
       return std::nullopt;
     }
@@ -425,7 +423,7 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
     taken += reply.end;
     if (!take_reply(client, rest.substr(0, reply.end).substr(reply.begin), now))
       return std::nullopt;
-    if (load_.connection == ConnectionUse::per_request && is_blank(bytes.substr(taken))) {
+    if (load_.connection == ConnectionUse::per_request && is_padding(bytes.substr(taken))) {
       close(client);
       go_on(client, now);
       return std::nullopt;
