@@ -39,7 +39,7 @@ struct AuditAccount {
 struct AuditInput {
   std::vector<AuditAccount> accounts;
   std::function<std::string(unsigned)> symbol_name;  // of symbols from 1
-  std::string probe_symbol;  // a name that no account holds; the audit creates it
+  std::string probe_symbol;  // that no account sells; the audit places a share of it
   History history;
 };
 

@@ -79,7 +79,11 @@ void BalanceProbe::check_conservation() {
 }
 
 void BalanceProbe::run() {
-  const std::string create = "<create><symbol sym=\"" + input_.probe_symbol + "\"/></create>\n",
+  if (input_.accounts.empty()) return;
+  // Not every server creates a symbol without shares, or takes an order of one that was not
+  // created.
+  const std::string create = "<create><symbol sym=\"" + input_.probe_symbol + "\"><account id=\"" +
+                             input_.accounts.front().id + "\">1</account></symbol></create>\n",
                     reply = ask_(create);
   client::ReplyElements elements(reply);
   client::ReplyElement element;

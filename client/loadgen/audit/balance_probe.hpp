@@ -1,7 +1,7 @@
 #pragma once
 // What every account must have by its orders and executions, and whether it does. The protocol
 // shows no balance, but an order that takes all of it opens, and one that takes the smallest unit
-// more is refused. Buys are of a symbol that no account holds, sells at the highest price there is:
+// more is refused. Buys are of a symbol that no account sells, sells at the highest price there is:
 // all of them rest, and are canceled again. Costs two requests for each account.
 
 #include <map>
