@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <system_error>
 
 #include "client/connection/framing.hpp"
+#include "client/connection/stream.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -99,10 +101,7 @@ void Driver::open_connections(const client::StopFlag& stop) {
         idle_[i] = std::move(socket);
         watch(EPOLL_CTL_ADD, idle_[i].number(), std::uint32_t(clients_.size() + i), EPOLLIN);
       });
-  if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) {
-    client::connect_to(address, load_.timeout_s, stop);
-    return;
-  }
+  if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) return;
   open_and_wait(address, clients_.size(), load_.timeout_s, stop,
                 [&](std::size_t i, client::Descriptor socket) {
                   clients_[i].socket = std::move(socket);
@@ -110,6 +109,21 @@ void Driver::open_connections(const client::StopFlag& stop) {
                   clients_[i].connection = next_connection();
                   watch(EPOLL_CTL_ADD, clients_[i], EPOLLIN);
                 });
+}
+
+void Driver::await_accepted(std::string_view document, const client::StopFlag& stop) {
+  client::Descriptor& last = clients_.back().socket;
+  if (!last) return;
+  try {
+    client::ask_once(client::Stream(client::Descriptor(::dup(last.number())), servers_.text(),
+                                    load_.timeout_s, stop),
+                     document);
+  } catch (const client::BadReply&) {  // it replies: the run itself will check how
+  } catch (const client::ConnectionEnded&) {
+    throw;
+  } catch (const client::NoReply&) {
+    last.close();
+  }
 }
 
 void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish& publish) {

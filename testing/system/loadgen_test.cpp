@@ -301,6 +301,90 @@ TEST_CASE("--audit finds a server that tells of trades that were not") {
   CHECK(contains_text("audit          FAILED").match(run.out));
 }
 
+TEST_CASE("the first request creates an account, and no later one names another") {
+  std::set<std::string> created;
+  EditedServer server(honest, {.dies_of = [&](const Command& command) {
+                        if (const auto* account = std::get_if<CreateAccount>(&command))
+                          created.emplace(account->account.view());
+                        const auto* query = std::get_if<QueryOrder>(&command);
+                        return query && !created.contains(std::string(query->account.view()));
+                      }});
+  CHECK(loadgen("-c 2 -n 20 --audit --connect " + server.address()).status == 0);
+}
+
+TEST_CASE("a server that dies of the first request is reported with that request, on one line") {
+  EditedServer server(honest, {.dies_of = [](const Command&) { return true; }});
+  const Ran run = loadgen("-c 2 -n 20 --connect " + server.address());
+  CHECK(run.status == 3);
+  CHECK(contains_text("the request was: <create><account id=\"").match(run.err));
+}
+
+TEST_CASE("a server that serves no more connections at once than there are clients passes") {
+  for (const char* workload : {"create", "mix"}) {
+    EditedServer server(honest, {.served_max = 3});
+    const Ran run = loadgen(std::string("-c 3 -n 60 --audit --timeout 3 --workload ") + workload +
+                            " --connect " + server.address());
+    INFO(workload << "\n" << run.out << run.err);
+    CHECK(run.status == 0);
+  }
+}
+
+TEST_CASE("a run with more clients than a server serves at once ends with a report") {
+  EditedServer server(honest, {.served_max = 2});
+  const Reported run = report_of("-c 3 -d 1s --timeout 0.5 --connect " + server.address());
+  INFO(run.out << run.err);
+  CHECK(run.json["result"]["answered"] > 0);
+  CHECK(errors(run, "timeout") >= 1);
+}
+
+TEST_CASE("no connection is opened and closed without a request") {
+  for (const char* workload : {"create", "transactions"})
+    for (const char* connection : {"persistent", "per-request"}) {
+      EditedServer server(honest, {.dies_of_empty_connection = true});
+      const Ran run = loadgen(std::string("-c 3 -n 30 --audit --workload ") + workload +
+                              " --connection " + connection + " --connect " + server.address());
+      INFO(workload << " " << connection << "\n" << run.out << run.err);
+      CHECK(run.status == 0);
+    }
+}
+
+TEST_CASE("a NUL byte after each reply is no reply") {
+  EditedServer server([](std::string reply, unsigned) {
+    reply.push_back('\0');
+    return std::optional(reply);
+  });
+  for (const char* connection : {"persistent", "per-request"}) {
+    const Ran run = loadgen(std::string("-c 2 -n 50 --audit --workload mix --connection ") +
+                            connection + " --connect " + server.address());
+    INFO(run.out << run.err);
+    CHECK(run.status == 0);
+  }
+}
+
+TEST_CASE("by default account ids are short, and of no account that the server has") {
+  std::vector<std::string> created;
+  EditedServer server(honest, {.dies_of = [&](const Command& command) {
+                        if (const auto* account = std::get_if<CreateAccount>(&command))
+                          created.emplace_back(account->account.view());
+                        return false;
+                      }});
+  CHECK(loadgen("-c 2 -n 20 --connect " + server.address()).status == 0);
+  for (const std::string& id : created) CHECK(id.size() <= 4);
+
+  // once all of them are taken, ids are long
+  std::string all = "<create>";
+  for (int id = 100; id < 1'000; ++id)
+    all += "<account id=\"" + std::to_string(id) + "\" balance=\"0\"/>";
+  const std::string request = std::to_string(all.size() + 9) + "\n" + all + "</create>";
+  boost::asio::ip::tcp::iostream stream("127.0.0.1", server.address().substr(10));
+  stream << request << std::flush;
+  std::string reply;
+  std::getline(stream, reply);
+  created.clear();
+  CHECK(loadgen("-c 2 -n 20 --connect " + server.address()).status == 0);
+  CHECK(created.back().size() > 10);
+}
+
 TEST_CASE("--csv has a row a second, --html is a page of the run, --json says what was asked for") {
   const TemporaryFolder folder;
   const Ran run =
