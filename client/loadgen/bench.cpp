@@ -98,6 +98,7 @@ AuditResult Bench::audit_history(const Workload& workload, RunResult& result) {
   try {
     audited = audit(audit_input(workload, std::move(result.history)),
                     [this](std::string_view document) { return ask_server(document); });
+    result.deviations.add(audited.deviations);
     if (created > new_accounts_audited_max)
       audited.not_checked += "Of " + std::to_string(created) +
                              " new accounts some, evenly chosen, were checked, " +

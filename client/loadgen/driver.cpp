@@ -156,7 +156,7 @@ void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish
   release_arrivals(std::min(now, ticks.end()), false);
   give_up_backlog(std::min(now, ticks.end()));
   interval_->in_flight = in_flight_;
-  recorder_.history().unknown += in_flight_;
+  recorder_.history().unanswered += in_flight_;
   publish(std::move(interval_));
 }
 
@@ -326,7 +326,7 @@ void Driver::keep_in_flight(Client& client, ErrorClass error) {
     const std::size_t from = (client.oldest + i) % load_.pipeline;
     if (!may_be_sent_again(client, from)) {
       ++interval_->errors[std::size_t(error)];
-      ++recorder_.history().unknown;
+      ++recorder_.history().unanswered;
       --in_flight_;
       continue;
     }
@@ -496,7 +496,8 @@ std::string_view Driver::check(Client& client, const InFlight& request,
     }
     if (!load_.audit) continue;
     const std::string_view problem =
-        recorder_.record({client.number, request.account, request.sent, now}, actions[i], answer);
+        recorder_.record({client.number, request.account, request.sent, now}, actions[i], answer,
+                         reply_check_.deviations);
     if (!problem.empty()) return problem;
   }
   return {};
@@ -533,7 +534,9 @@ void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   if (only_the_first && client.count > 1)
     interval_->errors[std::size_t(ErrorClass::reset)] += client.count - 1;
   in_flight_ -= client.count;
-  recorder_.history().unknown += client.count;
+  const std::size_t wrong = only_the_first && client.count > 0 ? 1 : 0;
+  recorder_.history().wrongly_answered += wrong;
+  recorder_.history().unanswered += client.count - wrong;
   if (client.count > 0 && client.quota == 0) --unfinished_;
   client.free_since = now;
   client.count = 0;

@@ -53,6 +53,7 @@ class Driver {
   const Examples& examples() const { return examples_; }
   const IdSet& opened_ids() const { return opened_ids_; }
   History& history() { return recorder_.history(); }
+  const Deviations& deviations() const { return reply_check_.deviations; }
   Transcript& transcript() { return transcript_; }
   std::int64_t last_answer() const { return last_answer_; }  // nanoseconds since the start
   // planned, but not sent when sending ended

@@ -252,6 +252,7 @@ class Fleet {
     std::int64_t last_answer = ticks_->warmup_end();
     for (auto& driver : drivers_) {
       result_.examples.add(driver->examples());
+      result_.deviations.add(driver->deviations());
       result_.unsent += driver->unsent();
       result_.stopped_early |= driver->gave_up();
       last_answer = std::max(last_answer, driver->last_answer());

@@ -16,11 +16,12 @@ Cash total_cash(const Holdings& holdings) { return holdings.cash + holdings.cash
 }  // namespace
 
 BalanceProbe::BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask,
-                           Findings& findings)
+                           Findings& findings, Deviations& deviations)
     : input_(input),
       evidence_(evidence),
       ask_(ask),
       findings_(findings),
+      deviations_(deviations),
       holdings_(expected_holdings()) {}
 
 std::vector<Holdings> BalanceProbe::expected_holdings() const {
@@ -179,7 +180,7 @@ void BalanceProbe::cancel(const AuditAccount& account, const std::vector<std::st
     Status state;
     for (std::size_t i = first; i < end; ++i)
       if (!elements.next(element) || element.name != "canceled" ||
-          !client::read_status(element, state).empty() || !state.executions.empty())
+          !read_state(element, state, deviations_).empty() || !state.executions.empty())
         findings_.add(Check::balances,
                       "Order " + ids[i] + " of account " + account.id +
                           ", which no other order could match, was not canceled as a whole: " +

@@ -23,7 +23,7 @@ struct Holdings {
 class BalanceProbe {
  public:
   BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask,
-               Findings& findings);
+               Findings& findings, Deviations& deviations);
   // That cash and shares are as many as were created. Asks nothing.
   void check_conservation();
   void run();
@@ -47,6 +47,7 @@ class BalanceProbe {
   const Evidence& evidence_;
   const Ask& ask_;
   Findings& findings_;
+  Deviations& deviations_;
   const std::vector<Holdings> holdings_;
   std::vector<Probe> probes_;  // of one account
   std::string claim_;

@@ -169,7 +169,7 @@ TEST_CASE(
     std::uint64_t ignored = 0;
     const Understood understood = read(next_frame(script, ignored));
     const auto& order = std::get<PlaceOrder>(understood.commands.at(0));
-    REQUIRE(order.account.view() == "1234567890123456000000");
+    REQUIRE(order.account.view() == "12345678901234560");
     REQUIRE(order.shares >= Shares::whole(1));
     REQUIRE(order.shares <= Shares::whole(100));
     REQUIRE(order.limit >= Price::whole(99));
