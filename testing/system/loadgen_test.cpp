@@ -361,6 +361,55 @@ TEST_CASE("a NUL byte after each reply is no reply") {
   }
 }
 
+TEST_CASE("a server that closes after each reply gets the advice to connect for each request") {
+  EditedServer server(honest, {.closes_after_reply = true});
+  const Ran persistent = loadgen("-c 2 -n 100 --connect " + server.address());
+  INFO(persistent.out << persistent.err);
+  CHECK(persistent.status == 1);
+  CHECK(contains_text("try --connection per-request").match(persistent.out));
+  const Ran per_request =
+      loadgen("-c 2 -n 100 --audit --connection per-request --connect " + server.address());
+  INFO(per_request.out << per_request.err);
+  CHECK(per_request.status == 0);
+  CHECK(!contains_text("advice").match(per_request.out));
+}
+
+TEST_CASE("where nothing could be audited, the report says so and why") {
+  struct Trouble {
+    std::optional<std::string> reply;
+    const char* why;
+  };
+  for (const Trouble& trouble :
+       {Trouble{std::nullopt, "20 requests went without a reply, and what"},
+        Trouble{"<results/>\n", "20 requests got a wrong answer, and what"}}) {
+    EditedServer server([&](const std::string&, unsigned) { return trouble.reply; });
+    const Reported run = report_of("-c 2 -n 20 --audit --connect " + server.address());
+    INFO(run.out << run.err);
+    CHECK(run.status == 1);
+    CHECK(contains_text("audit          NOTHING was audited\n").match(run.out));
+    CHECK(contains_text(trouble.why).match(run.out));
+    CHECK(run.json["audit"]["passed"] == false);
+  }
+}
+
+TEST_CASE("replies that differ in form alone are reported, and the audit goes on") {
+  EditedServer server([](std::string reply, unsigned) {
+    for (std::size_t at = 0; (at = reply.find("price=\"", at)) != std::string::npos; at += 8)
+      reply.insert(at + 7, "$");
+    for (std::size_t at = 0; (at = reply.find("time=\"", at)) != std::string::npos;)
+      reply.insert(at = reply.find('"', at + 6), "000");
+    return std::optional(reply);
+  });
+  const Reported run =
+      report_of("-c 4 -n 500 --workload mix --audit --connect " + server.address());
+  INFO(run.out << run.err);
+  CHECK(run.status == 0);
+  CHECK(run.json["audit"]["accounts"] == 4);
+  CHECK(run.json["audit"]["not_checked"] == "");
+  CHECK(run.json["result"]["deviations"].size() == 2);
+  CHECK(contains_text("(R12), such as: ").match(run.out));
+}
+
 TEST_CASE("by default account ids are short, and of no account that the server has") {
   std::vector<std::string> created;
   EditedServer server(honest, {.dies_of = [&](const Command& command) {
