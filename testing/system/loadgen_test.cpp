@@ -283,6 +283,7 @@ TEST_CASE("--audit passes on an honest server for each workload and counts what 
     CHECK(run.status == 0);
     CHECK(run.json["audit"]["passed"] == true);
     CHECK(run.json["audit"]["not_checked"] == "");
+    CHECK(run.json["result"]["deviations"].empty());
     CHECK(run.json["audit"]["accounts"] >= 6);
     CHECK((run.json["audit"]["orders"] > 1'000) == (std::string(workload) != "create"));
   }
