@@ -147,7 +147,7 @@ void Audit::sort_orders() {
   for (auto at = orders.begin();
        (at = std::adjacent_find(at, orders.end(), same_id)) != orders.end(); ++at)
     findings_.add(Check::states,
-                  "Two orders were opened under the id " + std::to_string(at->id) + ".");
+                  "Two orders were opened under the id " + std::to_string(at->id) + " (T6).");
   orders.erase(std::unique(orders.begin(), orders.end(), same_id), orders.end());
   evidence_.states.resize(orders.size());
 }

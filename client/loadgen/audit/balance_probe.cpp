@@ -68,7 +68,7 @@ void BalanceProbe::check_conservation() {
   if (found != created)
     findings_.add(Check::conservation, "By their executions all accounts together have " +
                                            to_string(found) + " in cash, where " +
-                                           to_string(created) + " was created.");
+                                           to_string(created) + " was created (M9).");
   for (const auto& [symbol, difference] : shares)
     if (difference != 0)
       findings_.add(Check::conservation,
@@ -76,7 +76,7 @@ void BalanceProbe::check_conservation() {
                         to_string(Shares::from_units(
                             std::int64_t(difference > 0 ? difference : -difference))) +
                         " shares of " + input_.symbol_name(symbol) +
-                        (difference > 0 ? " more" : " less") + " than were created.");
+                        (difference > 0 ? " more" : " less") + " than were created (M9).");
 }
 
 void BalanceProbe::run() {
@@ -127,11 +127,12 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
       const bool is_open = element.name == "opened";
       if (is_open) opened.emplace_back(element.attribute("id"));
       if (is_open != probes_[i].must_open)
-        findings_.add(Check::balances,
-                      probes_[i].claim + "; but the server " + (is_open ? "opened" : "refused") +
-                          " " + probes_[i].order +
-                          (is_open ? ", which takes more."
-                                   : ", which takes no more: " + std::string(element.content)));
+        findings_.add(
+            Check::balances,
+            probes_[i].claim + "; but the server " + (is_open ? "opened" : "refused") + " " +
+                probes_[i].order +
+                (is_open ? ", which takes more (M2)."
+                         : ", which takes no more (M1): " + std::string(element.content)));
     }
     if (i < end)
       findings_.add(Check::balances, "Of " + std::to_string(end - first) + " orders of account " +

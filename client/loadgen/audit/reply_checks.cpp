@@ -120,7 +120,7 @@ void ReplyChecks::check_cancels(std::uint32_t order) {
   const Observation* const cancel = evidence_.cancel_of(order);
   if (is_canceled && !cancel && all_known_)
     findings_.add(Check::replies, "In the end " + evidence_.name(order) +
-                                      " is canceled, but no request canceled it.");
+                                      " is canceled, but no request canceled it (T10).");
   if (!is_canceled || !cancel) return;
   for (const Observation& other : evidence_.observations_of(order)) {
     switch (other.kind) {
