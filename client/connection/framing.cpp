@@ -6,7 +6,7 @@
 namespace exchange::client {
 namespace {
 
-constexpr std::string_view end_tag = "</results>", empty_results = "<results/>";
+constexpr std::string_view end_tag = "</results>";
 constexpr std::size_t length_line_bytes_max = 20;
 
 ReplyEnd after_length_line(std::string_view buffer, std::size_t begin) {
@@ -24,6 +24,22 @@ ReplyEnd after_length_line(std::string_view buffer, std::size_t begin) {
   return {ReplyEnd::State::complete, at, at + bytes};
 }
 
+// Where an empty <results/> ends that begins at `at`, with or without a declaration before it; npos
+// where there is none.
+std::size_t end_of_empty_results(std::string_view buffer, std::size_t at) {
+  constexpr std::string_view start = "<results", end = "/>";
+  if (at + start.size() < buffer.size() && buffer[at + start.size()] == '>')  // nearly always
+    return std::string_view::npos;
+  if (buffer.substr(at).starts_with("<?")) {
+    at = buffer.find("?>", at);
+    if (at == std::string_view::npos) return at;
+    at = skip_blanks(buffer, at + 2);
+  }
+  if (!buffer.substr(at).starts_with(start)) return std::string_view::npos;
+  at = skip_blanks(buffer, at + start.size());
+  return buffer.substr(at).starts_with(end) ? at + end.size() : std::string_view::npos;
+}
+
 }  // namespace
 
 std::string framed(std::string_view document) {
@@ -31,22 +47,22 @@ std::string framed(std::string_view document) {
 }
 
 ReplyEnd find_reply(std::string_view buffer, std::size_t& scanned) {
-  const std::size_t begin = skip_blanks(buffer, 0);
+  const std::size_t begin = skip_padding(buffer);
   if (begin == buffer.size()) return {ReplyEnd::State::incomplete};
   if (buffer[begin] >= '0' && buffer[begin] <= '9') return after_length_line(buffer, begin);
   if (buffer[begin] != '<' || buffer.size() > reply_bytes_max) return {ReplyEnd::State::bad};
 
-  const std::size_t from = std::max(begin, scanned);
-  std::size_t end = buffer.find(end_tag, from);
-  if (end != std::string_view::npos) {
+  // first, since a reply that is not empty may follow it
+  std::size_t end = end_of_empty_results(buffer, begin);
+  if (end == std::string_view::npos) {
+    end = buffer.find(end_tag, std::max(begin, scanned));
+    if (end == std::string_view::npos) {
+      if (buffer.size() >= end_tag.size()) scanned = buffer.size() - end_tag.size() + 1;
+      return {ReplyEnd::State::incomplete};
+    }
     end += end_tag.size();
-  } else if (buffer.substr(begin, empty_results.size()) == empty_results) {
-    end = begin + empty_results.size();
-  } else {
-    if (buffer.size() >= end_tag.size()) scanned = buffer.size() - end_tag.size() + 1;
-    return {ReplyEnd::State::incomplete};
   }
-  return {ReplyEnd::State::complete, begin, skip_blanks(buffer, end)};
+  return {ReplyEnd::State::complete, begin, skip_padding(buffer, end)};
 }
 
 }  // namespace exchange::client

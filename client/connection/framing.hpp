@@ -2,7 +2,7 @@
 // Where requests and replies begin and end in a stream of bytes (docs/protocol.md, framing). Pure.
 //
 //   request   length line, document:  "52\n<transactions …>…</transactions>\n"
-//   reply     document, bare or after a length line; blanks may follow
+//   reply     document, bare or after a length line; blanks and NUL bytes may follow
 
 #include <cstddef>
 #include <stdexcept>
@@ -19,6 +19,11 @@ inline std::size_t skip_blanks(std::string_view text, std::size_t at = 0) {
   while (at < text.size() && is_blank(text[at])) ++at;
   return at;
 }
+// What may stand between two replies: a server written in C may send the NUL that ends its text.
+inline std::size_t skip_padding(std::string_view text, std::size_t at = 0) {
+  while (at < text.size() && (is_blank(text[at]) || text[at] == '\0')) ++at;
+  return at;
+}
 
 // The reply is not one of this protocol. what() may quote it, with any bytes.
 struct BadReply : std::runtime_error {
@@ -31,7 +36,7 @@ std::string framed(std::string_view document);
 struct ReplyEnd {
   enum class State { incomplete, complete, bad };
   State state;
-  std::size_t begin = 0, end = 0;  // complete: the document, and blank bytes after it
+  std::size_t begin = 0, end = 0;  // complete: the document, and the padding after it
 };
 
 // The first reply in `buffer`. `scanned` starts at 0 for each reply and remembers, between calls

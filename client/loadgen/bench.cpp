@@ -34,7 +34,8 @@ void set_up(const Options& options, const Workload& workload, const Ask& ask_ser
       if (!std::holds_alternative<Created>(result)) {
         const auto* error = std::get_if<client::Error>(&result);
         throw std::runtime_error("set-up: the server created nothing: " +
-                                 (error ? error->message : "a reply element of another kind"));
+                                 (error ? error->message : "a reply element of another kind") +
+                                 " (--account-prefix chooses other ids)");
       }
   }
 }
@@ -46,6 +47,24 @@ Bench::Bench(const Options& options) : options_(options), progress_(form(options
     server_ = std::make_unique<LocalServer>(options.local_server, client::stop_flag());
   if (!options.client_cpus.empty()) pin_to(options.client_cpus);
   servers_.emplace(server_ ? server_->address() : *options.connect_to);
+}
+
+std::string Bench::unused_prefix() try {
+  const std::string clock = client::prefix_from_clock();
+  if (!options_.load.check_replies) return clock;  // an echo server creates nothing
+  constexpr unsigned tries_max = 8;
+  for (unsigned tries = 0; tries < tries_max; ++tries) {
+    const std::string prefix = std::to_string(100 + (std::stoull(clock) + tries * 271) % 900),
+                      key = options_.workload.keys ? "\" key=\"loadgen-" + prefix : "";
+    const std::string reply =
+        ask_server("<create><account id=\"" + prefix + key + "\" balance=\"1\"/></create>\n");
+    client::ReplyElements elements(reply);
+    client::ReplyElement element;
+    if (!elements.next(element) || element.name == "created") return prefix;
+  }
+  return clock;
+} catch (const client::Unreachable&) {
+  throw_failure();
 }
 
 RunResult Bench::run(const LoadOptions& load, const Workload& workload) try {
@@ -63,7 +82,11 @@ RunResult Bench::run(const LoadOptions& load, const Workload& workload) try {
   progress_.clear();
   return result;
 } catch (const client::Unreachable&) {
-  // its own words say more
+  throw_failure();
+}
+
+// Of the exception that is being handled: a private server's own words say more.
+void Bench::throw_failure() {
   if (server_ && !server_->running()) throw ServerFailed(server_->stop());
   throw;
 }
@@ -75,6 +98,7 @@ AuditResult Bench::audit_history(const Workload& workload, RunResult& result) {
   try {
     audited = audit(audit_input(workload, std::move(result.history)),
                     [this](std::string_view document) { return ask_server(document); });
+    result.deviations.add(audited.deviations);
     if (created > new_accounts_audited_max)
       audited.not_checked += "Of " + std::to_string(created) +
                              " new accounts some, evenly chosen, were checked, " +
@@ -93,7 +117,16 @@ Capacity Bench::search_capacity(LoadOptions& load, Workload& workload, RunResult
   ErrorCounts wrong{};  // of all tries but the last
   load.duration_s = load.duration_s.value_or(3);
   if (load.warmup_s == 0) load.warmup_s = 0.5;
+  // each of as many digits, so that no id of one is an id of another
+  auto fresh_workload = [&, runs = 0u]() mutable {
+    WorkloadOptions fresh = options_.workload;
+    char number[8];
+    std::snprintf(number, sizeof number, "%03u", runs++);
+    fresh.account_prefix += number;
+    return Workload(fresh, load.clients);
+  };
   const auto one_run = [&] {
+    workload = fresh_workload();
     for (const ErrorClass error : {ErrorClass::protocol, ErrorClass::wrong_answer})
       wrong[std::size_t(error)] += last.counts.errors[std::size_t(error)];
     const Examples examples = last.examples;
@@ -112,11 +145,6 @@ Capacity Bench::search_capacity(LoadOptions& load, Workload& workload, RunResult
         last.requests_per_s() / 2,
         [&](double rate) {
           if (client::stop_flag()) throw client::Interrupted();
-          WorkloadOptions fresh = options_.workload;
-          char number[8];
-          std::snprintf(number, sizeof number, "%03zu", capacity.tries.size());
-          fresh.account_prefix += number;
-          workload = Workload(fresh, load.clients);
           load.stages = {{duration_s, rate}};
           one_run();
           return judge_try(rate, load, last);

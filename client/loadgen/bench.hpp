@@ -20,6 +20,10 @@ class Bench {
   // `options` must outlive it. Throws ServerFailed, client::Unreachable, client::Interrupted.
   explicit Bench(const Options& options);
 
+  // Digits that start the ids of this run's accounts, few where possible: other servers may keep
+  // ids in 32 bits. Creates an account of this id, so that no other run takes them. Throws as the
+  // constructor.
+  std::string unused_prefix();
   // The load as given, with accounts of its own. Throws as the constructor, and what a failed
   // set-up gives.
   RunResult run(const LoadOptions& load, const Workload& workload);
@@ -43,6 +47,7 @@ class Bench {
   CapacityTry judge_try(double rate, const LoadOptions& load, const RunResult& result);
   // On a connection of its own.
   std::string ask_server(std::string_view document);
+  [[noreturn]] void throw_failure();
   StageReading stages_now() const;
 
   const Options& options_;

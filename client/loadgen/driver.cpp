@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <system_error>
 
 #include "client/connection/framing.hpp"
+#include "client/connection/stream.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -37,9 +39,7 @@ unsigned begun_at(const LoadOptions& load, std::int64_t time) {
   return unsigned(std::min<double>(load.clients, double(time) / 1e9 * *load.ramp_up_per_s + 1));
 }
 
-bool is_blank(std::string_view bytes) {
-  return bytes.find_first_not_of(" \r\n") == std::string_view::npos;
-}
+bool is_padding(std::string_view bytes) { return client::skip_padding(bytes) == bytes.size(); }
 
 // Opens connections, connecting_max at once, and calls take(i, socket) for each that is open.
 // Throws Unreachable, Interrupted.
@@ -101,10 +101,7 @@ void Driver::open_connections(const client::StopFlag& stop) {
         idle_[i] = std::move(socket);
         watch(EPOLL_CTL_ADD, idle_[i].number(), std::uint32_t(clients_.size() + i), EPOLLIN);
       });
-  if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) {
-    client::connect_to(address, load_.timeout_s, stop);
-    return;
-  }
+  if (load_.connection == ConnectionUse::per_request || load_.ramp_up_per_s) return;
   open_and_wait(address, clients_.size(), load_.timeout_s, stop,
                 [&](std::size_t i, client::Descriptor socket) {
                   clients_[i].socket = std::move(socket);
@@ -112,6 +109,21 @@ void Driver::open_connections(const client::StopFlag& stop) {
                   clients_[i].connection = next_connection();
                   watch(EPOLL_CTL_ADD, clients_[i], EPOLLIN);
                 });
+}
+
+void Driver::await_accepted(std::string_view document, const client::StopFlag& stop) {
+  client::Descriptor& last = clients_.back().socket;
+  if (!last) return;
+  try {
+    client::ask_once(client::Stream(client::Descriptor(::dup(last.number())), servers_.text(),
+                                    load_.timeout_s, stop),
+                     document);
+  } catch (const client::BadReply&) {  // it replies: the run itself will check how
+  } catch (const client::ConnectionEnded&) {
+    throw;
+  } catch (const client::NoReply&) {
+    last.close();
+  }
 }
 
 void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish& publish) {
@@ -144,7 +156,7 @@ void Driver::run(const Ticks& ticks, const client::StopFlag& stop, const Publish
   release_arrivals(std::min(now, ticks.end()), false);
   give_up_backlog(std::min(now, ticks.end()));
   interval_->in_flight = in_flight_;
-  recorder_.history().unknown += in_flight_;
+  recorder_.history().unanswered += in_flight_;
   publish(std::move(interval_));
 }
 
@@ -314,7 +326,7 @@ void Driver::keep_in_flight(Client& client, ErrorClass error) {
     const std::size_t from = (client.oldest + i) % load_.pipeline;
     if (!may_be_sent_again(client, from)) {
       ++interval_->errors[std::size_t(error)];
-      ++recorder_.history().unknown;
+      ++recorder_.history().unanswered;
       --in_flight_;
       continue;
     }
@@ -411,7 +423,7 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
   while (taken < bytes.size()) {
     const std::string_view rest = bytes.substr(taken);
     if (client.count == 0) {
-      if (is_blank(rest)) return bytes.size();
+      if (is_padding(rest)) return bytes.size();
       wrong_answer(client, ErrorClass::wrong_answer, "a reply to nothing", rest, now);
       return std::nullopt;
     }
@@ -425,7 +437,7 @@ std::optional<std::size_t> Driver::take(Client& client, std::string_view bytes, 
     taken += reply.end;
     if (!take_reply(client, rest.substr(0, reply.end).substr(reply.begin), now))
       return std::nullopt;
-    if (load_.connection == ConnectionUse::per_request && is_blank(bytes.substr(taken))) {
+    if (load_.connection == ConnectionUse::per_request && is_padding(bytes.substr(taken))) {
       close(client);
       go_on(client, now);
       return std::nullopt;
@@ -484,7 +496,8 @@ std::string_view Driver::check(Client& client, const InFlight& request,
     }
     if (!load_.audit) continue;
     const std::string_view problem =
-        recorder_.record({client.number, request.account, request.sent, now}, actions[i], answer);
+        recorder_.record({client.number, request.account, request.sent, now}, actions[i], answer,
+                         reply_check_.deviations);
     if (!problem.empty()) return problem;
   }
   return {};
@@ -521,7 +534,9 @@ void Driver::fail(Client& client, ErrorClass error, std::int64_t now) {
   if (only_the_first && client.count > 1)
     interval_->errors[std::size_t(ErrorClass::reset)] += client.count - 1;
   in_flight_ -= client.count;
-  recorder_.history().unknown += client.count;
+  const std::size_t wrong = only_the_first && client.count > 0 ? 1 : 0;
+  recorder_.history().wrongly_answered += wrong;
+  recorder_.history().unanswered += client.count - wrong;
   if (client.count > 0 && client.quota == 0) --unfinished_;
   client.free_since = now;
   client.count = 0;

@@ -34,9 +34,15 @@ class Driver {
   Driver(const LoadOptions& load, const Workload& workload, client::Servers& servers,
          unsigned worker);
 
-  // Opens all connections that are there from the start, outside the measurement; where each
-  // request has its own, tries one. Throws Unreachable, Interrupted.
+  // Opens all connections that are there from the start, outside the measurement; of the clients
+  // none where each request has its own, or where they begin one after another. Throws Unreachable,
+  // Interrupted.
   void open_connections(const client::StopFlag& stop);
+  // Asks `document` on the connection opened last, if there is one: the kernel opens connections
+  // before the server accepts them, and a reply on the last one shows that the server has accepted
+  // those before it. Without a reply in time that connection is closed: a server may serve fewer
+  // at once. Throws ConnectionEnded, Interrupted.
+  void await_accepted(std::string_view document, const client::StopFlag& stop);
 
   // Called at each tick, in order, and once at the end with what remains.
   using Publish = std::function<void(std::unique_ptr<Interval>)>;
@@ -47,6 +53,7 @@ class Driver {
   const Examples& examples() const { return examples_; }
   const IdSet& opened_ids() const { return opened_ids_; }
   History& history() { return recorder_.history(); }
+  const Deviations& deviations() const { return reply_check_.deviations; }
   Transcript& transcript() { return transcript_; }
   std::int64_t last_answer() const { return last_answer_; }  // nanoseconds since the start
   // planned, but not sent when sending ended

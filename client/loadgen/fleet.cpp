@@ -5,8 +5,6 @@
 #include <exception>
 #include <thread>
 
-#include "client/connection/stream.hpp"
-
 namespace exchange::loadgen {
 namespace {
 
@@ -78,15 +76,15 @@ class Fleet {
  public:
   Fleet(const LoadOptions& load, const Workload& workload, client::Servers& servers,
         const Watched& watched)
-      : load_(load), servers_(servers), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
+      : load_(load), workload_(workload), watched_(watched), pacer_(load.stages, load.arrivals, 0) {
     for (unsigned worker = 0; worker < load.workers; ++worker)
       drivers_.push_back(std::make_unique<Driver>(load, workload, servers, worker));
   }
 
   RunResult run(const client::StopFlag& stop, const Look& look) {
-    client::connect_to(servers_, load_.timeout_s, stop);  // finds the active one
     for (auto& driver : drivers_) driver->open_connections(stop);
-    await_service(stop);
+    // accepting is no part of the measurement
+    drivers_.back()->await_accepted(set_up_query(workload_), stop);
     board_.with([&](Board& board) {
       board.published.resize(drivers_.size());
       board.has_finished.resize(drivers_.size());
@@ -109,16 +107,6 @@ class Fleet {
   }
 
  private:
-  // The kernel opens connections before the server accepts them. A reply on one more shows that the
-  // server has accepted those before it: accepting is no part of the measurement.
-  void await_service(const client::StopFlag& stop) const {
-    try {
-      client::ask(servers_, "<transactions id=\"0\"><query id=\"1\"/></transactions>",
-                  load_.timeout_s, stop);
-    } catch (const client::BadReply&) {  // it replies: the run itself will check how
-    }
-  }
-
   void work(unsigned worker) {
     try {
       drivers_[worker]->run(*ticks_, end_, [this, worker](std::unique_ptr<Interval> interval) {
@@ -264,6 +252,7 @@ class Fleet {
     std::int64_t last_answer = ticks_->warmup_end();
     for (auto& driver : drivers_) {
       result_.examples.add(driver->examples());
+      result_.deviations.add(driver->deviations());
       result_.unsent += driver->unsent();
       result_.stopped_early |= driver->gave_up();
       last_answer = std::max(last_answer, driver->last_answer());
@@ -288,7 +277,7 @@ class Fleet {
   }
 
   const LoadOptions& load_;
-  client::Servers& servers_;
+  const Workload& workload_;
   const Watched watched_;
   const Pacer pacer_;  // for its rates
   std::vector<std::unique_ptr<Driver>> drivers_;

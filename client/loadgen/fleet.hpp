@@ -39,6 +39,7 @@ struct Second {
 struct RunResult {
   Counts counts;
   Examples examples;
+  Deviations deviations;
   double seconds = 0;        // measured part
   std::uint64_t unsent = 0;  // planned, but not sent when sending ended
   // by the user, the server's end, or because no request was answered any more

@@ -24,7 +24,7 @@ struct OrderDigest {
   std::int32_t open = 0, canceled = 0, executed = 0;  // shares
   std::uint32_t executions = 0;
   std::int64_t canceled_time = 0;
-  std::uint64_t fingerprint = 0;  // of the executions, in their order
+  std::uint64_t fingerprint = 0;  // of the executions, whatever their order
 };
 
 // A reply to a query or a cancel.
@@ -48,13 +48,15 @@ struct History {
   std::vector<OrderRecord> orders;
   std::vector<NewAccount> new_accounts;
   std::vector<Observation> observations;
-  std::uint64_t unknown = 0;  // requests sent whose reply never came: what they did is not known
+  // requests sent whose reply never came, or was a wrong one: what they did is not known
+  std::uint64_t unanswered = 0, wrongly_answered = 0;
 
   void add(History&& other) {
     append(orders, other.orders);
     append(observations, other.observations);
     append(new_accounts, other.new_accounts);
-    unknown += other.unknown;
+    unanswered += other.unanswered;
+    wrongly_answered += other.wrongly_answered;
     other = {};
   }
 

@@ -96,12 +96,12 @@ int run(Options options) {
   client::stop_on_signals();
   const std::string started = time_of_day();
   WorkloadOptions& workload_options = options.workload;
+  Bench bench(options);
   if (workload_options.account_prefix.empty())
-    workload_options.account_prefix = client::prefix_from_clock();
+    workload_options.account_prefix = bench.unused_prefix();
   // Only this run may trade what is audited.
   if (options.load.audit && workload_options.symbol_prefix == WorkloadOptions().symbol_prefix)
     workload_options.symbol_prefix = "R" + workload_options.account_prefix + "S";
-  Bench bench(options);
 
   // 2. The load, and its audit.
   Workload workload(workload_options, options.load.clients);

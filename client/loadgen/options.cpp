@@ -128,7 +128,7 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
   app.add_option("--seed", workload.seed, "the same seed gives the same requests");
   app.add_option(
          "--account-prefix", workload.account_prefix,
-         "digits that start every account id, new for each run against one store (default: from the clock)")
+         "digits that start every account id, new for each run against one store (default: three that the server has no account of)")
       ->check(CLI::Validator(check_digits, ""))
       ->type_name("DIGITS");
   app.add_option("--symbol-prefix", workload.symbol_prefix,

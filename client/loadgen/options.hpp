@@ -37,7 +37,7 @@ struct WorkloadOptions {
   unsigned price_walk_bp = 0;       // basis points of one step of the mid price; 0: it stands still
   // the same seed gives the same requests, but for the account prefix
   std::uint64_t seed = 1;
-  std::string account_prefix;  // digits that start every account id; empty: from the clock
+  std::string account_prefix;  // digits that start every account id; empty: some that are unused
   std::string symbol_prefix = "SYM";
   bool keys = false;        // accounts are made with a key, and each request gives it
   bool references = false;  // orders have one
@@ -103,7 +103,6 @@ struct Options {
 };
 
 inline constexpr unsigned clients_max = 100'000;
-// account ids leave six digits for the account
 inline constexpr unsigned accounts_max = 1'000'000;
 inline constexpr unsigned symbols_max = 1'000;             // every account gets shares of each
 inline constexpr unsigned orders_per_request_max = 1'000;  // about 60 kB

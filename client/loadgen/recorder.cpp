@@ -5,7 +5,7 @@
 namespace exchange::loadgen {
 
 std::string_view Recorder::record(const Context& context, const Action& action,
-                                  const CheckedElement& reply) {
+                                  const CheckedElement& reply, Deviations& deviations) {
   const bool rejected = reply.rejected;
   switch (action.kind) {
     case Action::Kind::account:
@@ -26,10 +26,10 @@ std::string_view Recorder::record(const Context& context, const Action& action,
                                    action.limit_cents, context.sent, context.answered});
       break;
     case Action::Kind::query:
-      if (!rejected) return record_state(context, action, reply.element);
+      if (!rejected) return record_state(context, action, reply.element, deviations);
       break;
     case Action::Kind::cancel:
-      if (!rejected) return record_state(context, action, reply.element);
+      if (!rejected) return record_state(context, action, reply.element, deviations);
       history_.observations.push_back(
           {Observation::Kind::cancel_refused, action.id, context.sent, context.answered, {}});
       break;
@@ -38,8 +38,9 @@ std::string_view Recorder::record(const Context& context, const Action& action,
 }
 
 std::string_view Recorder::record_state(const Context& context, const Action& action,
-                                        const client::ReplyElement& element) {
-  if (const std::string_view problem = client::read_status(element, status_); !problem.empty())
+                                        const client::ReplyElement& element,
+                                        Deviations& deviations) {
+  if (const std::string_view problem = read_state(element, status_, deviations); !problem.empty())
     return problem;
   const std::optional<OrderDigest> digest = digest_of(status_);
   if (!digest) return "parts of a share, of an order for whole ones";

@@ -16,13 +16,13 @@ class Recorder {
     std::int64_t sent, answered;  // nanoseconds since the start
   };
   // A right reply element to `action`. Returns the problem of one that the audit cannot read.
-  std::string_view record(const Context& context, const Action& action,
-                          const CheckedElement& reply);
+  std::string_view record(const Context& context, const Action& action, const CheckedElement& reply,
+                          Deviations& deviations);
   History& history() { return history_; }
 
  private:
   std::string_view record_state(const Context& context, const Action& action,
-                                const client::ReplyElement& element);
+                                const client::ReplyElement& element, Deviations& deviations);
   History history_;
   Status status_;  // read last: its memory is used again
 };

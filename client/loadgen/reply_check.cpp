@@ -12,6 +12,16 @@ std::string_view between(const char* begin, const char* end) {
   return {begin, std::size_t(end - begin)};
 }
 
+// As written, or as another form of the same number. `units`: in units of 1e-8.
+bool repeats_number(const client::ReplyElement& reply, std::string_view name,
+                    std::string_view written, std::int64_t units, Deviations& deviations) {
+  const std::string_view repeated = reply.attribute(name);
+  if (repeated == written) return true;
+  if (lenient_units(repeated) != units) return false;
+  deviations.add(Deviation::echo, repeated);
+  return true;
+}
+
 bool repeats_symbol(const client::ReplyElement& reply, const Workload& workload,
                     const Action& action) {
   TextBuffer text;
@@ -20,14 +30,16 @@ bool repeats_symbol(const client::ReplyElement& reply, const Workload& workload,
 }
 
 bool repeats_order(const client::ReplyElement& reply, const Workload& workload, unsigned client,
-                   const Action& action) {
+                   const Action& action, Deviations& deviations) {
   TextBuffer text;
   if (workload.options().references &&
       reply.attribute("ref") != between(text, write_reference(text, client, action.id)))
     return false;
   return repeats_symbol(reply, workload, action) &&
-         reply.attribute("amount") == between(text, write_number(text, action.amount)) &&
-         reply.attribute("limit") == between(text, write_cents(text, action.limit_cents));
+         repeats_number(reply, "amount", between(text, write_number(text, action.amount)),
+                        Shares::whole(action.amount).units(), deviations) &&
+         repeats_number(reply, "limit", between(text, write_cents(text, action.limit_cents)),
+                        action.limit_cents * 1'000'000LL, deviations);
 }
 
 bool repeats_new_account(const client::ReplyElement& reply, const Workload& workload,
@@ -44,13 +56,13 @@ bool repeats_id(const client::ReplyElement& reply, std::uint64_t id) {
 
 // Whether the attributes come back as they were sent.
 bool repeats(const client::ReplyElement& reply, const Workload& workload, unsigned client,
-             const Action& action) {
+             const Action& action, Deviations& deviations) {
   switch (action.kind) {
     case Action::Kind::account: return repeats_new_account(reply, workload, client, action);
     case Action::Kind::placement:
       return repeats_new_account(reply, workload, client, action) &&
              repeats_symbol(reply, workload, action);
-    case Action::Kind::order: return repeats_order(reply, workload, client, action);
+    case Action::Kind::order: return repeats_order(reply, workload, client, action, deviations);
     case Action::Kind::query:
     case Action::Kind::cancel: return repeats_id(reply, action.id);
   }
@@ -70,7 +82,7 @@ std::string_view name_expected(Action::Kind kind) {
 
 // Why this is no right reply to the action; empty if it is one.
 std::string_view problem_of(CheckedElement& checked, const Workload& workload, unsigned client,
-                            const Action& action) {
+                            const Action& action, Deviations& deviations) {
   const client::ReplyElement& reply = checked.element;
   if (reply.name == "error") {
     if (reply.attributes.empty()) return "an error for all of the request, or for the connection";
@@ -81,7 +93,7 @@ std::string_view problem_of(CheckedElement& checked, const Workload& workload, u
              (checked.opened = parse_order_id(reply.attribute("id")).value_or(0)) == 0) {
     return "an order opened without a transaction id";
   }
-  return repeats(reply, workload, client, action)
+  return repeats(reply, workload, client, action, deviations)
              ? std::string_view()
              : "the reply does not repeat the request's attributes";
 }
@@ -101,7 +113,7 @@ void check_reply(const Workload& workload, unsigned client, const ScriptedReques
     }
     const Action& action = request.actions[check.elements.size()];
     check.problem = problem_of(check.elements.emplace_back(CheckedElement{.element = element}),
-                               workload, client, action);
+                               workload, client, action, check.deviations);
     if (!check.problem.empty()) return;
   }
   if (!elements.complete()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/connection/results.hpp"
+#include "client/loadgen/deviations.hpp"
 #include "client/loadgen/workload.hpp"
 
 namespace exchange::loadgen {
@@ -19,6 +20,7 @@ struct ReplyCheck {
   std::string_view problem;  // not empty: not the right reply, and why
   bool malformed = false;    // … because it is no document of this protocol
   std::vector<CheckedElement> elements;
+  Deviations deviations;  // of all replies so far
 };
 
 // Fills `check`: one reply element for each action, of its kind, that repeats what the client

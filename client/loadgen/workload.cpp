@@ -12,7 +12,6 @@ constexpr std::string_view xml_declaration = "<?xml version=\"1.0\" encoding=\"U
 constexpr std::int32_t start_cents = 100'00;  // the mid price, before it walks
 constexpr std::int32_t spread_cents = 1'00;   // limits lie this far from it at most
 constexpr std::uint32_t shares_per_order_max = 100;
-constexpr unsigned account_digits = 6;
 constexpr std::size_t header_bytes_max = 24;  // of the length line
 // Of one element as text, with the longest names: an order and the two elements of a new account.
 constexpr std::size_t element_bytes_max = 260, document_bytes_max = 300;
@@ -88,6 +87,7 @@ Workload::Workload(const WorkloadOptions& options, unsigned clients)
       clients_(clients),
       accounts_(options.accounts == 0 ? clients : options.accounts),
       weights_(options.mix.create + options.mix.order + options.mix.query + options.mix.cancel),
+      account_digits_(unsigned(std::to_string(std::max(accounts_, clients_) - 1).size())),
       symbol_choice_(options.symbols, options.skew),
       account_choice_{Zipf((accounts_ + clients - 1) / clients, options.skew),
                       Zipf(std::max(1u, accounts_ / clients), options.skew)},
@@ -95,7 +95,7 @@ Workload::Workload(const WorkloadOptions& options, unsigned clients)
 
 std::string Workload::account_id(std::uint32_t account) const {
   const std::string digits = std::to_string(account);
-  return options_.account_prefix + std::string(account_digits - digits.size(), '0') + digits;
+  return options_.account_prefix + std::string(account_digits_ - digits.size(), '0') + digits;
 }
 
 // Together a billion of each symbol, some of which resting sells tie up for good: at 100,000 orders
@@ -127,7 +127,7 @@ namespace {
 
 char* write_account(char* out, const Workload& workload, std::uint32_t account) {
   out = write_text(out, workload.options().account_prefix);
-  char* const end = out + account_digits;
+  char* const end = out + workload.account_digits();
   for (char* digit = end; digit != out; account /= 10) *--digit = char('0' + account % 10);
   return end;
 }
@@ -308,15 +308,15 @@ void Script::opened(std::uint64_t order, std::uint32_t account) {
 
 std::vector<SetupRequest> setup_requests(const Workload& workload) {
   std::vector<SetupRequest> requests;
-  if (!workload.trades()) return requests;
-  const unsigned symbols = workload.options().symbols;
+  const unsigned accounts = workload.trades() ? workload.accounts() : 1,
+                 symbols = workload.trades() ? workload.options().symbols : 0;
   constexpr unsigned keys_at_once = 100;  // each is hashed before the reply comes
   const unsigned accounts_at_once = std::min(std::max(1u, setup_elements_max / (symbols + 1)),
                                              workload.options().keys ? keys_at_once : ~0u);
   const std::string shares = std::to_string(workload.shares_per_account()),
                     cash = std::to_string(Workload::cash_per_account);
-  for (unsigned first = 0; first < workload.accounts(); first += accounts_at_once) {
-    const unsigned end = std::min(workload.accounts(), first + accounts_at_once);
+  for (unsigned first = 0; first < accounts; first += accounts_at_once) {
+    const unsigned end = std::min(accounts, first + accounts_at_once);
     std::string document = std::string(xml_declaration) + "<create>\n";
     for (unsigned account = first; account < end; ++account) {
       const std::string id = workload.account_id(account),
@@ -334,6 +334,10 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
     requests.push_back({document, std::size_t(end - first) * (symbols + 1)});
   }
   return requests;
+}
+
+std::string set_up_query(const Workload& workload) {
+  return "<transactions id=\"" + workload.account_id(0) + "\"><query id=\"1\"/></transactions>\n";
 }
 
 }  // namespace exchange::loadgen

@@ -72,6 +72,8 @@ class Workload {
   unsigned clients() const { return clients_; }
   unsigned accounts() const { return accounts_; }
   std::string account_id(std::uint32_t account) const;
+  // of the number of an account or client in an id, with zeros in front
+  unsigned account_digits() const { return account_digits_; }
   std::string symbol_name(unsigned symbol) const {
     return options_.symbol_prefix + std::to_string(symbol);
   }
@@ -88,7 +90,7 @@ class Workload {
  private:
   friend class Script;
   WorkloadOptions options_;
-  unsigned clients_, accounts_, weights_;
+  unsigned clients_, accounts_, weights_, account_digits_;
   Zipf symbol_choice_;
   std::array<Zipf, 2> account_choice_;  // for clients with the most accounts, and with one fewer
   PriceWalk walk_;
@@ -143,11 +145,14 @@ char* write_new_account(char* out, const Workload& workload, std::uint32_t clien
                         std::uint64_t number);
 
 // Creates what the clients' requests rely on: every account with ample cash, and ample shares of
-// every symbol. Empty where nothing is traded.
+// every symbol. Where nothing is traded, one account: the first request shows that a server is
+// there, and creates what set_up_query() names.
 struct SetupRequest {
   std::string document;
   std::size_t elements;  // reply elements that it must get, none an error
 };
 std::vector<SetupRequest> setup_requests(const Workload& workload);
+// A request that changes nothing, of an account that the set-up created.
+std::string set_up_query(const Workload& workload);
 
 }  // namespace exchange::loadgen

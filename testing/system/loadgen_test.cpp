@@ -283,6 +283,7 @@ TEST_CASE("--audit passes on an honest server for each workload and counts what 
     CHECK(run.status == 0);
     CHECK(run.json["audit"]["passed"] == true);
     CHECK(run.json["audit"]["not_checked"] == "");
+    CHECK(run.json["result"]["deviations"].empty());
     CHECK(run.json["audit"]["accounts"] >= 6);
     CHECK((run.json["audit"]["orders"] > 1'000) == (std::string(workload) != "create"));
   }
@@ -299,6 +300,139 @@ TEST_CASE("--audit finds a server that tells of trades that were not") {
   INFO(run.out << run.err);
   CHECK(run.status == 1);
   CHECK(contains_text("audit          FAILED").match(run.out));
+}
+
+TEST_CASE("the first request creates an account, and no later one names another") {
+  std::set<std::string> created;
+  EditedServer server(honest, {.dies_of = [&](const Command& command) {
+                        if (const auto* account = std::get_if<CreateAccount>(&command))
+                          created.emplace(account->account.view());
+                        const auto* query = std::get_if<QueryOrder>(&command);
+                        return query && !created.contains(std::string(query->account.view()));
+                      }});
+  CHECK(loadgen("-c 2 -n 20 --audit --connect " + server.address()).status == 0);
+}
+
+TEST_CASE("a server that dies of the first request is reported with that request, on one line") {
+  EditedServer server(honest, {.dies_of = [](const Command&) { return true; }});
+  const Ran run = loadgen("-c 2 -n 20 --connect " + server.address());
+  CHECK(run.status == 3);
+  CHECK(contains_text("the request was: <create><account id=\"").match(run.err));
+}
+
+TEST_CASE("a server that serves no more connections at once than there are clients passes") {
+  for (const char* workload : {"create", "mix"}) {
+    EditedServer server(honest, {.served_max = 3});
+    const Ran run = loadgen(std::string("-c 3 -n 60 --audit --timeout 3 --workload ") + workload +
+                            " --connect " + server.address());
+    INFO(workload << "\n" << run.out << run.err);
+    CHECK(run.status == 0);
+  }
+}
+
+TEST_CASE("a run with more clients than a server serves at once ends with a report") {
+  EditedServer server(honest, {.served_max = 2});
+  const Reported run = report_of("-c 3 -d 1s --timeout 0.5 --connect " + server.address());
+  INFO(run.out << run.err);
+  CHECK(run.json["result"]["answered"] > 0);
+  CHECK(errors(run, "timeout") >= 1);
+}
+
+TEST_CASE("no connection is opened and closed without a request") {
+  for (const char* workload : {"create", "transactions"})
+    for (const char* connection : {"persistent", "per-request"}) {
+      EditedServer server(honest, {.dies_of_empty_connection = true});
+      const Ran run = loadgen(std::string("-c 3 -n 30 --audit --workload ") + workload +
+                              " --connection " + connection + " --connect " + server.address());
+      INFO(workload << " " << connection << "\n" << run.out << run.err);
+      CHECK(run.status == 0);
+    }
+}
+
+TEST_CASE("a NUL byte after each reply is no reply") {
+  EditedServer server([](std::string reply, unsigned) {
+    reply.push_back('\0');
+    return std::optional(reply);
+  });
+  for (const char* connection : {"persistent", "per-request"}) {
+    const Ran run = loadgen(std::string("-c 2 -n 50 --audit --workload mix --connection ") +
+                            connection + " --connect " + server.address());
+    INFO(run.out << run.err);
+    CHECK(run.status == 0);
+  }
+}
+
+TEST_CASE("a server that closes after each reply gets the advice to connect for each request") {
+  EditedServer server(honest, {.closes_after_reply = true});
+  const Ran persistent = loadgen("-c 2 -n 100 --connect " + server.address());
+  INFO(persistent.out << persistent.err);
+  CHECK(persistent.status == 1);
+  CHECK(contains_text("try --connection per-request").match(persistent.out));
+  const Ran per_request =
+      loadgen("-c 2 -n 100 --audit --connection per-request --connect " + server.address());
+  INFO(per_request.out << per_request.err);
+  CHECK(per_request.status == 0);
+  CHECK(!contains_text("advice").match(per_request.out));
+}
+
+TEST_CASE("where nothing could be audited, the report says so and why") {
+  struct Trouble {
+    std::optional<std::string> reply;
+    const char* why;
+  };
+  for (const Trouble& trouble :
+       {Trouble{std::nullopt, "20 requests went without a reply, and what"},
+        Trouble{"<results/>\n", "20 requests got a wrong answer, and what"}}) {
+    EditedServer server([&](const std::string&, unsigned) { return trouble.reply; });
+    const Reported run = report_of("-c 2 -n 20 --audit --connect " + server.address());
+    INFO(run.out << run.err);
+    CHECK(run.status == 1);
+    CHECK(contains_text("audit          NOTHING was audited\n").match(run.out));
+    CHECK(contains_text(trouble.why).match(run.out));
+    CHECK(run.json["audit"]["passed"] == false);
+  }
+}
+
+TEST_CASE("replies that differ in form alone are reported, and the audit goes on") {
+  EditedServer server([](std::string reply, unsigned) {
+    for (std::size_t at = 0; (at = reply.find("price=\"", at)) != std::string::npos; at += 8)
+      reply.insert(at + 7, "$");
+    for (std::size_t at = 0; (at = reply.find("time=\"", at)) != std::string::npos;)
+      reply.insert(at = reply.find('"', at + 6), "000");
+    return std::optional(reply);
+  });
+  const Reported run =
+      report_of("-c 4 -n 500 --workload mix --audit --connect " + server.address());
+  INFO(run.out << run.err);
+  CHECK(run.status == 0);
+  CHECK(run.json["audit"]["accounts"] == 4);
+  CHECK(run.json["audit"]["not_checked"] == "");
+  CHECK(run.json["result"]["deviations"].size() == 2);
+  CHECK(contains_text("(R12), such as: ").match(run.out));
+}
+
+TEST_CASE("by default account ids are short, and of no account that the server has") {
+  std::vector<std::string> created;
+  EditedServer server(honest, {.dies_of = [&](const Command& command) {
+                        if (const auto* account = std::get_if<CreateAccount>(&command))
+                          created.emplace_back(account->account.view());
+                        return false;
+                      }});
+  CHECK(loadgen("-c 2 -n 20 --connect " + server.address()).status == 0);
+  for (const std::string& id : created) CHECK(id.size() <= 4);
+
+  // once all of them are taken, ids are long
+  std::string all = "<create>";
+  for (int id = 100; id < 1'000; ++id)
+    all += "<account id=\"" + std::to_string(id) + "\" balance=\"0\"/>";
+  const std::string request = std::to_string(all.size() + 9) + "\n" + all + "</create>";
+  boost::asio::ip::tcp::iostream stream("127.0.0.1", server.address().substr(10));
+  stream << request << std::flush;
+  std::string reply;
+  std::getline(stream, reply);
+  created.clear();
+  CHECK(loadgen("-c 2 -n 20 --connect " + server.address()).status == 0);
+  CHECK(created.back().size() > 10);
 }
 
 TEST_CASE("--csv has a row a second, --html is a page of the run, --json says what was asked for") {

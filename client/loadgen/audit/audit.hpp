@@ -13,14 +13,19 @@
 // What it cannot see: an order that was refused although it could be paid for; which of two orders
 // came first where the replies to both are the same either way; the order of things between a
 // request's sending and its answer, as far as ids leave it open; what happens after the audit.
-// Where requests went without a reply (History::unknown) it is not known what they did: pairing,
-// replay and balances are not checked then.
+// Where requests went without a right reply (History::unanswered, wrongly_answered) it is not known
+// what they did: pairing, replay and balances are not checked then.
+//
+// What differs from the protocol in form alone (Deviation), and what the course protocol leaves
+// open, is no finding: whether orders of one account match each other, and in which order the
+// executions of one second are listed.
 
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "client/loadgen/deviations.hpp"
 #include "client/loadgen/history.hpp"
 
 namespace exchange::loadgen {
@@ -39,7 +44,7 @@ struct AuditAccount {
 struct AuditInput {
   std::vector<AuditAccount> accounts;
   std::function<std::string(unsigned)> symbol_name;  // of symbols from 1
-  std::string probe_symbol;  // a name that no account holds; the audit creates it
+  std::string probe_symbol;  // that no account sells; the audit places a share of it
   History history;
 };
 
@@ -48,12 +53,13 @@ struct AuditInput {
 using Ask = std::function<std::string(std::string_view document)>;
 
 struct AuditResult {
-  bool passed = false;  // no findings; as far as could be checked
+  bool passed = false;  // something was checked, and there are no findings
   std::uint64_t orders = 0, executions = 0, accounts = 0;
   std::string cash_moved;  // from buyers to sellers
   // of all accounts, as created: where the audit passed it is all still there
   std::string cash_total;
   std::vector<std::string> findings;  // sentences: the first few of each check
+  Deviations deviations;              // in the replies to the audit's own queries
   std::string not_checked;            // what could not be, and why
   double seconds = 0;
 };

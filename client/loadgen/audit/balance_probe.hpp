@@ -1,7 +1,7 @@
 #pragma once
 // What every account must have by its orders and executions, and whether it does. The protocol
 // shows no balance, but an order that takes all of it opens, and one that takes the smallest unit
-// more is refused. Buys are of a symbol that no account holds, sells at the highest price there is:
+// more is refused. Buys are of a symbol that no account sells, sells at the highest price there is:
 // all of them rest, and are canceled again. Costs two requests for each account.
 
 #include <map>
@@ -23,7 +23,7 @@ struct Holdings {
 class BalanceProbe {
  public:
   BalanceProbe(const AuditInput& input, const Evidence& evidence, const Ask& ask,
-               Findings& findings);
+               Findings& findings, Deviations& deviations);
   // That cash and shares are as many as were created. Asks nothing.
   void check_conservation();
   void run();
@@ -47,6 +47,7 @@ class BalanceProbe {
   const Evidence& evidence_;
   const Ask& ask_;
   Findings& findings_;
+  Deviations& deviations_;
   const std::vector<Holdings> holdings_;
   std::vector<Probe> probes_;  // of one account
   std::string claim_;

@@ -89,6 +89,7 @@ class Findings {
     Found& found = found_[std::size_t(check)];
     if (++found.count <= sentences_max) found.sentences.push_back(std::move(sentence));
   }
+  std::uint64_t count(Check check) const { return found_[std::size_t(check)].count; }
   // All, in the order of the checks.
   std::vector<std::string> sentences() const {
     std::vector<std::string> all;

@@ -16,12 +16,13 @@ bool whole_shares(Shares shares, std::int32_t& whole) {
 }  // namespace
 
 std::uint64_t add_to_fingerprint(std::uint64_t fingerprint, const Execution& execution) {
+  std::uint64_t own = 0;
   for (const std::int64_t number :
        {execution.shares.units(), execution.price.units(), execution.time.seconds()}) {
-    fingerprint = (fingerprint ^ std::uint64_t(number)) * 0x9e3779b97f4a7c15u;
-    fingerprint ^= fingerprint >> 32;
+    own = (own ^ std::uint64_t(number)) * 0x9e3779b97f4a7c15u;
+    own ^= own >> 32;
   }
-  return fingerprint;
+  return fingerprint + own;
 }
 
 std::optional<OrderDigest> digest_of(const Status& state) {

@@ -9,7 +9,7 @@
 
 namespace exchange::loadgen {
 
-// Of executions one after another, from 0: the same only for the same executions in the same order.
+// Of executions one after another, from 0: the same for the same executions in any order.
 std::uint64_t add_to_fingerprint(std::uint64_t fingerprint, const Execution& execution);
 
 // Nothing where there are parts of a share, or more than an OrderRecord's amount can hold.

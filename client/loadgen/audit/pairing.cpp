@@ -23,7 +23,8 @@ void check_pairing(const Evidence& evidence, const std::set<std::uint16_t>& uncl
   const auto alone = [&](const Side& side, const char* other) {
     findings.add(Check::pairing, "The server reported for " + evidence.name(side.order) +
                                      " an execution of " + text_of(side.fill) + " at time " +
-                                     std::to_string(side.fill.time) + "; " + other + " has it.");
+                                     std::to_string(side.fill.time) + "; " + other +
+                                     " has it (M9).");
   };
   for (auto& [number, symbol] : symbols) {
     if (unclear.contains(number)) continue;

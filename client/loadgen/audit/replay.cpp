@@ -1,6 +1,8 @@
 #include "client/loadgen/audit/replay.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 namespace exchange::loadgen {
 namespace {
@@ -13,9 +15,10 @@ std::string reported(const Fill* fill) { return fill ? text_of(*fill) : "no furt
 
 }  // namespace
 
-Replay::Replay(const Evidence& evidence, Findings& findings)
+Replay::Replay(Evidence& evidence, Findings& findings, Reading reading)
     : evidence_(evidence),
       findings_(findings),
+      reading_(reading),
       executed_(evidence.orders.size()),
       next_observation_(evidence.first_observation) {
   open_.reserve(evidence.orders.size());
@@ -38,22 +41,40 @@ void Replay::run() {
                                            "; by the rules it matched no other order then.");
 }
 
+std::uint64_t Replay::explained() const {
+  return std::accumulate(executed_.begin(), executed_.end(), std::uint64_t(0));
+}
+
+std::set<std::uint16_t> Replay::not_replayed() const {
+  std::set<std::uint16_t> symbols;
+  for (const auto& [symbol, book] : books_)
+    if (book.abandoned) symbols.insert(symbol);
+  return symbols;
+}
+
 void Replay::match(std::uint32_t taker, Book& book) {
   const OrderRecord& order = evidence_.orders[taker];
   Side& makers = order.amount > 0 ? book.sells : book.buys;
-  while (open_[taker] > 0 && !makers.empty() && makers.begin()->first + rank_of(order) <= 0) {
-    Line& line = makers.begin()->second;
-    const std::uint32_t maker = line.front();
-    const bool gone = evidence_.states[maker].canceled > 0 && !next_reported(maker);
-    if (gone) {
-      if (const Observation* cancel = evidence_.cancel_of(maker))
-        raise({cancel->sent_ns, Bound::Kind::cancel, maker, taker});
-    } else if (!execute(taker, maker, makers)) {
-      book.abandoned = true;
-      return;
+  for (auto best = makers.begin();
+       open_[taker] > 0 && best != makers.end() && best->first + rank_of(order) <= 0;) {
+    Line& line = best->second;
+    for (auto at = line.begin(); open_[taker] > 0 && at != line.end();) {
+      const std::uint32_t maker = *at;
+      if (!reading_.self_match && evidence_.orders[maker].account == order.account) {
+        ++at;
+        continue;
+      }
+      const bool gone = evidence_.states[maker].canceled > 0 && !next_reported(maker);
+      if (gone) {
+        if (const Observation* cancel = evidence_.cancel_of(maker))
+          raise({cancel->sent_ns, Bound::Kind::cancel, maker, taker});
+      } else if (!execute(taker, maker, makers)) {
+        book.abandoned = true;
+        return;
+      }
+      if (gone || open_[maker] == 0) at = line.erase(at);
     }
-    if (gone || open_[maker] == 0) line.pop_front();
-    if (line.empty()) makers.erase(makers.begin());
+    best = line.empty() ? makers.erase(best) : std::next(best);
   }
   if (open_[taker] > 0)
     (order.amount > 0 ? book.buys : book.sells)[rank_of(order)].push_back(taker);
@@ -65,11 +86,26 @@ const Fill* Replay::next_reported(std::uint32_t order) const {
              : nullptr;
 }
 
+// Makes `wanted` the next one reported, if the order has it among those of its second.
+void Replay::list_first(std::uint32_t order, const Fill& wanted) {
+  const FinalState& state = evidence_.states[order];
+  const auto begin = evidence_.fills.begin() + std::ptrdiff_t(state.first_fill),
+             next = begin + std::ptrdiff_t(executed_[order]),
+             end = begin + std::ptrdiff_t(state.fills);
+  for (auto at = next; at != end && at->time == next->time; ++at)
+    if (*at == wanted) {
+      std::rotate(next, at, at + 1);
+      return;
+    }
+}
+
 // False where the server reported something else than the rules give.
 bool Replay::execute(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
   const Fill* by_taker = next_reported(taker);
   const Fill right{std::min(open_[taker], open_[maker]), evidence_.orders[maker].limit_cents,
                    by_taker ? by_taker->time : 0};
+  if (reading_.any_listing)
+    for (const std::uint32_t order : {taker, maker}) list_first(order, right);
   const Fill* by_maker = next_reported(maker);
   if (!by_taker || !by_maker || *by_taker != right || *by_maker != right) {
     findings_.add(Check::executions, what_is_wrong(taker, maker, right, makers));
@@ -91,22 +127,20 @@ std::string Replay::what_is_wrong(std::uint32_t taker, std::uint32_t maker, cons
                      " was open, the best price and the first there: by the rules they execute " +
                      text_of(right) + "; the server reported for the one " + reported(by_taker) +
                      ", for the other " + reported(by_maker) + ". ";
-  const std::string passed_over = "The open order was passed over (rule 2)",
+  const std::string passed_over = "The open order was passed over (M3)",
                     lost = ", or its execution was lost.";
   if (!by_taker) return text + passed_over + lost;
   const std::int32_t price = by_taker->price_cents, limit = evidence_.orders[taker].limit_cents;
   if (price == right.price_cents)
-    return text +
-           (*by_taker == right && by_maker && by_maker->shares == right.shares &&
-                    by_maker->price_cents == right.price_cents
-                ? "The two report different times of it."
-                : "The order that arrived first at that price was passed over (rule 3)" + lost);
+    return text + (*by_taker == right && by_maker && by_maker->shares == right.shares &&
+                           by_maker->price_cents == right.price_cents
+                       ? "The two report different times of it."
+                       : "The order that arrived first at that price was passed over (M4)" + lost);
   if (price == limit && by_maker && *by_maker == *by_taker)
-    return text + "The price was that of the incoming order, not of the resting one (rule 4).";
+    return text + "The price was that of the incoming order, not of the resting one (M6).";
   const bool anybody_there = makers.contains(evidence_.orders[taker].amount > 0 ? price : -price);
   return text +
-         (anybody_there || price != limit ? "A better price was passed over (rule 3)"
-                                          : passed_over) +
+         (anybody_there || price != limit ? "A better price was passed over (M4)" : passed_over) +
          lost;
 }
 

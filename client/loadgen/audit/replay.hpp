@@ -21,6 +21,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "client/loadgen/audit/evidence.hpp"
@@ -29,10 +30,20 @@ namespace exchange::loadgen {
 
 class Replay {
  public:
-  Replay(const Evidence& evidence, Findings& findings);
+  // What the course leaves open.
+  struct Reading {
+    bool self_match = true;    // an order matches others of its own account (M11)
+    bool any_listing = false;  // executions of one second are listed in any order
+  };
+  // With any_listing, puts the executions of each order into the order in which they happened.
+  Replay(Evidence& evidence, Findings& findings, Reading reading = {true, false});
   // Not to be matched again: only its orders' times are looked at.
   void leave_out(std::uint16_t symbol) { books_[symbol].abandoned = true; }
   void run();
+  // After run(): the executions that it found right, each counted for both its orders.
+  std::uint64_t explained() const;
+  // After run(): the symbols that were left out, or whose replay ended early.
+  std::set<std::uint16_t> not_replayed() const;
 
  private:
   using Line = std::deque<std::uint32_t>;     // of one price, first come first
@@ -53,14 +64,16 @@ class Replay {
   void match(std::uint32_t taker, Book& book);
   bool execute(std::uint32_t taker, std::uint32_t maker, const Side& makers);
   const Fill* next_reported(std::uint32_t order) const;
+  void list_first(std::uint32_t order, const Fill& wanted);
   std::string what_is_wrong(std::uint32_t taker, std::uint32_t maker, const Fill& right,
                             const Side& makers) const;
   void raise(const Bound& bound);
   void compare_with_observations(std::uint32_t order, std::uint32_t taker);
   void contradict(const std::string& reply, std::uint32_t taker);
 
-  const Evidence& evidence_;
+  Evidence& evidence_;
   Findings& findings_;
+  const Reading reading_;
   std::map<std::uint16_t, Book> books_;
   // By order.
   std::vector<std::int32_t> open_;

@@ -2,6 +2,7 @@
 // Checks the replies of the run against the final states: what each reported can have been, and a
 // cancel was final.
 
+#include <set>
 #include <string_view>
 
 #include "client/loadgen/audit/evidence.hpp"
@@ -13,18 +14,22 @@ class ReplyChecks {
   // `evidence` has the orders and their final states. `all_known`: no request went without a reply.
   ReplyChecks(Evidence& evidence, Findings& findings, bool all_known)
       : evidence_(evidence), findings_(findings), all_known_(all_known) {}
-  // Moves `observations` into the evidence, by order.
-  void run(std::vector<Observation> observations);
+  // Moves `observations` of orders that are known into the evidence, by order.
+  void sort(std::vector<Observation> observations);
+  // After the replay: `not_replayed` are the symbols of whose executions the order is not known.
+  void run(const std::set<std::uint16_t>& not_replayed);
 
  private:
   std::uint32_t find(std::uint64_t id) const;
   void check_observation(const Observation& observation, std::uint32_t order);
   std::string_view contradiction(const Observation& observation, std::uint32_t order) const;
+  bool executions_fit(const OrderDigest& then, std::uint32_t order) const;
   void check_cancels(std::uint32_t order);
 
   Evidence& evidence_;
   Findings& findings_;
   const bool all_known_;
+  std::set<std::uint16_t> not_replayed_;
 };
 
 }  // namespace exchange::loadgen

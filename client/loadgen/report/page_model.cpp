@@ -172,8 +172,13 @@ class Page {
         items.resize(shown_max);
         items.push_back({{"text", more}, {"section", "audit"}});
       }
-      notice("bad", "The audit failed: the server’s answers do not add up.", items);
+      notice("bad",
+             items.empty() ? "Nothing was audited."
+                           : "The audit failed: the server’s answers do not add up.",
+             items);
     }
+    if (const Json& deviations = at(result_, {"deviations"}); !deviations.empty())
+      notice("warn", "Replies differ from the protocol in form.", deviations);
     if (const std::string why = text_at(report_, {"audit", "not_checked"}); !why.empty())
       notice("warn", "The audit did not check everything.", {why});
     List missed;
@@ -388,7 +393,8 @@ class Page {
     const Json& audit = get({"audit"});
     if (audit.is_null()) return {};
     List blocks{text_block(
-        {verdict(at(audit, {"passed"}), "Passed.", "Failed."),
+        {verdict(at(audit, {"passed"}), "Passed.",
+                 at(audit, {"findings"}).empty() ? "Nothing was audited." : "Failed."),
          " Compared what the server answered and holds: ", counted(at(audit, {"orders"}), "order"),
          ", ", counted(at(audit, {"executions"}), "execution"), ", ",
          counted(at(audit, {"accounts"}), "account"), "; cash moved ", at(audit, {"cash_moved"}),

@@ -123,12 +123,22 @@ void print_problems(std::FILE* out, const Examples& examples) {
     if (!example->empty()) line(out, label, *example);
 }
 
+// Many requests were lost on connections that the server had replied on before.
+bool closes_after_reply(const Report& report) {
+  const Counts& counts = report.result.counts;
+  return report.options.load.connection == ConnectionUse::persistent && counts.answered > 0 &&
+         4 * counts.errors[std::size_t(ErrorClass::reset)] > counts.answered;
+}
+
 void print_audit(std::FILE* out, const AuditResult& audit) {
-  line(out, "audit",
-       text("%s: %s orders, %s executions, %s accounts, %s of cash moved; %.1f s",
-            audit.passed ? "passed" : "FAILED", grouped(audit.orders).c_str(),
-            grouped(audit.executions).c_str(), grouped(audit.accounts).c_str(),
-            audit.cash_moved.c_str(), audit.seconds));
+  if (audit.orders + audit.accounts == 0)
+    line(out, "audit", audit.findings.empty() ? "NOTHING was audited" : "FAILED");
+  else
+    line(out, "audit",
+         text("%s: %s orders, %s executions, %s accounts, %s of cash moved; %.1f s",
+              audit.passed ? "passed" : "FAILED", grouped(audit.orders).c_str(),
+              grouped(audit.executions).c_str(), grouped(audit.accounts).c_str(),
+              audit.cash_moved.c_str(), audit.seconds));
   for (const std::string& finding : audit.findings) line(out, "", finding);
   if (!audit.not_checked.empty()) line(out, "not audited", audit.not_checked);
 }
@@ -287,7 +297,8 @@ Json result_json(const RunResult& result) {
           {"rejected", counts_json<Asked>(counts.rejected)},
           {"first_rejection", result.examples.rejection},
           {"first_wrong_answer", result.examples.wrong_answer},
-          {"first_connect_error", result.examples.connect_error}};
+          {"first_connect_error", result.examples.connect_error},
+          {"deviations", result.deviations.sentences()}};
 }
 
 Json series_json(const std::vector<Second>& series) {
@@ -445,6 +456,11 @@ void print_text(std::FILE* out, const Report& report) {
   if (report.options.load.retry) line(out, "sent again", grouped(counts.sent_again) + " requests");
   line(out, "rejected", list<Asked>(counts.rejected));
   print_problems(out, result.examples);
+  for (const std::string& sentence : result.deviations.sentences())
+    line(out, "deviation", sentence);
+  if (closes_after_reply(report))
+    line(out, "advice",
+         "the server closes connections after a reply: try --connection per-request");
   line(out, "client CPU", describe(result.client, counts.answered));
   if (result.server) line(out, "server CPU", describe(*result.server, counts.answered));
   if (result.database) line(out, "database CPU", describe(*result.database, counts.answered));

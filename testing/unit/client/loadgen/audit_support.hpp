@@ -54,7 +54,7 @@ enum class Lie {
 // The market rules by scanning all orders, but for one lie now and then.
 class LyingServer {
  public:
-  explicit LyingServer(Lie lie) : lie_(lie) {}
+  explicit LyingServer(Lie lie, bool self_match = true) : lie_(lie), self_match_(self_match) {}
 
   std::string ask(std::string_view document) {
     std::string text(document);
@@ -125,6 +125,7 @@ class LyingServer {
     for (Order& order : orders_)
       if (order.status.open > Shares() && order.placed.side != taker.placed.side &&
           order.placed.symbol.view() == taker.placed.symbol.view() &&
+          (self_match_ || order.placed.account.view() != taker.placed.account.view()) &&
           (taker.placed.side == Side::buy ? order.placed.limit <= taker.placed.limit
                                           : order.placed.limit >= taker.placed.limit))
         makers.push_back(&order);
@@ -223,6 +224,7 @@ class LyingServer {
   }
 
   const Lie lie_;
+  const bool self_match_;  // else orders of one account do not match each other
   const ProtocolLimits limits_;
   bool in_run_ = true;
   std::uint64_t commands_ = 0, chances_ = 0;
@@ -326,7 +328,8 @@ inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& rando
       client.observation.kind = Observation::Kind::cancel_refused;
     } else {
       Status state;
-      REQUIRE(client::read_status(element, state) == "");
+      Deviations deviations;
+      REQUIRE(read_state(element, state, deviations) == "");
       client.observation.digest = digest_of(state).value();
     }
     input.history.observations.push_back(client.observation);

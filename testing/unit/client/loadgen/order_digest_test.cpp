@@ -21,7 +21,7 @@ Status read(const std::string& content) {
 
 }  // namespace
 
-TEST_CASE("a digest differs for other executions or another order of them") {
+TEST_CASE("a digest differs for other executions, and not for another order of them") {
   const std::string first = "<executed shares=\"2\" price=\"1\" time=\"1700000000\"/>",
                     second = "<executed shares=\"1\" price=\"2.5\" time=\"1700000000\"/>";
   const auto digest = [](const std::string& content) { return digest_of(read(content)); };
@@ -33,7 +33,7 @@ TEST_CASE("a digest differs for other executions or another order of them") {
   CHECK(both->executed == 3);
   CHECK(both->executions == 2);
   CHECK(both->fingerprint == digest(first + second)->fingerprint);
-  CHECK(both->fingerprint != digest(second + first)->fingerprint);
+  CHECK(both->fingerprint == digest(second + first)->fingerprint);
   CHECK(digest(first)->fingerprint != digest(second)->fingerprint);
   CHECK(digest("")->fingerprint == 0);
 

@@ -1,6 +1,7 @@
 // The page of a run: what it shows, what it leaves out, and that it is safe to open.
 #include "client/loadgen/report/page_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "catch.hpp"
@@ -172,6 +173,16 @@ TEST_CASE("what went wrong stands before the figures, the client as bottleneck f
               "The run was stopped early.", "1 of 100000 planned requests were never sent.",
               "Replies were not checked."});
   CHECK(page_model(report)["notices"][0]["kind"] == "bad");
+}
+
+TEST_CASE("deviations in form, and that nothing was audited, are notices of their own") {
+  Json report = sample_report();
+  report["result"]["errors"] = Json::object();
+  report["result"]["deviations"] = {"3 times (R12)"};
+  report["audit"] = {{"passed", false}, {"findings", Json::array()}};
+  const Lines shown = notices(report);
+  CHECK(std::count(shown.begin(), shown.end(), "Nothing was audited.") == 1);
+  CHECK(std::count(shown.begin(), shown.end(), "Replies differ from the protocol in form.") == 1);
 }
 
 TEST_CASE("nothing in a report can close the script that contains it") {

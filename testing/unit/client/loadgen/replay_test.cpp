@@ -152,7 +152,7 @@ TEST_CASE("a canceled order holds its place until it leaves") {
                  .order(5, 100'00, {{5, 100'00}})
                  .observed(1, canceled, 1, 46, 48)
                  .findings(),
-             contains_text("The order that arrived first at that price was passed over (rule 3)"));
+             contains_text("The order that arrived first at that price was passed over (M4)"));
 }
 
 TEST_CASE(

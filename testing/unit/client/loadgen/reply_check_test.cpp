@@ -55,12 +55,29 @@ TEST_CASE("an order is answered by its own attributes and an id, or rejected wit
   CHECK(check({order}, "<html></html>").malformed);
 }
 
+TEST_CASE("the same numbers in other words are a deviation, other numbers are wrong") {
+  for (const char* attributes :
+       {"sym=\"SYM2\" amount=\"-7\" limit=\"99.5\"", "sym=\"SYM2\" amount=\"-7.0\" limit=\"99.50\"",
+        "sym=\"SYM2\" amount=\"-7\" limit=\"$99.50\""}) {
+    const ReplyCheck answer =
+        check({order}, results("<opened " + std::string(attributes) + " id=\"12\"/>"));
+    CHECK(answer.problem == "");
+    REQUIRE(answer.deviations.sentences().size() == 1);
+    CHECK_THAT(answer.deviations.sentences().front(), contains_text("R8"));
+  }
+  for (const char* attributes :
+       {"sym=\"SYM2\" amount=\"7\" limit=\"99.5\"", "sym=\"SYM2\" amount=\"-7\" limit=\"99.51\"",
+        "sym=\"SYM2\" amount=\"-7\"", "sym=\"sym2\" amount=\"-7\" limit=\"99.50\""})
+    CHECK(check({order}, results("<opened " + std::string(attributes) + " id=\"12\"/>")).problem !=
+          "");
+}
+
 TEST_CASE("an account with shares is answered by two elements in order") {
   const std::vector<Action> asked{
       {.kind = Action::Kind::account, .id = 8},
       {.kind = Action::Kind::placement, .symbol = 3, .amount = 5, .id = 8}};
-  const std::string account = "<created id=\"90000038\"/>",
-                    shares = "<created sym=\"SYM3\" id=\"90000038\"/>";
+  const std::string account = "<created id=\"938\"/>",
+                    shares = "<created sym=\"SYM3\" id=\"938\"/>";
   CHECK(check(asked, results(account + shares)).problem == "");
   CHECK(check(asked, results(account)).problem != "");
   CHECK(check(asked, results(account + account)).problem != "");
