@@ -23,6 +23,8 @@ class Install(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory(prefix="exchange-install-")
         cls.addClassCleanup(cls.folder.cleanup)
         cls.prefix = Path(cls.folder.name) / "prefix"
+        if shutil.which("help2man"):
+            run("cmake", "--build", str(BIN.parent), "--target", "man")
         done = run(
             *("cmake", "--install", str(BIN.parent), "--component", "programs"),
             *("--prefix", str(cls.prefix)),
