@@ -10,8 +10,8 @@ import gevent
 from locust import FastHttpUser, HttpUser, User, between, constant, events, task
 from locust.runners import WorkerRunner
 
-from exchange_client import BadReply, ExchangeClient, Refused, judge
 from trader import Growing, Trader, load_state, mark, wait_bounds
+from xml_client import BadReply, Refused, TimedClient, judge
 
 STATE = load_state()
 WAIT = wait_bounds()
@@ -40,14 +40,14 @@ def listen(environment, **_):
 
 
 class OnXmlPort(User):
-    """A user with a raw socket, kept open."""
+    """A user with a connection of its own, kept open."""
 
     abstract = True
     wait_time = wait_time
 
     def on_start(self):
         host, _, port = self.host.rpartition(":")
-        self.client = ExchangeClient(host, int(port), self.environment.events.request.fire)
+        self.client = TimedClient(host, int(port), self.environment.events.request.fire)
 
     def on_stop(self):
         self.client.close()

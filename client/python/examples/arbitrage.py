@@ -1,0 +1,70 @@
+"""Trades two symbols whose prices should keep their ratio: sells the one that has become dear, and buys the one that has become cheap."""
+
+import argparse
+import asyncio
+from decimal import Decimal
+
+from exchange_client import AsyncExchange, MarketUpdate, Refused
+
+
+async def fill(exchange: AsyncExchange, symbol: str, amount: int, limit: Decimal) -> str:
+    """Takes what is there at once, and cancels the rest."""
+    trade = exchange.buy if amount > 0 else exchange.sell
+    try:
+        order = await trade(symbol, abs(amount), limit)
+        status = await exchange.query(order)
+        if status.open:
+            status = await exchange.cancel(order)
+        return f"{'bought' if amount > 0 else 'sold'} {status.executed} {symbol}"
+    except Refused as error:
+        return f"{symbol}: {error}"
+
+
+async def watch(
+    exchange: AsyncExchange, symbols: tuple[str, str], shares: int, edge: Decimal
+) -> None:
+    books: dict[str, MarketUpdate] = {}
+    usual: Decimal | None = None  # ratio, a slow average
+    async for market in exchange.market_data(*symbols):
+        books[market.symbol] = market
+        first, second = (books.get(symbol) for symbol in symbols)
+        if not (first and first.bid and first.ask and second and second.bid and second.ask):
+            continue
+        ratio = (first.bid.price + first.ask.price) / (second.bid.price + second.ask.price)
+        usual = ratio if usual is None else usual + (ratio - usual) / 50
+        if first.bid.price / second.ask.price > usual * (1 + edge):
+            orders = (-shares, first.bid.price), (shares, second.ask.price)
+        elif first.ask.price / second.bid.price < usual * (1 - edge):
+            orders = (shares, first.ask.price), (-shares, second.bid.price)
+        else:
+            continue
+        done = await asyncio.gather(
+            *(fill(exchange, symbol, *order) for symbol, order in zip(symbols, orders, strict=True))
+        )
+        print(f"ratio {ratio:.5f}, usually {usual:.5f}: {', '.join(done)}", flush=True)
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("symbols", nargs=2)
+    parser.add_argument("--connect", default="127.0.0.1:12345", help="(default: %(default)s)")
+    parser.add_argument("--http", default="127.0.0.1:8080", help="(default: %(default)s)")
+    parser.add_argument("--account", default="9003", help="created with cash and shares if needed")
+    parser.add_argument("--shares", type=int, default=5, help="(default: %(default)s)")
+    parser.add_argument("--edge", type=Decimal, default=Decimal("0.001"), help="above the spreads")
+    options = parser.parse_args()
+    async with AsyncExchange(options.connect, options.account, http=options.http) as exchange:
+        try:
+            await exchange.create_account(options.account, 1_000_000)
+            for symbol in options.symbols:
+                await exchange.create_symbol(symbol, {options.account: 1_000})
+        except Refused as error:
+            print(error)
+        await watch(exchange, tuple(options.symbols), options.shares, options.edge)
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        pass

@@ -1,0 +1,62 @@
+"""Buys when the price has risen above its average, and sells when it has fallen below."""
+
+import argparse
+import asyncio
+from collections import deque
+from decimal import Decimal
+
+from exchange_client import AsyncExchange, Refused
+
+
+async def follow(exchange: AsyncExchange, symbol: str, shares: int, window: int) -> None:
+    prices: deque[Decimal] = deque(maxlen=window)
+    holds = False
+    async for market in exchange.market_data(symbol):
+        prices.extend(trade.price for trade in market.trades)
+        if len(prices) < window or not market.bid or not market.ask:
+            continue
+        average = sum(prices, Decimal(0)) / len(prices)
+        try:
+            if prices[-1] > average and not holds:
+                order = await exchange.buy(symbol, shares, market.ask.price)
+            elif prices[-1] < average and holds:
+                order = await exchange.sell(symbol, shares, market.bid.price)
+            else:
+                continue
+            status = await exchange.query(order)
+            if status.open:  # it came too late for this price
+                status = await exchange.cancel(order)
+        except Refused as error:
+            print("refused:", error, flush=True)
+            continue
+        if status.executed:
+            holds = not holds
+        print(
+            f"{'bought' if order.amount > 0 else 'sold'} {status.executed} for {status.cash}"
+            f"  (last {prices[-1]}, average {average:.4f})",
+            flush=True,
+        )
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("symbol")
+    parser.add_argument("--connect", default="127.0.0.1:12345", help="(default: %(default)s)")
+    parser.add_argument("--http", default="127.0.0.1:8080", help="(default: %(default)s)")
+    parser.add_argument("--account", default="9002", help="created with cash if needed")
+    parser.add_argument("--shares", type=int, default=5, help="(default: %(default)s)")
+    parser.add_argument("--window", type=int, default=20, help="trades in the average")
+    options = parser.parse_args()
+    async with AsyncExchange(options.connect, options.account, http=options.http) as exchange:
+        try:
+            await exchange.create_account(options.account, 1_000_000)
+        except Refused as error:
+            print(error)
+        await follow(exchange, options.symbol, options.shares, options.window)
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        pass

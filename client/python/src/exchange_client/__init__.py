@@ -1,0 +1,32 @@
+"""Trades on the exchange: Exchange waits for each reply, AsyncExchange is for asyncio.
+
+    with Exchange("127.0.0.1:12345", account=1) as exchange:
+        order = exchange.buy("SPY", 10, "99.5")
+        print(exchange.query(order).executions)
+"""
+
+from .asynchronous import AsyncExchange
+from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
+from .market import Level, MarketUpdate, Trade, market_data
+from .protocol import Execution, Order, Status
+from .sync import Connection, Exchange, Pending, Pipeline
+
+__all__ = [
+    "AsyncExchange",
+    "BadReply",
+    "Connection",
+    "ConnectionFailed",
+    "Exchange",
+    "ExchangeError",
+    "Execution",
+    "InDoubt",
+    "Level",
+    "MarketUpdate",
+    "Order",
+    "Pending",
+    "Pipeline",
+    "Refused",
+    "Status",
+    "Trade",
+    "market_data",
+]

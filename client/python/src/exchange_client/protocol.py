@@ -1,0 +1,292 @@
+"""The protocol without sockets: requests as XML, replies as values (docs/protocol.md of the exchange)."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Generic, TypeAlias, TypeVar
+from xml.sax.saxutils import quoteattr
+
+from .errors import BadReply, ExchangeError, InDoubt, Refused
+
+Number: TypeAlias = int | str | Decimal
+T = TypeVar("T")
+
+REPLY_BYTES_MAX = 1 << 30
+LENGTH_LINE_BYTES_MAX = 20
+ELEMENTS_MAX = 500  # of one request; the exchange takes 16,384
+_END = re.compile(rb"</results\s*>|<results\s*/>")
+
+
+@dataclass(frozen=True)
+class Execution:
+    shares: Decimal
+    price: Decimal
+    time: datetime  # UTC, in whole seconds
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order that the exchange opened. It may have been executed at once: query() shows."""
+
+    id: int
+    symbol: str
+    amount: Decimal  # above 0: a buy; below: a sell
+    limit: Decimal
+    ref: str | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of an order. Shares are counted without a sign."""
+
+    id: int
+    open: Decimal
+    canceled: Decimal
+    executions: tuple[Execution, ...]  # oldest first
+    ref: str | None = None
+
+    @property
+    def executed(self) -> Decimal:
+        return sum((execution.shares for execution in self.executions), Decimal(0))
+
+    @property
+    def cash(self) -> Decimal:
+        """Paid or received for all executions."""
+        return sum((one.shares * one.price for one in self.executions), Decimal(0))
+
+
+@dataclass(frozen=True)
+class Operation(Generic[T]):
+    """One element of a request, and how to read its reply elements."""
+
+    root: str  # the start tag of the request it belongs to
+    element: str
+    replies: int  # reply elements
+    parse: Callable[[Sequence[ET.Element]], T]
+    repeatable: bool  # sending it again changes nothing
+
+
+Outcome: TypeAlias = T | ExchangeError
+
+
+def decimal(value: Number, what: str) -> Decimal:
+    """An exact number. Floats are refused, since 0.1 is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, str, Decimal)):
+        raise TypeError(
+            f"{what}: {value!r} is a {type(value).__name__}; give an int, a str or a Decimal"
+        )
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        raise ValueError(f"{what}: {value!r} is not a number") from None
+    if not number.is_finite():
+        raise ValueError(f"{what}: {value!r} is not finite")
+    return number
+
+
+def text(number: Decimal) -> str:
+    """Plain decimal, without an exponent."""
+    return format(number, "f")
+
+
+def transactions_root(account: str | int | None, key: str | None) -> str:
+    if account is None:
+        raise ValueError("no account: give one as Exchange(..., account=)")
+    secret = "" if key is None else f" key={quoteattr(key)}"
+    return f"<transactions id={quoteattr(str(account))}{secret}>"
+
+
+def order(
+    root: str, symbol: str, amount: Decimal, limit: Number, ref: str | None
+) -> Operation[Order]:
+    price = decimal(limit, "limit")
+    named = "" if ref is None else f" ref={quoteattr(ref)}"
+    element = (
+        f"<order sym={quoteattr(symbol)} amount={quoteattr(text(amount))}"
+        f" limit={quoteattr(text(price))}{named}/>"
+    )
+
+    def parse(replies: Sequence[ET.Element]) -> Order:
+        return Order(_id(_accepted(replies[0], "opened")), symbol, amount, price, ref)
+
+    return Operation(root, element, 1, parse, ref is not None)
+
+
+def query(root: str, order: int | Order | None, ref: str | None) -> Operation[Status]:
+    element = f"<query {_which(order, ref)}/>"
+    return Operation(root, element, 1, lambda replies: _status(replies[0], "status"), True)
+
+
+def cancel(root: str, order: int | Order | None, ref: str | None) -> Operation[Status]:
+    element = f"<cancel {_which(order, ref)}/>"
+    return Operation(root, element, 1, lambda replies: _status(replies[0], "canceled"), False)
+
+
+def create_account(account: str | int, balance: Number, key: str | None) -> Operation[None]:
+    secret = "" if key is None else f" key={quoteattr(key)}"
+    cash = quoteattr(text(decimal(balance, "balance")))
+    element = f"<account id={quoteattr(str(account))} balance={cash}{secret}/>"
+    return Operation("<create>", element, 1, _created, False)
+
+
+def create_symbol(symbol: str, shares: Mapping[str | int, Number]) -> Operation[None]:
+    placements = "".join(
+        f"<account id={quoteattr(str(account))}>{text(decimal(count, 'shares'))}</account>"
+        for account, count in shares.items()
+    )
+    element = f"<symbol sym={quoteattr(symbol)}>{placements}</symbol>"
+    return Operation("<create>", element, max(1, len(shares)), _created, False)
+
+
+def document(operations: Sequence[Operation[T]]) -> str:
+    """One request; all operations have the same root."""
+    root = operations[0].root
+    name = root[1:].split(" ")[0].rstrip(">")
+    return f"{root}{''.join(operation.element for operation in operations)}</{name}>"
+
+
+def groups(operations: Sequence[Operation[T]]) -> list[list[Operation[T]]]:
+    """Neighbours that may share a request."""
+    found: list[list[Operation[T]]] = []
+    for operation in operations:
+        if not found or found[-1][0].root != operation.root or len(found[-1]) == ELEMENTS_MAX:
+            found.append([])
+        found[-1].append(operation)
+    return found
+
+
+def outcomes(operations: Sequence[Operation[T]], reply: bytes) -> list[Outcome[T]]:
+    """A value or an error for each operation. Raises BadReply."""
+    try:
+        root = ET.fromstring(reply)
+    except ET.ParseError as error:
+        raise BadReply(f"not XML ({error}): {reply[:200]!r}") from None
+    elements = list(root)
+    wanted = sum(operation.replies for operation in operations)
+    if root.tag != "results":
+        raise BadReply(f"<{root.tag}> instead of <results>")
+    if len(elements) != wanted:
+        if len(elements) == 1 and elements[0].tag == "error":  # of the request as a whole
+            refusal = Refused(_sentence(elements[0]))
+            return [refusal for _ in operations]
+        raise BadReply(f"{len(elements)} reply elements for {wanted} asked: {reply[:200]!r}")
+    found: list[Outcome[T]] = []
+    at = 0
+    for operation in operations:
+        mine = elements[at : at + operation.replies]
+        at += operation.replies
+        try:
+            found.append(operation.parse(mine))
+        except Refused as error:
+            found.append(error)
+    return found
+
+
+def frame(request: str) -> bytes:
+    body = request.encode()
+    return b"%d\n%s" % (len(body), body)
+
+
+class ReplyReader:
+    """Cuts what a server sends into replies, with or without length lines. Feed it, then take replies until None."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._scanned = 0
+
+    def feed(self, data: bytes) -> None:
+        self._received += data
+
+    def take(self) -> bytes | None:
+        """The next whole reply. Raises BadReply."""
+        blanks = len(self._received) - len(self._received.lstrip(b" \t\r\n\0"))
+        if blanks:
+            del self._received[:blanks]
+            self._scanned = 0
+        if not self._received:
+            return None
+        first = self._received[:1]
+        if first.isdigit():
+            line, newline, _ = self._received.partition(b"\n")
+            if not newline and len(line) < LENGTH_LINE_BYTES_MAX:
+                return None
+            if not newline or not line.strip().isdigit() or int(line) > REPLY_BYTES_MAX:
+                raise BadReply(f"not a length line: {bytes(line[:40])!r}")
+            begin = len(line) + 1
+            end = begin + int(line)
+            if len(self._received) < end:
+                return None
+        elif first == b"<":
+            found = _END.search(self._received, max(0, self._scanned - 20))
+            self._scanned = len(self._received)
+            if not found:
+                if self._scanned > REPLY_BYTES_MAX:
+                    raise BadReply("a reply without an end")
+                return None
+            begin, end = 0, found.end()
+        else:
+            raise BadReply(f"not a reply: {bytes(self._received[:40])!r}")
+        reply = bytes(self._received[begin:end])
+        del self._received[:end]
+        self._scanned = 0
+        return reply
+
+
+def in_doubt(operation: Operation[T], why: str) -> InDoubt:
+    return InDoubt(f"{why}; whether the exchange executed {operation.element} is not known")
+
+
+def _which(order: int | Order | None, ref: str | None) -> str:
+    if (order is None) == (ref is None):
+        raise ValueError("give either the order or its ref")
+    if ref is not None:
+        return f"ref={quoteattr(ref)}"
+    return f'id="{order.id if isinstance(order, Order) else int(order or 0)}"'
+
+
+def _sentence(element: ET.Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+def _accepted(element: ET.Element, name: str) -> ET.Element:
+    if element.tag == "error":
+        raise Refused(_sentence(element))
+    if element.tag != name:
+        raise BadReply(f"<{element.tag}> instead of <{name}>")
+    return element
+
+
+def _created(replies: Sequence[ET.Element]) -> None:
+    for reply in replies:
+        _accepted(reply, "created")
+
+
+def _id(element: ET.Element) -> int:
+    try:
+        return int(element.get("id", ""))
+    except ValueError:
+        raise BadReply(f"no id in {ET.tostring(element)!r}") from None
+
+
+def _status(element: ET.Element, name: str) -> Status:
+    identity = _id(_accepted(element, name))
+    shares = {"open": Decimal(0), "canceled": Decimal(0)}
+    executions = []
+    try:
+        for child in element:
+            count = Decimal(child.attrib["shares"])
+            if child.tag == "executed":
+                time = datetime.fromtimestamp(int(child.attrib["time"]), timezone.utc)
+                executions.append(Execution(count, Decimal(child.attrib["price"]), time))
+            else:
+                shares[child.tag] = count
+    except (KeyError, ValueError, InvalidOperation) as error:
+        raise BadReply(f"{error!r} in {ET.tostring(element)!r}") from None
+    return Status(
+        identity, shares["open"], shares["canceled"], tuple(executions), element.get("ref")
+    )

@@ -1,0 +1,285 @@
+"""A client that waits for each reply."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Generic, TypeVar, cast
+
+from . import protocol
+from .errors import BadReply, ConnectionFailed, ExchangeError
+from .protocol import Number, Operation, Order, Outcome, ReplyReader, Status, decimal
+from .servers import PAUSE_MAX_S, PAUSE_MIN_S, References, Tls, addresses, tls_context
+
+T = TypeVar("T")
+IN_FLIGHT_BYTES_MAX = 65536  # so that neither side waits for the other to read
+
+
+class Connection:
+    """One connection to one server: documents out, replies in. Raises OSError, EOFError, BadReply."""
+
+    def __init__(self, host: str, port: int, timeout: float = 30, tls: Tls = False) -> None:
+        self._socket = socket.create_connection((host, port), timeout)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            context = tls_context(tls)
+            if context:
+                self._socket = context.wrap_socket(self._socket, server_hostname=host)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._reader = ReplyReader()
+
+    def send(self, document: str) -> None:
+        self._socket.sendall(protocol.frame(document))
+
+    def receive(self) -> bytes:
+        while (reply := self._reader.take()) is None:
+            data = self._socket.recv(1 << 16)
+            if not data:
+                raise EOFError("the server closed the connection")
+            self._reader.feed(data)
+        return reply
+
+    def request(self, document: str) -> bytes:
+        self.send(document)
+        return self.receive()
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Exchange:
+    """An exchange, as one account. Use it in one thread, and as a context manager or with close().
+
+    servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
+    account, key: whose orders; key only where the server asks for one (--auth).
+    tls: True, a file of certificates to trust, or an ssl.SSLContext.
+    timeout: seconds for a reply or a connection.
+    retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
+    then get references, so that they can be sent again and are executed once.
+
+    Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for wrong arguments.
+    """
+
+    def __init__(
+        self,
+        servers: str,
+        account: str | int | None = None,
+        *,
+        key: str | None = None,
+        tls: Tls = False,
+        timeout: float = 30,
+        retry: float | None = None,
+    ) -> None:
+        self._addresses = deque(addresses(servers))
+        self.account, self._key = account, key
+        self._tls, self._timeout = tls_context(tls) or False, timeout
+        self._retry = retry if retry is not None else timeout if len(self._addresses) > 1 else 0
+        self._references = References()
+        self._connection: Connection | None = None
+
+    def __enter__(self) -> Exchange:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    # --- requests ---
+
+    def buy(self, symbol: str, shares: Number, limit: Number, ref: str | None = None) -> Order:
+        """Opens a buy at a limit price or better. `ref`: what to call it, for sending it again."""
+        return self._one(self._order(symbol, shares, limit, ref, 1))
+
+    def sell(self, symbol: str, shares: Number, limit: Number, ref: str | None = None) -> Order:
+        return self._one(self._order(symbol, shares, limit, ref, -1))
+
+    def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
+        return self._one(protocol.query(self._root(), order, ref))
+
+    def cancel(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
+        """Ends what is open; returns the final state. Refused if nothing is."""
+        return self._one(protocol.cancel(self._root(), order, ref))
+
+    def create_account(self, account: str | int, balance: Number, key: str | None = None) -> None:
+        self._one(protocol.create_account(account, balance, key))
+
+    def create_symbol(self, symbol: str, shares: Mapping[str | int, Number] | None = None) -> None:
+        """Creates a symbol, and gives shares of it to accounts."""
+        self._one(protocol.create_symbol(symbol, shares or {}))
+
+    def pipeline(self) -> Pipeline:
+        """Collects requests in a `with` block and sends them together at its end."""
+        return Pipeline(self)
+
+    # --- how they are carried out ---
+
+    def _root(self) -> str:
+        return protocol.transactions_root(self.account, self._key)
+
+    def _order(
+        self, symbol: str, shares: Number, limit: Number, ref: str | None, sign: int
+    ) -> Operation[Order]:
+        amount = decimal(shares, "shares")
+        if amount <= 0:
+            raise ValueError(f"shares: {shares!r} is not above 0")
+        if ref is None and self._retry:
+            ref = self._references.make()
+        return protocol.order(self._root(), symbol, sign * amount, limit, ref)
+
+    def _one(self, operation: Operation[T]) -> T:
+        outcome = self.perform([operation])[0]
+        if isinstance(outcome, ExchangeError):
+            raise outcome
+        return outcome
+
+    def perform(self, operations: Sequence[Operation[T]]) -> list[Outcome[T]]:
+        """Carries out operations in order, pipelined. A value or an error for each."""
+        found: dict[int, Outcome[T]] = {}
+        waiting, begin = deque[tuple[int, list[Operation[T]]]](), 0
+        for group in protocol.groups(operations):
+            waiting.append((begin, group))
+            begin += len(group)
+        give_up, pause = time.monotonic() + self._retry, PAUSE_MIN_S
+        while waiting:
+            flying = deque[tuple[int, list[Operation[T]]]]()  # sent, without a reply
+            try:
+                connection, in_flight = self._connected(), deque[int]()
+                while waiting or flying:
+                    while waiting:
+                        document = protocol.document(waiting[0][1])
+                        if flying and sum(in_flight) + len(document) > IN_FLIGHT_BYTES_MAX:
+                            break
+                        flying.append(waiting.popleft())  # first, since a part may leave
+                        in_flight.append(len(document))
+                        connection.send(document)
+                    at, group = flying[0]
+                    values = protocol.outcomes(group, connection.receive())
+                    for number, value in enumerate(values, at):
+                        found[number] = value
+                    flying.popleft()
+                    in_flight.popleft()
+            except (ConnectionFailed, BadReply, OSError, EOFError) as error:
+                self.close()
+                if not isinstance(error, ConnectionFailed):
+                    self._addresses.rotate(-1)
+                again = not isinstance(error, BadReply) and time.monotonic() + pause < give_up
+                for at, group in reversed(flying):
+                    if again and all(operation.repeatable for operation in group):
+                        waiting.appendleft((at, group))
+                    else:
+                        for number, operation in enumerate(group, at):
+                            found[number] = protocol.in_doubt(operation, str(error))
+                if again:
+                    time.sleep(pause)
+                    pause = min(2 * pause, PAUSE_MAX_S)
+                    continue
+                for at, group in waiting:
+                    for number, operation in enumerate(group, at):
+                        found[number] = ConnectionFailed(
+                            f"{error}; {operation.element} was not sent"
+                        )
+                break
+        return [found[number] for number in range(len(operations))]
+
+    def _connected(self) -> Connection:
+        if self._connection:
+            return self._connection
+        reasons = []
+        for _ in range(len(self._addresses)):
+            host, port = self._addresses[0]
+            try:
+                self._connection = Connection(host, port, self._timeout, self._tls)
+                return self._connection
+            except OSError as error:
+                reasons.append(f"{host}:{port}: {error.strerror or error}")
+                self._addresses.rotate(-1)
+        raise ConnectionFailed("cannot connect to " + "; ".join(reasons))
+
+
+class Pending(Generic[T]):
+    """The result of one request of a pipeline, once its block has ended."""
+
+    def __init__(self) -> None:
+        self._outcome: Outcome[T] | None = None
+        self._done = False
+
+    def result(self) -> T:
+        """Raises what the request raised."""
+        if not self._done:
+            raise RuntimeError("the pipeline has not been sent yet")
+        if isinstance(self._outcome, ExchangeError):
+            raise self._outcome
+        return cast(T, self._outcome)
+
+
+class Pipeline:
+    """Requests that are sent together when the `with` block ends. Each method returns a Pending."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._operations: list[Operation[Any]] = []
+        self._pending: list[Pending[Any]] = []
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            return
+        for pending, outcome in zip(
+            self._pending, self._exchange.perform(self._operations), strict=True
+        ):
+            pending._outcome, pending._done = outcome, True
+
+    def _add(self, operation: Operation[T]) -> Pending[T]:
+        pending = Pending[T]()
+        self._operations.append(operation)
+        self._pending.append(pending)
+        return pending
+
+    def buy(
+        self, symbol: str, shares: Number, limit: Number, ref: str | None = None
+    ) -> Pending[Order]:
+        return self._add(self._exchange._order(symbol, shares, limit, ref, 1))
+
+    def sell(
+        self, symbol: str, shares: Number, limit: Number, ref: str | None = None
+    ) -> Pending[Order]:
+        return self._add(self._exchange._order(symbol, shares, limit, ref, -1))
+
+    def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Pending[Status]:
+        return self._add(protocol.query(self._exchange._root(), order, ref))
+
+    def cancel(
+        self, order: int | Order | None = None, *, ref: str | None = None
+    ) -> Pending[Status]:
+        return self._add(protocol.cancel(self._exchange._root(), order, ref))
+
+    def create_account(
+        self, account: str | int, balance: Number, key: str | None = None
+    ) -> Pending[None]:
+        return self._add(protocol.create_account(account, balance, key))
+
+    def create_symbol(
+        self, symbol: str, shares: Mapping[str | int, Number] | None = None
+    ) -> Pending[None]:
+        return self._add(protocol.create_symbol(symbol, shares or {}))

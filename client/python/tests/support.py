@@ -1,0 +1,43 @@
+"""A server that answers what a test says, and the package without installing it."""
+
+import socket
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "client/python/src"), str(ROOT / "testing/support")]
+
+
+class FakeServer:
+    """Answers each request by `answer(request, number)`: bytes, or None to close the connection. Numbers count from 1, over all connections."""
+
+    def __init__(self, answer):
+        self.answer, self.requests = answer, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        with connection, connection.makefile("rb") as stream:
+            while line := stream.readline():
+                self.requests.append(stream.read(int(line)).decode())
+                reply = self.answer(self.requests[-1], len(self.requests))
+                if reply is None:
+                    return
+                connection.sendall(reply)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()

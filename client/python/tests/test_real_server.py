@@ -1,0 +1,254 @@
+"""The client, its examples and its tutorial against the real server."""
+
+import asyncio
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from decimal import Decimal
+from pathlib import Path
+
+import support
+from exchange_client import (
+    AsyncExchange,
+    ConnectionFailed,
+    Exchange,
+    Refused,
+    market_data,
+)
+from exchange_server import BIN, ExchangeServer
+from support import ROOT
+
+try:
+    import websockets
+except ImportError:
+    websockets = None
+needs_websockets = unittest.skipUnless(
+    websockets, "no websockets here (Debian: python3-websockets)"
+)
+EXAMPLES = ROOT / "client/python/examples"
+
+
+class Served(unittest.TestCase):
+    arguments = ()
+
+    def setUp(self):
+        self.server = ExchangeServer(*self.arguments).start()
+        self.addCleanup(self.server.close)
+        self.address = f"127.0.0.1:{self.server.port}"
+        self.http = f"127.0.0.1:{self.server.http_port}"
+
+    def fund(self):
+        with Exchange(self.address) as exchange:
+            exchange.create_account(1, 100_000)
+            exchange.create_account(2, 0)
+            exchange.create_symbol("SPY", {2: 500})
+
+
+class Trading(Served):
+    def test_a_trade(self):
+        self.fund()
+        with Exchange(self.address, 1) as buyer, Exchange(self.address, 2) as seller:
+            bid = buyer.buy("SPY", 100, "145.67")
+            ask = seller.sell("SPY", 40, 140)
+            status = buyer.query(bid)
+            self.assertEqual((60, 40), (status.open, status.executed))
+            self.assertEqual(Decimal("5826.80"), status.cash)
+            self.assertEqual(40, seller.query(ask.id).executed)
+            self.assertEqual(60, buyer.cancel(bid).canceled)
+            with self.assertRaisesRegex(Refused, "insufficient shares"):
+                seller.sell("SPY", 1000, 1)
+            with self.assertRaises(Refused):
+                buyer.query(ask)
+
+    def test_exactly(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            order = exchange.buy("SPY", "0.00000001", Decimal("0.10000000"))
+            self.assertEqual(Decimal("1E-8"), exchange.query(order).open)
+
+    def test_references(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            order = exchange.buy("SPY", 1, 1, ref="mine")
+            self.assertEqual(order.id, exchange.buy("SPY", 1, 1, ref="mine").id)
+            self.assertEqual(order.id, exchange.query(ref="mine").id)
+            self.assertEqual(1, exchange.cancel(ref="mine").canceled)
+
+    def test_a_pipeline_of_many_requests(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            with exchange.pipeline() as pipeline:
+                pending = [pipeline.buy("SPY", 1, "0.01") for _ in range(2_000)]
+            identities = [one.result().id for one in pending]
+        self.assertEqual(sorted(set(identities)), identities)
+
+    def test_a_server_that_ends_and_comes_back(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            exchange.buy("SPY", 1, 1)
+            self.server.kill()
+            with self.assertRaises(Exception) as raised:
+                exchange.buy("SPY", 1, 1)
+            self.assertEqual("InDoubt", type(raised.exception).__name__)
+            with self.assertRaises(ConnectionFailed):
+                exchange.buy("SPY", 1, 1)
+
+    def test_asyncio(self):
+        self.fund()
+
+        async def run():
+            async with AsyncExchange(self.address, 1) as exchange:
+                orders = await asyncio.gather(*(exchange.buy("SPY", 1, 1) for _ in range(100)))
+                await asyncio.gather(*(exchange.cancel(order) for order in orders))
+                return await asyncio.gather(*(exchange.query(order) for order in orders))
+
+        self.assertEqual({1}, {status.canceled for status in asyncio.run(run())})
+
+    @needs_websockets
+    def test_market_data(self):
+        self.fund()
+
+        async def run():
+            async with AsyncExchange(self.address, 1, http=self.http) as buyer:
+                seen = []
+                await buyer.buy("SPY", 1, 10)
+                async for update in buyer.market_data("SPY"):
+                    seen.append(update)
+                    if update.bid and update.bid.price == 11:
+                        return seen
+                    if update.bid and update.bid.price == 10:
+                        await buyer.buy("SPY", 2, 11)
+
+        seen = asyncio.run(asyncio.wait_for(run(), 20))
+        self.assertTrue(seen[0].is_snapshot)
+        self.assertEqual((11, 2, 1), tuple(vars(seen[-1].bid).values()))
+
+    @needs_websockets
+    def test_market_data_of_an_unknown_symbol(self):
+        async def run():
+            async for _ in market_data(self.http, "NONE"):
+                pass
+
+        with self.assertRaisesRegex(Refused, "unknown symbol"):
+            asyncio.run(asyncio.wait_for(run(), 20))
+
+
+class WithKeys(Served):
+    arguments = ("--auth",)
+
+    def test_only_the_key_trades(self):
+        with Exchange(self.address, 1, key="secret-of-1") as exchange:
+            exchange.create_account(1, 100, key="secret-of-1")
+            self.assertEqual(1, exchange.buy("SPY", 1, 1).id)
+        with Exchange(self.address, 1, key="wrong-key-of-1") as exchange, self.assertRaises(
+            Refused
+        ):
+            exchange.buy("SPY", 1, 1)
+
+
+class WithLengths(Served):
+    arguments = ("--reply-framing", "length")
+
+    def test_length_lines(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            self.assertEqual(1, exchange.query(exchange.buy("SPY", 1, 1)).open)
+
+
+class WithTls(unittest.TestCase):
+    def test_certificates_are_checked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = f"{folder}/certificate.pem", f"{folder}/key.pem"
+            subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
+            subprocess.run(
+                ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+                + ["-keyout", key, "-out", certificate, *subject],
+                check=True,
+                capture_output=True,
+            )
+            server = ExchangeServer("--tls-cert", certificate, "--tls-key", key).start()
+            self.addCleanup(server.close)
+            address = f"127.0.0.1:{server.port}"
+            with Exchange(address, tls=certificate) as exchange:
+                exchange.create_account(1, 1)
+            with self.assertRaisesRegex(ConnectionFailed, "(?i)certificate"):
+                Exchange(address, tls=True).create_account(2, 1)
+
+
+@needs_websockets
+class Examples(Served):
+    """Each example trades with the demo bots for a few seconds."""
+
+    def trade(self, *words, wanted):
+        bots = subprocess.Popen(
+            [BIN / "demo-bots", "--connect", self.address, "--rate", "400", "--symbols", "A,B"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(bots.wait)
+        self.addCleanup(bots.terminate)
+        with Exchange(self.address) as exchange:
+            for symbol in "AB":
+                exchange.create_symbol(symbol)
+        example = subprocess.Popen(
+            [sys.executable, EXAMPLES / words[0], *words[1:]]
+            + ["--connect", self.address, "--http", self.http],
+            env={"PYTHONPATH": str(ROOT / "client/python/src"), "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        lines = []
+        try:
+            for line in example.stdout:
+                lines.append(line)
+                if re.search(wanted, line):
+                    return
+            self.fail(f"{words[0]} ended: {''.join(lines)}")
+        finally:
+            example.send_signal(signal.SIGINT)
+            example.stdout.close()
+            self.assertIn(example.wait(20), (0, 1, -signal.SIGINT, -signal.SIGPIPE, 120))
+
+    def test_market_maker(self):
+        self.trade("market_maker.py", "A", wanted=r"(bought|sold) [1-9]")
+
+    def test_momentum(self):
+        self.trade("momentum.py", "A", wanted=r"sold [1-9]")
+
+    def test_arbitrage(self):
+        self.trade("arbitrage.py", "A", "B", "--edge", "0", wanted=r"(bought|sold) [1-9]")
+
+    def test_they_are_short_and_explain_themselves(self):
+        for example in EXAMPLES.glob("*.py"):
+            self.assertLessEqual(len(example.read_text().splitlines()), 100, example)
+            done = subprocess.run(
+                [sys.executable, example, "--help"],
+                env={"PYTHONPATH": str(ROOT / "client/python/src")},
+                capture_output=True,
+            )
+            self.assertEqual(0, done.returncode, done.stderr)
+
+
+class Tutorial(Served):
+    def test_its_first_program_runs(self):
+        text = (ROOT / "docs/python.md").read_text()
+        program, output = re.search(
+            r"```python\n# first\.py\n(.*?)```\n.*?```\n(.*?)```", text, re.DOTALL
+        ).groups()
+        program = program.replace("127.0.0.1:12345", self.address)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONPATH": str(ROOT / "client/python/src")},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(output, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,237 @@
+"""The client against servers that answer what a test says."""
+
+import asyncio
+import unittest
+from decimal import Decimal
+
+import support
+from exchange_client import (
+    AsyncExchange,
+    BadReply,
+    ConnectionFailed,
+    Exchange,
+    InDoubt,
+    Refused,
+)
+from exchange_client.market import Books
+from exchange_client.protocol import ReplyReader
+from support import FakeServer
+
+OPENED = b'<results><opened sym="S" amount="1" limit="2" id="7"/></results>\n'
+STATUS = (
+    b'<results><status id="7"><open shares="60"/>'
+    b'<executed shares="40" price="145.67" time="1700000000"/></status></results>\n'
+)
+
+
+def with_length(reply):
+    return b"%d\n%s" % (len(reply), reply)
+
+
+class Requests(unittest.TestCase):
+    def test_an_order_is_one_element_with_exact_numbers(self):
+        with FakeServer(lambda *_: OPENED) as server, Exchange(server.address, 1) as exchange:
+            order = exchange.sell("S", Decimal("0.1"), "1e2")
+            self.assertEqual(
+                ['<transactions id="1"><order sym="S" amount="-0.1" limit="100"/></transactions>'],
+                server.requests,
+            )
+            self.assertEqual((7, Decimal("-0.1")), (order.id, order.amount))
+
+    def test_text_is_escaped(self):
+        with FakeServer(lambda *_: OPENED) as server:
+            with Exchange(server.address, 'a"<&', key="<k>") as exchange:
+                exchange.buy("S", 1, 2)
+        self.assertIn("""<transactions id='a"&lt;&amp;' key="&lt;k&gt;">""", server.requests[0])
+
+    def test_wrong_arguments_are_refused_before_anything_is_sent(self):
+        exchange = Exchange("127.0.0.1:1", 1)
+        for arguments, error in (
+            (("S", 0.1, 2), TypeError),
+            (("S", True, 2), TypeError),
+            (("S", "many", 2), ValueError),
+            (("S", "nan", 2), ValueError),
+            (("S", 0, 2), ValueError),
+            (("S", -1, 2), ValueError),
+        ):
+            with self.subTest(arguments), self.assertRaises(error):
+                exchange.buy(*arguments)
+        for servers in ("", "host", "host:x", "host:99999", ":1"):
+            with self.subTest(servers), self.assertRaises(ValueError):
+                Exchange(servers)
+        with self.assertRaises(ValueError):
+            exchange.query()
+        with self.assertRaises(ValueError):
+            exchange.query(1, ref="x")
+        with self.assertRaises(ValueError):
+            Exchange("127.0.0.1:1").buy("S", 1, 1)
+
+
+class Replies(unittest.TestCase):
+    def test_a_status(self):
+        for reply in (STATUS, with_length(STATUS), b"<?xml version='1.0'?>\n" + STATUS):
+            with self.subTest(reply), FakeServer(lambda *_, reply=reply: reply) as server:
+                with Exchange(server.address, 1) as exchange:
+                    status = exchange.query(7)
+                self.assertEqual((60, 0, 40), (status.open, status.canceled, status.executed))
+                self.assertEqual(Decimal("5826.80"), status.cash)
+                self.assertEqual(2023, status.executions[0].time.year)
+
+    def test_replies_in_pieces(self):
+        for reply in (STATUS, with_length(STATUS)):
+            reader, found = ReplyReader(), []
+            for byte in reply + reply:
+                reader.feed(bytes([byte]))
+                if (one := reader.take()) is not None:
+                    found.append(one.strip())
+            self.assertEqual([STATUS.strip()] * 2, found)
+
+    def test_an_empty_reply(self):
+        reader = ReplyReader()
+        reader.feed(b"<results />\n<results/>")
+        self.assertEqual([b"<results />", b"<results/>", None], [reader.take() for _ in range(3)])
+
+    def test_the_sentence_of_a_refusal(self):
+        refusal = b'<results><error sym="S">insufficient funds</error></results>\n'
+        with FakeServer(lambda *_: refusal) as server, Exchange(server.address, 1) as exchange:
+            with self.assertRaisesRegex(Refused, "^insufficient funds$"):
+                exchange.buy("S", 1, 2)
+
+    def test_what_is_no_reply(self):
+        for reply in (
+            b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            b"<results></results>\n",
+            b"<results><status/></results>\n",
+            b"<results><opened/></results>\n",
+            b"99999999999999999999999\n",
+            b"<results><opened id='1'></results>\n",
+        ):
+            with self.subTest(reply), FakeServer(lambda *_, reply=reply: reply) as server:
+                with Exchange(server.address, 1) as exchange, self.assertRaises(
+                    (BadReply, InDoubt)
+                ):
+                    exchange.buy("S", 1, 2)
+
+    def test_a_pipeline_gives_each_its_own_result(self):
+        reply = b'<results><opened id="1"/><error>no</error><opened id="3"/></results>\n'
+        with FakeServer(lambda *_: reply) as server, Exchange(server.address, 1) as exchange:
+            with exchange.pipeline() as pipeline:
+                pending = [pipeline.buy("S", n, 1) for n in (1, 2, 3)]
+                with self.assertRaises(RuntimeError):
+                    pending[0].result()
+            self.assertEqual([1, 3], [pending[0].result().id, pending[2].result().id])
+            with self.assertRaises(Refused):
+                pending[1].result()
+        self.assertEqual(1, len(server.requests))
+
+    def test_a_long_pipeline_does_not_wait_for_itself(self):
+        def answer(request, _):
+            return b"<results>" + b'<opened id="1"/>' * request.count("<order") + b"</results>\n"
+
+        with FakeServer(answer) as server, Exchange(server.address, 1) as exchange:
+            with exchange.pipeline() as pipeline:
+                pending = [pipeline.buy("S", 1, 1) for _ in range(20_000)]
+            self.assertEqual({1}, {one.result().id for one in pending})
+
+
+class LostConnections(unittest.TestCase):
+    def test_without_retry_the_outcome_is_in_doubt(self):
+        with FakeServer(lambda *_: None) as server, Exchange(server.address, 1) as exchange:
+            with self.assertRaisesRegex(InDoubt, "closed the connection; whether the exchange"):
+                exchange.buy("S", 1, 2)
+            self.assertEqual(1, len(server.requests))
+
+    def test_a_server_that_is_not_there(self):
+        with self.assertRaisesRegex(ConnectionFailed, "cannot connect to 127.0.0.1:1: .*refused"):
+            Exchange("127.0.0.1:1", 1).buy("S", 1, 2)
+
+    def test_an_order_is_sent_again_with_the_same_reference(self):
+        def answer(_, number):
+            return None if number < 3 else OPENED
+
+        for run in (self._buy, self._buy_async):
+            with self.subTest(run), FakeServer(answer) as server:
+                order = run(server.address, retry=10)
+                self.assertEqual(7, order.id)
+                self.assertIsNotNone(order.ref)
+                self.assertEqual(3, len(server.requests))
+                self.assertEqual(1, len(set(server.requests)))
+
+    def test_a_cancel_is_not_sent_again(self):
+        with FakeServer(lambda *_: None) as server:
+            with Exchange(server.address, 1, retry=1) as exchange, self.assertRaises(InDoubt):
+                exchange.cancel(1)
+            self.assertEqual(1, len(server.requests))
+
+    def test_the_active_one_of_several_servers_is_found(self):
+        with FakeServer(lambda *_: OPENED) as server:
+            for run in (self._buy, self._buy_async):
+                self.assertEqual(7, run(f"127.0.0.1:1,{server.address}").id)
+
+    def test_retries_end(self):
+        with FakeServer(lambda *_: None) as server, self.assertRaises(InDoubt):
+            self._buy(server.address, retry=0.3)
+
+    def test_a_reply_that_does_not_come(self):
+        with FakeServer(lambda *_: b"") as server:
+            for run in (self._buy, self._buy_async):
+                with self.subTest(run), self.assertRaises(InDoubt):
+                    run(server.address, timeout=0.2)
+
+    def test_awaited_together_is_pipelined_on_one_connection(self):
+        async def run(address):
+            async with AsyncExchange(address, 1) as exchange:
+                return await asyncio.gather(*(exchange.query(7) for _ in range(50)))
+
+        with FakeServer(lambda *_: STATUS) as server:
+            self.assertEqual(50, len(asyncio.run(run(server.address))))
+
+    @staticmethod
+    def _buy(address, **options):
+        with Exchange(address, 1, **options) as exchange:
+            return exchange.buy("S", 1, 2)
+
+    @staticmethod
+    def _buy_async(address, **options):
+        async def run():
+            async with AsyncExchange(address, 1, **options) as exchange:
+                return await exchange.buy("S", 1, 2)
+
+        return asyncio.run(run())
+
+
+class MarketData(unittest.TestCase):
+    SNAPSHOT = (
+        '{"type":"snapshot","symbol":"S","sequence":3,"bids":[["2","5",1]],"asks":[],"trades":[]}'
+    )
+
+    def update(self, sequence, bids):
+        return (
+            f'{{"type":"update","symbol":"S","sequence":{sequence},"bids":{bids},"asks":[["3","1",1]],'
+            '"trades":[{"id":1,"price":"2","shares":"1","taker":"sell","buy_order":1,"sell_order":2,"time_us":5}]}'
+        )
+
+    def test_updates_change_the_book(self):
+        books = Books()
+        self.assertEqual(5, books.take(self.SNAPSHOT).bid.shares)
+        update = books.take(self.update(4, '[["2","0",0],["1","9",2]]'))
+        self.assertEqual((1, 9), (update.bid.price, update.bid.shares))
+        self.assertEqual((3, False, 1), (update.ask.price, update.is_snapshot, len(update.trades)))
+
+    def test_after_a_gap_it_asks_for_a_snapshot(self):
+        books = Books()
+        books.take(self.SNAPSHOT)
+        self.assertEqual("S", books.take(self.update(5, "[]")))
+        self.assertIsNone(books.take(self.update(6, "[]")))
+        self.assertTrue(books.take(self.SNAPSHOT).is_snapshot)
+        self.assertEqual(4, books.take(self.update(4, "[]")).sequence)
+
+    def test_errors(self):
+        with self.assertRaisesRegex(Refused, "unknown symbol"):
+            Books().take('{"type":"error","error":"unknown symbol \'X\'"}')
+        with self.assertRaises(BadReply):
+            Books().take("[]")
+
+
+if __name__ == "__main__":
+    unittest.main()
