@@ -126,9 +126,9 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
          "basis points by which the mid price of a symbol steps up or down; 0: it stands still")
       ->check(CLI::Range(0u, 1'000u));
   app.add_option("--seed", workload.seed, "the same seed gives the same requests");
-  app.add_option(
-         "--account-prefix", workload.account_prefix,
-         "digits that start every account id, new for each run against one store (default: three that the server has no account of)")
+  app.add_option("--account-prefix", workload.account_prefix,
+                 "digits that start every account id, new for each run against one store "
+                 "(default: three that the server has no account of)")
       ->check(CLI::Validator(check_digits, ""))
       ->type_name("DIGITS");
   app.add_option("--symbol-prefix", workload.symbol_prefix,

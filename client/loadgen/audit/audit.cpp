@@ -117,7 +117,7 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
   std::optional<Outcome> best;
   for (const Replay::Reading reading :
        {Replay::Reading{true, false}, {false, false}, {true, true}, {false, true}}) {
-    evidence_.fills = listed;
+    if (best) evidence_.fills = listed;
     Findings findings = findings_;
     Replay replay(evidence_, findings, reading);
     for (const OrderRecord& order : evidence_.orders)

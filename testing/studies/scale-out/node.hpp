@@ -16,7 +16,8 @@ class Node {
   Node(const Node&) = delete;
 
   void receive(Message message);
-  // `is_committed`: the commit that is in progress reaches the journal, though nobody learns of it.
+  // `is_committed`: the commit that is in progress reaches the journal, though no other node learns
+  // of it.
   void crash(bool is_committed);
   void recover();
   // Sends again what was not acknowledged.

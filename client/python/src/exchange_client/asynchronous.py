@@ -10,10 +10,11 @@ from types import TracebackType
 from typing import TypeVar
 
 from . import protocol
+from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .market import MarketUpdate, market_data
-from .protocol import Number, Operation, Order, ReplyReader, Status, decimal
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, References, Tls, addresses, tls_context
+from .protocol import Number, Operation, Order, ReplyReader, Status
+from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls
 
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ class _Link:
         await asyncio.gather(self._task, return_exceptions=True)
 
 
-class AsyncExchange:
+class AsyncExchange(Client):
     """As Exchange, for asyncio. http: "HOST:PORT" of the HTTP port, for market_data()."""
 
     def __init__(
@@ -80,12 +81,8 @@ class AsyncExchange:
         retry: float | None = None,
         http: str | None = None,
     ) -> None:
-        self._addresses = deque(addresses(servers))
-        self.account, self._key = account, key
-        self._tls, self._timeout = tls_context(tls), timeout
-        self._retry = retry if retry is not None else timeout if len(self._addresses) > 1 else 0
+        super().__init__(servers, account, key, tls, timeout, retry)
         self._http = http
-        self._references = References()
         self._link: _Link | None = None
         self._connecting = asyncio.Lock()
 
@@ -136,19 +133,6 @@ class AsyncExchange:
         if self._http is None:
             raise ValueError("no HTTP port: give one as AsyncExchange(..., http=)")
         return market_data(self._http, *symbols, tls=self._tls or False)
-
-    def _root(self) -> str:
-        return protocol.transactions_root(self.account, self._key)
-
-    def _order(
-        self, symbol: str, shares: Number, limit: Number, ref: str | None, sign: int
-    ) -> Operation[Order]:
-        amount = decimal(shares, "shares")
-        if amount <= 0:
-            raise ValueError(f"shares: {shares!r} is not above 0")
-        if ref is None and self._retry:
-            ref = self._references.make()
-        return protocol.order(self._root(), symbol, sign * amount, limit, ref)
 
     async def _perform(self, operation: Operation[T]) -> T:
         document = protocol.document([operation])

@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
 
 from . import protocol
+from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
-from .protocol import Number, Operation, Order, Outcome, ReplyReader, Status, decimal
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, References, Tls, addresses, tls_context
+from .protocol import Number, Operation, Order, Outcome, ReplyReader, Status
+from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, tls_context
 
 T = TypeVar("T")
 IN_FLIGHT_BYTES_MAX = 65536  # so that neither side waits for the other to read
@@ -52,7 +53,7 @@ class Connection:
         self._socket.close()
 
 
-class Exchange:
+class Exchange(Client):
     """An exchange, as one account. Use it in one thread, and as a context manager or with close().
 
     servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
@@ -75,11 +76,7 @@ class Exchange:
         timeout: float = 30,
         retry: float | None = None,
     ) -> None:
-        self._addresses = deque(addresses(servers))
-        self.account, self._key = account, key
-        self._tls, self._timeout = tls_context(tls) or False, timeout
-        self._retry = retry if retry is not None else timeout if len(self._addresses) > 1 else 0
-        self._references = References()
+        super().__init__(servers, account, key, tls, timeout, retry)
         self._connection: Connection | None = None
 
     def __enter__(self) -> Exchange:
@@ -127,19 +124,6 @@ class Exchange:
 
     # --- how they are carried out ---
 
-    def _root(self) -> str:
-        return protocol.transactions_root(self.account, self._key)
-
-    def _order(
-        self, symbol: str, shares: Number, limit: Number, ref: str | None, sign: int
-    ) -> Operation[Order]:
-        amount = decimal(shares, "shares")
-        if amount <= 0:
-            raise ValueError(f"shares: {shares!r} is not above 0")
-        if ref is None and self._retry:
-            ref = self._references.make()
-        return protocol.order(self._root(), symbol, sign * amount, limit, ref)
-
     def _one(self, operation: Operation[T]) -> T:
         outcome = self.perform([operation])[0]
         if isinstance(outcome, ExchangeError):
@@ -182,7 +166,10 @@ class Exchange:
                         waiting.appendleft((at, group))
                     else:
                         for number, operation in enumerate(group, at):
-                            found[number] = protocol.in_doubt(operation, str(error))
+                            if isinstance(error, BadReply) and at == flying[0][0]:
+                                found[number] = error
+                            else:
+                                found[number] = protocol.in_doubt(operation, str(error))
                 if again:
                     time.sleep(pause)
                     pause = min(2 * pause, PAUSE_MAX_S)
@@ -202,7 +189,7 @@ class Exchange:
         for _ in range(len(self._addresses)):
             host, port = self._addresses[0]
             try:
-                self._connection = Connection(host, port, self._timeout, self._tls)
+                self._connection = Connection(host, port, self._timeout, self._tls or False)
                 return self._connection
             except OSError as error:
                 reasons.append(f"{host}:{port}: {error.strerror or error}")

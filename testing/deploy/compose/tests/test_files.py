@@ -25,6 +25,12 @@ def variables(text):
     return found
 
 
+def explained(text):
+    """The variables that the comment at the top of a composition names."""
+    found = re.findall(r"^#   ([A-Z_]+(?:, [A-Z_]+)*)  ", text, re.MULTILINE)
+    return {name for names in found for name in names.split(", ")}
+
+
 def without_comments(text):
     return "\n".join(re.sub(r"(^|\s)#.*", "", line) for line in text.splitlines())
 
@@ -185,9 +191,7 @@ class Cluster(unittest.TestCase):
     def test_every_variable_is_explained_where_it_is_used(self):
         text = text_of("docker-compose.ha.yml")
         used = variables(without_comments(text))
-        explained = set(re.findall(r"^#   ([A-Z_]+(?:, [A-Z_]+)*)  ", text, re.MULTILINE))
-        explained = {name for names in explained for name in names.split(", ")}
-        self.assertEqual(set(used), explained)
+        self.assertEqual(set(used), explained(text))
         self.assertEqual({n: d for n, d in used.items() if len(d) != 1}, {})
 
 
@@ -195,9 +199,7 @@ class Agreement(unittest.TestCase):
     def test_every_variable_is_explained_where_it_is_used_and_in_the_docs(self):
         text = text_of("docker-compose.yml")
         used = variables(without_comments(text))
-        explained = set(re.findall(r"^#   ([A-Z_]+(?:, [A-Z_]+)*)  ", text, re.MULTILINE))
-        explained = {name for names in explained for name in names.split(", ")}
-        self.assertEqual(set(used), explained)
+        self.assertEqual(set(used), explained(text))
         documented = {
             name
             for row in re.findall(r"^\| (`[A-Z_`, ]+`) \|", text_of("docs/docker.md"), re.MULTILINE)
