@@ -1,0 +1,75 @@
+// Clients at once, each with orders, queries and cancels of its own. The audit of the load
+// generator judges what they got: whether some order of these requests explains it all.
+
+#include "client/connection/command_line.hpp"
+#include "client/loadgen/audit/audit_input.hpp"
+#include "client/loadgen/bench.hpp"
+#include "tools/conformance/cases.hpp"
+
+namespace exchange::conformance {
+namespace {
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+void at_once(Talk& talk, unsigned clients, std::uint64_t requests) {
+  loadgen::Options options;
+  options.connect_to = talk.target().address();
+  options.progress = false;
+  options.load.clients = clients;
+  options.load.requests = requests;
+  options.load.timeout_s = talk.target().timeout_s();
+  options.load.audit = true;
+  options.load.connection = talk.target().style().per_request ? loadgen::ConnectionUse::per_request
+                                                              : loadgen::ConnectionUse::persistent;
+  options.workload.kind = loadgen::WorkloadKind::mix;
+  options.workload.mix = {.order = 70, .query = 15, .cancel = 15};
+  options.workload.symbols = 3;
+  options.workload.seed = std::uint64_t(talk.between(1, 1'000'000));
+  options.workload.account_prefix = talk.source().account();
+  options.workload.symbol_prefix = talk.source().symbol() + "x";
+  std::string findings;
+  try {
+    loadgen::Bench bench(options);
+    const loadgen::Workload workload(options.workload, clients);
+    loadgen::RunResult result = bench.run(options.load, workload);
+    if (client::stop_flag()) throw client::Interrupted();
+    if (const std::string& example = result.examples.wrong_answer; !example.empty())
+      findings += " " + first_line(example);
+    if (const std::uint64_t errors = result.counts.errors_in_all(); errors > 0)
+      findings += " " + std::to_string(errors) + " requests got no right reply.";
+    const loadgen::AuditResult audited = bench.audit_history(workload, result);
+    for (const std::string& sentence : audited.findings) findings += " " + sentence;
+    if (findings.empty() && !audited.passed) findings = " " + audited.not_checked;
+  } catch (const client::Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    findings = std::string(" ") + error.what();
+  }
+  expect(findings.empty(), std::to_string(clients) + " clients at once:" + findings);
+}
+
+void two(Talk& talk) { at_once(talk, 2, 400); }
+void twenty(Talk& talk) { at_once(talk, 20, 1'000); }
+void two_hundred(Talk& talk) { at_once(talk, 200, 2'000); }
+
+}  // namespace
+
+void add_concurrency_cases(Cases& cases) {
+  for (const Case& one : {
+           Case{"T17", "2 clients at once", two, true},
+           {"T17", "20 clients at once", twenty, true},
+           {"T17", "200 clients at once", two_hundred, true},
+       })
+    cases.push_back(one);
+}
+
+Cases all_cases() {
+  Cases cases;
+  for (const auto add : {add_framing_cases, add_document_cases, add_reply_cases, add_create_cases,
+                         add_transaction_cases, add_reference_cases, add_market_cases,
+                         add_number_cases, add_concurrency_cases})
+    add(cases);
+  return cases;
+}
+
+}  // namespace exchange::conformance

@@ -1,0 +1,235 @@
+#include "tools/conformance/report.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "base/version.hpp"
+#include "client/report/html_page.hpp"
+
+namespace exchange::conformance {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string to_text(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string one_decimal(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", number);
+  return text;
+}
+
+// For a terminal: control characters that a server sent would reach it.
+std::string printable(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '\n' || static_cast<unsigned char>(c) >= ' ' ? c : '?';
+  while (out.ends_with('\n')) out.pop_back();
+  return out;
+}
+
+std::string shortened(const std::string& text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  std::size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+std::string indented(const std::string& text, const std::string& by) {
+  std::string out = by;
+  for (const char c : printable(text)) {
+    out += c;
+    if (c == '\n') out += by;
+  }
+  return out;
+}
+
+std::string style_sentence(const Style& style) {
+  return std::string("Replies come ") + (style.length_lines ? "behind a length line" : "bare") +
+         (style.per_request ? ", and the server closes after each"
+                            : ", any number on one connection") +
+         (style.wants_newline ? "; requests must end with a newline" : "") +
+         (style.wants_end ? "; requests must be followed by the end of the stream" : "") + ".";
+}
+
+std::size_t count(const ConformanceReport& report, Level level, RuleOutcome outcome) {
+  return std::size_t(std::count_if(report.rules.begin(), report.rules.end(), [&](const auto& r) {
+    return r.rule.level == level && r.outcome == outcome && r.rule.untested.empty();
+  }));
+}
+std::size_t count(const ConformanceReport& report, Level level) {
+  return std::size_t(std::count_if(report.rules.begin(), report.rules.end(), [&](const auto& r) {
+    return r.rule.level == level && r.rule.untested.empty();
+  }));
+}
+
+std::string summary(const ConformanceReport& report) {
+  std::string text = "Score " + one_decimal(report.score()) + " of 100";
+  for (const Level level : {Level::must, Level::should, Level::ours})
+    text += std::string(level == Level::must ? ": " : ", ") +
+            std::to_string(count(report, level, RuleOutcome::kept)) + " of " +
+            std::to_string(count(report, level)) + " " + name_of(level);
+  return text;
+}
+
+// For XML: UTF-8, without control characters.
+std::string xml_text(const std::string& text) {
+  return printable(Json::parse(to_text(text)).get<std::string>());
+}
+
+std::string conversation_of(const RuleResult& result) {
+  std::string text;
+  for (const Exchanged& one : result.conversation)
+    text += indented(one.sent, "sent  ") + "\n" +
+            indented(one.got.empty() ? "(nothing)" : one.got, "got   ") + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string text_of(const ConformanceReport& report) {
+  std::string text = style_sentence(report.style) + "\n\nrule  level   result    sentence\n";
+  for (const RuleResult& result : report.rules) {
+    if (!result.rule.untested.empty()) continue;
+    char line[64];
+    std::snprintf(line, sizeof line, "%-5s %-7s %-9s ", result.rule.number.c_str(),
+                  name_of(result.rule.level), name_of(result.outcome));
+    text += line + shortened(result.rule.sentence, 76) + "\n";
+  }
+  for (const RuleOutcome outcome : {RuleOutcome::broken, RuleOutcome::blocked})
+    for (const RuleResult& result : report.rules) {
+      if (result.outcome != outcome) continue;
+      text += "\n" + result.rule.number + " (" + name_of(result.rule.level) + ") is " +
+              name_of(outcome) + ": " + printable(result.rule.sentence) +
+              "\n  case: " + result.case_name + "\n  " + printable(result.why) + "\n";
+      if (outcome == RuleOutcome::broken) text += indented(conversation_of(result), "    ") + "\n";
+    }
+  for (const std::string& form : report.form)
+    text += "\nDiffers in form alone: " + printable(form) + "\n";
+  if (!report.stopped.empty()) text += "\nEnded early: " + printable(report.stopped) + "\n";
+  text += "\n" + summary(report) + " (seed " + std::to_string(report.seed) + ", " +
+          one_decimal(report.seconds) + " s).\n";
+  if (!report.all_kept())
+    text += "Read the rules in docs/protocol.md, and docs/conformance.md on levels and results.\n";
+  return text;
+}
+
+std::string json_of(const ConformanceReport& report) {
+  Json json{{"program", std::string("conformance ") + version()},
+            {"server", report.server},
+            {"seed", report.seed},
+            {"seconds", report.seconds},
+            {"style",
+             {{"framing", report.style.length_lines ? "length" : "bare"},
+              {"connection", report.style.per_request ? "per-request" : "persistent"},
+              {"trailing_newline", report.style.wants_newline},
+              {"end_of_stream", report.style.wants_end}}},
+            {"stopped", report.stopped},
+            {"restarts", report.restarts},
+            {"points", report.points()},
+            {"points_max", report.points_max()},
+            {"score", report.score()},
+            {"rules", Json::array()},
+            {"form", report.form}};
+  for (const RuleResult& result : report.rules) {
+    Json rule{{"rule", result.rule.number},
+              {"level", name_of(result.rule.level)},
+              {"sentence", result.rule.sentence},
+              {"result", name_of(result.outcome)},
+              {"cases", result.cases},
+              {"case", result.case_name},
+              {"why", result.why},
+              {"conversation", Json::array()}};
+    for (const Exchanged& one : result.conversation)
+      rule["conversation"].push_back({{"sent", one.sent}, {"got", one.got}});
+    json["rules"].push_back(std::move(rule));
+  }
+  return to_text(json, 1) + "\n";
+}
+
+std::string junit_of(const ConformanceReport& report) {
+  pugi::xml_document document;
+  pugi::xml_node suite = document.append_child("testsuite");
+  unsigned failed = 0, skipped = 0;
+  for (const RuleResult& result : report.rules) {
+    pugi::xml_node one = suite.append_child("testcase");
+    one.append_attribute("classname") = name_of(result.rule.level);
+    one.append_attribute("name") = (result.rule.number + " " + result.rule.sentence).c_str();
+    if (result.outcome == RuleOutcome::kept) continue;
+    const bool untested = result.outcome == RuleOutcome::untested;
+    ++(untested ? skipped : failed);
+    pugi::xml_node why = one.append_child(untested ? "skipped" : "failure");
+    why.append_attribute("message") =
+        xml_text(untested ? result.why : result.case_name + ": " + result.why).c_str();
+    if (!untested) why.text() = xml_text(conversation_of(result)).c_str();
+  }
+  suite.append_attribute("name") = "conformance";
+  suite.append_attribute("tests") = unsigned(report.rules.size());
+  suite.append_attribute("failures") = failed;
+  suite.append_attribute("skipped") = skipped;
+  suite.append_attribute("time") = one_decimal(report.seconds).c_str();
+  std::ostringstream out;
+  document.save(out, " ");
+  return out.str();
+}
+
+std::string html_of(const ConformanceReport& report) {
+  const auto colored = [](RuleOutcome outcome) -> Json {
+    const char* const kind = outcome == RuleOutcome::kept     ? "good"
+                             : outcome == RuleOutcome::broken ? "bad"
+                                                              : "strong";
+    return {{"text", name_of(outcome)}, {"kind", kind}};
+  };
+  Json rows = Json::array(), broken = Json::array(), untested = Json::array();
+  for (const RuleResult& result : report.rules) {
+    const Json row{result.rule.number, name_of(result.rule.level), colored(result.outcome),
+                   result.rule.sentence};
+    if (!result.rule.untested.empty()) {
+      untested.push_back({result.rule.number, result.rule.sentence, result.why});
+      continue;
+    }
+    rows.push_back(row);
+    if (result.outcome == RuleOutcome::kept || result.outcome == RuleOutcome::untested) continue;
+    broken.push_back({{"type", "details"},
+                      {"title", result.rule.number + " (" + name_of(result.rule.level) + "), " +
+                                    name_of(result.outcome) + ": " + result.case_name},
+                      {"blocks",
+                       {{{"type", "text"}, {"text", result.rule.sentence}},
+                        {{"type", "text"}, {"text", {{"text", result.why}, {"kind", "bad"}}}},
+                        {{"type", "pre"}, {"text", conversation_of(result)}}}}});
+  }
+  Json notices = Json::array();
+  notices.push_back({{"kind", report.all_kept() ? "good" : "bad"}, {"text", summary(report)}});
+  if (!report.stopped.empty())
+    notices.push_back({{"kind", "bad"}, {"text", "Ended early: " + report.stopped}});
+  for (const std::string& form : report.form)
+    notices.push_back({{"kind", "warn"}, {"text", "Differs in form alone: " + form}});
+  const Json columns{
+      {{"name", "rule"}}, {{"name", "level"}}, {{"name", "result"}}, {{"name", "sentence"}}};
+  const Json model{
+      {"title", "Conformance of " + report.server},
+      {"about", style_sentence(report.style) + " Seed " + std::to_string(report.seed) + ", " +
+                    one_decimal(report.seconds) + " s, conformance " + version() + "."},
+      {"notices", notices},
+      {"sections",
+       {{{"id", "lost"}, {"title", "Broken and blocked rules"}, {"blocks", broken}},
+        {{"id", "rules"},
+         {"title", "Rules"},
+         {"blocks", {{{"type", "table"}, {"columns", columns}, {"rows", rows}}}}},
+        {{"id", "untested"},
+         {"title", "Rules without a test"},
+         {"blocks",
+          {{{"type", "table"},
+            {"wide", true},
+            {"title", "and why"},
+            {"columns", {{{"name", "rule"}}, {{"name", "sentence"}}, {{"name", "why"}}}},
+            {"rows", untested}}}}}}}};
+  return html_page(to_text(model));
+}
+
+}  // namespace exchange::conformance

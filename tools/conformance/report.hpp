@@ -1,0 +1,16 @@
+#pragma once
+// The result as text, JSON, JUnit XML and an HTML page (docs/conformance.md shows them). What a
+// server sent is escaped everywhere. Pure.
+
+#include <string>
+
+#include "tools/conformance/run.hpp"
+
+namespace exchange::conformance {
+
+std::string text_of(const ConformanceReport& report);
+std::string json_of(const ConformanceReport& report);
+std::string junit_of(const ConformanceReport& report);
+std::string html_of(const ConformanceReport& report);
+
+}  // namespace exchange::conformance

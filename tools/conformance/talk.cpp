@@ -1,0 +1,245 @@
+#include "tools/conformance/talk.hpp"
+
+#include "engine/decimal.hpp"
+
+namespace exchange::conformance {
+namespace {
+
+constexpr std::size_t quoted_bytes_max = 2'000;
+
+std::string quoted(std::string_view bytes) {
+  std::string text(bytes.substr(0, quoted_bytes_max));
+  if (bytes.size() > quoted_bytes_max) text += "… (" + std::to_string(bytes.size()) + " bytes)";
+  return text;
+}
+
+}  // namespace
+
+void broken(const std::string& sentence) { throw Broken(sentence); }
+
+std::string plain(std::int64_t units) { return to_string(Shares::from_units(units)); }
+
+std::string price(Quarters quarters) { return plain(quarters * units_per_quarter); }
+
+std::int64_t OrderState::executed() const {
+  std::int64_t sum = 0;
+  for (const Fill& fill : fills) sum += fill.shares;
+  return sum;
+}
+
+std::string Source::number(std::size_t digits) {
+  std::string text = std::to_string(++used_);
+  return text.size() < digits ? std::string(digits - text.size(), '0') + text : text;
+}
+
+// --- asking ---
+
+Link& Talk::link() {
+  if (!link_) link_ = target_.connect();
+  return *link_;
+}
+
+void Talk::send(const std::string& bytes) {
+  conversation_.push_back({quoted(bytes), {}});
+  link().send(bytes);
+}
+
+std::vector<Element> Talk::receive() try {
+  const std::string document = link().receive();
+  if (conversation_.empty()) conversation_.emplace_back();
+  std::string& got = conversation_.back().got;
+  got += (got.empty() ? "" : "\n") + quoted(document);
+  note_form(document);
+  return read_answer(document);
+} catch (const NoAnswer& error) {
+  link_.reset();
+  broken(error.what());
+} catch (const BadAnswer& error) {
+  broken(error.what());
+}
+
+std::vector<Element> Talk::ask(const std::string& document) try {
+  if (target_.style().per_request) link_.reset();
+  conversation_.push_back({quoted(document), {}});
+  link().send(target_.framed(document));
+  if (target_.style().wants_end) link().end_sending();
+  return receive();
+} catch (const NoAnswer& error) {
+  link_.reset();
+  broken(error.what());
+}
+
+void Talk::note_form(const std::string& document) {
+  if (!other_form_.empty()) return;
+  const std::string right = canonical(document);
+  if (document != right && document != right + "\n") {
+    other_form_ = "written as " + quoted(document) + " where docs/protocol.md has " + quoted(right);
+    return;
+  }
+  if (link_ && document == right && link_->behind().substr(0, 1) != "\n")
+    other_form_ = "no newline follows the reply " + quoted(document);
+}
+
+std::vector<Element> Talk::ask_several(const std::string& document, std::size_t elements) {
+  std::vector<Element> answers = ask(document);
+  expect(answers.size() == elements, "the reply has " + std::to_string(answers.size()) +
+                                         " elements to " + std::to_string(elements) + " asked");
+  return answers;
+}
+
+Element Talk::ask_one(const std::string& document) {
+  return std::move(ask_several(document, 1).front());
+}
+
+Element Talk::expect_error(const std::string& document, const std::string& why) {
+  const std::vector<Element> answers = ask(document);
+  expect(!answers.empty(), why + ": an error was expected, the reply is empty");
+  for (const Element& answer : answers)
+    expect(answer.name == "error", why + ": an error was expected, got " + answer.print());
+  return answers.front();
+}
+
+void Talk::need_persistent() const {
+  if (target_.style().per_request)
+    throw Blocked("the server closes the connection after each reply");
+}
+
+// --- preparing ---
+
+template <class Step>
+auto Talk::given(Step step) {
+  try {
+    return step();
+  } catch (const Broken& error) {
+    throw Blocked(error.what());
+  }
+}
+
+std::string Talk::given_account(const std::string& balance) {
+  return given([&] {
+    const std::string id = source_.account();
+    const Element answer =
+        ask_one("<create><account id=\"" + id + "\" balance=\"" + balance + "\"/></create>");
+    expect(answer.name == "created", "an account was to be created, got " + answer.print());
+    return id;
+  });
+}
+
+std::string Talk::given_account(Quarters cash) { return given_account(price(cash)); }
+
+void Talk::given_shares(const std::string& symbol, const std::string& account,
+                        std::int64_t shares) {
+  given([&] {
+    const Element answer =
+        ask_one("<create><symbol sym=\"" + symbol + "\"><account id=\"" + account + "\">" +
+                std::to_string(shares) + "</account></symbol></create>");
+    expect(answer.name == "created", "shares were to be placed, got " + answer.print());
+  });
+}
+
+std::string Talk::given_symbol(const std::vector<std::pair<std::string, std::int64_t>>& placed) {
+  const std::string symbol = source_.symbol();
+  for (const auto& [account, shares] : placed) given_shares(symbol, account, shares);
+  return symbol;
+}
+
+std::string Talk::given_order(const std::string& account, const std::string& symbol,
+                              std::int64_t amount, Quarters limit) {
+  return given([&] { return expect_opened(account, symbol, amount, limit, "an order"); });
+}
+
+OrderState Talk::given_status(const std::string& account, const std::string& id) {
+  return given([&] { return status(account, id); });
+}
+
+void Talk::given_canceled(const std::string& account, const std::string& id) {
+  given([&] { cancel(account, id); });
+}
+
+void Talk::given_refused(const std::string& account, const std::string& symbol, std::int64_t amount,
+                         Quarters limit) {
+  given([&] {
+    expect_refused(account, symbol, amount, limit, "more than the account has, as a control");
+  });
+}
+
+// --- testing ---
+
+std::string Talk::order(const std::string& symbol, const std::string& amount,
+                        const std::string& limit, const std::string& more) {
+  return "<order sym=\"" + symbol + "\" amount=\"" + amount + "\" limit=\"" + limit + "\"" + more +
+         "/>";
+}
+
+std::string Talk::transactions(const std::string& account, const std::string& inside) {
+  return "<transactions id=\"" + account + "\">" + inside + "</transactions>";
+}
+
+std::string Talk::expect_opened(const std::string& account, const std::string& symbol,
+                                const std::string& amount, const std::string& limit,
+                                const std::string& why) {
+  const Element answer = ask_one(transactions(account, order(symbol, amount, limit)));
+  expect(answer.name == "opened", why + ": <opened> was expected, got " + answer.print());
+  const std::string id = answer.attribute("id");
+  expect(!id.empty(), why + ": <opened> has no id");
+  return id;
+}
+
+void Talk::expect_refused(const std::string& account, const std::string& symbol,
+                          const std::string& amount, const std::string& limit,
+                          const std::string& why) {
+  const Element answer = ask_one(transactions(account, order(symbol, amount, limit)));
+  expect(answer.name == "error", why + ": <error> was expected, got " + answer.print());
+}
+
+OrderState Talk::read_state(const Element& element, const char* name) const {
+  expect(element.name == name, std::string("<") + name + "> was expected, got " + element.print());
+  OrderState state;
+  const auto number = [&](const Element& part, const char* attribute) {
+    const std::string* const text = part.find(attribute);
+    const auto units = text ? units_of(*text) : std::nullopt;
+    expect(units.has_value(),
+           "attribute '" + std::string(attribute) + "' is no number in " + part.print());
+    return std::abs(*units);  // R10 is tested on its own
+  };
+  for (const Element& part : element.children) {
+    if (part.name == "open" && number(part, "shares") != 0)
+      state.open = number(part, "shares");
+    else if (part.name == "canceled" && number(part, "shares") != 0)
+      state.canceled = number(part, "shares");
+    else if (part.name == "executed")
+      state.fills.push_back({number(part, "shares"), number(part, "price"),
+                             std::atoll(part.attribute("time").c_str())});
+    else
+      expect(part.name == "open" || part.name == "canceled",
+             "unknown element in a reply: " + part.print());
+  }
+  return state;
+}
+
+OrderState Talk::status(const std::string& account, const std::string& id) {
+  return read_state(ask_one(transactions(account, "<query id=\"" + id + "\"/>")), "status");
+}
+
+OrderState Talk::cancel(const std::string& account, const std::string& id) {
+  return read_state(ask_one(transactions(account, "<cancel id=\"" + id + "\"/>")), "canceled");
+}
+
+void Talk::expect_open(const std::string& account, const std::string& id, std::int64_t shares,
+                       const std::string& why) {
+  const OrderState state = status(account, id);
+  const std::int64_t open = state.open.value_or(0);
+  expect(open == shares * units_per_share, why + ": order " + id + " should have " +
+                                               std::to_string(shares) + " shares open, has " +
+                                               plain(open));
+}
+
+void Talk::expect_executed(const std::string& account, const std::string& id, std::int64_t shares,
+                           const std::string& why) {
+  const std::int64_t executed = status(account, id).executed();
+  expect(executed == shares * units_per_share,
+         why + ": of order " + id + " " + std::to_string(shares) +
+             " shares should have been executed, not " + plain(executed));
+}
+
+}  // namespace exchange::conformance

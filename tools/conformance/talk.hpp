@@ -1,0 +1,160 @@
+#pragma once
+// What a test case says to the server and expects of it. Each case has accounts and symbols of its
+// own, whose names and numbers come from a seed. The given_…() prepare what a case needs: if they
+// fail, the case is blocked, because another rule is broken. The others are what it tests: if they
+// fail, its own rule is broken. Prices are multiples of a quarter, which a double holds exactly, so
+// that only the cases of N9 depend on exact arithmetic. Thread: one.
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/conformance/answer.hpp"
+#include "tools/conformance/target.hpp"
+
+namespace exchange::conformance {
+
+struct Broken : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+struct Blocked : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+// Numbers of shares and of quarters, for prices and cash.
+using Quarters = std::int64_t;  // 4: 1.00
+std::string price(Quarters quarters);
+inline constexpr std::int64_t units_per_share = 100'000'000, units_per_quarter = 25'000'000;
+
+struct Exchanged {
+  std::string sent, got;
+};
+
+struct Fill {
+  std::int64_t shares, price;  // units of 1e-8
+  std::int64_t time;
+  bool operator==(const Fill&) const = default;
+};
+// What <status> or <canceled> says of an order; numbers in units of 1e-8.
+struct OrderState {
+  std::optional<std::int64_t> open, canceled;
+  std::vector<Fill> fills;
+  std::int64_t executed() const;
+};
+
+// Ids and symbols that no other run or case uses, and numbers; the same seed gives the same
+// numbers.
+class Source {
+ public:
+  explicit Source(std::string prefix) : prefix_(std::move(prefix)) {}
+  void seed(std::uint64_t seed) { random_.seed(seed); }
+  std::string account() { return prefix_ + number(4); }
+  std::string symbol() { return "S" + prefix_ + number(0); }
+  std::int64_t between(std::int64_t from, std::int64_t to) {
+    return from + std::int64_t(random_() % std::uint64_t(to - from + 1));
+  }
+  const std::string& prefix() const { return prefix_; }
+
+ private:
+  std::string number(std::size_t digits);
+  const std::string prefix_;  // digits
+  std::uint64_t used_ = 0;
+  std::mt19937_64 random_;
+};
+
+class Talk {
+ public:
+  Talk(const Target& target, Source& source) : target_(target), source_(source) {}
+
+  // --- asking ---
+  // One document, on this talk's connection, or one of its own if the server closes after each
+  // reply. Throws Broken if no right reply comes.
+  std::vector<Element> ask(const std::string& document);
+  // A document that must get one reply element, so many, or an <error> for each.
+  Element ask_one(const std::string& document);
+  std::vector<Element> ask_several(const std::string& document, std::size_t elements);
+  // One element: <error>.
+  Element expect_error(const std::string& document, const std::string& why);
+  // Bytes as they are.
+  Link& link();
+  void send(const std::string& bytes);
+  std::vector<Element> receive();
+  void reconnect() { link_.reset(); }
+  // Fails with a reason if this server closes after each reply.
+  void need_persistent() const;
+
+  // --- preparing ---
+  std::string given_account(Quarters cash);
+  std::string given_account(const std::string& balance);
+  // Placed at these accounts.
+  std::string given_symbol(const std::vector<std::pair<std::string, std::int64_t>>& placed);
+  void given_shares(const std::string& symbol, const std::string& account, std::int64_t shares);
+  std::string given_order(const std::string& account, const std::string& symbol,
+                          std::int64_t amount, Quarters limit);
+  OrderState given_status(const std::string& account, const std::string& id);
+  void given_canceled(const std::string& account, const std::string& id);
+
+  // --- testing ---
+  // The id of an order that must be accepted.
+  std::string expect_opened(const std::string& account, const std::string& symbol,
+                            const std::string& amount, const std::string& limit,
+                            const std::string& why);
+  std::string expect_opened(const std::string& account, const std::string& symbol,
+                            std::int64_t amount, Quarters limit, const std::string& why) {
+    return expect_opened(account, symbol, std::to_string(amount), price(limit), why);
+  }
+  void expect_refused(const std::string& account, const std::string& symbol,
+                      const std::string& amount, const std::string& limit, const std::string& why);
+  void expect_refused(const std::string& account, const std::string& symbol, std::int64_t amount,
+                      Quarters limit, const std::string& why) {
+    expect_refused(account, symbol, std::to_string(amount), price(limit), why);
+  }
+  OrderState status(const std::string& account, const std::string& id);
+  OrderState cancel(const std::string& account, const std::string& id);
+  // Shares of this order that are open, and that were executed.
+  void expect_open(const std::string& account, const std::string& id, std::int64_t shares,
+                   const std::string& why);
+  void expect_executed(const std::string& account, const std::string& id, std::int64_t shares,
+                       const std::string& why);
+  // The account has no more free cash, or shares, than this order needs: a control for cases that
+  // must see a refusal. Blocks the case otherwise.
+  void given_refused(const std::string& account, const std::string& symbol, std::int64_t amount,
+                     Quarters limit);
+
+  std::int64_t between(std::int64_t from, std::int64_t to) { return source_.between(from, to); }
+  Quarters any_price() { return source_.between(40, 800); }
+  std::int64_t any_shares() { return source_.between(2, 400); }
+  Source& source() { return source_; }
+  const Target& target() const { return target_; }
+  const std::vector<Exchanged>& conversation() const { return conversation_; }
+  // Replies that were written in another form than docs/protocol.md gives; the first such one.
+  const std::string& other_form() const { return other_form_; }
+
+  static std::string order(const std::string& symbol, const std::string& amount,
+                           const std::string& limit, const std::string& more = "");
+  static std::string transactions(const std::string& account, const std::string& inside);
+
+ private:
+  template <class Step>
+  auto given(Step step);
+  void note_form(const std::string& document);
+  OrderState read_state(const Element& element, const char* name) const;
+
+  const Target& target_;
+  Source& source_;
+  std::unique_ptr<Link> link_;
+  std::vector<Exchanged> conversation_;
+  std::string other_form_;
+};
+
+[[noreturn]] void broken(const std::string& sentence);
+inline void expect(bool kept, const std::string& sentence) {
+  if (!kept) broken(sentence);
+}
+// "2.5" of units of 1e-8
+std::string plain(std::int64_t units);
+
+}  // namespace exchange::conformance
