@@ -32,7 +32,7 @@ void expect_created(Talk& talk, const std::vector<std::string>& pieces,
 }
 
 void request_in_pieces(Talk& talk) {
-  const std::string id = talk.source().account(), frame = client::framed(create_account(id));
+  const std::string id = talk.source().account(), frame = talk.target().framed(create_account(id));
   const std::size_t line = frame.find('\n') + 1;
   const auto middle =
       std::size_t(talk.between(std::int64_t(line) + 9, std::int64_t(frame.size()) - 9));
@@ -41,7 +41,7 @@ void request_in_pieces(Talk& talk) {
 }
 
 void length_in_pieces(Talk& talk) {
-  const std::string id = talk.source().account(), frame = client::framed(create_account(id));
+  const std::string id = talk.source().account(), frame = talk.target().framed(create_account(id));
   expect_created(talk, {frame.substr(0, 1), frame.substr(1)}, {id});
 }
 
@@ -61,20 +61,21 @@ void carriage_return(Talk& talk) {
 
 void zeros_before_length(Talk& talk) {
   const std::string id = talk.source().account(), document = create_account(id);
-  expect_created(talk, {"000" + client::framed(document)}, {id});
+  expect_created(talk, {"000" + talk.target().framed(document)}, {id});
 }
 
 void white_space_between(Talk& talk) {
   talk.need_persistent();
   const std::string a = talk.source().account(), b = talk.source().account();
-  expect_created(
-      talk, {client::framed(create_account(a)) + " \r\n\t\n" + client::framed(create_account(b))},
-      {a, b});
+  expect_created(talk,
+                 {talk.target().framed(create_account(a)) + " \r\n\t\n" +
+                  talk.target().framed(create_account(b))},
+                 {a, b});
 }
 
 void white_space_inside(Talk& talk) {
   const std::string id = talk.source().account();
-  expect_created(talk, {client::framed("\n  " + create_account(id) + "\n \n")}, {id});
+  expect_created(talk, {talk.target().framed("\n  " + create_account(id) + "\n \n")}, {id});
 }
 
 void many_requests(Talk& talk) {
@@ -91,7 +92,7 @@ void pipelined_requests(Talk& talk) {
   std::vector<std::string> ids;
   for (std::int64_t i = talk.between(3, 20); i > 0; --i) {
     ids.push_back(talk.source().account());
-    bytes += client::framed(create_account(ids.back()));
+    bytes += talk.target().framed(create_account(ids.back()));
   }
   expect_created(talk, {bytes}, ids);
 }
@@ -99,7 +100,7 @@ void pipelined_requests(Talk& talk) {
 void half_closed(Talk& talk) {
   const std::string id = talk.source().account();
   talk.reconnect();
-  talk.send(client::framed(create_account(id)));
+  talk.send(talk.target().framed(create_account(id)));
   talk.link().end_sending();
   const std::vector<Element> answers = talk.receive();
   expect(answers.size() == 1 && answers[0].name == "created", "<created> was expected");
@@ -129,7 +130,8 @@ void long_length_line(Talk& talk) {
 void executed_before_bad_framing(Talk& talk) {
   const std::string id = talk.source().account(), other = talk.source().account();
   talk.reconnect();
-  talk.send(client::framed(create_account(id)) + "x" + client::framed(create_account(other)));
+  talk.send(talk.target().framed(create_account(id)) + "x" +
+            talk.target().framed(create_account(other)));
   const std::vector<Element> answers = talk.receive();
   expect(answers.size() == 1 && answers[0].name == "created",
          "the request before the bad one should be answered");

@@ -102,6 +102,7 @@ void sum_of_cents(Talk& talk) {
                     symbol = talk.given_symbol({{account, 1}});
   for (std::int64_t i = 0; i < 10; ++i)
     talk.expect_opened(account, symbol, "1", "0.1", "a buy for 0.1");
+  talk.given_refused(account, symbol, 1, 4 * count);
   talk.expect_refused(account, symbol, "1", std::to_string(count - 1) + ".08",
                       "a buy for a cent more than is left");
   talk.expect_opened(account, symbol, "1", std::to_string(count - 1) + ".07",
@@ -112,6 +113,7 @@ void large_and_small(Talk& talk) {
   const std::string account = talk.given_account("9007199254740993.01"),
                     symbol = talk.given_symbol({{account, 1}});
   talk.expect_opened(account, symbol, "1000000", "9007199254.740993", "a buy for nearly all cash");
+  talk.given_refused(account, symbol, 1'000'000, 4'000'000'000);
   talk.expect_refused(account, symbol, "1", "0.02", "a buy for a cent more than is left");
   talk.expect_opened(account, symbol, "1", "0.01", "a buy for the cent that is left");
 }

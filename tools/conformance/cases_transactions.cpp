@@ -9,20 +9,26 @@ std::string query(const std::string& id) { return "<query id=\"" + id + "\"/>"; 
 std::string cancel(const std::string& id) { return "<cancel id=\"" + id + "\"/>"; }
 
 void in_document_order(Talk& talk) {
-  // cash for one of them
+  // shares for one of them
   const Quarters limit = talk.any_price();
-  const std::string account = talk.given_account(10 * limit);
-  const std::string symbol = talk.given_symbol({{account, 1}});
-  talk.given_refused(account, symbol, 11, limit);
+  const std::string buyer = talk.given_account(20 * (limit + 4)), seller = talk.given_account(0),
+                    symbol = talk.given_symbol({{seller, 9}});
+  const std::string sell = talk.given_order(seller, symbol, -9, limit);
   const std::vector<Element> answers =
-      talk.ask_several(Talk::transactions(account, Talk::order(symbol, "9", price(limit)) +
-                                                       Talk::order(symbol, "8", price(limit))),
+      talk.ask_several(Talk::transactions(buyer, Talk::order(symbol, "9", price(limit + 4)) +
+                                                     Talk::order(symbol, "8", price(limit + 4))),
                        2);
-  std::string id;
-  for (const Element& answer : answers)
-    if (answer.name == "opened") id = answer.attribute("id");
-  expect(!id.empty(), "one of two orders should be opened");
-  talk.expect_open(account, id, 9, "of two orders with cash for one the first is accepted");
+  if (talk.given_status(seller, sell).executed() != 9 * units_per_share)
+    throw Blocked("the orders were not executed");
+  std::size_t executed = 0;
+  for (const Element& answer : answers) {
+    expect(answer.name == "opened", "<opened> was expected, got " + answer.print());
+    const OrderState state = talk.status(buyer, answer.attribute("id"));
+    if (state.fills.empty()) continue;
+    ++executed;
+    expect(!state.open, "of two buys with shares for one the second was executed");
+  }
+  expect(executed == 1, "of two buys with shares for one the first should be executed");
 }
 
 void query_behind_cancel(Talk& talk) {
@@ -97,7 +103,7 @@ void unique_ids(Talk& talk) {
 void refused_without_id(Talk& talk) {
   const std::string account = talk.given_account(4), symbol = talk.given_symbol({{account, 1}});
   const Element answer = talk.expect_error(
-      Talk::transactions(account, Talk::order(symbol, "1", "1000")), "a buy without the cash");
+      Talk::transactions(account, Talk::order(symbol, "1", "0")), "a buy with a limit of 0");
   expect(!answer.find("id"), "a refused order should get no id, got " + answer.print());
 }
 
@@ -179,9 +185,9 @@ void orders_of_others(Talk& talk) {
 
 void errors_repeat(Talk& talk) {
   const std::string account = talk.given_account(40), symbol = talk.given_symbol({{account, 5}});
-  const std::string amount = std::to_string(talk.between(100, 900)), limit = "12.50";
+  const std::string amount = std::to_string(talk.between(100, 900)), limit = "-12.50";
   const Element refused = talk.expect_error(
-      Talk::transactions(account, Talk::order(symbol, amount, limit)), "a buy without the cash");
+      Talk::transactions(account, Talk::order(symbol, amount, limit)), "a limit below 0");
   for (const auto& [name, value] : {std::pair{"sym", symbol}, {"amount", amount}, {"limit", limit}})
     expect(refused.attribute(name) == value, "the <error> should have " + std::string(name) +
                                                  "=\"" + value + "\", got " + refused.print());
@@ -216,7 +222,7 @@ void other_connections(Talk& talk) {
 
 void add_transaction_cases(Cases& cases) {
   for (const Case& one : {
-           Case{"T1", "two orders with cash for one", in_document_order},
+           Case{"T1", "two orders with shares for one", in_document_order},
            {"T1", "a query behind a cancel", query_behind_cancel},
            {"T2", "an unknown account", unknown_account},
            {"T3", "no children", no_children},

@@ -109,7 +109,7 @@ std::unique_ptr<Link> Target::connect() const {
 }
 
 std::string Target::framed(std::string_view document) const {
-  return client::framed(document) + (style_.wants_newline ? "\n" : "");
+  return client::framed(std::string(document) + (style_.wants_newline ? "\n" : ""));
 }
 
 void Target::find_style(const std::string& id) {

@@ -18,7 +18,7 @@ struct NoAnswer : std::runtime_error {
 struct Style {
   bool length_lines = false;   // before replies
   bool per_request = false;    // it closes after each reply
-  bool wants_newline = false;  // behind each request
+  bool wants_newline = false;  // at the end of each request
   bool wants_end = false;      // of the stream, behind each request
 };
 
