@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[4]
 BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin").resolve()
 PACKAGE = ROOT / "ops/package"
-PROGRAMS = ("server", "loadgen", "demo-bots", "cli", "audit")
+PROGRAMS = ("server", "loadgen", "demo-bots", "cli", "audit", "conformance")
 
 
 def run(*words):
