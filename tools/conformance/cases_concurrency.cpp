@@ -29,7 +29,7 @@ std::string findings_of(Talk& talk, unsigned clients, unsigned accounts, std::ui
   options.workload.symbols = 3;
   options.workload.accounts = accounts;
   options.workload.seed = std::uint64_t(talk.between(1, 1'000'000));
-  options.workload.account_prefix = talk.source().account();
+  options.workload.account_prefix = talk.source().account_prefix();
   options.workload.symbol_prefix = talk.source().symbol() + "x";
   std::string findings;
   try {

@@ -52,6 +52,12 @@ class Source {
   explicit Source(std::string prefix) : prefix_(std::move(prefix)) {}
   void seed(std::uint64_t seed) { random_.seed(seed); }
   std::string account() { return prefix_ + number(4); }
+  // Digits that no other id starts with, if up to three digits follow.
+  std::string account_prefix() {
+    const std::uint64_t thousand = used_ / 1'000 + 1;
+    used_ = thousand * 1'000 + 999;
+    return prefix_ + std::to_string(thousand);
+  }
   std::string symbol() { return "S" + prefix_ + number(0); }
   std::int64_t between(std::int64_t from, std::int64_t to) {
     return from + std::int64_t(random_() % std::uint64_t(to - from + 1));
