@@ -157,13 +157,16 @@ def grading_of(chosen):
 
 def list_all(every, shared):
     for one in every:
-        print(f"{one.name}: {one.problem or one.shown_command}")
+        command = f"cannot be graded: {one.problem}" if one.problem else one.shown_command
+        print(summary.printable(f"{one.name}: {command}"))
         if one.problem:
             continue
         if one.build:
             print(f"  build: {one.build}")
-        for (_, part), what, expected in shared.steps(one):
-            print(f"  {part}: {what}, about {expected:g} s")
+        for part in shared.wanted:
+            steps = [(what, took) for (_, of), what, took in shared.steps(one) if of == part]
+            listed = "; ".join(what for what, _ in steps)
+            print(f"  {part}, about {duration(sum(took for _, took in steps))}: {listed}")
     for cores in shared.settings.cores:
         if why := plan.why_not(cores, shared.limits):
             print(f"not measured on {cores} cores: {why}")

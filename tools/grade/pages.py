@@ -76,13 +76,13 @@ def grades_table(rows, reference, shared):
                 cells.append("not run")
                 continue
             points, most = given[part]
-            words = f"{points:.1f} of {most:g} · "
-            words += summary.headline(part, grade.parts[part], measured)
-            share = points / most if most else 0
-            cells.append({"bar": [0, share], "text": words})
+            words = [{"text": f"{points:.1f}", "kind": "strong"}, " · "]
+            words.append(summary.headline(part, grade.parts[part], measured))
+            cells.append({"bar": [0, points / most if most else 0], "text": words})
         shown.append(cells)
     columns = [{"name": "rank"}, {"name": "server"}, {"name": "points"}]
-    columns += [{"name": part} for part in wanted]
+    points = shared.weights["points"]
+    columns += [{"name": f"{part}, of {points[part]:g}"} for part in wanted]
     return {"type": "table", "columns": columns, "rows": shown}
 
 
@@ -95,18 +95,17 @@ def parts_table(shared):
 
 def how(reference, shared):
     """The blocks on settings; teachers compare them before they compare grades."""
-    blocks = [
-        text(
-            "One server at a time, on loopback, each part with empty data. Points are computed from "
-        ),
+    limits = vars(shared.limits).copy()
+    limits["cpus"] = limits["cpus"] or "all"
+    tables = [
         {"type": "values", "title": "Settings", "values": vars(shared.settings).copy()},
-        {"type": "values", "title": "Limits of a server", "values": vars(shared.limits).copy()},
+        {"type": "values", "title": "Limits of a server", "values": limits},
     ]
-    blocks[0] = text(
-        "One server at a time, on loopback, each part with empty data. The weights are in ",
-        code("grades.json"),
-        ", with all figures.",
-    )
+    words = "One server at a time, on loopback, each part with empty data. The weights are in "
+    blocks = [
+        text(words, code("grades.json"), ", with all figures."),
+        {"type": "columns", "blocks": tables},
+    ]
     if reference:
         blocks += server_page.reference_blocks(reference, shared)
     skipped = {count: plan.why_not(count, shared.limits) for count in shared.settings.cores}

@@ -17,7 +17,9 @@ WATCH_S = 0.1
 LOG_BYTES_MAX = 32 << 20  # then all but the end is dropped
 TAIL_BYTES, TAIL_LINES = 8192, 12
 END_S = 2  # from SIGTERM to SIGKILL
-PORT_BUSY_S = 75  # how long the kernel keeps a port whose server closed its connections
+PORT_BUSY_S = 75  # how long the kernel may keep a port whose server closed its connections
+PORT_SURELY_FREE_S = 5
+BUSY = "after it had died it could not take its port for a while: it does not set SO_REUSEADDR"
 
 
 class NotStarted(Exception):
@@ -88,16 +90,20 @@ class CommandServer:
         """Until it listens. On a port that the kernel still holds for the server that was killed, it is tried until that is free."""
         began = time.monotonic()
         self.port = port or free_port()
+        tries = 0
         while True:
             try:
                 self._launch(again)
                 self._await_listening()
+                if again and time.monotonic() - began > PORT_SURELY_FREE_S and tries:
+                    self.events.append(BUSY)
                 return
             except NotStarted:
                 ended = self.process is None or not self.alive()
                 self.kill()
                 if not (port and ended and time.monotonic() - began < PORT_BUSY_S):
                     raise
+                tries += 1
                 time.sleep(0.5)
             except BaseException:
                 self.kill()

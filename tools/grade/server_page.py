@@ -93,11 +93,16 @@ def conformance_blocks(result):
     blocks = [text(words)]
     if result.get("stopped"):
         blocks.append(text({"text": f"It stopped early: {result['stopped']}", "kind": "bad"}))
-    order = {"must": 0, "should": 1, "ours": 2}
     broken = [rule for rule in rules if rule.get("result") in ("broken", "blocked")]
-    broken.sort(key=lambda rule: order.get(rule.get("level"), 3))
-    for nth, rule in enumerate(broken[:QUOTED_RULES]):
-        blocks.append(broken_rule(rule, is_first=nth == 0))
+    counting = [rule for rule in broken if rule.get("level") in ("must", "should")]
+    counting.sort(key=lambda rule: rule["level"])  # must before should
+    if counting:
+        blocks += first_broken(counting[0])
+        blocks += [folded(rule) for rule in counting[1:QUOTED_RULES]]
+    if others := [rule for rule in broken if rule not in counting]:
+        title = f"Decisions of this project that it does not share, without loss of points ({len(others)})"
+        inner = [folded(rule) for rule in others[:QUOTED_RULES]]
+        blocks.append({"type": "details", "title": title, "blocks": inner})
     if result.get("form"):
         listed = {"type": "list", "items": list(map(str, result["form"]))}
         blocks.append(
@@ -125,20 +130,26 @@ def rule_row(rule):
     ]
 
 
-def broken_rule(rule, is_first):
-    """The first one stands open, with its conversation."""
+def quoted(rule):
+    """What it says, why it is broken, and the conversation that shows it."""
     blocks = [text(f"{rule.get('level')}: ", str(rule.get("sentence", "")))]
     blocks.append(text({"text": str(rule.get("why", "")), "kind": "bad"}))
-    lines = []
-    for turn in rule.get("conversation") or []:
-        if isinstance(turn, dict):
-            lines.append(f"> {turn.get('sent', '')}\n{turn.get('got') or '(no reply)'}")
-    if lines:
-        blocks.append(pre("\n".join(lines)))
-    title = f"{rule.get('rule')} is {rule.get('result')}"
-    if is_first:
-        return {"type": "columns", "blocks": [text({"text": title, "kind": "strong"}), *blocks]}
-    return {"type": "details", "title": f"{title}: {rule.get('why', '')}"[:160], "blocks": blocks}
+    lines = [
+        f"> {turn.get('sent', '')}\n{turn.get('got') or '(no reply)'}"
+        for turn in rule.get("conversation") or []
+        if isinstance(turn, dict)
+    ]
+    return blocks + ([pre("\n".join(lines))] if lines else [])
+
+
+def first_broken(rule):
+    title = f"The first rule that is {rule.get('result')}: {rule.get('rule')}"
+    return [text({"text": title, "kind": "strong"}), *quoted(rule)]
+
+
+def folded(rule):
+    title = f"{rule.get('rule')} is {rule.get('result')}: {rule.get('why', '')}"
+    return {"type": "details", "title": title[:160], "blocks": quoted(rule)}
 
 
 def audit_blocks(result, weights):
@@ -207,7 +218,7 @@ def durability_blocks(result):
         counts = [one.get(name, "–") for name in ("acknowledged", "gone", "changed", "unknown")]
         before = "yes" if one.get("ended_by_itself") else "no"
         rows.append([str(nth + 1), *counts, again, before])
-    columns = ["#kill", "#acknowledged since the last", "#gone", "#changed", "#not answered"]
+    columns = ["#kill", "#acknowledged", "#gone", "#changed", "#not answered"]
     columns += ["#seconds to answer again", "ended before the kill"]
     blocks = [text(words), table(columns, rows)] if rows else [text(words)]
     if result.get("examples"):

@@ -64,7 +64,7 @@ def headline(part, result, reference=None):
         gone = result.get("gone", 0) + result.get("changed", 0) + result.get("unknown", 0)
         return f"{min(gone, there):,} of {there:,} lost" if there else "no orders"
     ratios = weighing.ratios(result, reference)
-    return f"{max(ratios.values()):.0%} of ours" if ratios else "not measured"
+    return f"up to {max(ratios.values()):.0%} of ours" if ratios else "not measured"
 
 
 def as_json(rows, reference, shared):
