@@ -19,8 +19,8 @@ import settings as plan  # noqa: E402
 import submissions as found  # noqa: E402
 import summary  # noqa: E402
 import weights as weighing  # noqa: E402
-from grading import Grading, grade, is_reference, reference_submission  # noqa: E402
-from progress import Progress, duration  # noqa: E402
+from grading import Grading, grade, is_reference, recall, reference_submission  # noqa: E402
+from progress import Progress, duration, printable  # noqa: E402
 from results import Results  # noqa: E402
 from server import Limits  # noqa: E402
 
@@ -92,7 +92,13 @@ def parser():
     add("--output", type=Path, default=ROOT / "build/grade", metavar="FOLDER", help=folder)
     file = "points of the parts (tools/grade/weights.toml)"
     add("--weights", type=Path, default=TOOL / "weights.toml", metavar="FILE", help=file)
-    add("--only", action="append", default=[], metavar="NAME", help="of these servers, this one")
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run this one; the others keep their grades",
+    )
     only = f"only these parts, of {','.join(plan.PARTS)}"
     add("--parts", type=part_list, default=plan.PARTS, metavar="LIST", help=only)
     add("--quick", action="store_true", help="a look of about 20 seconds each, for no grades")
@@ -135,7 +141,7 @@ def submissions_of(chosen):
         if name not in {one.name for one in every}:
             names = ", ".join(one.name for one in every)
             raise found.BadInput(f"--only {name}: there is no such server; there are {names}")
-    return [one for one in every if not chosen.only or one.name in chosen.only]
+    return every
 
 
 def grading_of(chosen):
@@ -158,7 +164,7 @@ def grading_of(chosen):
 def list_all(every, shared):
     for one in every:
         command = f"cannot be graded: {one.problem}" if one.problem else one.shown_command
-        print(summary.printable(f"{one.name}: {command}"))
+        print(printable(f"{one.name}: {command}"))
         if one.problem:
             continue
         if one.build:
@@ -183,9 +189,13 @@ def check_tools(shared):
             )
 
 
-def run(every, shared, fresh):
-    """Grades of all, and the reference's."""
-    queue = list(every)
+def is_chosen(one, only):
+    return not only or one.name in only
+
+
+def run(every, shared, fresh, only=()):
+    """Grades of those that are chosen, and the reference's. Earlier grades of the others stay in the table."""
+    queue = [one for one in every if is_chosen(one, only)]
     if "throughput" in shared.wanted:
         queue.insert(0, reference_submission(shared.bin))
     if fresh:
@@ -196,6 +206,8 @@ def run(every, shared, fresh):
     for cores in shared.settings.cores:
         if "throughput" in shared.wanted and (why := plan.why_not(cores, shared.limits)):
             shared.progress.say(f"throughput on {cores} cores is not measured: {why}")
+    others = [recall(one, shared) for one in every if not is_chosen(one, only)]
+    others = [made for made in others if made]
     grades, reference = [], None
     for one in queue:
         made = grade(one, shared)
@@ -205,7 +217,7 @@ def run(every, shared, fresh):
                 raise found.BadInput(f"the reference server cannot be run: {made.problem}")
         else:
             grades.append(made)
-            pages.write_all(grades, reference, shared, every)
+            pages.write_all(others + grades, reference, shared, every)
     return grades, reference
 
 
@@ -218,7 +230,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def run_to_the_end(*arguments):
     for number in SIGNALS:
-        signal.signal(number, interrupt)
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # of nohup
+            signal.signal(number, interrupt)
     try:
         return run(*arguments)
     finally:
@@ -233,11 +246,11 @@ def main(arguments):
     try:
         every, shared = submissions_of(chosen), grading_of(chosen)
         if chosen.list:
-            return list_all(every, shared)
+            return list_all([one for one in every if is_chosen(one, chosen.only)], shared)
         check_tools(shared)
         shared.output.mkdir(parents=True, exist_ok=True)
         processes.adopt_orphans()
-        grades, reference = run_to_the_end(every, shared, chosen.fresh)
+        grades, reference = run_to_the_end(every, shared, chosen.fresh, chosen.only)
     except found.BadInput as error:
         print(f"grade.sh: {error}", file=sys.stderr)
         return USAGE

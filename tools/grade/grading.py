@@ -103,6 +103,22 @@ def grade(submission, shared):
     return made
 
 
+def recall(submission, shared):
+    """Its grade by what earlier runs have found; None where something is missing."""
+    results, made = Results(shared.output, submission.slug), Grade(submission)
+    if submission.problem or not results.is_known(fingerprint(submission)):
+        return None
+    for part in plan.PARTS:
+        found = results.load(part, shared.key(submission, part, made.style))
+        if found and part == "conformance":
+            made.style = Style.of(found)
+        if part in shared.wanted:
+            if not found:
+                return None
+            made.parts[part] = found
+    return made
+
+
 def _grade(made, shared, results):
     submission = made.submission
     wanted = ("throughput",) if is_reference(submission) else shared.wanted

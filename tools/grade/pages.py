@@ -37,12 +37,11 @@ def write_all(grades, reference, shared, every):
 
 def index(rows, reference, shared, waiting):
     about = machine.describe()
-    quick = shared.settings.conformance_rounds == 1
     notices = []
     if waiting:
         words = "server is" if waiting == 1 else "servers are"
         notices.append({"kind": "warn", "text": f"{waiting} more {words} still to be graded."})
-    if quick:
+    if shared.settings.quick:
         notices.append({"kind": "warn", "text": "A quick look: runs are too short for grades."})
     if failed := [row[0] for row in rows if row[0].problem]:
         details = [[one.submission.name, ": ", one.problem] for one in failed]

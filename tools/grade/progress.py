@@ -10,6 +10,11 @@ def duration(seconds):
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
+def printable(text):
+    """A terminal would obey control characters."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
 class Progress:
     """steps: [(owner, what, seconds expected)]; an owner is a submission and a part."""
 
@@ -51,5 +56,5 @@ class Progress:
     def say(self, text, more=""):
         counted = f"[{self.at}/{len(self.steps)}] " if self.steps else ""
         line = f"{counted}{duration(self.clock() - self.began)}  {text}"
-        self.stream.write(line + (f" ({more})" if more else "") + "\n")
+        self.stream.write(printable(line + (f" ({more})" if more else "")) + "\n")
         self.stream.flush()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import processes
 
-WATCH_S = 0.1
+WATCH_S = 0.2
 LOG_BYTES_MAX = 32 << 20  # then all but the end is dropped
 TAIL_BYTES, TAIL_LINES = 8192, 12
 END_S = 2  # from SIGTERM to SIGKILL
@@ -118,7 +118,6 @@ class CommandServer:
         wrapped += ["prlimit", "--core=0", "setpriv", "--pdeathsig", "KILL", "--"]
         with open(self.log, "ab") as log:
             log.write(f"$ {command}\n".encode())
-            self.launched = log.tell()
             log.flush()
             try:
                 self.process = subprocess.Popen(
@@ -224,7 +223,7 @@ class CommandServer:
             return f"it used {used >> 20} MB of memory, the limit is {limits.memory_bytes >> 20} MB"
         if (count := processes.threads(pids)) > limits.threads:
             return f"it had {count} threads and processes, the limit is {limits.threads}"
-        if nth % 5 == 0:
+        if nth % 3 == 0:
             self._shorten_log()
             used = processes.folder_bytes(self.data)
             if used > limits.disk_bytes:

@@ -22,6 +22,7 @@ class Settings:
     throughput_clients: int = 40
     cores: tuple = (1, 2, 4)
     reply_timeout_s: float = 10
+    quick: bool = False
 
     def of(self, part):
         """What decides the result of a part, for the key of a saved one."""
@@ -50,6 +51,7 @@ def quick(seed):
         warmup_s=0.3,
         throughput_clients=20,
         reply_timeout_s=5,
+        quick=True,
     )
 
 

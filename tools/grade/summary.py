@@ -7,6 +7,7 @@ from collections import Counter
 
 import machine
 import weights as weighing
+from progress import printable
 from settings import PARTS
 
 FORMAT = "exchange-grades/1"
@@ -142,8 +143,3 @@ def closing(grades, reference, shared):
             continue
         parts = ", ".join(f"{part} {points:.1f}/{most:g}" for part, (points, most) in given.items())
         yield f"{name}  {got:5.1f} of {of:g}  {parts}"
-
-
-def printable(text):
-    """A terminal would obey control characters."""
-    return "".join(char if char.isprintable() else "?" for char in text)

@@ -62,6 +62,8 @@ class Run(toys.TestCase):
         self.assertEqual("x\n", (self.folder / "all/ada/built").read_text())
         self.assertEqual(saved, {path: path.stat().st_mtime_ns for path in saved})
 
+        self.assertEqual(["ada", "bob"], [server["name"] for server in self.json()["servers"]])
+
         self.write("all/ada/main.c", "repaired")
         _, _, log = self.grade(*arguments, "--only", "ada", "--parts", "conformance")
         self.assertIn("ada: its files have changed, graded again", log)

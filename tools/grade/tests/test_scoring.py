@@ -5,6 +5,7 @@ import io
 import math
 from pathlib import Path
 
+import progress
 import summary
 import toys
 import weights as weighing
@@ -137,4 +138,4 @@ class Order(toys.TestCase):
         self.assertEqual(["1", "'=cmd()", "20.00", "40", "20.00"], table[1][:5])
 
     def test_a_terminal_gets_no_control_characters(self):
-        self.assertEqual("a?[31mb", summary.printable("a\x1b[31mb"))
+        self.assertEqual("a?[31mb", progress.printable("a\x1b[31mb"))
