@@ -3,11 +3,15 @@
 # builds where there is no load generator yet. Arguments go to tools/grade/grade.py: ./grade.sh --server './server {port}', ./grade.sh --help
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-"$here/install-dependencies.sh"
+grade() { exec "${PYTHON3:-/usr/bin/python3}" "$here/tools/grade/grade.py" "$@"; }
+for argument in "$@"; do
+  case $argument in -h | --help | --list) grade "$@" ;; esac  # these need no build
+done
+"$here/install-dependencies.sh" --grade
 for program in conformance loadgen server; do
   if ! [ -x "$here/build/bin/$program" ]; then
     (cd "$here" && cmake --preset release && cmake --build build --target server loadgen conformance) >&2
     break
   fi
 done
-exec "${PYTHON3:-/usr/bin/python3}" "$here/tools/grade/grade.py" "$@"
+grade "$@"

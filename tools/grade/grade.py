@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import textwrap
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -25,6 +26,11 @@ from results import Results  # noqa: E402
 from server import Limits  # noqa: E402
 
 OK, NOT_GRADED, USAGE, INTERRUPTED = 0, 1, 2, 130
+DESCRIPTION = (
+    "Grades servers of the exchange protocol, of any number and in any language: the rules of the protocol, money and trades under "
+    "load, orders that survive kill -9, and throughput beside this project's own server. Writes a page for each, a table of all, "
+    "grades.json and grades.csv. Started again, it goes on from what it has found."
+)
 EXAMPLES = """examples:
   ./grade.sh --server './server {port}'
   ./grade.sh --server alice='java -jar alice.jar {port} {data}' --server bob='python3 bob.py {port}'
@@ -75,9 +81,7 @@ def part_list(text):
 def parser():
     made = argparse.ArgumentParser(
         prog="grade.sh",
-        description="Grades servers of the exchange protocol, of any number and in any language: the rules of the protocol, money and "
-        "trades under load, orders that survive kill -9, and throughput beside this project's own server. Writes a page for each, a "
-        "table of all, grades.json and grades.csv. Started again, it goes on from what it has found.",
+        description=textwrap.fill(DESCRIPTION, 100),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
