@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that are missing for building (with --test: for testing; with --report: for the
-# scaling report). run.sh, test.sh and scaling.sh call it; it does nothing if all are installed.
+# scaling report; with --grade: for grading). run.sh, test.sh, scaling.sh and grade.sh call it; it does nothing if all are installed.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpq-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
@@ -10,6 +10,7 @@ if [ "${1-}" = --test ]; then
   packages+=(catch2 postgresql python3 python3-yaml libbenchmark-dev libtbb-dev libcrypt-dev libxml2-dev openssl)
   optional+=(clang-format-14 black chromium golang-go help2man python3-websockets liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
 fi
+if [ "${1-}" = --grade ]; then packages+=(python3); fi
 if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-numpy postgresql); fi
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }

@@ -8,9 +8,13 @@ TEMPLATE = Path(__file__).resolve().parents[2] / "client" / "report" / "page.htm
 CHART_JS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
 
 
-def write_html(model, path):
+def render(model):
     # JSON has "<" in strings alone: without it, no text can close the script element.
     data = json.dumps(model, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     head, rest = TEMPLATE.read_text().split("@CHART_JS@")
     middle, tail = rest.split("@MODEL@")
-    Path(path).write_text(head + CHART_JS.read_text() + middle + data + tail)
+    return head + CHART_JS.read_text() + middle + data + tail
+
+
+def write_html(model, path):
+    Path(path).write_text(render(model))

@@ -110,6 +110,27 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(page.evaluate("document.querySelector('.bar div').style.width"), "50%")
         self.assertEqual(page.text("details:not([open]) summary"), "Rates (2 rows)")
 
+    def test_bars_may_have_a_text_and_stand_in_several_columns(self):
+        row = [
+            {"text": "ada", "page": "ada.html"},
+            {"bar": [0, 0.5], "text": ["20 of ", {"text": "40", "kind": "strong"}]},
+            {"bar": [0, 1], "text": HOSTILE},
+        ]
+        columns = [{"name": "server"}, {"name": "rules"}, {"name": "audit"}]
+        page = self.show({"type": "table", "columns": columns, "rows": [row]})
+        self.assertEqual(page.texts("tbody .bar"), ["20 of 40", HOSTILE])
+        widths = "[...document.querySelectorAll('.length')].map(({style}) => style.width)"
+        self.assertEqual(page.evaluate(widths), ["50%", "100%"])
+        self.assertEqual(page.evaluate("document.querySelectorAll('table.several').length"), 1)
+        self.assertEqual(
+            page.evaluate("document.querySelector('td a, th a').href").split("/")[-1], "ada.html"
+        )
+
+    def test_a_link_leads_to_a_page_beside_this_one_alone(self):
+        places = ["javascript:alert(1)", "http://a/x.html", "../x.html", "x.html?", ""]
+        page = self.show({"type": "list", "items": [{"text": "x", "page": one} for one in places]})
+        self.assertEqual(page.evaluate("document.querySelectorAll('a').length"), 0)
+
     def test_settings_show_their_units(self):
         values = {
             "timeout_s": 30,

@@ -1,0 +1,274 @@
+#!/usr/bin/python3
+"""Grades servers of the protocol: see --help, and grade.sh, which builds first."""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import textwrap
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+TOOL = Path(__file__).resolve().parent
+ROOT = TOOL.parents[1]
+sys.path += [str(TOOL), str(ROOT / "testing/support"), str(ROOT / "testing")]
+
+import pages  # noqa: E402
+import processes  # noqa: E402
+import settings as plan  # noqa: E402
+import submissions as found  # noqa: E402
+import summary  # noqa: E402
+import weights as weighing  # noqa: E402
+from grading import Grading, grade, is_reference, recall, reference_submission  # noqa: E402
+from progress import Progress, duration, printable  # noqa: E402
+from results import Results  # noqa: E402
+from server import Limits  # noqa: E402
+
+OK, NOT_GRADED, USAGE, INTERRUPTED = 0, 1, 2, 130
+DESCRIPTION = (
+    "Grades servers of the exchange protocol, of any number and in any language: the rules of the protocol, money and trades under "
+    "load, orders that survive kill -9, and throughput beside this project's own server. Writes a page for each, a table of all, "
+    "grades.json and grades.csv. Started again, it goes on from what it has found."
+)
+EXAMPLES = """examples:
+  ./grade.sh --server './server {port}'
+  ./grade.sh --server alice='java -jar alice.jar {port} {data}' --server bob='python3 bob.py {port}'
+  ./grade.sh --submissions handed-in --weights my-weights.toml --output build/spring
+  ./grade.sh --submissions handed-in --list
+
+{port} stands for the port that the server must listen on at 127.0.0.1, {data} for an empty folder of its own that survives its
+restarts. A subfolder of --submissions has a grade.toml (command = "...", and if needed build = "...", restart = "..."), or an
+executable run.sh that takes the port, or a docker-compose.yml.
+
+exit status: 0 all were graded, 1 at least one could not be graded at all, 2 the command line or a file that it names is wrong,
+130 interrupted; the same command goes on from there.  More: docs/grading.md"""
+
+
+def size(text):
+    """Bytes of 500M or 2G."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.I)
+    value = float(match[1]) * 1024 ** " KMGT".index(match[2].upper() or " ") if match else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 500M or 2G")
+    return int(value)
+
+
+def seconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return value
+
+
+def count(text):
+    if not text.isdigit() or not 0 < int(text) < 10**6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def part_list(text):
+    wanted = [name.strip() for name in text.split(",")]
+    for name in wanted:
+        if name not in plan.PARTS:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(plan.PARTS)}")
+    return tuple(name for name in plan.PARTS if name in wanted)
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog="grade.sh",
+        description=textwrap.fill(DESCRIPTION, 100),
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = made.add_argument
+    limits = Limits()
+    add("--server", action="append", default=[], metavar="[NAME=]COMMAND", help="a server")
+    folder = "its subfolders are servers"
+    add("--submissions", type=Path, action="append", default=[], metavar="FOLDER", help=folder)
+    folder = f"a docker compose project that publishes its container port {12345}"
+    add("--compose", type=Path, action="append", default=[], metavar="FOLDER", help=folder)
+    folder = "folder of everything written (build/grade)"
+    add("--output", type=Path, default=ROOT / "build/grade", metavar="FOLDER", help=folder)
+    file = "points of the parts (tools/grade/weights.toml)"
+    add("--weights", type=Path, default=TOOL / "weights.toml", metavar="FILE", help=file)
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="run this one; the others keep their grades",
+    )
+    only = f"only these parts, of {','.join(plan.PARTS)}"
+    add("--parts", type=part_list, default=plan.PARTS, metavar="LIST", help=only)
+    add("--quick", action="store_true", help="a look of about 20 seconds each, for no grades")
+    add("--seed", type=int, default=1, help="of requests and pauses (1)")
+    add("--list", action="store_true", help="print what would be run, and run nothing")
+    again = made.add_mutually_exclusive_group()
+    text = "go on from what is in --output (the default)"
+    again.add_argument("--resume", action="store_true", help=text)
+    text = "discard what is in --output of these servers"
+    again.add_argument("--restart-from-scratch", action="store_true", dest="fresh", help=text)
+    text = f"seconds until a server listens ({limits.start_s:g})"
+    add("--limit-start", type=seconds, default=limits.start_s, metavar="S", help=text)
+    text = f"seconds of a build ({limits.build_s:g})"
+    add("--limit-build", type=seconds, default=limits.build_s, metavar="S", help=text)
+    text = f"seconds of one part of one server ({limits.part_s:g})"
+    add("--limit-time", type=seconds, default=limits.part_s, metavar="S", help=text)
+    text = "memory of a server, all its processes together (2G)"
+    add("--limit-memory", type=size, default=limits.memory_bytes, metavar="SIZE", help=text)
+    text = "size of {data} on the disk (4G)"
+    add("--limit-disk", type=size, default=limits.disk_bytes, metavar="SIZE", help=text)
+    text = f"threads and processes of a server ({limits.threads})"
+    add("--limit-threads", type=count, default=limits.threads, metavar="N", help=text)
+    add("--limit-cpus", type=count, default=0, metavar="N", help="CPUs of a server (all)")
+    folder = "folder of conformance, loadgen and server (build/bin)"
+    binaries = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin")
+    add("--bin", type=Path, default=binaries, metavar="FOLDER", help=folder)
+    return made
+
+
+def submissions_of(chosen):
+    here, every = Path.cwd(), []
+    every += [found.from_command(text, here) for text in chosen.server]
+    for folder in chosen.submissions:
+        every += found.from_submissions(folder)
+    every += [found.from_compose(folder) for folder in chosen.compose]
+    if not every:
+        raise found.BadInput("name a server with --server, --submissions or --compose")
+    found.slugged(every)
+    for name in chosen.only:
+        if name not in {one.name for one in every}:
+            names = ", ".join(one.name for one in every)
+            raise found.BadInput(f"--only {name}: there is no such server; there are {names}")
+    return every
+
+
+def grading_of(chosen):
+    limits = Limits(
+        chosen.limit_start,
+        chosen.limit_build,
+        chosen.limit_time,
+        chosen.limit_memory,
+        chosen.limit_disk,
+        chosen.limit_threads,
+        chosen.limit_cpus,
+    )
+    settings = plan.quick(chosen.seed) if chosen.quick else plan.Settings(seed=chosen.seed)
+    weights = weighing.read(chosen.weights)
+    return Grading(
+        settings, limits, chosen.bin.resolve(), chosen.output.resolve(), weights, chosen.parts
+    )
+
+
+def list_all(every, shared):
+    for one in every:
+        command = f"cannot be graded: {one.problem}" if one.problem else one.shown_command
+        print(printable(f"{one.name}: {command}"))
+        if one.problem:
+            continue
+        if one.build:
+            print(f"  build: {one.build}")
+        for part in shared.wanted:
+            steps = [(what, took) for (_, of), what, took in shared.steps(one) if of == part]
+            listed = "; ".join(what for what, _ in steps)
+            print(f"  {part}, about {duration(sum(took for _, took in steps))}: {listed}")
+    for cores in shared.settings.cores:
+        if why := plan.why_not(cores, shared.limits):
+            print(f"not measured on {cores} cores: {why}")
+    total = sum(expected for one in every for _, _, expected in shared.steps(one))
+    print(f"about {duration(total)} in all")
+    return OK
+
+
+def check_tools(shared):
+    for name in ("conformance", "loadgen", "server"):
+        if not os.access(shared.bin / name, os.X_OK):
+            raise found.BadInput(
+                f"there is no {shared.bin / name}: grade.sh builds it, --bin names another folder"
+            )
+
+
+def is_chosen(one, only):
+    return not only or one.name in only
+
+
+def run(every, shared, fresh, only=()):
+    """Grades of those that are chosen, and the reference's. Earlier grades of the others stay in the table."""
+    queue = [one for one in every if is_chosen(one, only)]
+    if "throughput" in shared.wanted:
+        queue.insert(0, reference_submission(shared.bin))
+    if fresh:
+        for one in queue:
+            Results(shared.output, one.slug).discard(plan.PARTS)
+    gradable = [one for one in queue if not one.problem]
+    shared.progress = Progress([step for one in gradable for step in shared.steps(one)])
+    for cores in shared.settings.cores:
+        if "throughput" in shared.wanted and (why := plan.why_not(cores, shared.limits)):
+            shared.progress.say(f"throughput on {cores} cores is not measured: {why}")
+    others = [recall(one, shared) for one in every if not is_chosen(one, only)]
+    others = [made for made in others if made]
+    grades, reference = [], None
+    for one in queue:
+        made = grade(one, shared)
+        if is_reference(one):
+            reference = made
+            if made.problem:
+                raise found.BadInput(f"the reference server cannot be run: {made.problem}")
+        else:
+            grades.append(made)
+            pages.write_all(others + grades, reference, shared, every)
+    return grades, reference
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run_to_the_end(*arguments):
+    for number in SIGNALS:
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # of nohup
+            signal.signal(number, interrupt)
+    try:
+        return run(*arguments)
+    finally:
+        for number in SIGNALS:  # a second Ctrl-C must not leave a server behind
+            signal.signal(number, signal.SIG_IGN)
+        processes.kill_all(None)
+
+
+def main(arguments):
+    made = parser()
+    chosen = made.parse_args(arguments)
+    try:
+        every, shared = submissions_of(chosen), grading_of(chosen)
+        if chosen.list:
+            return list_all([one for one in every if is_chosen(one, chosen.only)], shared)
+        check_tools(shared)
+        shared.output.mkdir(parents=True, exist_ok=True)
+        processes.adopt_orphans()
+        grades, reference = run_to_the_end(every, shared, chosen.fresh, chosen.only)
+    except found.BadInput as error:
+        print(f"grade.sh: {error}", file=sys.stderr)
+        return USAGE
+    except OSError as error:
+        print(f"grade.sh: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on from there", file=sys.stderr)
+        return INTERRUPTED
+    for line in summary.closing(grades, reference, shared):
+        print(line)
+    print(shared.output / "index.html")
+    return NOT_GRADED if any(one.problem for one in grades) else OK
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

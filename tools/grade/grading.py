@@ -1,0 +1,199 @@
+"""Grades submissions one after another: reuses what an earlier run has found, runs what is missing."""
+
+import os
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import compose
+import machine
+import parts
+import settings as plan
+from dialogue import Style
+from results import Results
+from server import NotStarted, run_command, server_for, tail_of, work_folder
+from submissions import Submission, fingerprint
+
+PROGRAMS = {"conformance": "conformance", "audit": "loadgen", "throughput": "loadgen"}
+
+
+@dataclass
+class Grade:
+    """What was found of one submission."""
+
+    submission: object
+    parts: dict = field(default_factory=dict)
+    problem: str = ""  # why it could not be graded at all
+    last_lines: str = ""
+    style: Style = Style()
+
+
+@dataclass
+class Grading:
+    """What all submissions share."""
+
+    settings: object
+    limits: object
+    bin: Path
+    output: Path
+    weights: dict
+    wanted: tuple  # parts
+    progress: object = None
+
+    def __post_init__(self):
+        self.fingerprints = {}
+
+    @property
+    def clients(self):
+        return tuple(self.weights["audit"]["clients"])
+
+    def steps(self, submission):
+        """The part of the reference is the throughput alone."""
+        wanted = ("throughput",) if is_reference(submission) else self.wanted
+        for part in wanted:
+            for what, seconds in plan.steps_of(part, self.settings, self.limits, self.clients):
+                yield (submission.name, part), what, seconds
+
+    def key(self, submission, part, style):
+        """Two results with the same key measured the same."""
+        program = PROGRAMS.get(part)
+        if program and program not in self.fingerprints:
+            self.fingerprints[program] = machine.fingerprint([self.bin / program])
+        return {
+            "submission": submission.described(),
+            "settings": self.settings.of(part),
+            "clients": list(self.clients) if part == "audit" else None,
+            "limits": vars(self.limits).copy(),
+            "style": None if part == "conformance" else vars(style).copy(),
+            "program": self.fingerprints.get(program),
+            "cpus": sorted(os.sched_getaffinity(0)),
+        }
+
+
+def reference_submission(bin_folder):
+    """The project's own server, with its usual store on the disk."""
+    binary = Path(bin_folder) / "server"
+    command = f"'{binary}' --port {{port}} --http-port off --policy loop --log-level error"
+    command += " --store sqlite:{data}/exchange.db"
+    return Submission("reference", Path(bin_folder), command, slug="reference")
+
+
+def is_reference(submission):
+    return submission.slug == "reference"
+
+
+def grade(submission, shared):
+    """Never raises but for an interruption: one submission must not keep the others from their grades."""
+    made = Grade(submission, problem=submission.problem)
+    if made.problem:
+        shared.progress.say(f"{submission.name}: not graded: {made.problem}")
+        return made
+    results = Results(shared.output, submission.slug)
+    work = work_folder(results.folder)
+    try:
+        _grade(made, shared, results)
+    except Exception as error:  # noqa: BLE001
+        (work / "grader.log").write_text(traceback.format_exc())
+        made.problem = f"the grader failed: {error!r}; {work / 'grader.log'} says where"
+        shared.progress.say(f"{submission.name}: {made.problem}")
+    finally:
+        results.files_are(fingerprint(submission))
+        for part, _, _ in shared.steps(submission):
+            shared.progress.done(part)
+    return made
+
+
+def recall(submission, shared):
+    """Its grade by what earlier runs have found; None where something is missing."""
+    results, made = Results(shared.output, submission.slug), Grade(submission)
+    if submission.problem or not results.is_known(fingerprint(submission)):
+        return None
+    for part in plan.PARTS:
+        found = results.load(part, shared.key(submission, part, made.style))
+        if found and part == "conformance":
+            made.style = Style.of(found)
+        if part in shared.wanted:
+            if not found:
+                return None
+            made.parts[part] = found
+    return made
+
+
+def _grade(made, shared, results):
+    submission = made.submission
+    wanted = ("throughput",) if is_reference(submission) else shared.wanted
+    _discard_if_changed(submission, shared, results)
+    is_ready = False
+    for part in plan.PARTS:
+        key = shared.key(submission, part, made.style)
+        found = results.load(part, key)
+        if found and part == "conformance":
+            made.style = Style.of(
+                found
+            )  # known from an earlier run, whether or not it is wanted now
+        if part not in wanted:
+            continue
+        if found:
+            shared.progress.say(f"{submission.name}: {part}, reused from before")
+        else:
+            if not is_ready:
+                made.problem, made.last_lines = _not_ready(submission, shared, results)
+                if made.problem:
+                    shared.progress.say(f"{submission.name}: not graded: {made.problem}")
+                    return
+                is_ready = True
+            found = _run_part(part, made, shared, results)
+            results.save(part, key, found)
+            results.files_are(fingerprint(submission))
+        made.parts[part] = found
+        if part == "conformance":
+            made.style = Style.of(found)
+        shared.progress.done((submission.name, part))
+
+
+def _discard_if_changed(submission, shared, results):
+    files = fingerprint(submission)
+    if not results.is_known(files):
+        if results.known:
+            shared.progress.say(f"{submission.name}: its files have changed, graded again")
+        results.discard(plan.PARTS)
+    results.files_are(files)
+
+
+def _not_ready(submission, shared, results):
+    """Builds it and starts it once. Returns (why it cannot be graded, last lines of a log)."""
+    if submission.is_compose and (why := compose.why_no_engine()):
+        return why, ""
+    if submission.build:
+        shared.progress.say(f"{submission.name}: {submission.build}")
+        log, limit_s = results.folder / "build.log", shared.limits.build_s
+        status = run_command(submission.build, submission.folder, log, limit_s)
+        if status != 0:
+            how = f"took more than {limit_s:g} s" if status is None else f"ended with {status}"
+            return f"its build {how}", tail_of(log)
+    (results.folder / "server.log").unlink(missing_ok=True)
+    server = server_for(submission, shared.limits, results.folder)
+    try:
+        with server:
+            return "", ""
+    except NotStarted as error:
+        return f"{error}", server.tail()
+
+
+def _run_part(part, made, shared, results):
+    owner = (made.submission.name, part)
+    context = parts.Context(
+        made.submission,
+        shared.settings,
+        shared.limits,
+        shared.bin,
+        results.folder,
+        shared.clients,
+        made.style,
+        lambda what: shared.progress.step(owner, what),
+    )
+    try:
+        return parts.run(part, context)
+    except NotStarted as error:
+        log = tail_of(results.folder / "server.log")
+        return {"problem": f"it did not start: {error}", "last_lines": log}

@@ -1,0 +1,112 @@
+"""index.html with the table of all servers, a page for each, grades.json and grades.csv. The template is that of all reports."""
+
+import figures
+import machine
+import server_page
+import settings as plan
+import summary
+from report import render
+from results import write_atomically
+from settings import PARTS
+from studies.report.page import code, section, text
+
+HOW = {
+    "conformance": "The rules of docs/protocol.md that the server keeps: must counts 3, should 1.",
+    "audit": "loadgen --audit with several numbers of clients: every reply is right, cash and shares are conserved, and trades are those "
+    "of price-time priority.",
+    "durability": "Orders under load, kill -9, the same command again: each order that was acknowledged must be there, unchanged.",
+    "throughput": "Requests per second, as a share of this project's own server on the same cores with its store on the disk.",
+}
+
+
+def write_all(grades, reference, shared, every):
+    """Called after each server, so that the folder shows what is known so far."""
+    rows = summary.scored(grades, reference, shared.weights)
+    document = summary.as_json(rows, reference, shared)
+    write = {
+        "grades.json": figures.text(document) + "\n",
+        "grades.csv": summary.as_csv(rows),
+        "index.html": render(index(rows, reference, shared, len(every) - len(grades))),
+    }
+    for row in rows:
+        model = server_page.model(*row, reference, shared)
+        write[f"{row[0].submission.slug}.html"] = render(model)
+    for name, content in write.items():
+        write_atomically(shared.output / name, content)
+
+
+def index(rows, reference, shared, waiting):
+    about = machine.describe()
+    notices = []
+    if waiting:
+        words = "server is" if waiting == 1 else "servers are"
+        notices.append({"kind": "warn", "text": f"{waiting} more {words} still to be graded."})
+    if shared.settings.quick:
+        notices.append({"kind": "warn", "text": "A quick look: runs are too short for grades."})
+    if failed := [row[0] for row in rows if row[0].problem]:
+        details = [[one.submission.name, ": ", one.problem] for one in failed]
+        notices.append({"kind": "bad", "text": "Not graded:", "details": details})
+    return {
+        "title": "Grades",
+        "about": f"{len(rows)} servers · {about['cpu']}, {len(about['cpus'])} CPUs · seed "
+        f"{shared.settings.seed} · commit {machine.commit()}",
+        "notices": notices,
+        "sections": [
+            section("grades", "Servers", grades_table(rows, reference, shared)),
+            section("parts", "What the parts are", parts_table(shared)),
+            section("how", "How it was run", *how(reference, shared)),
+        ],
+    }
+
+
+def grades_table(rows, reference, shared):
+    wanted = [part for part in PARTS if part in shared.wanted]
+    measured = reference.parts.get("throughput") if reference else None
+    shown = []
+    for rank, (grade, given, got, of) in zip(summary.ranks(rows), rows):
+        one = grade.submission
+        cells = ["–" if rank is None else str(rank), {"text": one.name, "page": f"{one.slug}.html"}]
+        if grade.problem:
+            shown.append([*cells, f"not graded: {grade.problem}"])
+            continue
+        cells.append({"text": f"{got:.1f} of {of:g}", "kind": "strong"})
+        for part in wanted:
+            if part not in given:
+                cells.append("not run")
+                continue
+            points, most = given[part]
+            words = [{"text": f"{points:.1f}", "kind": "strong"}, " · "]
+            words.append(summary.headline(part, grade.parts[part], measured))
+            cells.append({"bar": [0, points / most if most else 0], "text": words})
+        shown.append(cells)
+    columns = [{"name": "rank"}, {"name": "server"}, {"name": "points"}]
+    points = shared.weights["points"]
+    columns += [{"name": f"{part}, of {points[part]:g}"} for part in wanted]
+    return {"type": "table", "columns": columns, "rows": shown}
+
+
+def parts_table(shared):
+    points = shared.weights["points"]
+    rows = [[part, f"{points[part]:g}", HOW[part]] for part in PARTS if part in shared.wanted]
+    columns = [{"name": "part"}, {"name": "points", "number": True}, {"name": "what is graded"}]
+    return {"type": "table", "columns": columns, "rows": rows}
+
+
+def how(reference, shared):
+    """The blocks on settings; teachers compare them before they compare grades."""
+    limits = vars(shared.limits).copy()
+    limits["cpus"] = limits["cpus"] or "all"
+    tables = [
+        {"type": "values", "title": "Settings", "values": vars(shared.settings).copy()},
+        {"type": "values", "title": "Limits of a server", "values": limits},
+    ]
+    words = "One server at a time, on loopback, each part with empty data. The weights are in "
+    blocks = [
+        text(words, code("grades.json"), ", with all figures."),
+        {"type": "columns", "blocks": tables},
+    ]
+    if reference:
+        blocks += server_page.reference_blocks(reference, shared)
+    skipped = {count: plan.why_not(count, shared.limits) for count in shared.settings.cores}
+    lines = [f"{count} cores were not measured: {why}" for count, why in skipped.items() if why]
+    return blocks + ([{"type": "list", "items": lines}] if lines else [])

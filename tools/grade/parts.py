@@ -1,0 +1,283 @@
+"""The parts of a grading. Each starts the server with empty data, does its work, and returns what it found as JSON."""
+
+import json
+import os
+import select
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import durability as durability_part
+import processes
+import settings as plan
+from dialogue import Style
+from server import NotStarted, server_for, tail_of, work_folder
+
+RESTART = Path(__file__).resolve().parent / "restart.py"
+GRACE_S = 30  # for a program that was asked to end, or that has still to audit
+TEXT_MAX = 4000  # of a quoted message
+FINDINGS_MAX = 10
+RESTARTS_MAX = 60
+
+
+@dataclass
+class Context:
+    """What all parts of one submission share."""
+
+    submission: object
+    settings: object
+    limits: object
+    bin: Path
+    folder: Path  # for logs and data
+    clients: tuple  # of the audit
+    style: Style = Style()
+    say: object = lambda what: None
+    deadline: float = 0.0
+
+    def server(self, cpus=()):
+        cpus = cpus or (plan.usable_cpus(self.limits.cpus) if self.limits.cpus else ())
+        return server_for(self.submission, self.limits, work_folder(self.folder), cpus)
+
+    def seconds_left(self):
+        return self.deadline - time.monotonic()
+
+
+def run(part, context):
+    """Raises NotStarted if the server does not start even once."""
+    context.deadline = time.monotonic() + context.limits.part_s
+    began = time.monotonic()
+    result = {
+        "conformance": conformance,
+        "audit": audit,
+        "durability": durability,
+        "throughput": throughput,
+    }[part](context)
+    result["seconds"] = round(time.monotonic() - began, 1)
+    return result
+
+
+def clipped(value):
+    """Texts of a server are as long as it likes, and may be no valid Unicode."""
+    if isinstance(value, str):
+        value = value.encode("utf-8", "replace").decode()
+        return value if len(value) <= TEXT_MAX else value[:TEXT_MAX] + " …"
+    if isinstance(value, list):
+        return [clipped(one) for one in value]
+    if isinstance(value, dict):
+        return {clipped(key): clipped(one) for key, one in value.items()}
+    return value
+
+
+def read_json(file):
+    try:
+        return clipped(json.loads(Path(file).read_text(errors="replace")))
+    except (OSError, ValueError):
+        return None
+
+
+def about(server):
+    """What became of a server, for its page."""
+    found = {"events": list(server.events), "peak_bytes": server.peak_bytes}
+    if not server.alive():
+        found["last_lines"] = server.tail()
+    return found
+
+
+def conformance(context):
+    chosen = context.settings
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder, context.server() as server:
+        report, path = Path(folder) / "report.json", f"{folder}/restart"
+        restart = f"{shlex.quote(sys.executable)} {shlex.quote(str(RESTART))} {shlex.quote(path)}"
+        command = [str(context.bin / "conformance"), f"127.0.0.1:{server.port}"]
+        command += ["--json", str(report), "--restart", restart, "--seed", str(chosen.seed)]
+        command += ["--timeout", f"{chosen.conformance_timeout_s:g}"]
+        command += ["--rounds", str(chosen.conformance_rounds)]
+        context.say("rules")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            status, log = _serve_restarts(command, listener, server, context)
+        found = read_json(report)
+        late = context.seconds_left() <= 0
+        if not isinstance(found, dict) or not isinstance(found.get("rules"), list):
+            reason = "it ran out of time" if late else f"it ended with {status}: {tail_of(log)}"
+            return {"problem": f"the conformance test gave no result: {reason}", **about(server)}
+        names = ("program", "style", "stopped", "restarts", "points", "points_max", "score")
+        result = {name: found.get(name) for name in names} | about(server)
+        result["problem"] = "out of time: the rules behind are not tested" if late else ""
+        result["score"] = float(result["score"] or 0)
+        return {**result, "rules": found["rules"], "form": found.get("form", [])}
+
+
+def _serve_restarts(command, listener, server, context):
+    """Runs the conformance test, and starts the server again when it asks for it. Out of time, the server is ended: the test then
+    finds nothing there and writes what it has."""
+    log, restarts, gone_since = context.folder / "conformance.log", 0, None
+    with open(log, "wb") as output, processes.Tool(
+        command, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+    ) as test:
+        while test.poll() is None:
+            if context.seconds_left() <= 0 and gone_since is None:
+                server.stop()
+                gone_since = time.monotonic()
+            if gone_since and time.monotonic() - gone_since > GRACE_S:
+                break
+            if select.select([listener], [], [], 0.05)[0]:
+                asking = listener.accept()[0]
+                with asking:
+                    restarts += 1
+                    allowed = gone_since is None and restarts <= RESTARTS_MAX
+                    answer = b"ok" if allowed and server.restart() else b"no"
+                    try:
+                        asking.sendall(answer)
+                    except OSError:
+                        pass  # the test was ended
+    return test.returncode, log
+
+
+def loadgen(context, server, arguments):
+    """(status, report or None, last words)"""
+    command = [str(context.bin / "loadgen"), "--connect", f"127.0.0.1:{server.port}"]
+    command += ["--seed", str(context.settings.seed), *arguments]
+    command += ["--timeout", f"{context.settings.reply_timeout_s:g}"]
+    if context.style.per_request:
+        command += ["--connection", "per-request"]
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        report = Path(folder) / "report.json"
+        log = context.folder / "loadgen.log"
+        with open(log, "wb") as output, processes.Tool(
+            [*command, "--json", str(report)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        ) as process:
+            status = _wait(process, max(1.0, context.seconds_left()))
+        lines = tail_of(log).splitlines()
+        return status, read_json(report), lines[-1] if lines else ""
+
+
+def _wait(process, limit_s):
+    """Out of time it is interrupted: it then reports what it has."""
+    for number, patience_s in ((signal.SIGINT, limit_s), (signal.SIGKILL, GRACE_S)):
+        try:
+            return process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            process.send_signal(number)
+    return process.wait()
+
+
+def measured(report):
+    """What is kept of a report of the load generator."""
+    result = report["result"]
+    return {
+        "answered": result["answered"],
+        "rate": round(result["requests_per_s"], 1),
+        "ms": {name: result["response_ms"].get(name) for name in PERCENTILES},
+        "errors": {name: count for name, count in result["errors"].items() if count},
+        "wrong": result.get("first_wrong_answer") or result.get("first_connect_error") or "",
+        "deviations": result.get("deviations", [])[:FINDINGS_MAX],
+        "client_was_the_bottleneck": bool(report.get("client_was_the_bottleneck")),
+    }
+
+
+PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "p99_9", "max")
+NOT_DRIVEN = (
+    "the load generator cannot drive it: it waits for more than the bytes of a request (F1)"
+)
+
+
+def audit(context):
+    runs = []
+    for clients in context.clients:
+        one = {"clients": clients}
+        runs.append(one)
+        if not context.style.fits_loadgen:
+            one["problem"] = NOT_DRIVEN
+        elif context.seconds_left() <= 0:
+            one["problem"] = "out of time"
+        else:
+            context.say(f"{clients} client{'s' * (clients > 1)}")
+            one |= _audit_run(context, clients)
+    return {"runs": runs, "problem": ""}
+
+
+def _audit_run(context, clients):
+    arguments = ["-c", str(clients), "--duration", f"{context.settings.audit_s:g}"]
+    arguments += ["--workload", "mix", "--audit"]
+    try:
+        with context.server() as server:
+            status, report, words = loadgen(context, server, arguments)
+            if not report:
+                return {"problem": words or f"loadgen ended with {status}", **about(server)}
+            checked = report.get("audit") or {}
+            return {
+                **measured(report),
+                "passed": bool(checked.get("passed")),
+                "orders": checked.get("orders", 0),
+                "executions": checked.get("executions", 0),
+                "cash_moved": checked.get("cash_moved", ""),
+                "not_checked": checked.get("not_checked", ""),
+                "findings": checked.get("findings", [])[:FINDINGS_MAX],
+                **about(server),
+            }
+    except NotStarted as error:
+        return {"problem": f"it did not start: {error}"}
+
+
+def durability(context):
+    chosen = context.settings
+    settings = {
+        "clients": chosen.durability_clients,
+        "kills": chosen.kills,
+        "load_s": chosen.kill_after_s,
+        "seed": chosen.seed,
+        "timeout_s": chosen.reply_timeout_s,
+    }
+    with context.server() as server:
+        found = durability_part.run(server, context.style, settings, context.deadline, context.say)
+        return clipped(found) | about(server)
+
+
+def throughput(context):
+    """Each trial on a fresh server; those of one round come after each other, then the next round."""
+    chosen, done = context.settings, []
+    skipped = {cores: plan.why_not(cores, context.limits) for cores in chosen.cores}
+    result = {"trials": done, "problem": ""}
+    result["skipped"] = {str(cores): why for cores, why in skipped.items() if why}
+    if not context.style.fits_loadgen:
+        return {**result, "problem": NOT_DRIVEN}
+    for nth, kind, cores in plan.trials(chosen, context.limits):
+        if context.seconds_left() <= 0:
+            result["problem"] = f"out of time after {len(done)} trials"
+            break
+        context.say(plan.trial_name(kind, cores, nth, chosen))
+        done.append({"kind": kind, "cores": cores, **_trial(context, kind, cores)})
+    return result
+
+
+def _trial(context, kind, cores):
+    """The server on the first cores, the load generator on the others where there are any."""
+    chosen, cpus = context.settings, sorted(os.sched_getaffinity(0))
+    own, rest = cpus[:cores], cpus[cores:]
+    arguments = ["-c", str(chosen.throughput_clients), "--workload", kind]
+    arguments += ["--duration", f"{chosen.throughput_s:g}", "--warmup", f"{chosen.warmup_s:g}s"]
+    arguments += ["--client-cpus", ",".join(map(str, rest or cpus))]
+    try:
+        with context.server(own) as server:
+            status, report, words = loadgen(context, server, arguments)
+            shared = {"shares_cpus": not rest}
+            if not report:
+                return {
+                    "problem": words or f"loadgen ended with {status}",
+                    **about(server),
+                    **shared,
+                }
+            return {**measured(report), **about(server), **shared}
+    except NotStarted as error:
+        return {"problem": f"it did not start: {error}"}

@@ -1,0 +1,145 @@
+"""The grades of all servers: their order, grades.json, grades.csv and the lines at the end."""
+
+import csv
+import io
+import time
+from collections import Counter
+
+import machine
+import weights as weighing
+from progress import printable
+from settings import PARTS
+
+FORMAT = "exchange-grades/1"
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def scored(grades, reference, weights):
+    """[(grade, points by part, sum, best sum)], best first; those that were not graded come last, by name."""
+    measured = reference.parts.get("throughput") if reference else None
+    rows = []
+    for grade in grades:
+        given, got, of = weighing.points(grade.parts, measured, weights)
+        rows.append((grade, given, got, of))
+    share = {id(row): row[2] / row[3] if row[3] else 0.0 for row in rows}
+    rows.sort(key=lambda row: (bool(row[0].problem), -share[id(row)], row[0].submission.name))
+    return rows
+
+
+def ranks(rows):
+    """Equal scores have the same rank; None for what was not graded."""
+    found = []
+    for nth, (grade, _, got, of) in enumerate(rows):
+        if grade.problem:
+            found.append(None)
+        elif nth and found[-1] and round(rows[nth - 1][2], 2) == round(got, 2):
+            found.append(found[-1])
+        else:
+            found.append(nth + 1)
+    return found
+
+
+def rules_kept(result):
+    """{level: (kept, of those that were tried)}"""
+    count = Counter((rule.get("level"), rule.get("result")) for rule in result.get("rules", []))
+    return {
+        level: (
+            count[level, "kept"],
+            count[level, "kept"] + count[level, "broken"] + count[level, "blocked"],
+        )
+        for level in ("must", "should", "ours")
+    }
+
+
+def headline(part, result, reference=None):
+    """A few words for a table."""
+    if part == "conformance":
+        kept, of = rules_kept(result)["must"]
+        return f"{kept} of {of} must" if of else "not tested"
+    if part == "audit":
+        runs = result.get("runs", [])
+        passed = sum(1 for run in runs if run.get("passed") and not run.get("problem"))
+        return f"{passed} of {len(runs)} passed"
+    if part == "durability":
+        there = result.get("acknowledged", 0)
+        gone = result.get("gone", 0) + result.get("changed", 0) + result.get("unknown", 0)
+        return f"{min(gone, there):,} of {there:,} lost" if there else "no orders"
+    ratios = weighing.ratios(result, reference)
+    return f"up to {max(ratios.values()):.0%} of ours" if ratios else "not measured"
+
+
+def as_json(rows, reference, shared):
+    """All that a program may want to read."""
+    measured = reference.parts.get("throughput") if reference else None
+    servers = []
+    for rank, (grade, given, got, of) in zip(ranks(rows), rows):
+        servers.append(
+            {
+                "rank": rank,
+                "name": grade.submission.name,
+                "page": f"{grade.submission.slug}.html",
+                "command": grade.submission.shown_command,
+                "graded": not grade.problem,
+                "problem": grade.problem,
+                "points": round(got, 2),
+                "points_max": round(of, 2),
+                "parts": {
+                    part: {
+                        "points": round(given[part][0], 2) if part in given else None,
+                        "points_max": given[part][1] if part in given else None,
+                        "summary": headline(part, result, measured),
+                        "problem": result.get("problem", ""),
+                    }
+                    for part, result in grade.parts.items()
+                },
+                "requests_per_s": {
+                    f"{kind}, {cores} cores": round(rate, 1)
+                    for (kind, cores), rate in weighing.rates(grade.parts.get("throughput")).items()
+                },
+            }
+        )
+    return {
+        "format": FORMAT,
+        "written": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        "commit": machine.commit(),
+        "machine": machine.describe(),
+        "settings": vars(shared.settings).copy(),
+        "limits": vars(shared.limits).copy(),
+        "weights": shared.weights,
+        "reference": {
+            f"{kind}, {cores} cores": round(rate, 1)
+            for (kind, cores), rate in weighing.rates(measured).items()
+        },
+        "servers": servers,
+    }
+
+
+def as_csv(rows):
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["rank", "name", "points", "of", *PARTS, "problem"])
+    for rank, (grade, given, got, of) in zip(ranks(rows), rows):
+        cells = [f"{given[part][0]:.2f}" if part in given else "" for part in PARTS]
+        total = [f"{got:.2f}", f"{of:g}"] if not grade.problem else ["0", ""]
+        name, problem = plain_cell(grade.submission.name), plain_cell(grade.problem)
+        writer.writerow([rank or "", name, *total, *cells, problem])
+    return out.getvalue()
+
+
+def plain_cell(text):
+    """A spreadsheet would take these for formulas, and a name is its author's choice."""
+    text = " ".join(text.split())
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def closing(grades, reference, shared):
+    """The table in plain text."""
+    rows = scored(grades, reference, shared.weights)
+    width = max((len(row[0].submission.name) for row in rows), default=0)
+    for rank, (grade, given, got, of) in zip(ranks(rows), rows):
+        name = f"{rank or '-':>3}  {printable(grade.submission.name):{width}}"
+        if grade.problem:
+            yield f"{name}  not graded: {printable(grade.problem)}"
+            continue
+        parts = ", ".join(f"{part} {points:.1f}/{most:g}" for part, (points, most) in given.items())
+        yield f"{name}  {got:5.1f} of {of:g}  {parts}"

@@ -1,0 +1,105 @@
+"""Acknowledged orders are counted right: of a server that keeps them, forgets some, or all."""
+
+import time
+from decimal import Decimal
+from xml.etree import ElementTree
+
+import durability
+import toys
+from dialogue import Dialogue, NoReply, Style, parsed
+
+PLAN = {"clients": 3, "kills": 2, "load_s": 0.4, "seed": 1, "timeout_s": 5}
+
+
+class Kills(toys.TestCase):
+    def run_part(self, *arguments, **plan):
+        with self.server(self.toy(*arguments)) as server:
+            return durability.run(server, Style(), {**PLAN, **plan}, time.monotonic() + 30)
+
+    def test_a_server_that_keeps_all(self):
+        found = self.run_part("{data}/orders")
+        self.assertEqual("", found["problem"])
+        self.assertGreater(found["acknowledged"], 0)
+        self.assertEqual((0, 0, 0), (found["gone"], found["changed"], found["unknown"]))
+        self.assertEqual(2, len(found["rounds"]))
+        self.assertIsNotNone(found["rounds"][0]["seconds"])
+        self.assertTrue(found["keeps_data"])
+
+    def test_a_server_that_writes_late(self):
+        found = self.run_part("{data}/orders", "late")
+        lost = found["gone"] + found["changed"]
+        self.assertGreater(lost, 0)
+        self.assertGreater(found["acknowledged"], lost)
+
+    def test_a_server_that_forgets_all(self):
+        found = self.run_part(kills=1)
+        self.assertFalse(found["keeps_data"])
+        self.assertGreater(found["acknowledged"], 0)
+        self.assertEqual(found["acknowledged"], found["gone"])
+        self.assertIn("unknown order", found["examples"][0])
+
+    def test_a_server_that_does_not_come_back(self):
+        first = self.toy("{data}/orders")
+        command = f"test ! -e {{data}}/orders && exec {first}"
+        with self.server(command) as server:
+            found = durability.run(server, Style(), PLAN, time.monotonic() + 30)
+        self.assertIn("did not answer again", found["problem"])
+        self.assertEqual(found["acknowledged"], found["gone"])
+
+    def test_out_of_time(self):
+        with self.server(self.toy()) as server:
+            found = durability.run(server, Style(), PLAN, time.monotonic() - 1)
+        self.assertIn("out of time", found["problem"])
+
+
+class States(toys.TestCase):
+    def fault(self, inner, amount=-10, executed=0):
+        order = durability.Order("7", amount, Decimal(executed))
+        return durability.fault_of(order, ElementTree.fromstring(f"<results>{inner}</results>"))
+
+    def test_open_canceled_and_executed_shares_are_all_of_the_order(self):
+        half = (
+            '<open shares="5"/><executed shares="2.5" price="1"/><executed shares="2.5" price="1"/>'
+        )
+        self.assertEqual("", self.fault(f"<status>{half}</status>"))
+        self.assertEqual("", self.fault('<status><open shares="-10"/></status>'))
+        for inner, words in (
+            ("<error>unknown order</error>", "gone: unknown order"),
+            ('<status><open shares="9"/></status>', "9 are open, canceled or executed"),
+            ('<status><executed shares="11"/></status>', "11 are open"),
+            ('<status><canceled shares="10"/></status>', "nobody asked"),
+            ('<status><open shares="NaN"/></status>', "no number"),
+            ('<status><open shares="x"/></status>', "no number"),
+        ):
+            self.assertIn(words, self.fault(inner))
+
+    def test_executions_stay(self):
+        words = self.fault('<status><open shares="10"/></status>', executed=4)
+        self.assertIn("4 of its shares were executed, now 0", words)
+
+    def test_an_id_of_two_orders_is_noticed(self):
+        books = durability.Books(orders={"1": durability.Order("7", 5)}, twice=["1"])
+        counted = durability.counted(books)
+        self.assertEqual(1, counted["changed"])
+        self.assertIn("the id 1 was given to two orders", counted["examples"][0])
+
+
+class Replies(toys.TestCase):
+    def test_length_lines_blanks_and_nul_bytes_are_skipped(self):
+        self.assertEqual("results", parsed(b"\0\n27\n<results/>").tag)
+
+    def test_hostile_replies_are_refused(self):
+        bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa">]><results>&a;</results>'
+        for reply in (bomb, b"<results><a></results>", b"\xff\xfe", b""):
+            with self.assertRaises(NoReply):
+                parsed(reply)
+
+    def test_a_server_that_is_not_there(self):
+        with self.assertRaises(NoReply), Dialogue(1, Style(), 1) as dialogue:
+            dialogue.ask("<create/>")
+
+    def test_the_style_comes_from_the_conformance_test(self):
+        style = {"connection": "per-request", "trailing_newline": True, "framing": "length"}
+        self.assertEqual(Style(True, True, False), Style.of({"style": style}))
+        self.assertEqual(Style(), Style.of(None))
+        self.assertFalse(Style.of({"style": style}).fits_loadgen)

@@ -1,0 +1,181 @@
+"""The program as a teacher runs it, with stand-ins for the conformance test, the load generator and the reference server."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+import processes
+import toys
+
+SECRET = "</script><script>alert(1)</script>"
+
+
+class Run(toys.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.tools()
+
+    def json(self, name="grades"):
+        return json.loads((self.folder / f"out/{name}.json").read_text())
+
+    def test_a_folder_of_several_and_a_second_run(self):
+        toy = self.toy("{data}/orders")
+        self.write("all/ada/grade.toml", f"command = {json.dumps(toy)}\nbuild = 'echo x >> built'")
+        self.write("all/bob/run.sh", f"#!/bin/sh\nexec {self.toy().format(port='$1')}\n", True)
+        self.write("all/eve/grade.toml", "command = 'echo no luck; exit 1 # {port}'")
+        self.write("all/fay/readme", "")
+        self.write("all/gus/grade.toml", "command = 'x {port}'\nbuild = 'echo no compiler; exit 4'")
+        arguments = ["--submissions", str(self.folder / "all"), "--limit-start", "5"]
+        status, out, log = self.grade(*arguments)
+        self.assertEqual(1, status, log)
+        servers = self.json()["servers"]
+        self.assertEqual(
+            ["ada", "bob", "eve", "fay", "gus"], [server["name"] for server in servers]
+        )
+        self.assertEqual([1, 2, None, None, None], [server["rank"] for server in servers])
+        ada, bob, eve, fay, gus = servers
+        self.assertEqual(
+            (30, 25, 20), tuple(ada["parts"][part]["points"] for part in list(ada["parts"])[:3])
+        )
+        self.assertEqual(0, bob["parts"]["durability"]["points"])
+        self.assertIn("status 1", eve["problem"])
+        self.assertIn("there is no grade.toml", fay["problem"])
+        self.assertIn("its build ended with 4", gus["problem"])
+        table = csv.DictReader(io.StringIO((self.folder / "out/grades.csv").read_text()))
+        self.assertEqual(5, len(list(table)))
+        self.assertEqual(1, self.json("ada/conformance")["result"]["restarts"])
+        for name in ("index", "ada", "bob", "eve", "fay", "gus"):
+            self.assertTrue((self.folder / f"out/{name}.html").exists())
+        self.assertFalse(processes.servers_processes(None))
+
+        saved = {path: path.stat().st_mtime_ns for path in self.folder.glob("out/ada/*.json")}
+        status, again, log = self.grade(*arguments, "--only", "ada")
+        self.assertEqual(0, status)
+        self.assertEqual(5, log.count("reused from before"), log)  # the reference's throughput too
+        self.assertEqual("x\n", (self.folder / "all/ada/built").read_text())
+        self.assertEqual(saved, {path: path.stat().st_mtime_ns for path in saved})
+
+        self.assertEqual(["ada", "bob"], [server["name"] for server in self.json()["servers"]])
+
+        self.write("all/ada/main.c", "repaired")
+        _, _, log = self.grade(*arguments, "--only", "ada", "--parts", "conformance")
+        self.assertIn("ada: its files have changed, graded again", log)
+        self.assertIn("ada: conformance, rules", log)
+
+    def test_changed_points_need_no_new_run(self):
+        server = ["--server", self.toy(), "--parts", "conformance"]
+        self.grade(*server)
+        weights = Path(processes.__file__).with_name("weights.toml").read_text()
+        file = self.write("w.toml", weights.replace("conformance = 40", "conformance = 80"))
+        status, out, log = self.grade(*server, "--weights", str(file))
+        self.assertIn("conformance, reused from before", log)
+        self.assertIn("60.0 of 80", out)
+        _, _, log = self.grade(*server, "--restart-from-scratch")
+        self.assertNotIn("reused", log)
+
+    def test_interrupted_it_goes_on_from_there(self):
+        program = Path(processes.__file__).with_name("grade.py")
+        slow = "import time\ntime.sleep(60)"
+        self.write("bin/loadgen", f"#!{sys.executable}\n{slow}", True)
+        command = [sys.executable, str(program), "--quick", "--bin", str(self.folder / "bin")]
+        command += ["--output", str(self.folder / "out"), "--parts", "conformance,audit"]
+        command += ["--server", f"toy={self.toy()}"]
+        for number in (signal.SIGTERM, signal.SIGINT):
+            run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+            seen = ""
+            while "audit, 1 client" not in seen:
+                line = run.stderr.readline()
+                self.assertTrue(line, seen)
+                seen += line
+            time.sleep(0.3)
+            run.send_signal(number)
+            _, rest = run.communicate(timeout=30)
+            self.assertEqual(130, run.returncode, rest)
+            self.assertIn("goes on from there", rest)
+            self.assertFalse(toys.is_running(str(self.folder / "toy.py")))
+        self.assertIn("toy: conformance, reused from before", seen)
+
+    def test_a_hostile_server_is_quoted_as_text(self):
+        self.write(
+            f"all/{SECRET.replace('/', '_')}/grade.toml", f"command = 'echo \"{SECRET}\" {{port}}'"
+        )
+        status, _, _ = self.grade("--submissions", str(self.folder / "all"), "--parts", "audit")
+        self.assertEqual(1, status)
+        self.grade("--server", f"toy={self.toy()}", "--parts", "conformance")
+        pages = list(self.folder.glob("out/*.html"))
+        self.assertGreaterEqual(len(pages), 3)
+        for page in pages:
+            text = page.read_text()
+            self.assertNotIn("alert(1)</script>", text)
+            self.assertNotIn("<img src=x", text)
+            self.assertEqual(3, text.count("</script>"))  # of the template
+
+    def test_wrong_command_lines_get_one_sentence(self):
+        self.write("empty/file", "")
+        self.write("w.toml", "points = 3")
+        server = ["--server", "x {port}"]
+        for arguments in (
+            [],
+            ["--server", "no port"],
+            ["--submissions", str(self.folder / "none")],
+            ["--compose", str(self.folder / "empty")],
+            [*server, "--only", "y"],
+            [*server, "--weights", str(self.folder / "none")],
+            [*server, "--weights", str(self.folder / "w.toml")],
+            [*server, "--bin", str(self.folder / "none")],
+            [*server, "--limit-memory", "much"],
+            [*server, "--limit-start", "0"],
+            [*server, "--parts", "style"],
+            [*server, "--output", str(self.folder / "toy.txt")],
+        ):
+            self.write("toy.txt", "")
+            status, out, log = self.grade(*arguments)
+            self.assertEqual(2, status, arguments)
+            self.assertNotIn("Traceback", log)
+            self.assertRegex(log.splitlines()[-1], r"^grade.sh: (error: )?\S")
+
+    def test_a_list_runs_nothing(self):
+        status, out, _ = self.grade("--server", "ada=exit 1 # {port}", "--list")
+        self.assertEqual(0, status)
+        self.assertIn("ada: exit 1 # {port}", out)
+        self.assertIn("audit, about", out)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_without_docker_a_project_is_reported_and_the_others_are_graded(self):
+        self.write("all/ada/docker-compose.yml", "services: {}")
+        self.write("all/bob/run.sh", f"#!/bin/sh\nexec {self.toy().format(port='$1')}\n", True)
+        self.write("path/docker", "#!/bin/sh\necho 'no engine' >&2; exit 1\n", True)
+        path = {"PATH": f"{self.folder / 'path'}:{os.environ['PATH']}"}
+        arguments = ["--submissions", str(self.folder / "all"), "--parts", "conformance"]
+        status, out, log = self.grade(*arguments, env=path)
+        self.assertEqual(1, status)
+        self.assertIn("ada: not graded: docker cannot be used: no engine", log)
+        self.assertRegex(out, r"1  bob +30.0 of 40")
+        self.assertNotIn("Traceback", log)
+
+
+class WithTheRealPrograms(toys.TestCase):
+    def test_the_own_server_keeps_all_rules_and_passes_the_audit(self):
+        programs = Path(os.environ.get("EXCHANGE_BIN") or "build/bin").resolve()
+        for name in ("server", "loadgen", "conformance"):
+            if not os.access(programs / name, os.X_OK):
+                raise unittest.SkipTest(f"there is no {programs / name}")
+        command = (
+            f"ours='{programs}/server' --port {{port}} --http-port off --store sqlite:{{data}}/x"
+        )
+        parts = "conformance,audit"
+        arguments = ["--server", command, "--parts", parts, "--bin", str(programs)]
+        status, out, log = self.grade(*arguments)
+        self.assertEqual(0, status, log)
+        self.assertRegex(out, r"1  ours +65.0 of 65")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,138 @@
+"""Starts, limits and ends of servers that behave badly. Nothing of them may be left."""
+
+import os
+import time
+import uuid
+
+import processes
+import toys
+from server import NotStarted, run_command
+
+LISTEN = (
+    "import os,socket,subprocess,sys,time\ns=socket.create_server(('127.0.0.1',int(sys.argv[1])))\n"
+)
+
+
+class Starts(toys.TestCase):
+    def refused(self, command, **limits):
+        server = self.server(command, **limits)
+        with self.assertRaises(NotStarted) as caught, server:
+            pass
+        self.assertFalse(processes.servers_processes(None))
+        return str(caught.exception), server
+
+    def test_one_that_never_listens(self):
+        reason, _ = self.refused(self.python("import time; time.sleep(99)"), start_s=0.5)
+        self.assertIn("did not listen on port", reason)
+
+    def test_one_that_exits_at_once_is_quoted(self):
+        reason, server = self.refused("echo 'no such database' >&2; exit 3 # {port}")
+        self.assertIn("ended with status 3", reason)
+        self.assertIn("no such database", server.tail())
+
+    def test_a_command_that_does_not_exist(self):
+        reason, server = self.refused("./nothing-here {port}")
+        self.assertIn("status 127", reason)
+        self.assertIn("not found", server.tail())
+
+    def test_one_that_eats_memory(self):
+        eater = "import time\nkept = bytearray(200 << 20)\ntime.sleep(99)"
+        reason, _ = self.refused(self.python(eater), memory_bytes=50 << 20)
+        self.assertRegex(reason, "killed: it used .* MB of memory, the limit is 50 MB")
+
+    def test_the_ready_port_is_seen_without_a_connection(self):
+        # It serves one connection in its life, as it must not be the grader's.
+        once = LISTEN + "s.accept()[0].close(); time.sleep(0.2)"
+        with self.server(self.python(once)) as server:
+            time.sleep(0.3)
+            self.assertTrue(server.alive())
+
+    def test_its_own_folder_is_empty_and_goes_away(self):
+        look = LISTEN + "print(os.listdir(sys.argv[2])); open(sys.argv[2]+'/x','w'); time.sleep(99)"
+        for _ in range(2):
+            with self.server(self.python(look) + " {data}") as server:
+                toys_data = server.data
+                deadline = time.monotonic() + 10
+                while "[]" not in server.tail() and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                self.assertIn("[]", server.tail())
+            self.assertFalse(toys_data.exists())
+
+
+class Limits(toys.TestCase):
+    def killed(self, code, **limits):
+        with self.server(self.python(LISTEN + code) + " {data}", **limits) as server:
+            deadline = time.monotonic() + 10
+            while server.alive() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertFalse(server.alive())
+            return server.events
+
+    def test_memory_of_all_its_processes_together(self):
+        fork = "b = [os.fork() for _ in range(2)]; kept = bytearray(40 << 20); time.sleep(99)"
+        events = self.killed(fork, memory_bytes=100 << 20)
+        self.assertRegex(events[0], "of memory")
+
+    def test_threads_and_processes(self):
+        bomb = "kept = [subprocess.Popen(['sleep', '99']) for _ in range(30)]; time.sleep(99)"
+        self.assertRegex(self.killed(bomb, threads=20)[0], "threads and processes, the limit is 20")
+
+    def test_disk(self):
+        fill = "open(sys.argv[2] + '/x', 'wb').write(os.urandom(3 << 20)); time.sleep(99)"
+        self.assertRegex(self.killed(fill, disk_bytes=1 << 20)[0], "its data took 3 MB")
+
+
+class Ends(toys.TestCase):
+    def test_children_are_gone_with_their_server(self):
+        mark = uuid.uuid4().hex
+        child = f"[sys.executable, '-c', 'import time; time.sleep(99)', '{mark}']"
+        code = (
+            LISTEN
+            + f"subprocess.Popen({child}); subprocess.Popen({child}, start_new_session=True); "
+        )
+        for end in ("time.sleep(99)", "os._exit(0)"):
+            with self.subTest(end=end):
+                # It may end before its port is seen; what it left in the background must go all the same.
+                try:
+                    with self.server(self.python(code + end), start_s=1):
+                        self.assertTrue(toys.is_running(mark))
+                except NotStarted:
+                    pass
+                self.assertFalse(toys.is_running(mark))
+
+    def test_one_that_ignores_a_request_to_end(self):
+        deaf = "import signal; signal.signal(15, signal.SIG_IGN); " + LISTEN + "time.sleep(99)"
+        with self.server(self.python(deaf)) as server:
+            first = server.process.pid
+        self.assertFalse(os.path.exists(f"/proc/{first}"))
+
+    def test_a_kill_keeps_the_data_and_a_restart_the_port(self):
+        count = LISTEN + "open(sys.argv[2]+'/x','a').write('.'); time.sleep(99)"
+        with self.server(self.python(count) + " {data}") as server:
+            port = server.port
+            self.assertTrue(server.restart())
+            self.assertEqual(port, server.port)
+            server.kill()
+            self.assertFalse(server.alive())
+            server.start_again()
+            deadline = time.monotonic() + 10
+            while (server.data / "x").read_text() != "..." and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertEqual("...", (server.data / "x").read_text())
+
+    def test_a_restart_command_starts_it_again(self):
+        again = self.python(LISTEN + "print('again'); sys.stdout.flush(); time.sleep(99)")
+        with self.server(self.python(LISTEN + "time.sleep(99)"), restart=again) as server:
+            server.kill()
+            server.start_again()
+            deadline = time.monotonic() + 10
+            while not server.tail().endswith("again") and time.monotonic() < deadline:
+                time.sleep(0.02)
+            self.assertTrue(server.tail().endswith("again"))
+
+    def test_a_build_that_takes_too_long_is_ended(self):
+        mark = uuid.uuid4().hex
+        command = f"sleep 99 & exec {self.python('import time; time.sleep(99)')} {mark}"
+        self.assertIsNone(run_command(command, self.folder, self.folder / "log", 0.3))
+        self.assertFalse(toys.is_running(mark))
+        self.assertFalse(processes.servers_processes(None))
