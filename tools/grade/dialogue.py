@@ -16,7 +16,7 @@ class NoReply(Exception):
 @dataclass(frozen=True)
 class Style:
     per_request: bool = False  # the server closes after each reply
-    newline: bool = False  # it waits for one behind each request
+    newline: bool = False  # it waits for one at the end of each request
     end: bool = False  # it reads a request to the end of the stream
 
     @staticmethod
@@ -31,7 +31,7 @@ class Style:
 
     @property
     def fits_loadgen(self):
-        return not (self.newline or self.end)
+        return not self.end
 
 
 class Dialogue:
@@ -56,10 +56,8 @@ class Dialogue:
             if self.socket is None:
                 self.socket = socket.create_connection(("127.0.0.1", self.port), self.timeout_s)
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            body = document.encode()
-            self.socket.sendall(
-                b"%d\n%s%s" % (len(body), body, b"\n" if self.style.newline else b"")
-            )
+            body = document.encode() + (b"\n" if self.style.newline else b"")
+            self.socket.sendall(b"%d\n%s" % (len(body), body))
             if self.style.end:
                 self.socket.shutdown(socket.SHUT_WR)
             reply = self._receive()

@@ -102,4 +102,5 @@ class Replies(toys.TestCase):
         style = {"connection": "per-request", "trailing_newline": True, "framing": "length"}
         self.assertEqual(Style(True, True, False), Style.of({"style": style}))
         self.assertEqual(Style(), Style.of(None))
-        self.assertFalse(Style.of({"style": style}).fits_loadgen)
+        self.assertTrue(Style.of({"style": style}).fits_loadgen)
+        self.assertFalse(Style.of({"style": {**style, "end_of_stream": True}}).fits_loadgen)
