@@ -95,7 +95,8 @@ def conformance_blocks(result):
         blocks.append(text({"text": f"It stopped early: {result['stopped']}", "kind": "bad"}))
     broken = [rule for rule in rules if rule.get("result") in ("broken", "blocked")]
     counting = [rule for rule in broken if rule.get("level") in ("must", "should")]
-    counting.sort(key=lambda rule: rule["level"])  # must before should
+    # A blocked rule is the consequence of a broken one; must stands before should.
+    counting.sort(key=lambda rule: (rule["result"] == "blocked", rule["level"]))
     if counting:
         blocks += first_broken(counting[0])
         blocks += [folded(rule) for rule in counting[1:QUOTED_RULES]]
@@ -187,11 +188,14 @@ def run_details(run):
         items.append(f"First: {run['wrong']}")
     blocks = []
     if items:
-        title = {"text": f"With {run['clients']:,} clients", "kind": "strong"}
+        title = {
+            "text": f"With {run['clients']:,} client{'s' * (run['clients'] > 1)}",
+            "kind": "strong",
+        }
         blocks += [text(title), {"type": "list", "items": items}]
     if run.get("deviations"):
         listed = {"type": "list", "items": [deviation(one) for one in run["deviations"]]}
-        title = f"Differs in form alone, with {run['clients']:,} clients"
+        title = f"Differs in form alone, with {run['clients']:,} client{'s' * (run['clients'] > 1)}"
         blocks.append({"type": "details", "title": title, "blocks": [listed]})
     return blocks
 
