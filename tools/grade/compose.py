@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import processes
-from dialogue import Dialogue, NoReply, Style
+from dialogue import Dialogue, NoReply, Style, an_account
 from server import NotStarted, cpu_list, environment, tail_of
 
 CONTAINER_PORT = 12345
@@ -99,7 +99,7 @@ class ComposeServer:
         while True:
             try:
                 with Dialogue(self.port, Style(newline=True), timeout_s=2) as dialogue:
-                    dialogue.ask("<create></create>")
+                    dialogue.ask(an_account())
                 return
             except NoReply as error:
                 if time.monotonic() > deadline:

@@ -9,7 +9,7 @@ import compose
 import machine
 import parts
 import settings as plan
-from dialogue import Style
+from dialogue import Style, find_style
 from results import Results
 from server import NotStarted, run_command, server_for, tail_of, work_folder
 from submissions import Submission, fingerprint
@@ -106,11 +106,12 @@ def grade(submission, shared):
 def recall(submission, shared):
     """Its grade by what earlier runs have found; None where something is missing."""
     results, made = Results(shared.output, submission.slug), Grade(submission)
+    made.style = Style(**results.style)
     if submission.problem or not results.is_known(fingerprint(submission)):
         return None
     for part in plan.PARTS:
         found = results.load(part, shared.key(submission, part, made.style))
-        if found and part == "conformance":
+        if part == "conformance" and found and found.get("rules"):
             made.style = Style.of(found)
         if part in shared.wanted:
             if not found:
@@ -120,14 +121,14 @@ def recall(submission, shared):
 
 
 def _grade(made, shared, results):
-    submission = made.submission
+    submission, made.style = made.submission, Style(**results.style)
     wanted = ("throughput",) if is_reference(submission) else shared.wanted
     _discard_if_changed(submission, shared, results)
     is_ready = False
     for part in plan.PARTS:
         key = shared.key(submission, part, made.style)
         found = results.load(part, key)
-        if found and part == "conformance":
+        if part == "conformance" and found and found.get("rules"):
             made.style = Style.of(
                 found
             )  # known from an earlier run, whether or not it is wanted now
@@ -142,11 +143,14 @@ def _grade(made, shared, results):
                     shared.progress.say(f"{submission.name}: not graded: {made.problem}")
                     return
                 is_ready = True
+                if not results.load("conformance", shared.key(submission, "conformance", None)):
+                    made.style = Style(**results.style)  # as it was found just now
+                    key = shared.key(submission, part, made.style)
             found = _run_part(part, made, shared, results)
             results.save(part, key, found)
             results.files_are(fingerprint(submission))
         made.parts[part] = found
-        if part == "conformance":
+        if part == "conformance" and found.get("rules"):
             made.style = Style.of(found)
         shared.progress.done((submission.name, part))
 
@@ -175,6 +179,8 @@ def _not_ready(submission, shared, results):
     server = server_for(submission, shared.limits, results.folder)
     try:
         with server:
+            found = find_style(server.port, shared.settings.reply_timeout_s)
+            results.style_is(vars(found).copy())
             return "", ""
     except NotStarted as error:
         return f"{error}", server.tail()

@@ -9,6 +9,7 @@ from report import render
 from results import write_atomically
 from settings import PARTS
 from studies.report.page import code, section, text
+from throughput_page import reference_blocks
 
 HOW = {
     "conformance": "The rules of docs/protocol.md that the server keeps: must counts 3, should 1.",
@@ -106,7 +107,7 @@ def how(reference, shared):
         {"type": "columns", "blocks": tables},
     ]
     if reference:
-        blocks += server_page.reference_blocks(reference, shared)
+        blocks += reference_blocks(reference)
     skipped = {count: plan.why_not(count, shared.limits) for count in shared.settings.cores}
     lines = [f"{count} cores were not measured: {why}" for count, why in skipped.items() if why]
     return blocks + ([{"type": "list", "items": lines}] if lines else [])

@@ -21,6 +21,9 @@ from server import NotStarted, server_for, tail_of, work_folder
 
 RESTART = Path(__file__).resolve().parent / "restart.py"
 GRACE_S = 30  # for a program that was asked to end, or that has still to audit
+WITHOUT_SERVER_S = (
+    90  # until the conformance test has noticed in each of its clients that the server is gone
+)
 TEXT_MAX = 4000  # of a quoted message
 FINDINGS_MAX = 10
 RESTARTS_MAX = 60
@@ -126,7 +129,7 @@ def _serve_restarts(command, listener, server, context):
             if context.seconds_left() <= 0 and gone_since is None:
                 server.stop()
                 gone_since = time.monotonic()
-            if gone_since and time.monotonic() - gone_since > GRACE_S:
+            if gone_since and time.monotonic() - gone_since > WITHOUT_SERVER_S:
                 break
             if select.select([listener], [], [], 0.05)[0]:
                 asking = listener.accept()[0]

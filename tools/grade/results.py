@@ -28,6 +28,7 @@ class Results:
         self.folder = Path(output) / slug
         self.folder.mkdir(parents=True, exist_ok=True)
         self.known = self._read("files") or []
+        self.style = self._read("style") or {}  # before the conformance test tells it
 
     def _read(self, name):
         try:
@@ -46,6 +47,10 @@ class Results:
         text = json.dumps({"format": FORMAT, "key": key, "result": result}, indent=1)
         write_atomically(self.folder / f"{part}.json", text)
 
+    def style_is(self, style):
+        self.style = style
+        write_atomically(self.folder / "style.json", json.dumps(style))
+
     # A build and a run change the files of a submission. Each state that the grader itself has left is known; any other is new work
     # of its author, and what was found before is of no use.
 
@@ -58,6 +63,6 @@ class Results:
             write_atomically(self.folder / "files.json", json.dumps(self.known))
 
     def discard(self, parts):
-        self.known = []
-        for name in (*parts, "files"):
+        self.known, self.style = [], {}
+        for name in (*parts, "files", "style"):
             (self.folder / f"{name}.json").unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import durability
 import toys
-from dialogue import Dialogue, NoReply, Style, parsed
+from dialogue import Dialogue, NoReply, Style, find_style, parsed
 
 PLAN = {"clients": 3, "kills": 2, "load_s": 0.4, "seed": 1, "timeout_s": 5}
 
@@ -97,6 +97,15 @@ class Replies(toys.TestCase):
     def test_a_server_that_is_not_there(self):
         with self.assertRaises(NoReply), Dialogue(1, Style(), 1) as dialogue:
             dialogue.ask("<create/>")
+
+    def test_a_server_that_closes_after_each_reply_is_noticed(self):
+        self.toy()
+        closing = toys.SERVER.replace("encode())\n", "encode()); return\n")
+        file = self.write("closing.py", closing)
+        with self.server(f"{toys.PYTHON} {file} {{port}}") as server:
+            self.assertEqual(Style(per_request=True), find_style(server.port, 5))
+        with self.server(self.toy()) as server:
+            self.assertEqual(Style(), find_style(server.port, 5))
 
     def test_the_style_comes_from_the_conformance_test(self):
         style = {"connection": "per-request", "trailing_newline": True, "framing": "length"}
