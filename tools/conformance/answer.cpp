@@ -13,13 +13,16 @@
 namespace exchange::conformance {
 namespace {
 
-Element read(const pugi::xml_node& node) {
+constexpr unsigned depth_max = 16;  // the deepest reply of the protocol has 3
+
+Element read(const pugi::xml_node& node, unsigned depth = 0) {
+  if (depth == depth_max) throw BadAnswer("the elements of the reply nest too deeply");
   Element element{.name = node.name()};
   for (const pugi::xml_attribute& attribute : node.attributes())
     element.attributes.emplace_back(attribute.name(), attribute.value());
   for (const pugi::xml_node& child : node.children())
     if (child.type() == pugi::node_element)
-      element.children.push_back(read(child));
+      element.children.push_back(read(child, depth + 1));
     else
       element.text += child.value();
   const std::size_t begin = client::skip_blanks(element.text);

@@ -7,9 +7,12 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -69,13 +72,13 @@ def course_server(*options):
             process.communicate()
 
 
-def conformance(port, *options):
+def conformance(port, *options, timeout_s=1):
     """Its exit code, its JSON and what it printed."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "result.json")
         done = subprocess.run(
             [BIN / "conformance", f"127.0.0.1:{port}", "--json", file]
-            + ["--rounds=1", "--timeout=1", *options],
+            + ["--rounds=1", f"--timeout={timeout_s}", *options],
             capture_output=True,
             text=True,
             timeout=120,
@@ -184,6 +187,69 @@ class Deaths(unittest.TestCase):
         self.assertEqual((1, ""), (code, result["stopped"]))
         # X3 too, as document types are malformed to it
         self.assertGreaterEqual(result["restarts"], 3)
+
+
+@contextlib.contextmanager
+def hostile_server(answer):
+    """Its port. answer(connection) is called for each connection, in a thread."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=attend, args=[connection], daemon=True).start()
+
+    def attend(connection):
+        with connection, contextlib.suppress(OSError):
+            answer(connection)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def flood(connection):
+    connection.sendall(b"<results>")
+    while True:
+        connection.sendall(b"<created/>" * 10_000)
+
+
+def drip(connection):
+    for byte in b"<results><created/>" + b" " * 1_000:
+        connection.sendall(bytes([byte]))
+        time.sleep(0.05)
+
+
+def half(connection):
+    connection.recv(4096)
+    connection.sendall(b"<results><crea")
+
+
+def noise(connection):
+    connection.recv(4096)
+    connection.sendall(bytes(range(256)) * 10)
+
+
+def deep(connection):
+    while connection.recv(4096):
+        connection.sendall(b"<results>" + b"<a>" * 100_000 + b"</a>" * 100_000 + b"</results>\n")
+
+
+@unittest.skipUnless((BIN / "conformance").exists(), "conformance is not built")
+class Hostile(unittest.TestCase):
+    def test_a_report_comes_whatever_the_server_sends(self):
+        for answer in (flood, drip, half, noise, deep):
+            with self.subTest(answer.__name__), hostile_server(answer) as port:
+                code, result, printed = conformance(
+                    port, "--rule=M4", "--rule=X6", timeout_s=0.3
+                )
+                self.assertIn(code, (1, 3), printed)
+                self.assertEqual(0, result["score"])
+                self.assertTrue(result["stopped"] or rules(result, "broken"), printed)
 
 
 @unittest.skipUnless((BIN / "conformance").exists(), "conformance is not built")
