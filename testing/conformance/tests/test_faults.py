@@ -244,9 +244,7 @@ class Hostile(unittest.TestCase):
     def test_a_report_comes_whatever_the_server_sends(self):
         for answer in (flood, drip, half, noise, deep):
             with self.subTest(answer.__name__), hostile_server(answer) as port:
-                code, result, printed = conformance(
-                    port, "--rule=M4", "--rule=X6", timeout_s=0.3
-                )
+                code, result, printed = conformance(port, "--rule=M4", "--rule=X6", timeout_s=0.3)
                 self.assertIn(code, (1, 3), printed)
                 self.assertEqual(0, result["score"])
                 self.assertTrue(result["stopped"] or rules(result, "broken"), printed)
