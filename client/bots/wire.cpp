@@ -27,7 +27,11 @@ std::string text_of(const PlaceOrder& place) {
   return "<order" + attribute("sym", place.symbol.view()) +
          attribute("amount", (place.side == Side::sell ? "-" : "") + to_string(place.shares)) +
          attribute("limit", to_string(place.limit)) +
-         (place.reference ? attribute("ref", place.reference->view()) : "") + "/>";
+         (place.reference ? attribute("ref", place.reference->view()) : "") +
+         (place.lifetime == Lifetime::immediate_or_cancel ? attribute("tif", "ioc")
+          : place.lifetime == Lifetime::fill_or_kill      ? attribute("tif", "fok")
+                                                          : "") +
+         (place.post_only ? attribute("post", "true") : "") + "/>";
 }
 std::string text_of(const CancelOrder& cancel) { return "<cancel" + order_id(cancel.order) + "/>"; }
 std::string text_of(const QueryOrder& query) { return "<query" + order_id(query.order) + "/>"; }

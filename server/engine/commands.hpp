@@ -57,13 +57,33 @@ struct PlaceShares {
   Shares shares;  // positive
   bool operator==(const PlaceShares&) const = default;
 };
+// How long an order lives that is not executed at once (docs/protocol.md, E1 to E3).
+enum class Lifetime : std::uint8_t {
+  until_canceled,
+  immediate_or_cancel,  // what is not executed at once is canceled
+  fill_or_kill,         // executed in full at once, or refused
+};
 struct PlaceOrder {
+  PlaceOrder() = default;
+  PlaceOrder(const AccountId& account_, const SymbolName& symbol_, Side side_, Shares shares_ = {},
+             Price limit_ = {}, OptionalReference reference_ = {}, Lifetime lifetime_ = {},
+             bool post_only_ = false)
+      : account(account_),
+        symbol(symbol_),
+        side(side_),
+        lifetime(lifetime_),
+        post_only(post_only_),
+        shares(shares_),
+        limit(limit_),
+        reference(std::move(reference_)) {}
   AccountId account;
   SymbolName symbol;
-  Side side;
-  Shares shares;  // positive
-  Price limit;    // positive
-  OptionalReference reference = {};
+  Side side = Side::buy;
+  Lifetime lifetime = Lifetime::until_canceled;  // these two here, where they fill a gap
+  bool post_only = false;                        // refused if it would be executed on arrival (E5)
+  Shares shares;                                 // positive
+  Price limit;                                   // positive
+  OptionalReference reference;
   bool operator==(const PlaceOrder&) const = default;
 };
 struct CancelOrder {
@@ -94,6 +114,8 @@ enum class Reason : std::uint8_t {
   cash_total_overflow,
   shares_total_overflow,
   reference_used,  // by another order
+  cannot_fill,     // a fill-or-kill order
+  would_execute,   // a post-only order
   reply_too_long,  // by the core: the queries of a request would return too many executions
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address

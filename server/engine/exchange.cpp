@@ -93,17 +93,26 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
       return Rejected{Reason::reference_used, used->order};
     }
 
-  if (command.side == Side::buy) {
-    const Cash set_aside = cost(command.shares, command.limit);
-    if (accounts_[account].balance < set_aside) return Rejected{Reason::insufficient_funds};
-    if (symbol == no_index) symbol = add_symbol(command.symbol);
-    accounts_[account].balance -= set_aside;
-    mark_dirty(account);
+  const bool buys = command.side == Side::buy;
+  const Cash reserved = buys ? cost(command.shares, command.limit) : Cash();
+  if (buys) {
+    if (accounts_[account].balance < reserved) return Rejected{Reason::insufficient_funds};
   } else {
     const Position* position =
         symbol == no_index ? nullptr : positions_.find(position_key(account, symbol));
     if (position == nullptr || position->shares() < command.shares)
       return Rejected{Reason::insufficient_shares};
+  }
+  if (command.lifetime == Lifetime::fill_or_kill && !can_execute(command, symbol, command.shares))
+    return Rejected{Reason::cannot_fill};
+  if (command.post_only && can_execute(command, symbol, Shares::from_units(1)))
+    return Rejected{Reason::would_execute};
+
+  if (buys) {
+    if (symbol == no_index) symbol = add_symbol(command.symbol);
+    accounts_[account].balance -= reserved;
+    mark_dirty(account);
+  } else {
     change_position(account, symbol, Shares() - command.shares);
   }
 
@@ -128,10 +137,12 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   }
 
   match(index, now);
-  if (order.open > Shares())
-    rest(index);
-  else
+  if (order.open == Shares())
     close(index);
+  else if (command.lifetime == Lifetime::immediate_or_cancel)
+    cancel_open(index, now);
+  else
+    rest(index);
   return Opened{order.id};
 }
 
@@ -142,6 +153,24 @@ std::uint32_t Exchange::add_order(const Order& order, const OrderHistory& histor
   histories_.grow_to(index) = history;
   order_index_.insert(order.id, index);
   return index;
+}
+
+bool Exchange::can_execute(const PlaceOrder& command, SymbolNumber symbol, Shares shares) const {
+  if (symbol == no_index) return false;
+  const Side maker_side = command.side == Side::buy ? Side::sell : Side::buy;
+  const std::int64_t worst_rank = rank(maker_side, command.limit);
+  symbols_[symbol].sides[int(maker_side)].for_each_while(
+      [&](std::int64_t level_rank, std::uint32_t level) {
+        if (level_rank < worst_rank) return false;
+        const auto there = levels_[level].shares_units;
+        if (there >= shares.units()) {
+          shares = Shares();
+          return false;
+        }
+        shares -= Shares::from_units(std::int64_t(there));
+        return true;
+      });
+  return shares == Shares();
 }
 
 void Exchange::match(std::uint32_t taker_index, Timestamp now) {
@@ -207,21 +236,26 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
   Order& order = orders_[index];
   if (order.open == Shares()) return Rejected{Reason::nothing_open};
 
+  levels_[order.level].shares_units -= order.open.units();
+  unlink(order);
+  cancel_open(index, now);
+  return Canceled{status(index)};
+}
+
+void Exchange::cancel_open(std::uint32_t index, Timestamp now) {
+  Order& order = orders_[index];
   if (order.side == Side::buy) {
     accounts_[order.account].balance += cost(order.open, order.limit);
     mark_dirty(order.account);
   } else {
     change_position(order.account, order.symbol, order.open);
   }
-  levels_[order.level].shares_units -= order.open.units();
-  unlink(order);
   histories_[index].canceled = order.open;
   histories_[index].canceled_at = now;
   order.open = Shares();
   mark_order_dirty(index);
   update_digest(now, 'C', order.id, std::uint64_t(histories_[index].canceled.units()));
   close(index);
-  return Canceled{status(index)};
 }
 
 Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
@@ -404,6 +438,8 @@ std::string_view describe(Reason reason) {
     case Reason::cash_total_overflow: return "balance would overflow the cash of the exchange";
     case Reason::shares_total_overflow: return "shares of this symbol would overflow";
     case Reason::reference_used: return "reference already used by order";
+    case Reason::cannot_fill: return "the order cannot be filled at once";
+    case Reason::would_execute: return "the order would execute at once";
     case Reason::reply_too_long:
       return "the reply would be too long; ask for fewer orders in one request";
     case Reason::key_unchecked: return "the key could not be checked now; nothing was executed";

@@ -186,11 +186,16 @@ class Exchange {
 
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
   Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);
+  // Whether so many shares rest at the order's limit or better.
+  bool can_execute(const PlaceOrder& command, SymbolNumber symbol, Shares shares) const;
   void match(std::uint32_t taker_index, Timestamp now);
   void execute(Order& taker, Order& maker, Shares shares, Timestamp now);
   void record_execution(Order& order, std::uint32_t execution);
   std::uint32_t add_order(const Order& order, const OrderHistory& history);
   void rest(std::uint32_t index);
+  // What is open of an order that is in no book becomes canceled, and its reservation is given
+  // back.
+  void cancel_open(std::uint32_t index, Timestamp now);
   void unlink(const Order& order);
   void close(std::uint32_t index);
   Status status(std::uint32_t index) const;

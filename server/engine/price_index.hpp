@@ -61,11 +61,20 @@ class PriceIndex {
     note_best();
   }
 
+  // Best first, with their ranks, until `visit` returns false.
+  template <class Visit>
+  void for_each_while(Visit visit) const {
+    for (auto slot = blocks_.rbegin(); slot != blocks_.rend(); ++slot)
+      for (std::uint32_t at = slot->block->size; at-- > 0;)
+        if (!visit(slot->block->ranks[at], slot->block->levels[at])) return;
+  }
   // Best first.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (auto slot = blocks_.rbegin(); slot != blocks_.rend(); ++slot)
-      for (std::uint32_t at = slot->block->size; at-- > 0;) visit(slot->block->levels[at]);
+    for_each_while([&](std::int64_t, std::uint32_t level) {
+      visit(level);
+      return true;
+    });
   }
 
  private:

@@ -24,6 +24,8 @@ constexpr const char* result_names[] = {"ok",
                                         "cash_total_overflow",
                                         "shares_total_overflow",
                                         "reference_used",
+                                        "cannot_fill",
+                                        "would_execute",
                                         "reply_too_long",
                                         "key_unchecked"};
 static_assert(std::size(kind_names) == Metrics::command_kinds &&

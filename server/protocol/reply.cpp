@@ -57,11 +57,17 @@ void append_echo(std::string& out, const RequestElement& element) {
   }
 }
 
+// What an order may have beside the attributes of the course protocol.
+void append_terms(std::string& out, const RequestElement& order) {
+  append_raw_attribute(out, "ref", order.echo[3]);
+  append_raw_attribute(out, "tif", order.echo[4]);
+  append_raw_attribute(out, "post", order.echo[5]);
+}
+
 void append_error(std::string& out, const RequestElement& element, std::string_view sentence) {
   out += "<error";
   append_echo(out, element);
-  if (element.kind == RequestElement::Kind::order)
-    append_raw_attribute(out, "ref", element.echo[3]);
+  if (element.kind == RequestElement::Kind::order) append_terms(out, element);
   out += '>';
   append_sentence(out, sentence);
   out += "</error>";
@@ -132,7 +138,7 @@ struct OutcomeWriter {
     out += " id=\"";
     append_number(out, std::int64_t(order));
     out += '"';
-    append_raw_attribute(out, "ref", element.echo[3]);
+    append_terms(out, element);
     out += "/>";
   }
   void operator()(const NotInMemory&) const {

@@ -184,9 +184,13 @@ class Reader {
   }
 
   void read_order(const pugi::xml_node& node) {
-    RequestElement element{.kind = RequestElement::Kind::order,
-                           .echo = {raw_attribute(node, "sym"), raw_attribute(node, "amount"),
-                                    raw_attribute(node, "limit"), raw_attribute(node, "ref")}};
+    RequestElement element{.kind = RequestElement::Kind::order};
+    constexpr std::array<std::string_view, 6> names{"sym", "amount", "limit", "ref", "tif", "post"};
+    static_assert(names.size() == std::tuple_size_v<decltype(element.echo)>);
+    for (const pugi::xml_attribute& attribute : node.attributes()) {
+      const auto name = std::find(names.begin(), names.end(), attribute.name());
+      if (name != names.end()) element.echo[std::size_t(name - names.begin())] = attribute.value();
+    }
     if (!account_error_.empty()) return error(element, account_error_);
     if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'sym'");
     if (element.echo[1].data() == nullptr) return error(element, "missing attribute 'amount'");
@@ -205,9 +209,15 @@ class Reader {
     if (limit.value <= Price()) return error(element, "limit must be above zero");
     OptionalReference reference;
     if (!read_reference(element.echo[3], reference)) return error(element, bad_reference);
+    const auto lifetime = read_lifetime(element.echo[4]);
+    if (!lifetime) return error(element, "tif must be gtc, ioc or fok");
+    const auto post_only = read_flag(element.echo[5]);
+    if (!post_only) return error(element, "post must be true or false");
+    if (*post_only && *lifetime != Lifetime::until_canceled)
+      return error(element, "an order with post cannot have tif ioc or fok");
     command(element, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell,
                                 buy ? amount.value : Shares() - amount.value, limit.value,
-                                std::move(reference)});
+                                std::move(reference), *lifetime, *post_only});
   }
 
   void read_query_or_cancel(const pugi::xml_node& node, RequestElement::Kind kind) {
@@ -232,6 +242,21 @@ class Reader {
 
   static constexpr const char* bad_reference =
       "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -";
+  // Nothing if it is another word, as for the flag.
+  std::optional<Lifetime> read_lifetime(std::string_view raw) {
+    if (raw.data() == nullptr) return Lifetime::until_canceled;
+    const std::string_view word = resolved(raw);
+    if (word == "gtc") return Lifetime::until_canceled;
+    if (word == "ioc") return Lifetime::immediate_or_cancel;
+    if (word == "fok") return Lifetime::fill_or_kill;
+    return std::nullopt;
+  }
+  std::optional<bool> read_flag(std::string_view raw) {
+    if (raw.data() == nullptr) return false;
+    const std::string_view word = resolved(raw);
+    if (word != "true" && word != "false") return std::nullopt;
+    return word == "true";
+  }
   // Returns false if one is given that is malformed.
   bool read_reference(std::string_view raw, OptionalReference& reference) {
     if (raw.data() == nullptr) return true;

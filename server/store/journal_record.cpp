@@ -11,11 +11,11 @@ namespace {
 constexpr std::uint8_t version = 1;
 // Kinds that are no index of a Command.
 constexpr std::uint8_t create_account_with_key = 6, place_order_with_reference = 7,
-                       cancel_order_by_reference = 8;
+                       cancel_order_by_reference = 8, place_order_with_terms = 9;
 static_assert(
     std::variant_size_v<Command> <= create_account_with_key,
-    "The index of a Command is its kind in the journal, and kinds 6 to 8 are taken. Give the new "
-    "command a kind from 9 in kind_of and read_command, then adapt this check "
+    "The index of a Command is its kind in the journal, and kinds 6 to 9 are taken. Give the new "
+    "command a kind from 10 in kind_of and read_command, then adapt this check "
     "(CONTRIBUTING.md, \"A command\")");
 
 std::uint32_t checksum(std::string_view bytes) {
@@ -106,6 +106,16 @@ class Decoder {
     return *require(parse_order_reference(text()),
                     "journal record has a text that is not an order reference");
   }
+  OptionalReference optional_reference() {
+    if (bytes_.empty() || bytes_.front() != 0) return reference();
+    byte();
+    return {};
+  }
+  std::uint8_t at_most(std::uint8_t max, const char* problem) {
+    const std::uint8_t value = byte();
+    if (value > max) throw StoreCorrupt(problem);
+    return value;
+  }
   KeyHash key() {
     KeyHash key{byte(), byte(), byte(), {}, {}};
     for (std::uint8_t& salt_byte : key.salt) salt_byte = byte();
@@ -113,11 +123,7 @@ class Decoder {
     if (!key.has_key()) throw StoreCorrupt("journal record has a key without a hash");
     return key;
   }
-  Side side() {
-    const std::uint8_t value = byte();
-    if (value > 1) throw StoreCorrupt("journal record has an unknown side");
-    return Side(value);
-  }
+  Side side() { return Side(at_most(1, "journal record has an unknown side")); }
 
  private:
   std::string_view text() {
@@ -136,6 +142,10 @@ class Decoder {
   std::string_view bytes_;
 };
 
+bool has_terms(const PlaceOrder& order) {
+  return order.lifetime != Lifetime::until_canceled || order.post_only;
+}
+
 struct CommandWriter {
   std::string& out;
   void operator()(const CreateAccount& c) const {
@@ -146,6 +156,11 @@ struct CommandWriter {
   void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
   void operator()(const PlaceOrder& c) const {
     fields(c.account, c.symbol, c.side, c.shares, c.limit);
+    if (has_terms(c)) {
+      put_byte(out, std::uint8_t(c.lifetime));
+      put_byte(out, c.post_only ? 1 : 0);
+      if (!c.reference) put_byte(out, 0);
+    }
     if (c.reference) fields(*c.reference);
   }
   void operator()(const CancelOrder& c) const {
@@ -164,8 +179,10 @@ struct CommandWriter {
 std::uint8_t kind_of(const Command& command) {
   if (const auto* account = std::get_if<CreateAccount>(&command); account && account->key.has_key())
     return create_account_with_key;
-  if (const auto* place = std::get_if<PlaceOrder>(&command); place && place->reference)
-    return place_order_with_reference;
+  if (const auto* place = std::get_if<PlaceOrder>(&command)) {
+    if (has_terms(*place)) return place_order_with_terms;
+    if (place->reference) return place_order_with_reference;
+  }
   if (const auto* cancel = std::get_if<CancelOrder>(&command); cancel && cancel->reference)
     return cancel_order_by_reference;
   return std::uint8_t(command.index());
@@ -186,6 +203,15 @@ Command read_command(Decoder& in) {
       return PlaceOrder{in.account(),          in.symbol(),          in.side(),
                         in.positive<Shares>(), in.positive<Price>(), in.reference()};
     case cancel_order_by_reference: return CancelOrder{in.account(), 0, in.reference()};
+    case place_order_with_terms: {
+      PlaceOrder order{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
+                       in.positive<Price>()};
+      order.lifetime = Lifetime(in.at_most(2, "journal record has an unknown lifetime"));
+      order.post_only = in.at_most(1, "journal record has an unknown flag") == 1;
+      order.reference = in.optional_reference();
+      if (!has_terms(order)) throw StoreCorrupt("journal record has an order in the wrong form");
+      return order;
+    }
     default: throw StoreCorrupt("journal record has an unknown command");
   }
 }

@@ -24,11 +24,14 @@
 //     7 PlaceOrder with reference   account:text  symbol:text  side:u8  shares:varint  limit:varint
 //                               reference:text
 //     8 CancelOrder by reference    account:text  reference:text
+//     9 PlaceOrder with terms   account:text  symbol:text  side:u8  shares:varint  limit:varint
+//                               lifetime:u8  post_only:u8  reference:text (of size 0: none)
 //
 //   text    := size:u8  u8 * size
 //   cash    := low:varint high:varint   the halves, of 64 bits each, of a number of 1e-16
 //   shares, limit                       numbers of 1e-8
 //   side    := 0 buy | 1 sell
+//   lifetime := 0 until canceled | 1 immediate or cancel | 2 fill or kill;  post_only := 0 | 1
 //   varint  := 7 bits a byte, lowest first; bit 7 is set in all bytes but the last; shortest form
 //   u32, u64   little-endian
 //

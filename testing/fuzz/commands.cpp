@@ -112,17 +112,18 @@ class Day {
     if (what < 2) return CreateAccount{account, cash()};
     if (what < 3) return CreateSymbol{symbol};
     if (what < 6) return PlaceShares{symbol, account, Shares::from_units(units())};
-    if (what < 12)
-      return PlaceOrder{
-          account,       symbol, Side::buy, Shares::from_units(units()), Price::from_units(units()),
-          reference(who)};
-    if (what < 18)
-      return PlaceOrder{account,
-                        symbol,
-                        Side::sell,
-                        Shares::from_units(units()),
-                        Price::from_units(units()),
-                        reference(who)};
+    if (what < 18) {
+      PlaceOrder order{account, symbol, what < 12 ? Side::buy : Side::sell};
+      order.shares = Shares::from_units(units());
+      order.limit = Price::from_units(units());
+      order.reference = reference(who);
+      const unsigned terms = who / 64;
+      order.lifetime = terms == 1   ? Lifetime::immediate_or_cancel
+                       : terms == 2 ? Lifetime::fill_or_kill
+                                    : Lifetime::until_canceled;
+      order.post_only = terms == 3;
+      return order;
+    }
     if (what < 22) return CancelOrder{account, order_id(), reference(who)};
     return QueryOrder{account, order_id(), false, reference(who)};
   }

@@ -182,7 +182,7 @@ class Fields {
   bool chance() { return bytes_.byte() > 224; }
   Command next() {
     const auto positive = [&] { return std::max<std::int64_t>(units(), 1); };
-    switch (bytes_.below(7)) {
+    switch (bytes_.below(8)) {
       case 0: return CreateAccount{account(), Cash::from_units(std::max<Int128>(wide_units(), 0))};
       case 1: return CreateSymbol{symbol()};
       case 2: return PlaceShares{symbol(), account(), Shares::from_units(positive())};
@@ -197,6 +197,14 @@ class Fields {
                           Price::from_units(positive()),
                           reference()};
       case 5: return CancelOrder{account(), 0, reference()};
+      case 6: {
+        PlaceOrder order{account(), symbol(), side(), Shares::from_units(positive()),
+                         Price::from_units(positive())};
+        order.lifetime = Lifetime(bytes_.below(3));
+        order.post_only = chance();
+        if (chance()) order.reference = reference();
+        return order;
+      }
       default: return CancelOrder{account(), count()};
     }
   }

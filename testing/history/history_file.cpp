@@ -49,7 +49,8 @@ RequestElement placement(const pugi::xml_node& node, const pugi::xml_node& symbo
 RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>& by) {
   RequestElement element{.name = "order",
                          .echo = repeated(node, "sym") + repeated(node, "amount") +
-                                 repeated(node, "limit") + repeated(node, "ref")};
+                                 repeated(node, "limit") + repeated(node, "ref") +
+                                 repeated(node, "tif") + repeated(node, "post")};
   const auto symbol = parse_symbol_name(node.attribute("sym").value());
   const auto amount = parse_shares(node.attribute("amount").value());
   const bool buys = amount.value > Shares();
@@ -64,6 +65,17 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
     if (!reference) return element;
     placed.reference = *reference;
   }
+  const std::string lifetime = node.attribute("tif").as_string("gtc"),
+                    post = node.attribute("post").as_string("false");
+  if (lifetime == "ioc")
+    placed.lifetime = Lifetime::immediate_or_cancel;
+  else if (lifetime == "fok")
+    placed.lifetime = Lifetime::fill_or_kill;
+  else if (lifetime != "gtc")
+    return element;
+  if (post != "true" && post != "false") return element;
+  placed.post_only = post == "true";
+  if (placed.post_only && placed.lifetime != Lifetime::until_canceled) return element;
   element.command = placed;
   return element;
 }

@@ -17,7 +17,8 @@ struct KeyWriter {
   std::string operator()(const PlaceOrder& c) const {
     return join(c.side == Side::buy ? "buy" : "sell", c.account.view(), c.symbol.view(),
                 to_string(c.shares), to_string(c.limit)) +
-           (c.reference ? join(" as", c.reference->view()) : "");
+           (c.reference ? join(" as", c.reference->view()) : "") +
+           join(" for", std::to_string(int(c.lifetime)), c.post_only ? "post" : "");
   }
   std::string operator()(const CancelOrder& c) const {
     return join("cancel", c.account.view(),

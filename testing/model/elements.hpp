@@ -34,7 +34,11 @@ struct RequestElementWriter {
   std::string operator()(const PlaceOrder& c) const {
     echo = quoted("sym", c.symbol.view()) +
            quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
-           quoted("limit", to_string(c.limit)) + reference(c.reference);
+           quoted("limit", to_string(c.limit)) + reference(c.reference) +
+           (c.lifetime == Lifetime::immediate_or_cancel ? quoted("tif", "ioc")
+            : c.lifetime == Lifetime::fill_or_kill      ? quoted("tif", "fok")
+                                                        : "") +
+           (c.post_only ? quoted("post", "true") : "");
     return "<order" + echo + "/>";
   }
   std::string operator()(const QueryOrder& c) const { return of("query", c.order, c.reference); }
@@ -60,9 +64,10 @@ inline std::string request_document(const std::vector<Command>& commands, const 
   return xml + (create ? "</create>" : "</transactions>");
 }
 
-// The attributes of a reply that names an order: its id comes before the reference.
+// The attributes of a reply that names an order: its id comes before the reference and the terms.
 inline std::string with_id(const std::string& echo, OrderId order) {
-  const std::size_t at = std::min(echo.find(" ref="), echo.size());
+  const std::size_t at =
+      std::min({echo.find(" ref="), echo.find(" tif="), echo.find(" post="), echo.size()});
   return echo.substr(0, at) + (order != 0 ? quoted("id", std::to_string(order)) : "") +
          echo.substr(at);
 }

@@ -165,7 +165,10 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   if (!by) return Rejected{Reason::unknown_account};
   if (command.reference)
     if (const OrderId used = referenced(command.account, *command.reference, version)) {
-      if (orders_[used - 1].placed == command) return OpenedBefore{used};
+      const PlaceOrder& first = orders_[used - 1].placed;
+      if (first.symbol == command.symbol && first.side == command.side &&
+          first.shares == command.shares && first.limit == command.limit)
+        return OpenedBefore{used};
       return Rejected{Reason::reference_used, used};
     }
   if (command.side == Side::buy) {
@@ -174,6 +177,10 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
   } else if (position(*by, command.symbol, version) < command.shares) {
     return Rejected{Reason::insufficient_shares};
   }
+  if (command.lifetime == Lifetime::fill_or_kill &&
+      executable(command, version) < UInt128(command.shares.units()))
+    return Rejected{Reason::cannot_fill};
+  if (command.post_only && executable(command, version) > 0) return Rejected{Reason::would_execute};
   return Opened{0};
 }
 
@@ -225,8 +232,34 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
                               maker->placed.limit, now};
     for (Order* const order : {&taker, maker}) order->executions.push_back({version_, execution});
   }
-  symbols_[std::string(command.symbol.view())].open.push_back(id);
+  if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id)) {
+    taker.canceled_shares = open(taker, version_);
+    taker.canceled = version_;
+    taker.canceled_at = now;
+  }
+  Symbol& symbol = symbols_[std::string(command.symbol.view())];
+  symbol.open.push_back(id);
+  symbol.orders.push_back(id);
   return Opened{id};
+}
+
+namespace {
+
+bool crosses(const PlaceOrder& a, const PlaceOrder& b) {
+  if (a.side == b.side) return false;
+  const PlaceOrder &buy = a.side == Side::buy ? a : b, &sell = a.side == Side::buy ? b : a;
+  return sell.limit <= buy.limit;
+}
+
+}  // namespace
+
+UInt128 NaiveExchange::executable(const PlaceOrder& taker, Version version) const {
+  const Symbol* const symbol = find(symbols_, taker.symbol);
+  UInt128 sum = 0;
+  for (const OrderId id : symbol ? symbol->orders : std::vector<OrderId>())
+    if (const Order& maker = orders_[id - 1]; crosses(maker.placed, taker))
+      sum += UInt128(open(maker, version).units());
+  return sum;
 }
 
 NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
@@ -237,9 +270,7 @@ NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
   for (const OrderId id : symbol->open) {  // the first at the best price is the oldest
     Order& maker = orders_[id - 1];
     const PlaceOrder &a = maker.placed, &b = taker.placed;
-    if (a.side == b.side) continue;
-    const PlaceOrder &buy = a.side == Side::buy ? a : b, &sell = a.side == Side::buy ? b : a;
-    if (sell.limit > buy.limit) continue;
+    if (!crosses(a, b)) continue;
     const bool better = best == nullptr || (a.side == Side::buy ? a.limit > best->placed.limit
                                                                 : a.limit < best->placed.limit);
     if (better) best = &maker;
@@ -298,6 +329,9 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
       for (const auto& [symbol, placements] : by->placements) consider_placements(placements);
       for (const OrderId id : by->orders) consider_order(id);
     }
+    if (order->post_only || order->lifetime == Lifetime::fill_or_kill)
+      if (const Symbol* const symbol = find(symbols_, order->symbol))
+        for (const OrderId id : symbol->orders) consider_order(id);
   } else if (const auto* cancel = std::get_if<CancelOrder>(&command)) {
     consider_meant(*cancel);
   } else if (const auto* query = std::get_if<QueryOrder>(&command)) {

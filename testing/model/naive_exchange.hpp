@@ -57,7 +57,8 @@ class NaiveExchange {
   };
   struct Symbol {
     std::vector<Placement> placements;
-    std::vector<OrderId> open;  // the oldest first
+    std::vector<OrderId> open;    // the oldest first
+    std::vector<OrderId> orders;  // all of them
   };
   struct Executed {
     Version from;
@@ -98,6 +99,8 @@ class NaiveExchange {
     return command.reference ? referenced(command.account, *command.reference, version)
                              : command.order;
   }
+  // The shares of orders open at this version that would be executed against this one.
+  UInt128 executable(const PlaceOrder& taker, Version version) const;
   // The open order that this one executes against next, or null.
   Order* best_match(const Order& taker);
   Cash balance(const Account& account, Version version) const;

@@ -64,7 +64,10 @@ inline std::string print(const Command& command) {
     std::string operator()(const PlaceOrder& c) {
       return print(c.account) + (c.side == Side::buy ? " buys " : " sells ") + to_string(c.shares) +
              " " + print(c.symbol) + " @" + to_string(c.limit) +
-             (c.reference ? " as " + print(c.reference) : "");
+             (c.lifetime == Lifetime::immediate_or_cancel ? " ioc"
+              : c.lifetime == Lifetime::fill_or_kill      ? " fok"
+                                                          : "") +
+             (c.post_only ? " post" : "") + (c.reference ? " as " + print(c.reference) : "");
     }
     std::string operator()(const CancelOrder& c) {
       return print(c.account) + " cancels " + print(c.order, c.reference);

@@ -27,6 +27,10 @@ Command RandomCommands::next(OrderId orders) {
                      Shares::from_units(fixed64_units(5)),
                      Price::from_units(fixed64_units(7)),
                      reference()};
+    const auto terms = below(10);
+    if (terms == 0) order.lifetime = Lifetime::immediate_or_cancel;
+    if (terms == 1) order.lifetime = Lifetime::fill_or_kill;
+    if (terms == 2) order.post_only = true;
     if (order.reference) referenced_ = order;
     return order;
   }

@@ -26,6 +26,17 @@ const std::vector<Command> every_kind{
     PlaceOrder{AccountId("1"), SymbolName("a"), Side::buy, Shares::from_units(1),
                Price::from_units(2), OrderReference(std::string(64, '-'))},
     CancelOrder{AccountId("1"), 0, OrderReference("b")},
+    PlaceOrder{AccountId("1"),
+               SymbolName("a"),
+               Side::buy,
+               Shares::from_units(1),
+               Price::from_units(2),
+               {},
+               Lifetime::immediate_or_cancel},
+    PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell, Shares::from_units(1),
+               Price::from_units(2), OrderReference("c"), Lifetime::fill_or_kill},
+    PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell, Shares::from_units(1),
+               Price::from_units(2), OrderReference("d"), Lifetime::until_canceled, true},
 };
 const Totals totals{7, 8, Cash::whole(9), Timestamp{10}, 0xDEADBEEFCAFEF00Du};
 
