@@ -15,11 +15,8 @@ const AccountId buyer = RandomCommands::account(0), seller = RandomCommands::acc
 const SymbolName symbol = RandomCommands::symbol(0);
 
 Command order(Side side, std::int64_t shares, std::int64_t limit) {
-  return PlaceOrder{.account = side == Side::buy ? buyer : seller,
-                    .symbol = symbol,
-                    .side = side,
-                    .shares = Shares::whole(shares),
-                    .limit = Price::whole(limit)};
+  return PlaceOrder{side == Side::buy ? buyer : seller, symbol, side, Shares::whole(shares),
+                    Price::whole(limit)};
 }
 
 // PostgreSQL releases the lock of an active server a moment after its connection was closed.

@@ -18,7 +18,10 @@ struct KeyWriter {
     return join(c.side == Side::buy ? "buy" : "sell", c.account.view(), c.symbol.view(),
                 to_string(c.shares), to_string(c.limit)) +
            (c.reference ? join(" as", c.reference->view()) : "") +
-           join(" for", std::to_string(int(c.lifetime)), c.post_only ? "post" : "");
+           (c.lifetime == Lifetime::immediate_or_cancel ? " ioc"
+            : c.lifetime == Lifetime::fill_or_kill      ? " fok"
+                                                        : "") +
+           (c.post_only ? " post" : "");
   }
   std::string operator()(const CancelOrder& c) const {
     return join("cancel", c.account.view(),
