@@ -85,6 +85,19 @@ class Trading(Served):
             identities = [one.result().id for one in pending]
         self.assertEqual(sorted(set(identities)), identities)
 
+    def test_terms_of_an_order(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange, Exchange(self.address, 2) as seller:
+            seller.sell("SPY", 10, 100)
+            order = exchange.buy("SPY", 15, 100, tif="ioc")
+            status = exchange.query(order)
+            self.assertEqual((0, 5, 10), (status.open, status.canceled, status.executed))
+            with self.assertRaisesRegex(Refused, "cannot be filled at once"):
+                exchange.buy("SPY", 1, 100, tif="fok")
+            seller.sell("SPY", 1, 100, post=True)
+            with self.assertRaisesRegex(Refused, "would execute at once"):
+                exchange.buy("SPY", 1, 100, post=True)
+
     def test_a_server_that_ends_and_comes_back(self):
         self.fund()
         with Exchange(self.address, 1) as exchange:

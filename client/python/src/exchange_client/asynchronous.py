@@ -13,7 +13,7 @@ from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .market import MarketUpdate, market_data
-from .protocol import Number, Operation, Order, ReplyReader, Status
+from .protocol import Number, Operation, Order, ReplyReader, Status, Tif
 from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls
 
 T = TypeVar("T")
@@ -103,14 +103,28 @@ class AsyncExchange(Client):
             self._link = None
 
     async def buy(
-        self, symbol: str, shares: Number, limit: Number, ref: str | None = None
+        self,
+        symbol: str,
+        shares: Number,
+        limit: Number,
+        ref: str | None = None,
+        *,
+        tif: Tif | None = None,
+        post: bool = False,
     ) -> Order:
-        return await self._perform(self._order(symbol, shares, limit, ref, 1))
+        return await self._perform(self._order(1, symbol, shares, limit, ref, tif, post))
 
     async def sell(
-        self, symbol: str, shares: Number, limit: Number, ref: str | None = None
+        self,
+        symbol: str,
+        shares: Number,
+        limit: Number,
+        ref: str | None = None,
+        *,
+        tif: Tif | None = None,
+        post: bool = False,
     ) -> Order:
-        return await self._perform(self._order(symbol, shares, limit, ref, -1))
+        return await self._perform(self._order(-1, symbol, shares, limit, ref, tif, post))
 
     async def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
         return await self._perform(protocol.query(self._root(), order, ref))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from . import protocol
-from .protocol import Number, Operation, Order, decimal
+from .protocol import Number, Operation, Order, Tif, decimal
 from .servers import References, Tls, addresses, tls_context
 
 
@@ -31,11 +31,18 @@ class Client:
         return protocol.transactions_root(self.account, self._key)
 
     def _order(
-        self, symbol: str, shares: Number, limit: Number, ref: str | None, sign: int
+        self,
+        sign: int,
+        symbol: str,
+        shares: Number,
+        limit: Number,
+        ref: str | None,
+        tif: Tif | None,
+        post: bool,
     ) -> Operation[Order]:
         amount = decimal(shares, "shares")
         if amount <= 0:
             raise ValueError(f"shares: {shares!r} is not above 0")
         if ref is None and self._retry:
             ref = self._references.make()
-        return protocol.order(self._root(), symbol, sign * amount, limit, ref)
+        return protocol.order(self._root(), symbol, sign * amount, limit, ref, tif, post)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 from xml.sax.saxutils import quoteattr
 
 from .errors import BadReply, ExchangeError, InDoubt, Refused
 
 Number: TypeAlias = int | str | Decimal
+Tif: TypeAlias = Literal["gtc", "ioc", "fok"]
 T = TypeVar("T")
 
 REPLY_BYTES_MAX = 1 << 30
@@ -102,13 +103,21 @@ def transactions_root(account: str | int | None, key: str | None) -> str:
 
 
 def order(
-    root: str, symbol: str, amount: Decimal, limit: Number, ref: str | None
+    root: str,
+    symbol: str,
+    amount: Decimal,
+    limit: Number,
+    ref: str | None,
+    tif: Tif | None,
+    post: bool,
 ) -> Operation[Order]:
     price = decimal(limit, "limit")
-    named = "" if ref is None else f" ref={quoteattr(ref)}"
+    terms = "" if ref is None else f" ref={quoteattr(ref)}"
+    terms += "" if tif is None else f" tif={quoteattr(tif)}"
+    terms += ' post="true"' if post else ""
     element = (
         f"<order sym={quoteattr(symbol)} amount={quoteattr(text(amount))}"
-        f" limit={quoteattr(text(price))}{named}/>"
+        f" limit={quoteattr(text(price))}{terms}/>"
     )
 
     def parse(replies: Sequence[ET.Element]) -> Order:

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
-from .protocol import Number, Operation, Order, Outcome, ReplyReader, Status
+from .protocol import Number, Operation, Order, Outcome, ReplyReader, Status, Tif
 from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, tls_context
 
 T = TypeVar("T")
@@ -97,12 +97,34 @@ class Exchange(Client):
 
     # --- requests ---
 
-    def buy(self, symbol: str, shares: Number, limit: Number, ref: str | None = None) -> Order:
-        """Opens a buy at a limit price or better. `ref`: what to call it, for sending it again."""
-        return self._one(self._order(symbol, shares, limit, ref, 1))
+    def buy(
+        self,
+        symbol: str,
+        shares: Number,
+        limit: Number,
+        ref: str | None = None,
+        *,
+        tif: Tif | None = None,
+        post: bool = False,
+    ) -> Order:
+        """Opens a buy at a limit price or better. `ref`: what to call it, for sending it again.
 
-    def sell(self, symbol: str, shares: Number, limit: Number, ref: str | None = None) -> Order:
-        return self._one(self._order(symbol, shares, limit, ref, -1))
+        tif: "ioc" cancels at once what is not executed at once; "fok" executes in full at once, or is refused. post: refused if it would
+        execute at once.
+        """
+        return self._one(self._order(1, symbol, shares, limit, ref, tif, post))
+
+    def sell(
+        self,
+        symbol: str,
+        shares: Number,
+        limit: Number,
+        ref: str | None = None,
+        *,
+        tif: Tif | None = None,
+        post: bool = False,
+    ) -> Order:
+        return self._one(self._order(-1, symbol, shares, limit, ref, tif, post))
 
     def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
         return self._one(protocol.query(self._root(), order, ref))
@@ -244,14 +266,28 @@ class Pipeline:
         return pending
 
     def buy(
-        self, symbol: str, shares: Number, limit: Number, ref: str | None = None
+        self,
+        symbol: str,
+        shares: Number,
+        limit: Number,
+        ref: str | None = None,
+        *,
+        tif: Tif | None = None,
+        post: bool = False,
     ) -> Pending[Order]:
-        return self._add(self._exchange._order(symbol, shares, limit, ref, 1))
+        return self._add(self._exchange._order(1, symbol, shares, limit, ref, tif, post))
 
     def sell(
-        self, symbol: str, shares: Number, limit: Number, ref: str | None = None
+        self,
+        symbol: str,
+        shares: Number,
+        limit: Number,
+        ref: str | None = None,
+        *,
+        tif: Tif | None = None,
+        post: bool = False,
     ) -> Pending[Order]:
-        return self._add(self._exchange._order(symbol, shares, limit, ref, -1))
+        return self._add(self._exchange._order(-1, symbol, shares, limit, ref, tif, post))
 
     def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Pending[Status]:
         return self._add(protocol.query(self._exchange._root(), order, ref))
