@@ -25,7 +25,9 @@ struct NewSymbol {
 struct NewOrder {
   Side side = Side::buy;
   std::string symbol, shares, limit;
-  std::string reference = {};  // empty: none
+  std::string reference = {};  // empty: none, as the next one
+  std::string tif = {};
+  bool post_only = false;
 };
 struct CancelOrders {
   std::vector<std::string> orders;  // ids, or "ref:" and a reference; of ShowOrders too

@@ -100,6 +100,8 @@ std::string document_of(const NewOrder& placed, const std::string& account,
   set(order, "amount", (placed.side == Side::sell ? "-" : "") + placed.shares);
   set(order, "limit", placed.limit);
   if (!placed.reference.empty()) set(order, "ref", placed.reference);
+  if (!placed.tif.empty()) set(order, "tif", placed.tif);
+  if (placed.post_only) set(order, "post", "true");
   return checked(document);
 }
 

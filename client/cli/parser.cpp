@@ -232,13 +232,21 @@ class Parser {
     for (const Side side : {Side::buy, Side::sell}) {
       CLI::App* const order = add(side == Side::buy ? "buy" : "sell", [this, side] {
         auto [shares, limit] = shares_and_limit(list_);
-        return NewOrder{side, words_[0], std::move(shares), std::move(limit), reference_};
+        return NewOrder{side, words_[0], std::move(shares), std::move(limit), reference_,
+                        tif_, post_};
       });
       add_symbol(order);
       order
           ->add_option("--ref", reference_,
                        "your name for the order: if it is sent again, it is executed once")
           ->type_name("REF");
+      order
+          ->add_option("--tif", tif_,
+                       "ioc: cancel at once what is not executed at once; fok: execute in full at "
+                       "once, or refuse it")
+          ->check(CLI::IsMember({"gtc", "ioc", "fok"}))
+          ->type_name("gtc|ioc|fok");
+      order->add_flag("--post", post_, "refuse it if it would be executed at once");
       order->add_option("SHARES PRICE", list_, "also as SHARES@PRICE")->required()->expected(1, 3);
     }
     add("cancel", [this] { return CancelOrders{list_}; })
@@ -296,7 +304,8 @@ class Parser {
   const Place place_;
   Settings& settings_;
   CLI::App app_;
-  std::string words_[2], reference_;
+  std::string words_[2], reference_, tif_;
+  bool post_ = false;
   std::vector<std::string> list_;
   ShowBook book_;
   ShowTrades trades_;

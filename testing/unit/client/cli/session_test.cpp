@@ -106,6 +106,19 @@ TEST_CASE("a script trades, with a sentence for each command") {
         "order 1: bought 40 SPY @ 145.67, 60 canceled\n");
 }
 
+TEST_CASE("an order may ask to be executed at once or not at all, or to rest only") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.start("account 2\nsell SPY 40@140\naccount 1\n");
+  seat.run("buy SPY 50 140 --tif ioc", exit_ok, "order 2: bought 40 SPY @ 140, 10 canceled\n");
+  seat.run("buy SPY 1 140 --tif fok", exit_refused, "",
+           "buy 1 SPY @ 140: the order cannot be filled at once\n");
+  seat.run("buy SPY 1 140 --post", exit_ok, "order 3: 1 SPY open, to buy at limit 140\n");
+  seat.run("sell SPY 1 140 --post", exit_refused, "",
+           "sell 1 SPY @ 140: the order would execute at once\n");
+  CHECK(seat.run("buy SPY 1 140 --tif day") == exit_usage);
+}
+
 TEST_CASE("a script ends at the first failure and names its line") {
   EditedServer server(honest);
   Seat seat(server.address());
