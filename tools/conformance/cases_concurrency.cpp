@@ -74,12 +74,11 @@ void two_hundred(Talk& talk) { at_once(talk, 200, 2'000); }
 }  // namespace
 
 void add_concurrency_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"T17", "2 clients at once", two, true},
-           {"T17", "20 clients at once", twenty, true},
-           {"T17", "200 clients at once", two_hundred, true},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(), {
+                                {"T17", "2 clients at once", two, true},
+                                {"T17", "20 clients at once", twenty, true},
+                                {"T17", "200 clients at once", two_hundred, true},
+                            });
 }
 
 Cases all_cases() {

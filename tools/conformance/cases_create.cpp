@@ -135,25 +135,24 @@ void too_many_shares(Talk& talk) {
 }  // namespace
 
 void add_create_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"C1", "an account, then its shares", in_document_order},
-           {"C2", "an empty <create>", empty_create},
-           {"C3", "ids that are no numbers", ids_are_digits},
-           {"C3", "ids of 64 and 65 digits", long_ids},
-           {"C4", "ids with zeros in front", ids_as_written},
-           {"C5", "an account that exists", existing_account},
-           {"C6", "balances", balances},
-           {"C7", "names of symbols", symbols},
-           {"C8", "upper and lower case", case_of_symbols},
-           {"C9", "shares can be sold", shares_of_a_placement},
-           {"C9", "several accounts in one symbol", several_placements},
-           {"C9", "invalid numbers of shares", invalid_shares},
-           {"C10", "an unknown account", placement_at_unknown_account},
-           {"C11", "a symbol that exists", more_shares},
-           {"C12", "a symbol without children", symbol_alone},
-           {"C15", "too many shares", too_many_shares},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(), {
+                                {"C1", "an account, then its shares", in_document_order},
+                                {"C2", "an empty <create>", empty_create},
+                                {"C3", "ids that are no numbers", ids_are_digits},
+                                {"C3", "ids of 64 and 65 digits", long_ids},
+                                {"C4", "ids with zeros in front", ids_as_written},
+                                {"C5", "an account that exists", existing_account},
+                                {"C6", "balances", balances},
+                                {"C7", "names of symbols", symbols},
+                                {"C8", "upper and lower case", case_of_symbols},
+                                {"C9", "shares can be sold", shares_of_a_placement},
+                                {"C9", "several accounts in one symbol", several_placements},
+                                {"C9", "invalid numbers of shares", invalid_shares},
+                                {"C10", "an unknown account", placement_at_unknown_account},
+                                {"C11", "a symbol that exists", more_shares},
+                                {"C12", "a symbol without children", symbol_alone},
+                                {"C15", "too many shares", too_many_shares},
+                            });
 }
 
 }  // namespace exchange::conformance

@@ -170,27 +170,27 @@ void too_long_length_is_answered(Talk& talk) {
 }  // namespace
 
 void add_framing_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"F1", "a request arrives in pieces", request_in_pieces},
-           {"F1", "a length line arrives in pieces", length_in_pieces},
-           {"F2", "characters of several bytes", bytes_not_characters},
-           {"F3", "a carriage return behind the length", carriage_return},
-           {"F4", "zeros before the length", zeros_before_length},
-           {"F5", "a length over the limit", length_over_limit},
-           {"F6", "a length line that does not end", long_length_line},
-           {"F7", "white space between requests", white_space_between},
-           {"F8", "white space inside a request", white_space_inside},
-           {"F9", "several requests, one after another", many_requests},
-           {"F10", "several requests at once", pipelined_requests},
-           {"F11", "the client closes its sending side", half_closed},
-           {"F12", "a length of 0", length_of_zero},
-           {"F12", "a length line that is no number", junk_behind_length},
-           {"F13", "no length line", no_digit},
-           {"F14", "a request before a bad one", executed_before_bad_framing},
-           {"F16", "the stream ends inside a request", cut_off},
-           {"F18", "a length that is too long", too_long_length_is_answered, true},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(),
+               {
+                   {"F1", "a request arrives in pieces", request_in_pieces},
+                   {"F1", "a length line arrives in pieces", length_in_pieces},
+                   {"F2", "characters of several bytes", bytes_not_characters},
+                   {"F3", "a carriage return behind the length", carriage_return},
+                   {"F4", "zeros before the length", zeros_before_length},
+                   {"F5", "a length over the limit", length_over_limit},
+                   {"F6", "a length line that does not end", long_length_line},
+                   {"F7", "white space between requests", white_space_between},
+                   {"F8", "white space inside a request", white_space_inside},
+                   {"F9", "several requests, one after another", many_requests},
+                   {"F10", "several requests at once", pipelined_requests},
+                   {"F11", "the client closes its sending side", half_closed},
+                   {"F12", "a length of 0", length_of_zero},
+                   {"F12", "a length line that is no number", junk_behind_length},
+                   {"F13", "no length line", no_digit},
+                   {"F14", "a request before a bad one", executed_before_bad_framing},
+                   {"F16", "the stream ends inside a request", cut_off},
+                   {"F18", "a length that is too long", too_long_length_is_answered, true},
+               });
 }
 
 }  // namespace exchange::conformance

@@ -310,31 +310,30 @@ void with_itself(Talk& talk) {
 }  // namespace
 
 void add_market_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"M1", "a buy reserves cash", buy_reserves_cash},
-           {"M1", "a sell reserves shares", sell_reserves_shares},
-           {"M2", "a buy without the cash", refused_without_cash},
-           {"M2", "a sell without the shares", refused_without_shares},
-           {"M3", "prices that cross", prices_cross},
-           {"M3", "equal prices", prices_are_equal},
-           {"M3", "prices that do not cross", prices_do_not_cross},
-           {"M3", "orders of two symbols", symbols_are_apart},
-           {"M3", "a canceled order", canceled_is_not_executed},
-           {"M4", "the best price first", best_price_first},
-           {"M4", "the oldest first", oldest_first},
-           {"M4", "the example of the course", course_example},
-           {"M5", "a partly filled order keeps its place", keeps_its_place},
-           {"M5", "the rest of an arriving order", rest_stays_open},
-           {"M6", "the price of the resting order", price_of_resting},
-           {"M7", "the difference comes back", difference_is_refunded},
-           {"M8", "the seller is credited", seller_is_credited},
-           {"M9", "both sides of an execution", both_sides},
-           {"M10", "a cancel gives cash back", cancel_returns_cash},
-           {"M10", "a cancel gives shares back", cancel_returns_shares},
-           {"M10", "a cancel of a partly filled buy", canceled_rest_returns},
-           {"M11", "orders of one account", with_itself},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(), {
+                                {"M1", "a buy reserves cash", buy_reserves_cash},
+                                {"M1", "a sell reserves shares", sell_reserves_shares},
+                                {"M2", "a buy without the cash", refused_without_cash},
+                                {"M2", "a sell without the shares", refused_without_shares},
+                                {"M3", "prices that cross", prices_cross},
+                                {"M3", "equal prices", prices_are_equal},
+                                {"M3", "prices that do not cross", prices_do_not_cross},
+                                {"M3", "orders of two symbols", symbols_are_apart},
+                                {"M3", "a canceled order", canceled_is_not_executed},
+                                {"M4", "the best price first", best_price_first},
+                                {"M4", "the oldest first", oldest_first},
+                                {"M4", "the example of the course", course_example},
+                                {"M5", "a partly filled order keeps its place", keeps_its_place},
+                                {"M5", "the rest of an arriving order", rest_stays_open},
+                                {"M6", "the price of the resting order", price_of_resting},
+                                {"M7", "the difference comes back", difference_is_refunded},
+                                {"M8", "the seller is credited", seller_is_credited},
+                                {"M9", "both sides of an execution", both_sides},
+                                {"M10", "a cancel gives cash back", cancel_returns_cash},
+                                {"M10", "a cancel gives shares back", cancel_returns_shares},
+                                {"M10", "a cancel of a partly filled buy", canceled_rest_returns},
+                                {"M11", "orders of one account", with_itself},
+                            });
 }
 
 }  // namespace exchange::conformance

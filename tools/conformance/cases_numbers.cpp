@@ -121,21 +121,21 @@ void large_and_small(Talk& talk) {
 }  // namespace
 
 void add_number_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"N1", "what is no number", not_numbers},
-           {"N1", "a point at the begin or end", decimals_without_digits},
-           {"N2", "white space around shares", space_around_shares},
-           {"N3", "eight decimals", eight_decimals},
-           {"N4", "a balance of sixteen decimals", balance_of_sixteen_decimals},
-           {"N5", "zeros behind the decimals", zeros_behind},
-           {"N6", "too many decimals", too_many_decimals},
-           {"N7", "limits are rounded", limits_are_rounded},
-           {"N8", "a limit that rounds to 0", limit_of_zero},
-           {"N9", "tenths", tenths},
-           {"N9", "a sum of cents", sum_of_cents},
-           {"N9", "large and small amounts", large_and_small},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(),
+               {
+                   {"N1", "what is no number", not_numbers},
+                   {"N1", "a point at the begin or end", decimals_without_digits},
+                   {"N2", "white space around shares", space_around_shares},
+                   {"N3", "eight decimals", eight_decimals},
+                   {"N4", "a balance of sixteen decimals", balance_of_sixteen_decimals},
+                   {"N5", "zeros behind the decimals", zeros_behind},
+                   {"N6", "too many decimals", too_many_decimals},
+                   {"N7", "limits are rounded", limits_are_rounded},
+                   {"N8", "a limit that rounds to 0", limit_of_zero},
+                   {"N9", "tenths", tenths},
+                   {"N9", "a sum of cents", sum_of_cents},
+                   {"N9", "large and small amounts", large_and_small},
+               });
 }
 
 }  // namespace exchange::conformance

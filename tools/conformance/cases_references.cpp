@@ -103,17 +103,16 @@ void so_many(Talk& talk) {
 }  // namespace
 
 void add_reference_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"O1", "characters of a reference", characters},
-           {"O2", "an order sent again", sent_again},
-           {"O3", "an order with other values", with_other_values},
-           {"O4", "a refused order", refused},
-           {"O5", "references of two accounts", of_each_account},
-           {"O6", "query and cancel by reference", queried_and_canceled},
-           {"O7", "reference and id together", with_an_id},
-           {"O8", "more than 1,024 references", so_many, true},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(), {
+                                {"O1", "characters of a reference", characters},
+                                {"O2", "an order sent again", sent_again},
+                                {"O3", "an order with other values", with_other_values},
+                                {"O4", "a refused order", refused},
+                                {"O5", "references of two accounts", of_each_account},
+                                {"O6", "query and cancel by reference", queried_and_canceled},
+                                {"O7", "reference and id together", with_an_id},
+                                {"O8", "more than 1,024 references", so_many, true},
+                            });
 }
 
 }  // namespace exchange::conformance

@@ -142,17 +142,16 @@ void seconds_since_1970(Talk& talk) {
 }  // namespace
 
 void add_reply_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"R1", "one document", one_document},
-           {"R3", "an error between accounts", element_for_element},
-           {"R3", "errors between orders", orders_in_sequence},
-           {"R6", "a second request on the connection", stays_open},
-           {"R8", "attributes are repeated", repeats_attributes},
-           {"R10", "shares of a sell", unsigned_shares},
-           {"R11", "numbers of an execution", shortest_numbers},
-           {"R12", "times", seconds_since_1970},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(), {
+                                {"R1", "one document", one_document},
+                                {"R3", "an error between accounts", element_for_element},
+                                {"R3", "errors between orders", orders_in_sequence},
+                                {"R6", "a second request on the connection", stays_open},
+                                {"R8", "attributes are repeated", repeats_attributes},
+                                {"R10", "shares of a sell", unsigned_shares},
+                                {"R11", "numbers of an execution", shortest_numbers},
+                                {"R12", "times", seconds_since_1970},
+                            });
 }
 
 }  // namespace exchange::conformance

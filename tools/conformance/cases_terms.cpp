@@ -111,17 +111,16 @@ void sent_again(Talk& talk) {
 }  // namespace
 
 void add_term_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"E1", "values of tif", words},
-           {"E2", "an ioc order", immediate_or_cancel},
-           {"E3", "a fok order", fill_or_kill},
-           {"E4", "orders that are too dear", affordable},
-           {"E5", "a post order", post_only},
-           {"E6", "post with ioc and fok", both},
-           {"E7", "orders of the same account", of_the_same_account},
-           {"E8", "terms and references", sent_again},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(), {
+                                {"E1", "values of tif", words},
+                                {"E2", "an ioc order", immediate_or_cancel},
+                                {"E3", "a fok order", fill_or_kill},
+                                {"E4", "orders that are too dear", affordable},
+                                {"E5", "a post order", post_only},
+                                {"E6", "post with ioc and fok", both},
+                                {"E7", "orders of the same account", of_the_same_account},
+                                {"E8", "terms and references", sent_again},
+                            });
 }
 
 }  // namespace exchange::conformance

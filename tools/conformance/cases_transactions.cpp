@@ -221,28 +221,27 @@ void other_connections(Talk& talk) {
 }  // namespace
 
 void add_transaction_cases(Cases& cases) {
-  for (const Case& one : {
-           Case{"T1", "two orders with shares for one", in_document_order},
-           {"T1", "a query behind a cancel", query_behind_cancel},
-           {"T2", "an unknown account", unknown_account},
-           {"T3", "no children", no_children},
-           {"T4", "buys and sells", sign_of_the_amount},
-           {"T4", "invalid amounts", invalid_amounts},
-           {"T5", "invalid limits", invalid_limits},
-           {"T6", "ids are unique", unique_ids},
-           {"T6", "a refused order", refused_without_id},
-           {"T7", "a buy of a new symbol", buy_of_new_symbol},
-           {"T8", "a sell of a new symbol", sell_of_new_symbol},
-           {"T9", "the parts of a state", order_of_parts},
-           {"T10", "a cancel", cancel_open},
-           {"T10", "a cancel in vain", cancel_in_vain},
-           {"T10", "unknown ids", unknown_ids},
-           {"T11", "orders of others", orders_of_others},
-           {"T14", "errors repeat attributes", errors_repeat},
-           {"T15", "an id with zeros in front", zeros_before_id},
-           {"T16", "other connections", other_connections},
-       })
-    cases.push_back(one);
+  cases.insert(cases.end(), {
+                                {"T1", "two orders with shares for one", in_document_order},
+                                {"T1", "a query behind a cancel", query_behind_cancel},
+                                {"T2", "an unknown account", unknown_account},
+                                {"T3", "no children", no_children},
+                                {"T4", "buys and sells", sign_of_the_amount},
+                                {"T4", "invalid amounts", invalid_amounts},
+                                {"T5", "invalid limits", invalid_limits},
+                                {"T6", "ids are unique", unique_ids},
+                                {"T6", "a refused order", refused_without_id},
+                                {"T7", "a buy of a new symbol", buy_of_new_symbol},
+                                {"T8", "a sell of a new symbol", sell_of_new_symbol},
+                                {"T9", "the parts of a state", order_of_parts},
+                                {"T10", "a cancel", cancel_open},
+                                {"T10", "a cancel in vain", cancel_in_vain},
+                                {"T10", "unknown ids", unknown_ids},
+                                {"T11", "orders of others", orders_of_others},
+                                {"T14", "errors repeat attributes", errors_repeat},
+                                {"T15", "an id with zeros in front", zeros_before_id},
+                                {"T16", "other connections", other_connections},
+                            });
 }
 
 }  // namespace exchange::conformance
