@@ -8,7 +8,9 @@ std::string account_element(const std::string& id) {
   return "<account id=\"" + id + "\" balance=\"10\"/>";
 }
 void expect_created(Talk& talk, const std::string& document, const std::string& why) {
-  for (const Element& answer : talk.ask(document))
+  const std::vector<Element> answers = talk.ask(document);
+  expect(!answers.empty(), why + ": <created> was expected, the reply is empty");
+  for (const Element& answer : answers)
     expect(answer.name == "created", why + ": <created> was expected, got " + answer.print());
 }
 

@@ -72,7 +72,8 @@ class Runner {
 
   bool find_style() {
     try {
-      target_.find_style(source_.account());
+      const std::string first = source_.account();
+      target_.find_style(first, source_.account());
       return true;
     } catch (const NoAnswer& error) {
       report_.stopped =

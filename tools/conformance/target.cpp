@@ -112,12 +112,12 @@ std::string Target::framed(std::string_view document) const {
   return client::framed(std::string(document) + (style_.wants_newline ? "\n" : ""));
 }
 
-void Target::find_style(const std::string& id) {
-  const auto request = [&](const char* last) {
-    return client::framed("<create><account id=\"" + id + last + "\" balance=\"1\"/></create>");
+void Target::find_style(const std::string& first, const std::string& second) {
+  const auto request = [](const std::string& id) {
+    return client::framed("<create><account id=\"" + id + "\" balance=\"1\"/></create>");
   };
   std::unique_ptr<Link> link = connect();
-  link->send(request("1"));
+  link->send(request(first));
   try {
     link->receive(std::min(style_wait_s, options_.timeout_s));
   } catch (const NoAnswer&) {
@@ -136,7 +136,7 @@ void Target::find_style(const std::string& id) {
   style_.per_request = options_.connection == "per-request";
   if (style_.per_request) return;
   try {
-    link->send(framed("<create><account id=\"" + id + "2\" balance=\"1\"/></create>"));
+    link->send(framed("<create><account id=\"" + second + "\" balance=\"1\"/></create>"));
     link->receive();
   } catch (const NoAnswer&) {
     style_.per_request = true;

@@ -62,9 +62,9 @@ class Target {
   // Throws client::Unreachable if no server is there.
   explicit Target(const TargetOptions& options);
 
-  // Asks for two accounts with ids that start with these digits. Throws NoAnswer if that does not
+  // Creates accounts of these ids. Throws NoAnswer if that does not
   // get two replies.
-  void find_style(const std::string& id);
+  void find_style(const std::string& first, const std::string& second);
   const Style& style() const { return style_; }
   const std::string& address() const { return options_.address; }
   double timeout_s() const { return options_.timeout_s; }
