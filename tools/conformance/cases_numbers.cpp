@@ -12,7 +12,7 @@ struct Rich {
 
 void not_numbers(Talk& talk) {
   const Rich rich(talk);
-  for (const char* const number : {"nan", "inf", "0x10", "1,5", "--1", "1.2.3", "."}) {
+  for (const char* const number : {"nan", "inf", "0x10", "1,5", "--1", "1.2.3", ".", "1x", "1 2"}) {
     talk.expect_refused(rich.account, rich.symbol, number, "1",
                         "the amount '" + std::string(number) + "'");
     talk.expect_refused(rich.account, rich.symbol, "1", number,
