@@ -41,7 +41,7 @@ def an_account():
 
 
 def find_style(port, timeout_s):
-    """For a server whose style the conformance test has not told: whether it answers a second request on a connection."""
+    """For a server whose style the conformance test did not find: whether it answers a second request on a connection."""
     with Dialogue(port, Style(), timeout_s) as dialogue:
         try:
             dialogue.ask(an_account())

@@ -24,7 +24,7 @@ LOOK_S = 0.05  # between two looks whether a server answers again
 class Order:
     account: str
     amount: int
-    executed: Decimal = Decimal(0)  # as far as it was told
+    executed: Decimal = Decimal(0)  # as far as the server reported
     fault: str = ""
 
 
@@ -52,7 +52,7 @@ class Client(threading.Thread):
                 try:
                     self.one(dialogue)
                 except NoReply:
-                    # The kill, or a request that the server lost: what it did with it nobody knows.
+                    # The kill, or a request that the server lost: what the server did with it is unknown.
                     self.stop.wait(0.05)
 
     def one(self, dialogue):
