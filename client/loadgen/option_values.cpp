@@ -35,6 +35,10 @@ const char* name_of(Arrivals arrivals) {
   return arrivals == Arrivals::uniform ? "uniform" : "poisson";
 }
 
+const char* name_of(AuditPrecision precision) {
+  return precision == AuditPrecision::unit ? "unit" : "cent";
+}
+
 const char* name_of(ConnectionUse use) {
   return use == ConnectionUse::persistent ? "persistent" : "per-request";
 }

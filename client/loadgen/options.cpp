@@ -111,6 +111,8 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
   app.add_option("--accounts", workload.accounts,
                  "accounts, dealt out to the clients; 0: one for each client")
       ->check(CLI::Range(0u, accounts_max));
+  app.add_option("--cash", workload.cash, "cash of each account at the start")
+      ->check(CLI::Range(std::int64_t(1), std::int64_t(9'000'000'000'000'000'000)));
   app.add_option(
          "--skew", workload.skew,
          "Zipf exponent of the choice of symbol and account; 0: all alike, 1: the first twice as often as the second")
@@ -183,6 +185,10 @@ void add_output_options(CLI::App& app, Options& options) {
   app.add_flag(
       "--audit", options.load.audit,
       "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
+  add_choice(
+      app, "--audit-precision", options.load.audit_precision,
+      {AuditPrecision::unit, AuditPrecision::cent},
+      "unit: balances are right to the last unit; cent: to a cent, for servers that keep cents or floating point");
   add_parsed(app, "--expect", options.expectations, parse_expectations, "CONDITIONS",
              "conditions of success, as 'p99<20ms,errors<0.1%,rate>5000'");
   app.add_option("--json", options.json_file, "file for all figures as JSON (default: none)");

@@ -13,10 +13,14 @@ namespace exchange::loadgen {
 enum class WorkloadKind { create, transactions, mix, reads };
 enum class ConnectionUse { persistent, per_request };
 enum class Arrivals { uniform, poisson };
+// How exactly the audit looks at balances: to the last unit, or to a cent, for servers that keep
+// cents or floating point.
+enum class AuditPrecision : std::uint8_t { unit, cent };
 
 const char* name_of(WorkloadKind kind);
 const char* name_of(ConnectionUse use);
 const char* name_of(Arrivals arrivals);
+const char* name_of(AuditPrecision precision);
 
 // Weights of what is asked for; the sum is positive.
 struct Mix {
@@ -39,8 +43,9 @@ struct WorkloadOptions {
   std::uint64_t seed = 1;
   std::string account_prefix;  // digits that start every account id; empty: some that are unused
   std::string symbol_prefix = "SYM";
-  bool keys = false;        // accounts are made with a key, and each request gives it
-  bool references = false;  // orders have one
+  std::int64_t cash = 1'000'000'000'000;  // of each account at the start, whole
+  bool keys = false;                      // accounts are made with a key, and each request gives it
+  bool references = false;                // orders have one
 };
 
 // A part of an open-loop run: so many requests per second are planned for so long.
@@ -64,7 +69,8 @@ struct LoadOptions {
   ConnectionUse connection = ConnectionUse::persistent;
   double timeout_s = 30;  // of one request; also how long no answer at all is borne
   bool check_replies = true;
-  bool audit = false;       // keep what audit.hpp needs
+  bool audit = false;  // keep what audit.hpp needs
+  AuditPrecision audit_precision = AuditPrecision::unit;
   bool transcript = false;  // keep every request and reply (transcript.hpp)
   // Orders have references, and requests of orders and queries whose connection ended are sent
   // again.

@@ -314,7 +314,7 @@ std::vector<SetupRequest> setup_requests(const Workload& workload) {
   const unsigned accounts_at_once = std::min(std::max(1u, setup_elements_max / (symbols + 1)),
                                              workload.options().keys ? keys_at_once : ~0u);
   const std::string shares = std::to_string(workload.shares_per_account()),
-                    cash = std::to_string(Workload::cash_per_account);
+                    cash = std::to_string(workload.options().cash);
   for (unsigned first = 0; first < accounts; first += accounts_at_once) {
     const unsigned end = std::min(accounts, first + accounts_at_once);
     std::string document = std::string(xml_declaration) + "<create>\n";

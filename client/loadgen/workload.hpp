@@ -81,9 +81,7 @@ class Workload {
   bool trades() const { return options_.mix.order + options_.mix.query + options_.mix.cancel > 0; }
   unsigned actions_max() const { return std::max(2u, options_.orders_per_request); }
 
-  // What every account has at the start.
-  static constexpr std::int64_t cash_per_account = 1'000'000'000'000;
-  std::int64_t shares_per_account() const;  // of each symbol
+  std::int64_t shares_per_account() const;  // of each symbol, at the start
   // The cash that a request for a new account gives it.
   static constexpr std::int64_t cash_of_new_account = 100'000;
 

@@ -22,11 +22,14 @@ std::string findings_of(Talk& talk, unsigned clients, std::uint64_t requests) {
   options.load.clients = clients;
   options.load.requests = requests;
   options.load.audit = true;
+  options.load.audit_precision = loadgen::AuditPrecision::cent;
   options.load.connection = talk.target().style().per_request ? loadgen::ConnectionUse::per_request
                                                               : loadgen::ConnectionUse::persistent;
   options.workload.kind = loadgen::WorkloadKind::mix;
   options.workload.mix = {.order = 70, .query = 15, .cancel = 15};
   options.workload.symbols = 3;
+  options.workload.cash =
+      2'000'000;  // all requests of one account cost less, and cents fit 32 bits
   options.workload.seed = std::uint64_t(talk.between(1, 1'000'000));
   options.workload.account_prefix = talk.source().account_prefix();
   options.workload.symbol_prefix = talk.source().symbol() + "x";

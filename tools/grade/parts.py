@@ -20,6 +20,7 @@ from dialogue import Style
 from server import NotStarted, server_for, tail_of, work_folder
 
 RESTART = Path(__file__).resolve().parent / "restart.py"
+AUDIT_CASH = "1000000000"  # of an account, whole: also a server with 32 bits for it can pass
 GRACE_S = 30  # for a program that was asked to end, or that has still to audit
 WITHOUT_SERVER_S = (
     90  # until the conformance test has noticed in each of its clients that the server is gone
@@ -212,7 +213,7 @@ def audit(context):
 
 def _audit_run(context, clients):
     arguments = ["-c", str(clients), "--duration", f"{context.settings.audit_s:g}"]
-    arguments += ["--workload", "mix", "--audit"]
+    arguments += ["--workload", "mix", "--cash", AUDIT_CASH, "--audit", "--audit-precision", "cent"]
     try:
         with context.server() as server:
             status, report, words = loadgen(context, server, arguments)

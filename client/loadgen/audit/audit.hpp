@@ -8,7 +8,8 @@
 //   - the executions of buys and sells pair up, so that what buyers paid is what sellers got;
 //   - every execution is the one that price-time priority gives, in a course of events that real
 //   time allows (Replay);
-//   - every account has the cash and shares, to the last unit, that follow (BalanceProbe).
+//   - every account has the cash and shares that follow, to the last unit or to a cent
+//   (BalanceProbe).
 //
 // What it cannot see: an order that was refused although it could be paid for; which of two orders
 // came first where the replies to both are the same either way; the order of things between a
@@ -27,6 +28,7 @@
 
 #include "client/loadgen/deviations.hpp"
 #include "client/loadgen/history.hpp"
+#include "client/loadgen/options.hpp"
 
 namespace exchange::loadgen {
 
@@ -45,6 +47,7 @@ struct AuditInput {
   std::vector<AuditAccount> accounts;
   std::function<std::string(unsigned)> symbol_name;  // of symbols from 1
   std::string probe_symbol;  // that no account sells; the audit places a share of it
+  AuditPrecision precision = AuditPrecision::unit;
   History history;
 };
 

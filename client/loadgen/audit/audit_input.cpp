@@ -2,14 +2,15 @@
 
 namespace exchange::loadgen {
 
-AuditInput audit_input(const Workload& workload, History history) {
+AuditInput audit_input(const Workload& workload, AuditPrecision precision, History history) {
   AuditInput input{
       .symbol_name = [&workload](unsigned symbol) { return workload.symbol_name(symbol); },
-      .probe_symbol = workload.options().symbol_prefix + "X"};
+      .probe_symbol = workload.options().symbol_prefix + "X",
+      .precision = precision};
   if (workload.trades()) {  // accounts that the set-up created, by number, as orders name them
     for (std::uint32_t account = 0; account < workload.accounts(); ++account) {
       AuditAccount& created = input.accounts.emplace_back(
-          AuditAccount{workload.account_id(account), Workload::cash_per_account, {}});
+          AuditAccount{workload.account_id(account), workload.options().cash, {}});
       for (unsigned symbol = 1; symbol <= workload.options().symbols; ++symbol)
         created.shares.push_back({std::uint16_t(symbol), workload.shares_per_account()});
     }

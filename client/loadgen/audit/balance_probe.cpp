@@ -9,6 +9,8 @@ namespace {
 
 // docs/protocol.md, N3: the largest number of shares of an order, and price.
 constexpr std::int64_t units_max = 92'233'720'368 * 100'000'000 - 1;
+// More than any limit of the load generator's orders (workload.cpp).
+constexpr std::int64_t high_price_units = 1'000 * 100'000'000LL;
 constexpr std::size_t probes_per_request = 1'000;
 
 Cash total_cash(const Holdings& holdings) { return holdings.cash + holdings.cash_reserved; }
@@ -95,7 +97,7 @@ void BalanceProbe::run() {
   for (std::size_t i = 0; i < holdings_.size(); ++i) probe(input_.accounts[i], holdings_[i]);
 }
 
-// Orders for all that is free, and for the smallest unit more; then takes back those that opened.
+// Orders for what is free, and for more; then takes back those that opened.
 void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) {
   probes_.clear();
   claim_ = "By its orders and executions account " + account.id + " has " +
@@ -103,7 +105,8 @@ void BalanceProbe::probe(const AuditAccount& account, const Holdings& holdings) 
   if (holdings.cash < Cash())
     findings_.add(Check::balances, claim_ + ": less than nothing.");
   else
-    add_cash_probes(holdings.cash);
+    input_.precision == AuditPrecision::unit ? add_cash_probes(holdings.cash)
+                                             : add_cent_probes(holdings.cash);
   for (const auto& [symbol, position] : holdings.positions) {
     const std::string name = input_.symbol_name(symbol);
     claim_ = "By its orders and executions account " + account.id + " has " +
@@ -153,13 +156,28 @@ void BalanceProbe::add_cash_probes(Cash free) {
   if (rest > 0) add(input_.probe_symbol, true, std::int64_t(rest), 1, true);
 }
 
-void BalanceProbe::add_share_probes(const std::string& symbol, Shares free) {
-  if (free.units() >= units_max) {
-    add(symbol, false, Shares::whole(1).units(), units_max, true);
-    free -= Shares::whole(1);
+void BalanceProbe::add_cent_probes(Cash free) {
+  const std::int64_t share = Shares::whole(1).units(), cent = Price::whole(1).units() / 100;
+  Int128 rest = free.units() / share;  // the price of one share that takes all
+  if (rest >= units_max) {             // first an order that leaves little enough
+    const Int128 shares = rest / units_max + 1, price = rest / shares / cent * cent;
+    add(input_.probe_symbol, true, std::int64_t(shares * share), std::int64_t(price), true);
+    rest -= shares * price;
   }
-  add(symbol, false, free.units() + 1, units_max, false);
-  if (free > Shares()) add(symbol, false, free.units(), units_max, true);
+  add(input_.probe_symbol, true, share, std::int64_t(rest) + cent, false);
+  if (rest > cent) add(input_.probe_symbol, true, share, std::int64_t(rest) - cent, true);
+}
+
+void BalanceProbe::add_share_probes(const std::string& symbol, Shares free) {
+  const bool exact = input_.precision == AuditPrecision::unit;
+  const Shares share = Shares::whole(1), step = exact ? Shares::from_units(1) : share;
+  const std::int64_t limit = exact ? units_max : high_price_units;
+  if (free.units() > units_max - step.units()) {
+    add(symbol, false, share.units(), limit, true);
+    free -= share;
+  }
+  add(symbol, false, (free + step).units(), limit, false);
+  if (free > Shares()) add(symbol, false, free.units(), limit, true);
 }
 
 void BalanceProbe::add(const std::string& symbol, bool buy, std::int64_t shares_units,

@@ -1,8 +1,10 @@
 #pragma once
 // What every account must have by its orders and executions, and whether it does. The protocol
 // shows no balance, but an order that takes all of it opens, and one that takes the smallest unit
-// more is refused. Buys are of a symbol that no account sells, sells at the highest price there is:
-// all of them rest, and are canceled again. Costs two requests for each account.
+// more is refused. With AuditPrecision::cent an order of a cent less must open, one of a cent more
+// must be refused, and amounts are whole: no server has to compute with more than two decimals.
+// Buys are of a symbol that no account sells, sells at the highest price there is: all of them
+// rest, and are canceled again. Costs two requests for each account.
 
 #include <map>
 
@@ -37,6 +39,7 @@ class BalanceProbe {
   std::vector<Holdings> expected_holdings() const;
   void probe(const AuditAccount& account, const Holdings& holdings);
   void add_cash_probes(Cash free);
+  void add_cent_probes(Cash free);
   void add_share_probes(const std::string& symbol, Shares free);
   void add(const std::string& symbol, bool buy, std::int64_t shares_units, std::int64_t price_units,
            bool must_open);
