@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS orders (
   symbol bigint NOT NULL,
   is_buy boolean NOT NULL,
   shares_e8 bigint NOT NULL,           -- as ordered
-  limit_e8 bigint NOT NULL,
+  limit_e8 bigint NOT NULL,            -- 0: a market order
   open_e8 bigint NOT NULL,
   canceled_e8 bigint NOT NULL,
   opened_at_us bigint NOT NULL,

@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS orders (
   symbol INTEGER NOT NULL REFERENCES symbols,
   is_buy INTEGER NOT NULL,
   shares_e8 INTEGER NOT NULL,          -- as ordered
-  limit_e8 INTEGER NOT NULL,
+  limit_e8 INTEGER NOT NULL,           -- 0: a market order
   open_e8 INTEGER NOT NULL,
   canceled_e8 INTEGER NOT NULL,
   opened_at_us INTEGER NOT NULL,

@@ -63,27 +63,33 @@ enum class Lifetime : std::uint8_t {
   immediate_or_cancel,  // what is not executed at once is canceled
   fill_or_kill,         // executed in full at once, or refused
 };
+// What becomes of an order that would be executed against a resting one of its account (E13 to
+// E15).
+enum class SelfTrade : std::uint8_t { allowed, cancel_resting, cancel_taking };
 struct PlaceOrder {
   PlaceOrder() = default;
   PlaceOrder(const AccountId& account_, const SymbolName& symbol_, Side side_, Shares shares_ = {},
              Price limit_ = {}, OptionalReference reference_ = {}, Lifetime lifetime_ = {},
-             bool post_only_ = false)
+             bool post_only_ = false, SelfTrade self_trade_ = {})
       : account(account_),
         symbol(symbol_),
         side(side_),
         lifetime(lifetime_),
         post_only(post_only_),
+        self_trade(self_trade_),
         shares(shares_),
         limit(limit_),
         reference(std::move(reference_)) {}
   AccountId account;
   SymbolName symbol;
   Side side = Side::buy;
-  Lifetime lifetime = Lifetime::until_canceled;  // these two here, where they fill a gap
+  Lifetime lifetime = Lifetime::until_canceled;  // these three here, where they fill a gap
   bool post_only = false;                        // refused if it would be executed on arrival (E5)
-  Shares shares;                                 // positive
-  Price limit;                                   // positive
+  SelfTrade self_trade = SelfTrade::allowed;
+  Shares shares;  // positive
+  Price limit;    // positive; 0: a market order (E9), which is immediate_or_cancel
   OptionalReference reference;
+  bool is_market() const { return limit == Price(); }
   bool operator==(const PlaceOrder&) const = default;
 };
 struct CancelOrder {

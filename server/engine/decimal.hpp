@@ -94,6 +94,11 @@ inline Cash cost(Shares shares, Price price) {
   return Cash::from_units(Int128(shares.units()) * price.units());
 }
 
+// The most shares whose cost is no more than this. They must fit: some number of shares costs more.
+inline Shares affordable(Cash cash, Price price) {
+  return Shares::from_units(std::int64_t(cash.units() / price.units()));
+}
+
 // Why a number was refused. describe() gives the sentence for the client.
 enum class NumberError { none, missing, not_a_number, too_many_decimals, out_of_range };
 

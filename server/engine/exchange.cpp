@@ -80,7 +80,8 @@ Outcome Exchange::apply(const Command& command, Timestamp now, const Located& lo
 }
 
 Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located& located) {
-  ENSURE(command.shares > Shares() && command.limit > Price());
+  ENSURE(command.shares > Shares() && command.limit >= Price());
+  ENSURE(!command.is_market() || command.lifetime == Lifetime::immediate_or_cancel);
   const AccountNumber account = find_account(command.account, located);
   if (account == no_index) return Rejected{Reason::unknown_account};
   SymbolNumber symbol =
@@ -103,7 +104,9 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
     if (position == nullptr || position->shares() < command.shares)
       return Rejected{Reason::insufficient_shares};
   }
-  if (command.lifetime == Lifetime::fill_or_kill && !can_execute(command, symbol, command.shares))
+  if (command.lifetime == Lifetime::fill_or_kill &&
+      !(command.self_trade == SelfTrade::allowed ? can_execute(command, symbol, command.shares)
+                                                 : can_fill_from_others(command, account, symbol)))
     return Rejected{Reason::cannot_fill};
   if (command.post_only && can_execute(command, symbol, Shares::from_units(1)))
     return Rejected{Reason::would_execute};
@@ -136,13 +139,13 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
       update_digest(now, 'R', command.reference->word(at), command.reference->view().size());
   }
 
-  match(index, now);
+  const bool may_rest = match(index, command.self_trade, now);
   if (order.open == Shares())
     close(index);
-  else if (command.lifetime == Lifetime::immediate_or_cancel)
-    cancel_open(index, now);
-  else
+  else if (may_rest && command.lifetime == Lifetime::until_canceled)
     rest(index);
+  else
+    cancel_open(index, now);
   return Opened{order.id};
 }
 
@@ -158,32 +161,68 @@ std::uint32_t Exchange::add_order(const Order& order, const OrderHistory& histor
 bool Exchange::can_execute(const PlaceOrder& command, SymbolNumber symbol, Shares shares) const {
   if (symbol == no_index) return false;
   const Side maker_side = command.side == Side::buy ? Side::sell : Side::buy;
-  const std::int64_t worst_rank = rank(maker_side, command.limit);
+  const std::int64_t worst = worst_rank(maker_side, command.limit);
+  unsigned reach = fill_or_kill_reach;
   symbols_[symbol].sides[int(maker_side)].for_each_while(
       [&](std::int64_t level_rank, std::uint32_t level) {
-        if (level_rank < worst_rank) return false;
+        if (level_rank < worst) return false;
         const auto there = levels_[level].shares_units;
         if (there >= shares.units()) {
           shares = Shares();
           return false;
         }
         shares -= Shares::from_units(std::int64_t(there));
-        return true;
+        return --reach > 0;
       });
   return shares == Shares();
 }
 
-void Exchange::match(std::uint32_t taker_index, Timestamp now) {
+bool Exchange::can_fill_from_others(const PlaceOrder& command, AccountNumber account,
+                                    SymbolNumber symbol) const {
+  if (symbol == no_index) return false;
+  const Side maker_side = command.side == Side::buy ? Side::sell : Side::buy;
+  const std::int64_t worst = worst_rank(maker_side, command.limit);
+  Shares missing = command.shares;
+  unsigned reach = fill_or_kill_reach;
+  symbols_[symbol].sides[int(maker_side)].for_each_while(
+      [&](std::int64_t level_rank, std::uint32_t level) {
+        if (level_rank < worst) return false;
+        for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next) {
+          const Order& maker = orders_[at];
+          if (maker.account != account)
+            missing -= std::min(missing, maker.open);
+          else if (command.self_trade == SelfTrade::cancel_taking)
+            return false;
+          if (missing == Shares() || --reach == 0) return false;
+        }
+        return true;
+      });
+  return missing == Shares();
+}
+
+bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp now) {
   Order& taker = orders_[taker_index];
   const Side maker_side = taker.side == Side::buy ? Side::sell : Side::buy;
   PriceIndex& makers = symbols_[taker.symbol].sides[int(maker_side)];
-  const std::int64_t worst_rank = rank(maker_side, taker.limit);
+  const std::int64_t worst = worst_rank(maker_side, taker.limit);
+  const bool pays_as_it_goes = taker.side == Side::buy && taker.limit == Price();
 
-  while (taker.open > Shares() && !makers.empty() && makers.best_rank() >= worst_rank) {
+  while (taker.open > Shares() && !makers.empty() && makers.best_rank() >= worst) {
     Level& level = levels_[makers.best_level()];
     const std::uint32_t maker_index = level.first;
     Order& maker = orders_[maker_index];
-    const Shares shares = std::min(taker.open, maker.open);
+    if (self_trade != SelfTrade::allowed && maker.account == taker.account) {
+      if (self_trade == SelfTrade::cancel_taking) return false;
+      cancel_resting(maker_index, now);
+      continue;
+    }
+    Shares shares = std::min(taker.open, maker.open);
+    const bool out_of_cash =
+        pays_as_it_goes && cost(shares, maker.limit) > accounts_[taker.account].balance;
+    if (out_of_cash) {
+      shares = affordable(accounts_[taker.account].balance, maker.limit);
+      if (shares == Shares()) return false;
+    }
     level.shares_units -= shares.units();
     execute(taker, maker, shares, now);
     mark_order_dirty(maker_index);
@@ -191,7 +230,9 @@ void Exchange::match(std::uint32_t taker_index, Timestamp now) {
       unlink(maker);
       close(maker_index);
     }
+    if (out_of_cash) return false;
   }
+  return true;
 }
 
 // One execution at the maker's limit changes both orders, the seller's balance, the buyer's
@@ -204,12 +245,14 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   taker.open -= shares;
   maker.open -= shares;
   const Cash paid = cost(shares, price);
-  accounts_[sell.account].balance += paid;
-  mark_dirty(sell.account);
-  if (buy.limit > price) {
+  // The buyer first: a market buy, whose limit is 0, pays here, perhaps to its own account, where
+  // the sum of both could overflow. All others get their refund.
+  if (buy.limit != price) {
     accounts_[buy.account].balance += cost(shares, buy.limit) - paid;
     mark_dirty(buy.account);
   }
+  accounts_[sell.account].balance += paid;
+  mark_dirty(sell.account);
   change_position(buy.account, buy.symbol, shares);
 
   const std::uint32_t record = executions_.allocate();
@@ -233,13 +276,17 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
   const auto found = find_order(command, located, false);
   if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
   const std::uint32_t index = std::get<std::uint32_t>(found);
-  Order& order = orders_[index];
-  if (order.open == Shares()) return Rejected{Reason::nothing_open};
+  if (orders_[index].open == Shares()) return Rejected{Reason::nothing_open};
 
+  cancel_resting(index, now);
+  return Canceled{status(index)};
+}
+
+void Exchange::cancel_resting(std::uint32_t index, Timestamp now) {
+  const Order& order = orders_[index];
   levels_[order.level].shares_units -= order.open.units();
   unlink(order);
   cancel_open(index, now);
-  return Canceled{status(index)};
 }
 
 void Exchange::cancel_open(std::uint32_t index, Timestamp now) {

@@ -5,6 +5,7 @@
 // Memory: accounts, positions, open orders, and closed orders until release_closed().
 // Thread: one at a time (the core thread). No I/O, no clock, no threads.
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ namespace exchange {
 // More orders than a year gives at a hundred thousand a second. Larger ids in tables mean that the
 // store is damaged.
 inline constexpr OrderId order_ids_max = OrderId(1) << 42;
+
+// A fill-or-kill order reaches so many prices, or orders where it may not trade with its own
+// account (E3, E16): else one that cannot be filled would cost a walk through the whole book.
+inline constexpr unsigned fill_or_kill_reach = 1'000;
 
 // The number of orders that have closed since the start of the process.
 using ClosedMark = std::uint64_t;
@@ -49,7 +54,8 @@ class Exchange {
   // Created. Refused: unknown_account; shares_total_overflow (2^63 units of one symbol in all).
   Outcome apply(const PlaceShares& command, Timestamp now);
   // Reserves funds or shares, matches, then rests the remainder (docs/protocol.md, M1 to M11).
-  // A buy of a symbol that does not exist creates it, without shares.
+  // A buy of a symbol that does not exist creates it, without shares. A market buy reserves nothing
+  // and pays as it executes (E11).
   // Opened; OpenedBefore. Refused: unknown_account, insufficient_funds, insufficient_shares,
   // reference_used.
   Outcome apply(const PlaceOrder& command, Timestamp now) { return place(command, now, {}); }
@@ -186,13 +192,23 @@ class Exchange {
 
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
   Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);
-  // Whether so many shares rest at the order's limit or better.
+  // Whether so many shares rest at the order's limit or better, as far as a fill-or-kill order
+  // reaches.
   bool can_execute(const PlaceOrder& command, SymbolNumber symbol, Shares shares) const;
-  void match(std::uint32_t taker_index, Timestamp now);
+  // Whether it can be executed in full, where it may not trade with its own account (E16).
+  bool can_fill_from_others(const PlaceOrder& command, AccountNumber account,
+                            SymbolNumber symbol) const;
+  // What matching of the order leaves open may rest, unless false is returned.
+  bool match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp now);
+  // The rank of the last level on the other side that the order may reach.
+  static std::int64_t worst_rank(Side maker_side, Price limit) {
+    return limit == Price() ? std::numeric_limits<std::int64_t>::min() : rank(maker_side, limit);
+  }
   void execute(Order& taker, Order& maker, Shares shares, Timestamp now);
   void record_execution(Order& order, std::uint32_t execution);
   std::uint32_t add_order(const Order& order, const OrderHistory& history);
   void rest(std::uint32_t index);
+  void cancel_resting(std::uint32_t index, Timestamp now);
   // What is open of an order that is in no book becomes canceled, and its reservation is given
   // back.
   void cancel_open(std::uint32_t index, Timestamp now);

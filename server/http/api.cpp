@@ -149,7 +149,7 @@ std::string order_json(const MarketView& view, const StoredOrder& order,
                {"symbol", view.symbols()[row.symbol].name.view()},
                {"side", side_name(row.side)},
                {"shares", to_string(row.shares)},
-               {"limit", to_string(row.limit)},
+               {"limit", row.limit == Price() ? Json(nullptr) : Json(to_string(row.limit))},
                {"open", to_string(row.open)},
                {"canceled", to_string(row.canceled)},
                {"state", row.is_open()             ? "open"

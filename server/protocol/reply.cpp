@@ -62,6 +62,8 @@ void append_terms(std::string& out, const RequestElement& order) {
   append_raw_attribute(out, "ref", order.echo[3]);
   append_raw_attribute(out, "tif", order.echo[4]);
   append_raw_attribute(out, "post", order.echo[5]);
+  append_raw_attribute(out, "type", order.echo[6]);
+  append_raw_attribute(out, "stp", order.echo[7]);
 }
 
 void append_error(std::string& out, const RequestElement& element, std::string_view sentence) {

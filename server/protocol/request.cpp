@@ -185,7 +185,8 @@ class Reader {
 
   void read_order(const pugi::xml_node& node) {
     RequestElement element{.kind = RequestElement::Kind::order};
-    constexpr std::array<std::string_view, 6> names{"sym", "amount", "limit", "ref", "tif", "post"};
+    constexpr std::array<std::string_view, 8> names{"sym", "amount", "limit", "ref",
+                                                    "tif", "post",   "type",  "stp"};
     static_assert(names.size() == std::tuple_size_v<decltype(element.echo)>);
     for (const pugi::xml_attribute& attribute : node.attributes()) {
       const auto name = std::find(names.begin(), names.end(), attribute.name());
@@ -194,7 +195,12 @@ class Reader {
     if (!account_error_.empty()) return error(element, account_error_);
     if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'sym'");
     if (element.echo[1].data() == nullptr) return error(element, "missing attribute 'amount'");
-    if (element.echo[2].data() == nullptr) return error(element, "missing attribute 'limit'");
+    const auto market = read_word<bool>(element.echo[6], {{"limit", false}, {"market", true}});
+    if (!market) return error(element, "type must be limit or market");
+    if (*market && element.echo[2].data() != nullptr)
+      return error(element, "a market order has no limit");
+    if (!*market && element.echo[2].data() == nullptr)
+      return error(element, "missing attribute 'limit'");
     if (has_content(node)) return error(element, "unexpected content in order");
     const auto symbol = parse_symbol_name(resolved(element.echo[0]));
     if (!symbol) return error(element, "symbol must be 1 to 32 letters and digits");
@@ -204,20 +210,36 @@ class Reader {
     if (amount.value == Shares()) return error(element, "amount is zero");
     const bool buy = amount.value > Shares();
     // In its owner's favour: no execution at a price that the order did not allow.
-    const auto limit = parse_price(resolved(element.echo[2]), buy ? Rounding::down : Rounding::up);
-    if (!limit) return error(element, "limit " + std::string(describe_shares_error(limit.error)));
-    if (limit.value <= Price()) return error(element, "limit must be above zero");
+    Parsed<Price> limit;
+    if (!*market) {
+      limit = parse_price(resolved(element.echo[2]), buy ? Rounding::down : Rounding::up);
+      if (!limit) return error(element, "limit " + std::string(describe_shares_error(limit.error)));
+      if (limit.value <= Price()) return error(element, "limit must be above zero");
+    }
     OptionalReference reference;
     if (!read_reference(element.echo[3], reference)) return error(element, bad_reference);
-    const auto lifetime = read_lifetime(element.echo[4]);
+    const Lifetime usual = *market ? Lifetime::immediate_or_cancel : Lifetime::until_canceled;
+    const auto lifetime = read_word<Lifetime>(element.echo[4],
+                                              {{"gtc", Lifetime::until_canceled},
+                                               {"ioc", Lifetime::immediate_or_cancel},
+                                               {"fok", Lifetime::fill_or_kill}},
+                                              usual);
     if (!lifetime) return error(element, "tif must be gtc, ioc or fok");
-    const auto post_only = read_flag(element.echo[5]);
+    if (*market && *lifetime != Lifetime::immediate_or_cancel)
+      return error(element, "a market order cannot have tif gtc or fok");
+    const auto post_only = read_word<bool>(element.echo[5], {{"false", false}, {"true", true}});
     if (!post_only) return error(element, "post must be true or false");
+    if (*post_only && *market) return error(element, "a market order cannot have post");
     if (*post_only && *lifetime != Lifetime::until_canceled)
       return error(element, "an order with post cannot have tif ioc or fok");
+    const auto self_trade =
+        read_word<SelfTrade>(element.echo[7], {{"none", SelfTrade::allowed},
+                                               {"cancel-resting", SelfTrade::cancel_resting},
+                                               {"cancel-taking", SelfTrade::cancel_taking}});
+    if (!self_trade) return error(element, "stp must be none, cancel-resting or cancel-taking");
     command(element, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell,
                                 buy ? amount.value : Shares() - amount.value, limit.value,
-                                std::move(reference), *lifetime, *post_only});
+                                std::move(reference), *lifetime, *post_only, *self_trade});
   }
 
   void read_query_or_cancel(const pugi::xml_node& node, RequestElement::Kind kind) {
@@ -242,20 +264,16 @@ class Reader {
 
   static constexpr const char* bad_reference =
       "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -";
-  // Nothing if it is another word, as for the flag.
-  std::optional<Lifetime> read_lifetime(std::string_view raw) {
-    if (raw.data() == nullptr) return Lifetime::until_canceled;
+  // What an optional attribute means; nothing if it is none of these words.
+  template <class Value>
+  std::optional<Value> read_word(std::string_view raw,
+                                 std::initializer_list<std::pair<std::string_view, Value>> words,
+                                 Value absent = {}) {
+    if (raw.data() == nullptr) return absent;
     const std::string_view word = resolved(raw);
-    if (word == "gtc") return Lifetime::until_canceled;
-    if (word == "ioc") return Lifetime::immediate_or_cancel;
-    if (word == "fok") return Lifetime::fill_or_kill;
+    for (const auto& [known, value] : words)
+      if (word == known) return value;
     return std::nullopt;
-  }
-  std::optional<bool> read_flag(std::string_view raw) {
-    if (raw.data() == nullptr) return false;
-    const std::string_view word = resolved(raw);
-    if (word != "true" && word != "false") return std::nullopt;
-    return word == "true";
   }
   // Returns false if one is given that is malformed.
   bool read_reference(std::string_view raw, OptionalReference& reference) {

@@ -17,8 +17,9 @@ struct RequestElement {
   enum class Kind : std::uint8_t { account, symbol, placement, order, query, cancel, unknown };
   Kind kind;
   // As the client wrote them, character references not resolved; null where absent. What they are
-  // follows from the kind: account id / sym, id / sym, amount, limit, ref, tif, post / id, ref.
-  std::array<std::string_view, 6> echo{};
+  // follows from the kind: account id / sym, id / sym, amount, limit, ref, tif, post, type, stp /
+  // id, ref.
+  std::array<std::string_view, 8> echo{};
   std::string error;  // a sentence; empty where a command was added for this element
 };
 

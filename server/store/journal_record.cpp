@@ -11,11 +11,12 @@ namespace {
 constexpr std::uint8_t version = 1;
 // Kinds that are no index of a Command.
 constexpr std::uint8_t create_account_with_key = 6, place_order_with_reference = 7,
-                       cancel_order_by_reference = 8, place_order_with_terms = 9;
+                       cancel_order_by_reference = 8, place_order_with_terms = 9,
+                       place_order_with_more_terms = 10;
 static_assert(
     std::variant_size_v<Command> <= create_account_with_key,
-    "The index of a Command is its kind in the journal, and kinds 6 to 9 are taken. Give the new "
-    "command a kind from 10 in kind_of and read_command, then adapt this check "
+    "The index of a Command is its kind in the journal, and kinds 6 to 10 are taken. Give the new "
+    "command a kind from 11 in kind_of and read_command, then adapt this check "
     "(CONTRIBUTING.md, \"A command\")");
 
 std::uint32_t checksum(std::string_view bytes) {
@@ -91,10 +92,16 @@ class Decoder {
     return *require(parse_symbol_name(text()), "journal record has a text that is not a symbol");
   }
   template <class Number>
-  Number positive() {
+  Number not_negative() {
     const auto units = std::int64_t(varint());
-    if (units <= 0) throw StoreCorrupt("journal record has a number out of range");
+    if (units < 0) throw StoreCorrupt("journal record has a number out of range");
     return Number::from_units(units);
+  }
+  template <class Number>
+  Number positive() {
+    const auto number = not_negative<Number>();
+    if (number == Number()) throw StoreCorrupt("journal record has a number out of range");
+    return number;
   }
   Cash cash() {
     const std::uint64_t low = varint(), high = varint();
@@ -145,6 +152,10 @@ class Decoder {
 bool has_terms(const PlaceOrder& order) {
   return order.lifetime != Lifetime::until_canceled || order.post_only;
 }
+// That kind 9 has no place for.
+bool has_more_terms(const PlaceOrder& order) {
+  return order.is_market() || order.self_trade != SelfTrade::allowed;
+}
 
 struct CommandWriter {
   std::string& out;
@@ -156,9 +167,11 @@ struct CommandWriter {
   void operator()(const PlaceShares& c) const { fields(c.symbol, c.account, c.shares); }
   void operator()(const PlaceOrder& c) const {
     fields(c.account, c.symbol, c.side, c.shares, c.limit);
-    if (has_terms(c)) {
+    const bool more_terms = has_more_terms(c);
+    if (has_terms(c) || more_terms) {
       put_byte(out, std::uint8_t(c.lifetime));
       put_byte(out, c.post_only ? 1 : 0);
+      if (more_terms) put_byte(out, std::uint8_t(c.self_trade));
       if (!c.reference) put_byte(out, 0);
     }
     if (c.reference) fields(*c.reference);
@@ -180,12 +193,27 @@ std::uint8_t kind_of(const Command& command) {
   if (const auto* account = std::get_if<CreateAccount>(&command); account && account->key.has_key())
     return create_account_with_key;
   if (const auto* place = std::get_if<PlaceOrder>(&command)) {
+    if (has_more_terms(*place)) return place_order_with_more_terms;
     if (has_terms(*place)) return place_order_with_terms;
     if (place->reference) return place_order_with_reference;
   }
   if (const auto* cancel = std::get_if<CancelOrder>(&command); cancel && cancel->reference)
     return cancel_order_by_reference;
   return std::uint8_t(command.index());
+}
+
+PlaceOrder read_order_with_terms(Decoder& in, bool more_terms) {
+  PlaceOrder order{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
+                   more_terms ? in.not_negative<Price>() : in.positive<Price>()};
+  order.lifetime = Lifetime(in.at_most(2, "journal record has an unknown lifetime"));
+  order.post_only = in.at_most(1, "journal record has an unknown flag") == 1;
+  if (more_terms)
+    order.self_trade = SelfTrade(in.at_most(2, "journal record has an unknown self-trade rule"));
+  order.reference = in.optional_reference();
+  const bool right_form = more_terms ? has_more_terms(order) : has_terms(order);
+  if (!right_form || (order.is_market() && order.lifetime != Lifetime::immediate_or_cancel))
+    throw StoreCorrupt("journal record has an order in the wrong form");
+  return order;
 }
 
 Command read_command(Decoder& in) {
@@ -203,15 +231,8 @@ Command read_command(Decoder& in) {
       return PlaceOrder{in.account(),          in.symbol(),          in.side(),
                         in.positive<Shares>(), in.positive<Price>(), in.reference()};
     case cancel_order_by_reference: return CancelOrder{in.account(), 0, in.reference()};
-    case place_order_with_terms: {
-      PlaceOrder order{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
-                       in.positive<Price>()};
-      order.lifetime = Lifetime(in.at_most(2, "journal record has an unknown lifetime"));
-      order.post_only = in.at_most(1, "journal record has an unknown flag") == 1;
-      order.reference = in.optional_reference();
-      if (!has_terms(order)) throw StoreCorrupt("journal record has an order in the wrong form");
-      return order;
-    }
+    case place_order_with_terms: return read_order_with_terms(in, false);
+    case place_order_with_more_terms: return read_order_with_terms(in, true);
     default: throw StoreCorrupt("journal record has an unknown command");
   }
 }

@@ -26,12 +26,16 @@
 //     8 CancelOrder by reference    account:text  reference:text
 //     9 PlaceOrder with terms   account:text  symbol:text  side:u8  shares:varint  limit:varint
 //                               lifetime:u8  post_only:u8  reference:text (of size 0: none)
+//     10 PlaceOrder with more terms  account:text  symbol:text  side:u8  shares:varint
+//                               limit:varint (0: a market order)  lifetime:u8  post_only:u8
+//                               self_trade:u8  reference:text (of size 0: none)
 //
 //   text    := size:u8  u8 * size
 //   cash    := low:varint high:varint   the halves, of 64 bits each, of a number of 1e-16
 //   shares, limit                       numbers of 1e-8
 //   side    := 0 buy | 1 sell
 //   lifetime := 0 until canceled | 1 immediate or cancel | 2 fill or kill;  post_only := 0 | 1
+//   self_trade := 0 allowed | 1 cancel resting | 2 cancel taking
 //   varint  := 7 bits a byte, lowest first; bit 7 is set in all bytes but the last; shortest form
 //   u32, u64   little-endian
 //

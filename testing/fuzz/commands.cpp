@@ -117,11 +117,14 @@ class Day {
       order.shares = Shares::from_units(units());
       order.limit = Price::from_units(units());
       order.reference = reference(who);
-      const unsigned terms = who / 64;
-      order.lifetime = terms == 1   ? Lifetime::immediate_or_cancel
-                       : terms == 2 ? Lifetime::fill_or_kill
-                                    : Lifetime::until_canceled;
-      order.post_only = terms == 3;
+      const unsigned terms = bytes_.byte();
+      const bool market = terms % 8 == 4;
+      if (market) order.limit = Price();
+      order.lifetime = terms % 8 == 1 || market ? Lifetime::immediate_or_cancel
+                       : terms % 8 == 2         ? Lifetime::fill_or_kill
+                                                : Lifetime::until_canceled;
+      order.post_only = terms % 8 == 3;
+      if (terms >= 128) order.self_trade = SelfTrade(1 + terms / 64 % 2);
       return order;
     }
     if (what < 22) return CancelOrder{account, order_id(), reference(who)};

@@ -202,6 +202,8 @@ class Fields {
                          Price::from_units(positive())};
         order.lifetime = Lifetime(bytes_.below(3));
         order.post_only = chance();
+        order.self_trade = SelfTrade(bytes_.below(3));
+        if (chance()) order.limit = Price(), order.lifetime = Lifetime::immediate_or_cancel;
         if (chance()) order.reference = reference();
         return order;
       }

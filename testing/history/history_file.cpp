@@ -50,14 +50,19 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
   RequestElement element{.name = "order",
                          .echo = repeated(node, "sym") + repeated(node, "amount") +
                                  repeated(node, "limit") + repeated(node, "ref") +
-                                 repeated(node, "tif") + repeated(node, "post")};
+                                 repeated(node, "tif") + repeated(node, "post") +
+                                 repeated(node, "type") + repeated(node, "stp")};
   const auto symbol = parse_symbol_name(node.attribute("sym").value());
   const auto amount = parse_shares(node.attribute("amount").value());
   const bool buys = amount.value > Shares();
+  const std::string type = node.attribute("type").as_string("limit");
+  const bool market = type == "market";
+  if (type != "limit" && (!market || node.attribute("limit"))) return element;
   const auto limit =
-      parse_price(node.attribute("limit").value(), buys ? Rounding::down : Rounding::up);
-  if (!by || !symbol || !amount || !limit || amount.value == Shares() || limit.value <= Price())
-    return element;
+      market ? Parsed<Price>()
+             : parse_price(node.attribute("limit").value(), buys ? Rounding::down : Rounding::up);
+  if (!by || !symbol || !amount || !limit || amount.value == Shares()) return element;
+  if (!market && limit.value <= Price()) return element;
   PlaceOrder placed{*by, *symbol, buys ? Side::buy : Side::sell,
                     buys ? amount.value : Shares() - amount.value, limit.value};
   if (node.attribute("ref")) {
@@ -65,8 +70,9 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
     if (!reference) return element;
     placed.reference = *reference;
   }
-  const std::string lifetime = node.attribute("tif").as_string("gtc"),
-                    post = node.attribute("post").as_string("false");
+  const std::string lifetime = node.attribute("tif").as_string(market ? "ioc" : "gtc"),
+                    post = node.attribute("post").as_string("false"),
+                    self_trade = node.attribute("stp").as_string("none");
   if (lifetime == "ioc")
     placed.lifetime = Lifetime::immediate_or_cancel;
   else if (lifetime == "fok")
@@ -76,6 +82,13 @@ RequestElement order(const pugi::xml_node& node, const std::optional<AccountId>&
   if (post != "true" && post != "false") return element;
   placed.post_only = post == "true";
   if (placed.post_only && placed.lifetime != Lifetime::until_canceled) return element;
+  if (market && placed.lifetime != Lifetime::immediate_or_cancel) return element;
+  if (self_trade == "cancel-resting")
+    placed.self_trade = SelfTrade::cancel_resting;
+  else if (self_trade == "cancel-taking")
+    placed.self_trade = SelfTrade::cancel_taking;
+  else if (self_trade != "none")
+    return element;
   element.command = placed;
   return element;
 }

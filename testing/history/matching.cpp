@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "model/print.hpp"
+
 namespace exchange::history {
 namespace {
 
@@ -17,11 +19,7 @@ struct KeyWriter {
   std::string operator()(const PlaceOrder& c) const {
     return join(c.side == Side::buy ? "buy" : "sell", c.account.view(), c.symbol.view(),
                 to_string(c.shares), to_string(c.limit)) +
-           (c.reference ? join(" as", c.reference->view()) : "") +
-           (c.lifetime == Lifetime::immediate_or_cancel ? " ioc"
-            : c.lifetime == Lifetime::fill_or_kill      ? " fok"
-                                                        : "") +
-           (c.post_only ? " post" : "");
+           (c.reference ? join(" as", c.reference->view()) : "") + print_terms(c);
   }
   std::string operator()(const CancelOrder& c) const {
     return join("cancel", c.account.view(),

@@ -34,12 +34,19 @@ struct RequestElementWriter {
   std::string operator()(const PlaceOrder& c) const {
     echo = quoted("sym", c.symbol.view()) +
            quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
-           quoted("limit", to_string(c.limit)) + reference(c.reference) +
-           (c.lifetime == Lifetime::immediate_or_cancel ? quoted("tif", "ioc")
-            : c.lifetime == Lifetime::fill_or_kill      ? quoted("tif", "fok")
-                                                        : "") +
-           (c.post_only ? quoted("post", "true") : "");
+           (c.is_market() ? "" : quoted("limit", to_string(c.limit))) + reference(c.reference) +
+           terms(c);
     return "<order" + echo + "/>";
+  }
+  static std::string terms(const PlaceOrder& c) {
+    std::string text;
+    if (c.lifetime == Lifetime::immediate_or_cancel && !c.is_market()) text = quoted("tif", "ioc");
+    if (c.lifetime == Lifetime::fill_or_kill) text = quoted("tif", "fok");
+    if (c.post_only) text += quoted("post", "true");
+    if (c.is_market()) text += quoted("type", "market");
+    if (c.self_trade == SelfTrade::cancel_resting) text += quoted("stp", "cancel-resting");
+    if (c.self_trade == SelfTrade::cancel_taking) text += quoted("stp", "cancel-taking");
+    return text;
   }
   std::string operator()(const QueryOrder& c) const { return of("query", c.order, c.reference); }
   std::string operator()(const CancelOrder& c) const { return of("cancel", c.order, c.reference); }
@@ -66,8 +73,8 @@ inline std::string request_document(const std::vector<Command>& commands, const 
 
 // The attributes of a reply that names an order: its id comes before the reference and the terms.
 inline std::string with_id(const std::string& echo, OrderId order) {
-  const std::size_t at =
-      std::min({echo.find(" ref="), echo.find(" tif="), echo.find(" post="), echo.size()});
+  const std::size_t at = std::min({echo.find(" ref="), echo.find(" tif="), echo.find(" post="),
+                                   echo.find(" type="), echo.find(" stp="), echo.size()});
   return echo.substr(0, at) + (order != 0 ? quoted("id", std::to_string(order)) : "") +
          echo.substr(at);
 }

@@ -1,6 +1,7 @@
 #include "model/naive_exchange.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace exchange {
 namespace {
@@ -171,16 +172,17 @@ Outcome NaiveExchange::at(const PlaceOrder& command, Version version) const {
         return OpenedBefore{used};
       return Rejected{Reason::reference_used, used};
     }
-  if (command.side == Side::buy) {
+  if (command.side == Side::buy) {  // a market buy costs nothing yet: its limit is 0
     if (UInt128(balance(*by, version).units()) < money(command.shares, command.limit))
       return Rejected{Reason::insufficient_funds};
   } else if (position(*by, command.symbol, version) < command.shares) {
     return Rejected{Reason::insufficient_shares};
   }
   if (command.lifetime == Lifetime::fill_or_kill &&
-      executable(command, version) < UInt128(command.shares.units()))
+      executable(command, command.self_trade, version) < UInt128(command.shares.units()))
     return Rejected{Reason::cannot_fill};
-  if (command.post_only && executable(command, version) > 0) return Rejected{Reason::would_execute};
+  if (command.post_only && executable(command, SelfTrade::allowed, version) > 0)
+    return Rejected{Reason::would_execute};
   return Opened{0};
 }
 
@@ -228,15 +230,25 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
   find(accounts_, command.account)->orders.push_back(id);
   Order& taker = orders_.back();
   for (Order* maker; is_open(id) && (maker = best_match(taker)) != nullptr; ++executions_) {
-    const Execution execution{std::min(open(taker, version_), open(*maker, version_)),
-                              maker->placed.limit, now};
-    for (Order* const order : {&taker, maker}) order->executions.push_back({version_, execution});
+    if (command.self_trade != SelfTrade::allowed && maker->placed.account == command.account) {
+      cancel_open(command.self_trade == SelfTrade::cancel_taking ? taker : *maker, now);
+      continue;
+    }
+    const Price price = maker->placed.limit;
+    const Shares wanted = std::min(open(taker, version_), open(*maker, version_));
+    Shares shares = wanted;
+    if (command.is_market() && command.side == Side::buy) {
+      const auto cash = UInt128(balance(*find(accounts_, command.account), version_).units());
+      if (money(wanted, price) > cash)
+        shares = Shares::from_units(std::int64_t(cash / UInt128(price.units())));
+    }
+    if (shares > Shares())
+      for (Order* const order : {&taker, maker})
+        order->executions.push_back({version_, {shares, price, now}});
+    if (shares < wanted) cancel_open(taker, now);
+    if (shares == Shares()) break;
   }
-  if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id)) {
-    taker.canceled_shares = open(taker, version_);
-    taker.canceled = version_;
-    taker.canceled_at = now;
-  }
+  if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id)) cancel_open(taker, now);
   Symbol& symbol = symbols_[std::string(command.symbol.view())];
   symbol.open.push_back(id);
   symbol.orders.push_back(id);
@@ -248,18 +260,40 @@ namespace {
 bool crosses(const PlaceOrder& a, const PlaceOrder& b) {
   if (a.side == b.side) return false;
   const PlaceOrder &buy = a.side == Side::buy ? a : b, &sell = a.side == Side::buy ? b : a;
-  return sell.limit <= buy.limit;
+  return sell.limit <= buy.limit || buy.is_market();
 }
 
 }  // namespace
 
-UInt128 NaiveExchange::executable(const PlaceOrder& taker, Version version) const {
+UInt128 NaiveExchange::executable(const PlaceOrder& taker, SelfTrade self_trade,
+                                  Version version) const {
   const Symbol* const symbol = find(symbols_, taker.symbol);
-  UInt128 sum = 0;
+  std::vector<const Order*> makers;
   for (const OrderId id : symbol ? symbol->orders : std::vector<OrderId>())
-    if (const Order& maker = orders_[id - 1]; crosses(maker.placed, taker))
-      sum += UInt128(open(maker, version).units());
+    if (const Order& maker = orders_[id - 1];
+        crosses(maker.placed, taker) && open(maker, version) > Shares())
+      makers.push_back(&maker);
+  std::stable_sort(makers.begin(), makers.end(), [&](const Order* a, const Order* b) {
+    return taker.side == Side::buy ? a->placed.limit < b->placed.limit
+                                   : a->placed.limit > b->placed.limit;
+  });
+  UInt128 sum = 0;
+  std::set<Price> prices;
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    prices.insert(makers[i]->placed.limit);
+    const bool own = makers[i]->placed.account == taker.account;
+    if (self_trade == SelfTrade::allowed ? prices.size() > 1'000 : i == 1'000) break;
+    if (own && self_trade == SelfTrade::cancel_taking) break;
+    if (own && self_trade == SelfTrade::cancel_resting) continue;
+    sum += UInt128(open(*makers[i], version).units());
+  }
   return sum;
+}
+
+void NaiveExchange::cancel_open(Order& order, Timestamp now) {
+  order.canceled_shares = open(order, version_);
+  order.canceled = version_;
+  order.canceled_at = now;
 }
 
 NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
@@ -280,10 +314,7 @@ NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
 
 Outcome NaiveExchange::execute(const CancelOrder& command, Timestamp now) {
   const OrderId id = meant(command, version_);
-  Order& order = orders_[id - 1];
-  order.canceled_shares = open(order, version_);
-  order.canceled = version_;
-  order.canceled_at = now;
+  cancel_open(orders_[id - 1], now);
   return Canceled{status(id, version_)};
 }
 

@@ -99,8 +99,10 @@ class NaiveExchange {
     return command.reference ? referenced(command.account, *command.reference, version)
                              : command.order;
   }
-  // The shares of orders open at this version that would be executed against this one.
-  UInt128 executable(const PlaceOrder& taker, Version version) const;
+  // The shares of orders open at this version that would be executed against this one, as far as
+  // a fill-or-kill order reaches.
+  UInt128 executable(const PlaceOrder& taker, SelfTrade self_trade, Version version) const;
+  void cancel_open(Order& order, Timestamp now);
   // The open order that this one executes against next, or null.
   Order* best_match(const Order& taker);
   Cash balance(const Account& account, Version version) const;

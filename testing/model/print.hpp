@@ -19,6 +19,15 @@ inline std::string print(const OptionalReference& reference) {
 inline std::string print(OrderId order, const OptionalReference& reference) {
   return reference ? print(reference) : std::to_string(order);
 }
+inline std::string print_terms(const PlaceOrder& order) {
+  std::string text;
+  if (order.lifetime != Lifetime::until_canceled)
+    text += order.lifetime == Lifetime::fill_or_kill ? " fok" : " ioc";
+  if (order.post_only) text += " post";
+  if (order.self_trade != SelfTrade::allowed)
+    text += order.self_trade == SelfTrade::cancel_resting ? " cancel-resting" : " cancel-taking";
+  return text;
+}
 inline std::string print(Timestamp time) { return std::to_string(time.microseconds) + "us"; }
 inline std::string print(const Exchange::Depth& depth) {
   return units_text(depth.shares_units) + " units @" + to_string(depth.price) + " in " +
@@ -63,11 +72,8 @@ inline std::string print(const Command& command) {
     }
     std::string operator()(const PlaceOrder& c) {
       return print(c.account) + (c.side == Side::buy ? " buys " : " sells ") + to_string(c.shares) +
-             " " + print(c.symbol) + " @" + to_string(c.limit) +
-             (c.lifetime == Lifetime::immediate_or_cancel ? " ioc"
-              : c.lifetime == Lifetime::fill_or_kill      ? " fok"
-                                                          : "") +
-             (c.post_only ? " post" : "") + (c.reference ? " as " + print(c.reference) : "");
+             " " + print(c.symbol) + (c.is_market() ? "" : " @" + to_string(c.limit)) +
+             print_terms(c) + (c.reference ? " as " + print(c.reference) : "");
     }
     std::string operator()(const CancelOrder& c) {
       return print(c.account) + " cancels " + print(c.order, c.reference);

@@ -31,6 +31,13 @@ Command RandomCommands::next(OrderId orders) {
     if (terms == 0) order.lifetime = Lifetime::immediate_or_cancel;
     if (terms == 1) order.lifetime = Lifetime::fill_or_kill;
     if (terms == 2) order.post_only = true;
+    if (terms == 3) {
+      order.limit = Price();
+      order.lifetime = Lifetime::immediate_or_cancel;
+    }
+    const auto self_trade = below(10);
+    if (self_trade == 0) order.self_trade = SelfTrade::cancel_resting;
+    if (self_trade == 1) order.self_trade = SelfTrade::cancel_taking;
     if (order.reference) referenced_ = order;
     return order;
   }

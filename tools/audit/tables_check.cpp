@@ -230,7 +230,9 @@ class TablesCheck {
     };
     expect(order.side == side, side == Side::buy ? "its buy_order sells" : "its sell_order buys");
     expect(order.symbol == execution.symbol, "not on the symbol of its order");
-    expect(side == Side::buy ? execution.price <= order.limit : execution.price >= order.limit,
+    const bool is_market = order.limit == Price();
+    expect(is_market || (side == Side::buy ? execution.price <= order.limit
+                                           : execution.price >= order.limit),
            "its price is beyond the limit of its order");
     // Market rule 4: the price is the maker's. An order is a taker while it is placed, a maker
     // later.
@@ -247,7 +249,8 @@ class TablesCheck {
 
   void check_order(const OrderRow& row, Int128 executed) {
     require(row.account < image_.rows.accounts.size(), row, "its account does not exist");
-    require(row.limit > Price(), row, "limit not above zero");
+    require(row.limit > Price() || (row.limit == Price() && !row.is_open()), row,
+            "limit not above zero");
     require(row.open >= Shares() && row.canceled >= Shares() && row.shares > Shares(), row,
             "shares below zero");
     if (Int128(row.open.units()) + row.canceled.units() + executed != row.shares.units())

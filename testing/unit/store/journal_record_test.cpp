@@ -37,6 +37,16 @@ const std::vector<Command> every_kind{
                Price::from_units(2), OrderReference("c"), Lifetime::fill_or_kill},
     PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell, Shares::from_units(1),
                Price::from_units(2), OrderReference("d"), Lifetime::until_canceled, true},
+    PlaceOrder{AccountId("1"),
+               SymbolName("a"),
+               Side::buy,
+               Shares::from_units(1),
+               Price(),
+               {},
+               Lifetime::immediate_or_cancel},
+    PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell, Shares::from_units(1),
+               Price::from_units(2), OrderReference("e"), Lifetime::until_canceled, true,
+               SelfTrade::cancel_taking},
 };
 const Totals totals{7, 8, Cash::whole(9), Timestamp{10}, 0xDEADBEEFCAFEF00Du};
 
