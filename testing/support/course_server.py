@@ -56,7 +56,7 @@ FAULTS = {
     "never-matches": "executes nothing",
 }
 SHARES, CASH = 10**8, 10**16  # units of a share or price, and of money
-UNITS_MAX = 2**63
+UNITS_MAX, NUMBER_MAX, CASH_MAX = 2**63, 92_233_720_368 * SHARES, 2**127
 NUMBER = re.compile(r"(-?)(\d*)(?:\.(\d*))?\Z", re.ASCII)
 # What --style narrow can hold: 32 bits, whole shares and cents.
 CENTS = r"-?\d+(\.\d\d?)?"
@@ -67,7 +67,7 @@ class Refused(Exception):
     pass
 
 
-def parse(text, decimals, maximum=UNITS_MAX, round_up=None):
+def parse(text, decimals, maximum=NUMBER_MAX, round_up=None):
     """In units of 10^-decimals. round_up: what becomes of more decimals; None: they are refused."""
     match = NUMBER.match(text or "")
     if not match or not (match[2] or match[3]):
@@ -81,6 +81,11 @@ def parse(text, decimals, maximum=UNITS_MAX, round_up=None):
     if units >= maximum:
         raise Refused("out of range")
     return -units if match[1] else units
+
+
+def check_empty(element):
+    if len(element) or (element.text or "").strip():
+        raise Refused("unexpected content")
 
 
 def check_narrow(element):
@@ -108,7 +113,7 @@ class Exchange:
     def __init__(self, fault, narrow):
         self.fault, self.narrow = fault, narrow
         self.accounts, self.symbols, self.orders, self.books = {}, {}, {}, {}
-        self.now = 0
+        self.cash = self.now = 0  # cash: of all accounts
 
     # --- <create> ---
 
@@ -116,17 +121,23 @@ class Exchange:
         identity = element.get("id", "")
         if not re.fullmatch(r"[0-9]{1,64}", identity):
             raise Refused("not an account id")
-        balance = parse(element.get("balance"), 16, 2**127)
+        check_empty(element)
+        balance = parse(element.get("balance"), 16, CASH_MAX)
         if balance < 0 and self.fault != "below-zero":
             raise Refused("negative balance")
         if identity in self.accounts and self.fault != "duplicate-accounts":
             raise Refused("the account exists already")
+        if self.cash + balance >= CASH_MAX:
+            raise Refused("too much cash")
+        self.cash += balance
         self.accounts[identity] = Account(balance / CASH if self.fault == "float-cash" else balance)
         return ET.Element("created", id=identity)
 
     def place_shares(self, symbol, element):
         if not re.fullmatch(r"[A-Za-z0-9]{1,32}", symbol):
             raise Refused("not a symbol")
+        if len(element):
+            raise Refused("unexpected content")
         units = parse((element.text or "").strip(), 8)
         if units <= 0 and self.fault != "below-zero":
             raise Refused("not above zero")
@@ -157,8 +168,7 @@ class Exchange:
             raise Refused("not a symbol")
         amount = parse(element.get("amount"), 8)
         limit = parse(element.get("limit"), 8, round_up=0 if amount > 0 else 1)
-        if len(element) or (element.text or "").strip():
-            raise Refused("not an order")
+        check_empty(element)
         if (amount == 0 or limit <= 0) and self.fault != "zeros":
             raise Refused("not above zero")
         reference = element.get("ref")
@@ -250,6 +260,7 @@ class Exchange:
 
     def find(self, identity, element):
         account, text = self.account(identity), element.get("id")
+        check_empty(element)
         if element.get("ref") is not None:
             if text is not None or element.get("ref") not in account.references:
                 raise Refused("unknown order")
@@ -302,7 +313,11 @@ class Exchange:
                     check_narrow(element)
                 results.append(act())
             except Refused as error:
-                names = {"order": ("sym", "amount", "limit", "ref"), "placement": ("sym", "id")}
+                names = {
+                    "order": ("sym", "amount", "limit", "ref"),
+                    "placement": ("sym", "id"),
+                    "symbol": ("sym",),
+                }
                 kept = names.get(element.tag, ("id", "ref"))
                 answer = ET.SubElement(results, "error")
                 answer.text = str(error)
@@ -336,10 +351,14 @@ class Exchange:
                 yield element, lambda element=element: self.create_account(element)
             elif root.tag == "create" and element.tag == "symbol":
                 symbol = element.get("sym", "")
+                sym = {name: value for name, value in element.items() if name == "sym"}
                 if not len(element):
                     yield element, lambda symbol=symbol: self.create_symbol(symbol)
                 for child in element:
-                    placement = ET.Element("placement", sym=symbol, **child.attrib)
+                    if child.tag != "account":
+                        yield child, lambda child=child: self.unknown(child)
+                        continue
+                    placement = ET.Element("placement", {**child.attrib, **sym})
                     yield placement, lambda s=symbol, child=child: self.place_shares(s, child)
             elif root.tag == "transactions" and element.tag in ("order", "query", "cancel"):
                 yield element, lambda element=element: self.transact(identity, element)
@@ -486,7 +505,11 @@ class Server:
             pass
         if not first:
             return None
-        line = first + (stream.readline(19) if first.isdigit() else b"")
+        line = first
+        while (line.isdigit() or line.endswith(b"\r")) and len(line) < 20:
+            if not (one := stream.read(1)):
+                break
+            line += one
         match = re.fullmatch(rb"([0-9]+)\r?\n", line)
         length = int(match[1]) if match else 0
         if not 1 <= length <= 2**20:
