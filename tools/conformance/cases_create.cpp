@@ -63,6 +63,7 @@ void balances(Talk& talk) {
 
 void symbols(Talk& talk) {
   const std::string id = talk.given_account(4);
+  talk.given_symbol({{id, 1}});
   for (const char* const symbol : {"", "A B", "A-B", "A.B", "A$"})
     talk.expect_error(create(placement(symbol, id, "1")),
                       "the symbol '" + std::string(symbol) + "'");

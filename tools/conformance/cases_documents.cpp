@@ -61,6 +61,7 @@ void character_data(Talk& talk) {
 }
 
 void references(Talk& talk) {
+  talk.given_symbol({{talk.given_account(4), 1}});
   const std::string id = talk.source().account();
   std::string written;
   for (const char digit : id) written += "&#" + std::to_string(int(digit)) + ";";

@@ -77,6 +77,7 @@ void cross(Talk& talk, Quarters buy, Quarters sell, bool matches, const std::str
     if (buy_first) bought = talk.given_order(m.buyer, m.symbol, shares, buy);
     sold = talk.given_order(m.seller, m.symbol, -shares, sell);
     if (!buy_first) bought = talk.given_order(m.buyer, m.symbol, shares, buy);
+    talk.given_status(m.buyer, bought);
     talk.expect_executed(m.buyer, bought, matches ? shares : 0, why);
     talk.expect_executed(m.seller, sold, matches ? shares : 0, why);
   }
@@ -97,6 +98,7 @@ void symbols_are_apart(Talk& talk) {
   const Market a(talk, 10, 400), b(talk, 10, 400);
   const std::string sell = talk.given_order(a.seller, a.symbol, -10, 40);
   const std::string buy = talk.given_order(b.buyer, b.symbol, 10, 400);
+  talk.given_status(b.buyer, buy);
   talk.expect_executed(b.buyer, buy, 0, "orders of two symbols");
   talk.expect_open(a.seller, sell, 10, "orders of two symbols");
 }
@@ -309,6 +311,7 @@ void canceled_is_not_executed(Talk& talk) {
   const std::int64_t shares = talk.any_shares();
   Market m(talk, shares, limit + 4);
   const std::string id = talk.given_order(m.seller, m.symbol, -shares, limit);
+  talk.given_status(m.seller, id);
   talk.cancel(m.seller, id);
   const std::string buy = talk.given_order(m.buyer, m.symbol, shares, limit + 4);
   talk.expect_executed(m.buyer, buy, 0, "a canceled order is not open");

@@ -132,7 +132,9 @@ void order_of_parts(Talk& talk) {
   const Quarters limit = talk.any_price();
   const std::string buyer = talk.given_account(100 * limit), seller = talk.given_account(4),
                     symbol = talk.given_symbol({{seller, 61}});
-  talk.given_canceled(seller, talk.given_order(seller, symbol, -1, limit));
+  const std::string other = talk.given_order(seller, symbol, -1, limit);
+  talk.expect_open(seller, other, 1, "a query");
+  talk.given_canceled(seller, other);
   const std::string id = talk.given_order(buyer, symbol, 100, limit);
   for (const std::int64_t shares : {10, 30, 20})
     talk.given_executed(seller, talk.given_order(seller, symbol, -shares, limit - 4));
@@ -158,6 +160,7 @@ void cancel_open(Talk& talk) {
   const std::string account = talk.given_account(4),
                     symbol = talk.given_symbol({{account, shares}});
   const std::string id = talk.given_order(account, symbol, -shares, 400);
+  talk.given_status(account, id);
   const OrderState canceled = talk.cancel(account, id);
   expect(!canceled.open && canceled.canceled == shares * units_per_share,
          "all " + std::to_string(shares) + " shares should be canceled");
