@@ -68,7 +68,7 @@ void sign_of_the_amount(Talk& talk) {
   const std::string buyer = talk.given_account(shares * limit), seller = talk.given_account(4),
                     symbol = talk.given_symbol({{seller, shares}});
   talk.expect_opened(buyer, symbol, shares, limit, "a buy, with cash and no shares");
-  talk.expect_opened(seller, symbol, -shares, limit + 4, "a sell, with shares and no cash");
+  talk.expect_opened(seller, symbol, -shares, limit + 4, "a sell, with shares and hardly any cash");
 }
 
 void invalid_amounts(Talk& talk) {
