@@ -47,17 +47,27 @@ FAULTS = {
     "unlocked": "does not lock between a check and the change",
     "forgets": "writes its journal late",
     "slow": "takes 50 ms for each request",
+    "zeros": "accepts amounts of zero, and limits of zero or less",
+    "below-zero": "accepts balances and placements below zero",
+    "backwards": "executes the elements of a request in reverse, and answers them in order",
+    "shares-for-anyone": "accepts shares for accounts that do not exist",
+    "cancels-nothing": "confirms a cancel, and leaves the order as it is",
+    "buyer-gets-nothing": "a buyer pays, and gets no shares",
+    "never-matches": "executes nothing",
 }
 SHARES, CASH = 10**8, 10**16  # units of a share or price, and of money
-UNITS_MAX = 2**63
+UNITS_MAX, NUMBER_MAX, CASH_MAX = 2**63, 92_233_720_368 * SHARES, 2**127
 NUMBER = re.compile(r"(-?)(\d*)(?:\.(\d*))?\Z", re.ASCII)
+# What --style narrow can hold: 32 bits, whole shares and cents.
+CENTS = r"-?\d+(\.\d\d?)?"
+NARROW = {"id": r"\d{1,9}", "amount": r"-?\d+", "balance": CENTS, "limit": CENTS}
 
 
 class Refused(Exception):
     pass
 
 
-def parse(text, decimals, maximum=UNITS_MAX, round_up=None):
+def parse(text, decimals, maximum=NUMBER_MAX, round_up=None):
     """In units of 10^-decimals. round_up: what becomes of more decimals; None: they are refused."""
     match = NUMBER.match(text or "")
     if not match or not (match[2] or match[3]):
@@ -71,6 +81,17 @@ def parse(text, decimals, maximum=UNITS_MAX, round_up=None):
     if units >= maximum:
         raise Refused("out of range")
     return -units if match[1] else units
+
+
+def check_empty(element):
+    if len(element) or (element.text or "").strip():
+        raise Refused("unexpected content")
+
+
+def check_narrow(element):
+    for name, pattern in NARROW.items():
+        if element.get(name) is not None and not re.fullmatch(pattern, element.get(name)):
+            raise Refused("not a number that fits")
 
 
 def plain(units):
@@ -89,10 +110,10 @@ class Order:
 
 
 class Exchange:
-    def __init__(self, fault):
-        self.fault = fault
+    def __init__(self, fault, narrow):
+        self.fault, self.narrow = fault, narrow
         self.accounts, self.symbols, self.orders, self.books = {}, {}, {}, {}
-        self.now = 0
+        self.cash = self.now = 0  # cash: of all accounts
 
     # --- <create> ---
 
@@ -100,20 +121,30 @@ class Exchange:
         identity = element.get("id", "")
         if not re.fullmatch(r"[0-9]{1,64}", identity):
             raise Refused("not an account id")
-        balance = parse(element.get("balance"), 16, 2**127)
-        if balance < 0:
+        check_empty(element)
+        balance = parse(element.get("balance"), 16, CASH_MAX)
+        if balance < 0 and self.fault != "below-zero":
             raise Refused("negative balance")
         if identity in self.accounts and self.fault != "duplicate-accounts":
             raise Refused("the account exists already")
+        if self.cash + balance >= CASH_MAX:
+            raise Refused("too much cash")
+        self.cash += balance
         self.accounts[identity] = Account(balance / CASH if self.fault == "float-cash" else balance)
         return ET.Element("created", id=identity)
 
     def place_shares(self, symbol, element):
         if not re.fullmatch(r"[A-Za-z0-9]{1,32}", symbol):
             raise Refused("not a symbol")
+        if len(element):
+            raise Refused("unexpected content")
         units = parse((element.text or "").strip(), 8)
-        if units <= 0:
+        if units <= 0 and self.fault != "below-zero":
             raise Refused("not above zero")
+        if self.narrow and units % SHARES:
+            raise Refused("not whole")
+        if self.fault == "shares-for-anyone" and element.get("id") not in self.accounts:
+            return ET.Element("created", sym=symbol, id=element.get("id"))
         account = self.account(element.get("id"))
         if self.symbols.get(symbol, 0) + units >= UNITS_MAX:
             raise Refused("too many shares")
@@ -137,8 +168,9 @@ class Exchange:
             raise Refused("not a symbol")
         amount = parse(element.get("amount"), 8)
         limit = parse(element.get("limit"), 8, round_up=0 if amount > 0 else 1)
-        if amount == 0 or limit <= 0 or len(element) or (element.text or "").strip():
-            raise Refused("not an order")
+        check_empty(element)
+        if (amount == 0 or limit <= 0) and self.fault != "zeros":
+            raise Refused("not above zero")
         reference = element.get("ref")
         if reference is not None and not re.fullmatch(r"[A-Za-z0-9._:-]{1,64}", reference):
             raise Refused("not a reference")
@@ -191,7 +223,7 @@ class Exchange:
 
     def match(self, taker):
         book = self.books.setdefault(taker.symbol, [])
-        while taker.open and (maker := self.best(taker)):
+        while taker.open and self.fault != "never-matches" and (maker := self.best(taker)):
             units = min(taker.open, maker.open)
             price = taker.limit if self.fault == "takers-price" else maker.limit
             buy, sell = (taker, maker) if taker.buys else (maker, taker)
@@ -202,7 +234,8 @@ class Exchange:
                 buyer.cash += self.money(units, buy.limit - price)
             if self.fault != "seller-not-paid":
                 seller.cash += self.money(units, price)
-            buyer.shares[buy.symbol] = buyer.shares.get(buy.symbol, 0) + units
+            if self.fault != "buyer-gets-nothing":
+                buyer.shares[buy.symbol] = buyer.shares.get(buy.symbol, 0) + units
             for order in (buy, sell):
                 order.open -= units
                 order.executions.append((units, price, self.now))
@@ -227,6 +260,7 @@ class Exchange:
 
     def find(self, identity, element):
         account, text = self.account(identity), element.get("id")
+        check_empty(element)
         if element.get("ref") is not None:
             if text is not None or element.get("ref") not in account.references:
                 raise Refused("unknown order")
@@ -272,11 +306,18 @@ class Exchange:
     def execute(self, root, now):
         self.now = now
         results = ET.Element("results")
-        for element, act in self.steps(root):
+        steps = list(self.steps(root))
+        for element, act in steps[::-1] if self.fault == "backwards" else steps:
             try:
+                if self.narrow:
+                    check_narrow(element)
                 results.append(act())
             except Refused as error:
-                names = {"order": ("sym", "amount", "limit", "ref"), "placement": ("sym", "id")}
+                names = {
+                    "order": ("sym", "amount", "limit", "ref"),
+                    "placement": ("sym", "id"),
+                    "symbol": ("sym",),
+                }
                 kept = names.get(element.tag, ("id", "ref"))
                 answer = ET.SubElement(results, "error")
                 answer.text = str(error)
@@ -291,7 +332,7 @@ class Exchange:
                     answer.attrib = {
                         k: v for k, v in answer.items() if k == "id" and answer.tag != "error"
                     }
-        if self.fault == "reversed-replies":
+        if self.fault in ("reversed-replies", "backwards"):
             results[:] = results[::-1]
         return results
 
@@ -310,10 +351,14 @@ class Exchange:
                 yield element, lambda element=element: self.create_account(element)
             elif root.tag == "create" and element.tag == "symbol":
                 symbol = element.get("sym", "")
+                sym = {name: value for name, value in element.items() if name == "sym"}
                 if not len(element):
                     yield element, lambda symbol=symbol: self.create_symbol(symbol)
                 for child in element:
-                    placement = ET.Element("placement", sym=symbol, **child.attrib)
+                    if child.tag != "account":
+                        yield child, lambda child=child: self.unknown(child)
+                        continue
+                    placement = ET.Element("placement", {**child.attrib, **sym})
                     yield placement, lambda s=symbol, child=child: self.place_shares(s, child)
             elif root.tag == "transactions" and element.tag in ("order", "query", "cancel"):
                 yield element, lambda element=element: self.transact(identity, element)
@@ -341,9 +386,16 @@ class Exchange:
             return opened
         order = self.find(identity, element)
         if element.tag == "cancel":
-            self.cancel(order)
+            if self.fault != "cancels-nothing":
+                self.cancel(order)
             return self.state("canceled", order, element)
         return self.state("status", order, element)
+
+
+def read_xml(document):
+    if "<!DOCTYPE" in document:
+        raise ET.ParseError("document types are refused")
+    return ET.fromstring(re.sub(r"\A\s*(<\?xml[^>]*\?>)?", "", document.lstrip("\ufeff")))
 
 
 class Journal:
@@ -359,7 +411,7 @@ class Journal:
             if not line.endswith(b"\n"):
                 break  # torn by a crash, and not acknowledged
             document, now = json.loads(line)
-            exchange.execute(ET.fromstring(document), now)
+            exchange.execute(read_xml(document), now)
 
     def append(self, document, now):
         line = json.dumps([document, now]).encode() + b"\n"
@@ -385,7 +437,7 @@ class NoLock:
 class Server:
     def __init__(self, arguments):
         self.fault, self.style = arguments.fault, arguments.style
-        self.exchange = Exchange(self.fault)
+        self.exchange = Exchange(self.fault, self.style == "narrow")
         self.lock = NoLock() if self.fault == "unlocked" else threading.Lock()
         self.journal = None
         if arguments.journal:
@@ -395,9 +447,7 @@ class Server:
     def answer(self, document):
         """The reply to one document."""
         try:
-            if "<!DOCTYPE" in document:
-                raise ET.ParseError("document types are refused")
-            root = ET.fromstring(re.sub(r"\A\s*(<\?xml[^>]*\?>)?", "", document.lstrip("\ufeff")))
+            root = read_xml(document)
         except ET.ParseError as error:
             if self.fault == "dies-on-bad-xml":
                 os._exit(1)
@@ -411,6 +461,11 @@ class Server:
             results = self.exchange.execute(root, now)
             if self.journal:
                 self.journal.append(document, now)
+        if self.style == "narrow":
+            for element in results.iter():
+                for name in ("limit", "price"):
+                    if re.fullmatch(CENTS, element.get(name, "")):
+                        element.set(name, f"{float(element.get(name)):.2f}")
         if self.style == "pretty":
             for element in results.iter():
                 element.attrib = dict(reversed(element.attrib.items()))
@@ -450,7 +505,11 @@ class Server:
             pass
         if not first:
             return None
-        line = first + (stream.readline(19) if first.isdigit() else b"")
+        line = first
+        while (line.isdigit() or line.endswith(b"\r")) and len(line) < 20:
+            if not (one := stream.read(1)):
+                break
+            line += one
         match = re.fullmatch(rb"([0-9]+)\r?\n", line)
         length = int(match[1]) if match else 0
         if not 1 <= length <= 2**20:
@@ -484,7 +543,9 @@ def main():
     parser.add_argument("--port", type=int, default=12345, help="0: a free one")
     parser.add_argument("--fault", choices=sorted(FAULTS), metavar="NAME")
     parser.add_argument("--journal", metavar="FILE")
-    parser.add_argument("--style", choices=["bare", "length", "close", "newline", "pretty"])
+    parser.add_argument(
+        "--style", choices=["bare", "length", "close", "newline", "pretty", "narrow"]
+    )
     parser.add_argument("--list-faults", action="store_true")
     arguments = parser.parse_args()
     if arguments.list_faults:

@@ -107,6 +107,11 @@ std::optional<std::int64_t> units_of(std::string_view text) {
   return std::llround(number * 1e8);
 }
 
+bool same_value(const std::string& a, const std::string& b) {
+  const auto units = units_of(a);
+  return a == b || (units && units == units_of(b));
+}
+
 std::string canonical(std::string_view document) {
   std::string out = "<results>";
   for (const Element& element : read_with(document, pugi::parse_cdata))

@@ -37,6 +37,9 @@ std::vector<Element> read_answer(std::string_view document);
 // eighth decimal. Nothing if it is no number.
 std::optional<std::int64_t> units_of(std::string_view text);
 
+// The same text, or the same number.
+bool same_value(const std::string& a, const std::string& b);
+
 // The document as docs/protocol.md writes it: order of attributes, double quotes, no white space
 // between elements, shortest numbers.
 std::string canonical(std::string_view document);

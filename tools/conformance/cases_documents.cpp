@@ -53,7 +53,7 @@ void comments(Talk& talk) {
 }
 
 void character_data(Talk& talk) {
-  const std::string account = talk.given_account(100), symbol = talk.source().symbol();
+  const std::string account = talk.given_account(100), symbol = talk.given_symbol({{account, 1}});
   expect_created(talk,
                  "<create><symbol sym=\"" + symbol + "\"><account id=\"" + account +
                      "\"><![CDATA[12]]></account></symbol></create>",
@@ -61,6 +61,7 @@ void character_data(Talk& talk) {
 }
 
 void references(Talk& talk) {
+  talk.given_symbol({{talk.given_account(4), 1}});
   const std::string id = talk.source().account();
   std::string written;
   for (const char digit : id) written += "&#" + std::to_string(int(digit)) + ";";
@@ -118,10 +119,11 @@ void many_attributes(Talk& talk) {
 }
 
 void long_attribute(Talk& talk) {
-  const std::string account = talk.given_account(100);
+  const std::string account = talk.given_account(100), symbol = talk.given_symbol({{account, 1}});
+  talk.given_order(account, symbol, 1, 4);
   talk.expect_error(
       Talk::transactions(account,
-                         Talk::order("S", "1", "1", " a=\"" + std::string(257, 'x') + "\"")),
+                         Talk::order(symbol, "1", "1", " a=\"" + std::string(257, 'x') + "\"")),
       "an attribute of 257 bytes");
 }
 
@@ -163,6 +165,7 @@ void unknown_attribute(Talk& talk) {
 void attribute_order(Talk& talk) {
   const std::string account = talk.given_account(400'000),
                     symbol = talk.given_symbol({{account, 5}});
+  talk.given_status(account, talk.given_order(account, symbol, 1, 4));
   const std::string amount = std::to_string(talk.between(1, 9)), limit = price(talk.any_price());
   expect_created(talk,
                  "<create><account balance=\"5\" id=\"" + talk.source().account() + "\"/></create>",
@@ -182,10 +185,10 @@ void text_between(Talk& talk) {
 }
 
 void content_of_order(Talk& talk) {
-  const std::string account = talk.given_account(400);
-  talk.expect_error(Talk::transactions(account,
-                                       "<order sym=\"S\" amount=\"1\" limit=\"1\">"
-                                       "<now/></order>"),
+  const std::string account = talk.given_account(400), symbol = talk.given_symbol({{account, 1}});
+  talk.given_order(account, symbol, 1, 4);
+  talk.expect_error(Talk::transactions(account, "<order sym=\"" + symbol +
+                                                    "\" amount=\"1\" limit=\"1\"><now/></order>"),
                     "an order with a child");
 }
 

@@ -7,8 +7,9 @@ namespace {
 
 // A symbol, an account with as many shares and one with cash for as many.
 struct Market {
+  static constexpr Quarters seller_cash = 4;
   Market(Talk& talk, std::int64_t shares, Quarters limit)
-      : seller(talk.given_account(0)),
+      : seller(talk.given_account(seller_cash)),
         buyer(talk.given_account(shares * limit)),
         symbol(talk.given_symbol({{seller, shares}})) {}
   std::string seller, buyer, symbol;
@@ -38,7 +39,7 @@ void buy_reserves_cash(Talk& talk) {
 
 void sell_reserves_shares(Talk& talk) {
   const std::int64_t shares = talk.any_shares();
-  const std::string account = talk.given_account(0),
+  const std::string account = talk.given_account(4),
                     symbol = talk.given_symbol({{account, 2 * shares}});
   talk.given_refused(account, symbol, -2 * shares - 1, 400);
   talk.given_order(account, symbol, -shares - 1, 400);
@@ -59,7 +60,7 @@ void refused_without_cash(Talk& talk) {
 
 void refused_without_shares(Talk& talk) {
   const std::int64_t shares = talk.any_shares();
-  const std::string account = talk.given_account(0),
+  const std::string account = talk.given_account(4),
                     symbol = talk.given_symbol({{account, shares}});
   talk.expect_refused(account, symbol, -shares - 1, 400, "a sell of more than the account has");
   talk.expect_opened(account, symbol, -shares, 400, "a sell of all shares of the account");
@@ -76,6 +77,7 @@ void cross(Talk& talk, Quarters buy, Quarters sell, bool matches, const std::str
     if (buy_first) bought = talk.given_order(m.buyer, m.symbol, shares, buy);
     sold = talk.given_order(m.seller, m.symbol, -shares, sell);
     if (!buy_first) bought = talk.given_order(m.buyer, m.symbol, shares, buy);
+    talk.given_status(m.buyer, bought);
     talk.expect_executed(m.buyer, bought, matches ? shares : 0, why);
     talk.expect_executed(m.seller, sold, matches ? shares : 0, why);
   }
@@ -96,6 +98,7 @@ void symbols_are_apart(Talk& talk) {
   const Market a(talk, 10, 400), b(talk, 10, 400);
   const std::string sell = talk.given_order(a.seller, a.symbol, -10, 40);
   const std::string buy = talk.given_order(b.buyer, b.symbol, 10, 400);
+  talk.given_status(b.buyer, buy);
   talk.expect_executed(b.buyer, buy, 0, "orders of two symbols");
   talk.expect_open(a.seller, sell, 10, "orders of two symbols");
 }
@@ -113,9 +116,9 @@ void best_price_first(Talk& talk) {
                           : talk.given_order(m.buyer, m.symbol, shares, base + better);
     }
     if (sells_rest)
-      talk.given_order(m.buyer, m.symbol, shares, base + 8);
+      talk.given_executed(m.buyer, talk.given_order(m.buyer, m.symbol, shares, base + 8));
     else
-      talk.given_order(m.seller, m.symbol, -shares, base - 8);
+      talk.given_executed(m.seller, talk.given_order(m.seller, m.symbol, -shares, base - 8));
     for (std::int64_t i = 0; i < 3; ++i)
       talk.expect_executed(
           sells_rest ? m.seller : m.buyer, ids[i], i == best ? shares : 0,
@@ -134,9 +137,9 @@ void oldest_first(Talk& talk) {
                       : talk.given_order(m.buyer, m.symbol, shares, limit);
     for (std::size_t executed = 1; executed <= 2; ++executed) {
       if (sells_rest)
-        talk.given_order(m.buyer, m.symbol, shares, limit + 4);
+        talk.given_executed(m.buyer, talk.given_order(m.buyer, m.symbol, shares, limit + 4));
       else
-        talk.given_order(m.seller, m.symbol, -shares, limit - 4);
+        talk.given_executed(m.seller, talk.given_order(m.seller, m.symbol, -shares, limit - 4));
       for (std::size_t i = 0; i < 3; ++i)
         talk.expect_executed(sells_rest ? m.seller : m.buyer, ids[i], i < executed ? shares : 0,
                              "of orders at one price the oldest goes first");
@@ -150,7 +153,7 @@ void keeps_its_place(Talk& talk) {
   Market m(talk, 2 * shares, limit + 8);
   const std::string ids[] = {talk.given_order(m.seller, m.symbol, -shares, limit),
                              talk.given_order(m.seller, m.symbol, -shares, limit)};
-  talk.given_order(m.buyer, m.symbol, 1, limit + 4);
+  talk.given_executed(m.buyer, talk.given_order(m.buyer, m.symbol, 1, limit + 4));
   // whichever it was: M4 is tested on its own
   const bool second = talk.given_status(m.seller, ids[1]).executed() > 0;
   talk.given_order(m.buyer, m.symbol, shares - 1, limit + 4);
@@ -164,6 +167,7 @@ void rest_stays_open(Talk& talk) {
   Market m(talk, shares + more, limit + 8);
   talk.given_order(m.seller, m.symbol, -shares, limit);
   const std::string buy = talk.given_order(m.buyer, m.symbol, shares + more, limit + 4);
+  talk.given_executed(m.buyer, buy);
   talk.expect_open(m.buyer, buy, more, "an arriving order that is filled in part rests");
   talk.given_order(m.seller, m.symbol, -more, limit);
   talk.expect_executed(m.buyer, buy, shares + more, "and is executed against later orders");
@@ -181,8 +185,7 @@ void price_of_resting(Talk& talk) {
     if (sell_rests) buy = talk.given_order(m.buyer, m.symbol, shares, buy_limit);
     const Quarters right = sell_rests ? sell_limit : buy_limit;
     for (const auto& [account, id] : {std::pair{m.buyer, buy}, {m.seller, sell}}) {
-      const OrderState state = talk.given_status(account, id);
-      if (state.fills.empty()) throw Blocked("the orders were not executed");
+      const OrderState state = talk.given_executed(account, id);
       for (const Fill& fill : state.fills)
         expect(fill.price == right * units_per_quarter,
                "the price should be " + price(right) + ", that of the resting " +
@@ -193,7 +196,7 @@ void price_of_resting(Talk& talk) {
 
 // The course protocol's example.
 void course_example(Talk& talk) {
-  const std::string buyer = talk.given_account(4 * 1'000'000), seller = talk.given_account(0),
+  const std::string buyer = talk.given_account(4 * 1'000'000), seller = talk.given_account(4),
                     symbol = talk.given_symbol({{seller, 2'000}});
   const auto buy = [&](std::int64_t shares, Quarters whole) {
     return talk.given_order(buyer, symbol, shares, 4 * whole);
@@ -208,6 +211,7 @@ void course_example(Talk& talk) {
   sell(200, 140);
   const std::string third = buy(400, 125);
   const std::string last = sell(400, 124);
+  talk.given_executed(seller, last);
   talk.expect_executed(buyer, second, 200, "200 @127 go first");
   talk.expect_executed(buyer, first, 200, "then 200 @125");
   talk.expect_open(buyer, first, 100, "the first order is left with 100");
@@ -222,11 +226,13 @@ void difference_is_refunded(Talk& talk) {
   const std::string cheap = talk.given_symbol({{m.seller, 1}});
   talk.given_order(m.seller, m.symbol, -shares, limit - better / 2);
   const std::string buyer = talk.given_account(shares * limit);
+  talk.given_refused(buyer, cheap, 1, shares * limit + 1);
   const std::string buy = talk.given_order(buyer, m.symbol, shares, limit);
   const OrderState state = talk.given_status(buyer, buy);
   if (state.executed() != shares * units_per_share) throw Blocked("the order was not executed");
   const Quarters left = shares * limit - cost(state);
   if (left <= 0) throw Blocked("nothing was executed below the buyer's limit");
+  talk.expect_refused(buyer, cheap, 1, left + 1, "a buy for more than the difference");
   talk.expect_opened(buyer, cheap, 1, left,
                      "a buy for the difference between limit and price, " + price(left));
 }
@@ -237,17 +243,19 @@ void seller_is_credited(Talk& talk) {
   Market m(talk, shares, limit);
   const std::string other = talk.given_symbol({{m.buyer, 1}});
   talk.given_order(m.buyer, m.symbol, shares, limit);
+  talk.given_refused(m.seller, other, 1, shares * limit);
   const std::string sell = talk.given_order(m.seller, m.symbol, -shares, limit - 4);
-  const Quarters proceeds = cost(talk.given_status(m.seller, sell));
-  if (proceeds <= 0) throw Blocked("the order was not executed");
-  talk.expect_opened(m.seller, other, 1, proceeds,
-                     "a buy for what the seller got, " + price(proceeds));
+  const Quarters cash = Market::seller_cash + cost(talk.given_executed(m.seller, sell));
+  talk.expect_refused(m.seller, other, 1, cash + 1, "a buy for more than the seller has got");
+  talk.expect_opened(m.seller, other, 1, cash,
+                     "a buy for what the seller had and got, " + price(cash));
 }
 
 void both_sides(Talk& talk) {
   const Quarters limit = talk.any_price();
   const std::int64_t shares = talk.any_shares();
   Market m(talk, shares, limit + 4);
+  talk.given_refused(m.buyer, m.symbol, -shares, limit + 40);
   const std::string sell = talk.given_order(m.seller, m.symbol, -shares, limit);
   const std::string buy = talk.given_order(m.buyer, m.symbol, shares, limit + 4);
   const OrderState bought = talk.given_status(m.buyer, buy),
@@ -267,15 +275,17 @@ void cancel_returns_cash(Talk& talk) {
   const std::string account = talk.given_account(10 * limit);
   const std::string symbol = talk.given_symbol({{account, 1}});
   const std::string id = talk.given_order(account, symbol, 10, limit);
+  talk.given_refused(account, symbol, 1, limit);
   talk.given_canceled(account, id);
   talk.expect_opened(account, symbol, 10, limit, "a buy for all the cash, after the cancel");
 }
 
 void cancel_returns_shares(Talk& talk) {
   const std::int64_t shares = talk.any_shares();
-  const std::string account = talk.given_account(0),
+  const std::string account = talk.given_account(4),
                     symbol = talk.given_symbol({{account, shares}});
   const std::string id = talk.given_order(account, symbol, -shares, 400);
+  talk.given_refused(account, symbol, -1, 404);
   talk.given_canceled(account, id);
   talk.expect_opened(account, symbol, -shares, 404, "a sell of all shares, after the cancel");
 }
@@ -287,6 +297,7 @@ void canceled_rest_returns(Talk& talk) {
   const std::string buyer = talk.given_account((shares + more) * limit);
   const std::string other = talk.given_symbol({{m.seller, 1}});
   const std::string id = talk.given_order(buyer, m.symbol, shares + more, limit);
+  talk.given_refused(buyer, other, 1, limit);
   talk.given_order(m.seller, m.symbol, -shares, limit - 4);
   const OrderState state = talk.given_status(buyer, id);
   if (state.executed() != shares * units_per_share)
@@ -300,7 +311,8 @@ void canceled_is_not_executed(Talk& talk) {
   const std::int64_t shares = talk.any_shares();
   Market m(talk, shares, limit + 4);
   const std::string id = talk.given_order(m.seller, m.symbol, -shares, limit);
-  talk.given_canceled(m.seller, id);
+  talk.given_status(m.seller, id);
+  talk.cancel(m.seller, id);
   const std::string buy = talk.given_order(m.buyer, m.symbol, shares, limit + 4);
   talk.expect_executed(m.buyer, buy, 0, "a canceled order is not open");
 }
@@ -326,7 +338,7 @@ void add_market_cases(Cases& cases) {
                                 {"M3", "equal prices", prices_are_equal},
                                 {"M3", "prices that do not cross", prices_do_not_cross},
                                 {"M3", "orders of two symbols", symbols_are_apart},
-                                {"M3", "a canceled order", canceled_is_not_executed},
+                                {"T10", "a canceled order", canceled_is_not_executed},
                                 {"M4", "the best price first", best_price_first},
                                 {"M4", "the oldest first", oldest_first},
                                 {"M4", "the example of the course", course_example},

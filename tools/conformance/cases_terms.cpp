@@ -8,7 +8,7 @@ struct Book {
   explicit Book(Talk& talk)
       : shares(talk.any_shares()),
         limit(talk.any_price()),
-        seller(talk.given_account(0)),
+        seller(talk.given_account(4)),
         buyer(talk.given_account(4 * shares * (limit + 8))),
         symbol(talk.given_symbol({{seller, 2 * shares}})) {
     first = talk.given_order(seller, symbol, -shares, limit);

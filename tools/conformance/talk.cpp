@@ -152,8 +152,21 @@ OrderState Talk::given_status(const std::string& account, const std::string& id)
   return given([&] { return status(account, id); });
 }
 
+OrderState Talk::given_executed(const std::string& account, const std::string& id) {
+  OrderState state = given_status(account, id);
+  if (state.fills.empty()) throw Blocked("the orders were not executed");
+  return state;
+}
+
 void Talk::given_canceled(const std::string& account, const std::string& id) {
-  given([&] { cancel(account, id); });
+  given([&] {
+    cancel(account, id);
+    expect(!status(account, id).open, "a canceled order is still open");
+  });
+}
+
+Element Talk::given_error(const std::string& document) {
+  return given([&] { return expect_error(document, "as a control"); });
 }
 
 void Talk::given_refused(const std::string& account, const std::string& symbol, std::int64_t amount,
@@ -192,7 +205,7 @@ void Talk::expect_refused(const std::string& account, const std::string& symbol,
   expect(answer.name == "error", why + ": <error> was expected, got " + answer.print());
 }
 
-OrderState Talk::read_state(const Element& element, const char* name) const {
+OrderState Talk::read_state(const Element& element, const char* name) {
   expect(element.name == name, std::string("<") + name + "> was expected, got " + element.print());
   OrderState state;
   const auto number = [&](const Element& part, const char* attribute) {

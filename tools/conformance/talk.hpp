@@ -101,7 +101,11 @@ class Talk {
   std::string given_order(const std::string& account, const std::string& symbol,
                           std::int64_t amount, Quarters limit);
   OrderState given_status(const std::string& account, const std::string& id);
+  // Of an order that was executed at least in part.
+  OrderState given_executed(const std::string& account, const std::string& id);
   void given_canceled(const std::string& account, const std::string& id);
+  // The first <error> that a document gets, which has errors alone.
+  Element given_error(const std::string& document);
 
   // --- testing ---
   // The id of an order that must be accepted.
@@ -118,6 +122,8 @@ class Talk {
                       Quarters limit, const std::string& why) {
     expect_refused(account, symbol, std::to_string(amount), price(limit), why);
   }
+  // What stands in a <status> or <canceled>, of this name.
+  static OrderState read_state(const Element& element, const char* name);
   OrderState status(const std::string& account, const std::string& id);
   OrderState cancel(const std::string& account, const std::string& id);
   // Shares of this order that are open, and that were executed.
@@ -147,7 +153,6 @@ class Talk {
   template <class Step>
   auto given(Step step);
   void note_form(const std::string& document);
-  OrderState read_state(const Element& element, const char* name) const;
 
   const Target& target_;
   Source& source_;
