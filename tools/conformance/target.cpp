@@ -188,24 +188,22 @@ std::string Target::framed(std::string_view document) const {
 // Sends what the server may be waiting for, step by step, until a reply comes.
 std::unique_ptr<Link> Target::ask_in_all_styles() {
   std::unique_ptr<Link> link = connect();
-  style_ = {};
   link->send(client::framed(new_request_()));
-  try {
-    link->receive();
-    return link;
-  } catch (const Silence&) {
-    style_ = {.wants_newline = true};
-    link->send("\n");
+  std::string why;
+  for (const Style& style :
+       {Style(), Style{.wants_newline = true}, Style{.per_request = true, .wants_end = true}}) {
+    style_ = style;
+    if (style.wants_newline) link->send("\n");
+    if (style.wants_end) link->end_sending();
+    try {
+      link->receive();
+      return link;
+    } catch (const Silence& error) {
+      if (why.empty()) why = error.what();
+    }
   }
-  try {
-    link->receive();
-    return link;
-  } catch (const Silence&) {
-    style_ = {.per_request = true, .wants_end = true};
-    link->end_sending();
-  }
-  link->receive();
-  return link;
+  style_ = {};
+  throw Silence(why);
 }
 
 // A server may listen before it can answer.
