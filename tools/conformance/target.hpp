@@ -32,7 +32,7 @@ struct TargetOptions {
   double timeout_s = 5;             // of one reply
   std::string connection = "auto";  // persistent, per-request
   std::string restart;              // shell command that starts the server again
-  double restart_s = 120;           // how long that command may take
+  double restart_s = 600;           // how long that command may take
   double start_s = 30;              // how long a server that was just started may take to answer
 };
 
