@@ -50,8 +50,8 @@ client::Address reach(const TargetOptions& options) {
       }
 }
 
-// In the child, between fork and exec. What it starts in the background must outlive us and Ctrl-C,
-// and may write to a pipe that nobody reads.
+// In the child, between fork and exec. What it starts in the background outlives us and Ctrl-C, and
+// must not ignore the signals that we ignore or handle.
 [[noreturn]] void become_shell(const char* command) {
   ::setpgid(0, 0);
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
@@ -126,8 +126,8 @@ bool Link::read(double timeout_s) {
   return !ended_;
 }
 
-std::string Link::receive(double timeout_s) {
-  const Clock::time_point give_up = in(timeout_s);
+std::string Link::receive() {
+  const Clock::time_point give_up = in(timeout_s_);
   std::size_t scanned = 0;
   for (;;) {
     const client::ReplyEnd reply = client::find_reply(received_, scanned);
@@ -144,7 +144,7 @@ std::string Link::receive(double timeout_s) {
     if (!ended_ && seconds_until(give_up) > 0) continue;
     const std::string why =
         ended_ ? "the server closed the connection without a reply"
-               : "no reply within " + std::to_string(int(timeout_s * 1000)) + " ms";
+               : "no reply within " + std::to_string(int(timeout_s_ * 1000)) + " ms";
     if (received_.empty()) throw Silence(why);
     throw NoAnswer(why + ", after an incomplete reply: " + received_.substr(0, 200));
   }

@@ -45,8 +45,7 @@ class Link {
   void send(std::string_view bytes);
   void end_sending();
   // The next reply's document.
-  std::string receive() { return receive(timeout_s_); }
-  std::string receive(double timeout_s);
+  std::string receive();
   // Whether the server ends the connection in time, and sends nothing before.
   bool closed_in_time();
   // What stood before the document that receive() returned last.
