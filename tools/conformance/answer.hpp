@@ -33,7 +33,7 @@ struct Element {
 // The elements inside <results>. Throws BadAnswer.
 std::vector<Element> read_answer(std::string_view document);
 
-// In units of 1e-8; also with a currency sign, an exponent, or the noise of a double behind the
+// In units of 1e-8; also with a currency sign, an exponent, or the noise of a double after the
 // eighth decimal. Nothing if it is no number.
 std::optional<std::int64_t> units_of(std::string_view text);
 

@@ -76,14 +76,15 @@ int main(int argc, char** argv) {
       ->check(client::accepted_by(client::check_address));
   app.add_option("--seed", options.seed, "the same seed gives the same numbers in the requests");
   app.add_option("--rounds", options.rounds, "how often each case runs, with other numbers")
-      ->check(CLI::Range(1, 1000));
+      ->check(CLI::Range(1u, rounds_max));
   app.add_option("--timeout", options.target.timeout_s, "seconds that one reply may take")
       ->check(CLI::Range(0.05, 600.0));
   app.add_option("--connection", options.target.connection,
                  "how many requests a connection carries: auto finds out")
       ->check(CLI::IsMember({"auto", "persistent", "per-request"}));
-  app.add_option("--restart", options.target.restart,
-                 "shell command that starts the server again, and returns, if it has died")
+  app.add_option(
+         "--restart", options.target.restart,
+         "shell command that starts the server again after it has died or hung, and returns")
       ->type_name("COMMAND");
   app.add_option("--rule", rules, "test this rule alone, such as M4; may be repeated");
   app.add_flag(
@@ -114,6 +115,7 @@ int main(int argc, char** argv) {
     written &= junit_file.empty() || write_file(junit_file, junit_of(report));
     written &= html_file.empty() || write_file(html_file, html_of(report));
     if (!written) return exit_usage;
+    if (client::stop_flag()) return exit_interrupted;
     if (!report.stopped.empty()) return exit_unreachable;
     return report.all_kept() ? exit_kept : exit_broken;
   } catch (const client::Interrupted&) {

@@ -25,19 +25,25 @@ std::string one_decimal(double number) {
   return text;
 }
 
-// For a terminal: control characters that a server sent would reach it.
+// What a server sent, for a terminal and for XML: UTF-8, without control characters and without
+// what XML forbids.
 std::string printable(const std::string& text) {
+  const std::string valid = Json::parse(to_text(text)).get<std::string>();
   std::string out;
-  for (const char c : text) out += c == '\n' || static_cast<unsigned char>(c) >= ' ' ? c : '?';
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const std::string_view rest = std::string_view(valid).substr(i);
+    const bool c1_control = rest.starts_with('\xC2') && rest[1] < '\xA0',
+               no_character = rest.starts_with("\uFFFE") || rest.starts_with("\uFFFF"),
+               control = std::iscntrl(static_cast<unsigned char>(valid[i])) != 0;
+    if (!c1_control && !no_character && (!control || valid[i] == '\n' || valid[i] == '\t')) {
+      out += valid[i];
+      continue;
+    }
+    out += '?';
+    i += c1_control ? 1 : no_character ? 2 : 0;
+  }
   while (out.ends_with('\n')) out.pop_back();
   return out;
-}
-
-std::string shortened(const std::string& text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  std::size_t end = bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "…";
 }
 
 std::string indented(const std::string& text, const std::string& by) {
@@ -50,7 +56,7 @@ std::string indented(const std::string& text, const std::string& by) {
 }
 
 std::string style_sentence(const Style& style) {
-  return std::string("Replies come ") + (style.length_lines ? "behind a length line" : "bare") +
+  return std::string("Replies come ") + (style.length_lines ? "after a length line" : "bare") +
          (style.per_request ? ", and the server closes after each"
                             : ", any number on one connection") +
          (style.wants_newline ? "; requests must end with a newline" : "") +
@@ -75,11 +81,6 @@ std::string summary(const ConformanceReport& report) {
             std::to_string(count(report, level, RuleOutcome::kept)) + " of " +
             std::to_string(count(report, level)) + " " + name_of(level);
   return text;
-}
-
-// For XML: UTF-8, without control characters.
-std::string xml_text(const std::string& text) {
-  return printable(Json::parse(to_text(text)).get<std::string>());
 }
 
 std::string conversation_of(const RuleResult& result) {
@@ -165,8 +166,8 @@ std::string junit_of(const ConformanceReport& report) {
     ++(untested ? skipped : failed);
     pugi::xml_node why = one.append_child(untested ? "skipped" : "failure");
     why.append_attribute("message") =
-        xml_text(untested ? result.why : result.case_name + ": " + result.why).c_str();
-    if (!untested) why.text() = xml_text(conversation_of(result)).c_str();
+        printable(untested ? result.why : result.case_name + ": " + result.why).c_str();
+    if (!untested) why.text() = printable(conversation_of(result)).c_str();
   }
   suite.append_attribute("name") = "conformance";
   suite.append_attribute("tests") = unsigned(report.rules.size());

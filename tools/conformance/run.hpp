@@ -12,6 +12,8 @@
 
 namespace exchange::conformance {
 
+inline constexpr unsigned rounds_max = 20;  // enough ids of nine digits
+
 struct ConformanceOptions {
   TargetOptions target;
   std::uint64_t seed = 1;
@@ -54,7 +56,8 @@ struct ConformanceReport {
 // Called before each case: for a progress line.
 using Look = std::function<void(std::size_t done, std::size_t of, const std::string& name)>;
 
-// Throws client::Unreachable if no server is there, client::Interrupted.
+// Throws client::Unreachable if no server is there. Interrupted by a signal, it reports what it
+// has.
 ConformanceReport run(const ConformanceOptions& options, const Look& look);
 
 }  // namespace exchange::conformance

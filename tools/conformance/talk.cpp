@@ -1,5 +1,7 @@
 #include "tools/conformance/talk.hpp"
 
+#include <cstdlib>
+
 #include "engine/decimal.hpp"
 
 namespace exchange::conformance {
@@ -8,8 +10,8 @@ namespace {
 constexpr std::size_t quoted_bytes_max = 2'000;
 
 std::string quoted(std::string_view bytes) {
-  std::string text(bytes.substr(0, quoted_bytes_max));
-  if (bytes.size() > quoted_bytes_max) text += "… (" + std::to_string(bytes.size()) + " bytes)";
+  std::string text = shortened(bytes, quoted_bytes_max);
+  if (bytes.size() > quoted_bytes_max) text += " (" + std::to_string(bytes.size()) + " bytes)";
   return text;
 }
 
@@ -19,6 +21,13 @@ void broken(const std::string& sentence) { throw Broken(sentence); }
 
 std::string plain(std::int64_t units) { return to_string(Shares::from_units(units)); }
 
+std::string shortened(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return std::string(text);
+  std::size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
 std::string price(Quarters quarters) { return plain(quarters * units_per_quarter); }
 
 std::int64_t OrderState::executed() const {
@@ -27,8 +36,8 @@ std::int64_t OrderState::executed() const {
   return sum;
 }
 
-std::string Source::number(std::size_t digits) {
-  std::string text = std::to_string(++used_);
+std::string Source::padded(std::uint64_t number, std::size_t digits) {
+  const std::string text = std::to_string(number);
   return text.size() < digits ? std::string(digits - text.size(), '0') + text : text;
 }
 
@@ -76,14 +85,15 @@ void Talk::note_form(const std::string& document) {
     other_form_ = "written as " + quoted(document) + " where docs/protocol.md has " + quoted(right);
     return;
   }
-  if (link_ && document == right && link_->behind().substr(0, 1) != "\n")
+  if (link_ && document == right && link_->after().substr(0, 1) != "\n")
     other_form_ = "no newline follows the reply " + quoted(document);
 }
 
 std::vector<Element> Talk::ask_several(const std::string& document, std::size_t elements) {
   std::vector<Element> answers = ask(document);
-  expect(answers.size() == elements, "the reply has " + std::to_string(answers.size()) +
-                                         " elements to " + std::to_string(elements) + " asked");
+  expect(answers.size() == elements, "the reply should have " + std::to_string(elements) +
+                                         (elements == 1 ? " element, has " : " elements, has ") +
+                                         std::to_string(answers.size()));
   return answers;
 }
 
@@ -208,6 +218,7 @@ void Talk::expect_refused(const std::string& account, const std::string& symbol,
 OrderState Talk::read_state(const Element& element, const char* name) {
   expect(element.name == name, std::string("<") + name + "> was expected, got " + element.print());
   OrderState state;
+  double shares = 0, cost = 0;  // of all executions: cases compute them in 64 bits
   const auto number = [&](const Element& part, const char* attribute) {
     const std::string* const text = part.find(attribute);
     const auto units = text ? units_of(*text) : std::nullopt;
@@ -220,10 +231,14 @@ OrderState Talk::read_state(const Element& element, const char* name) {
       state.open = number(part, "shares");
     else if (part.name == "canceled" && number(part, "shares") != 0)
       state.canceled = number(part, "shares");
-    else if (part.name == "executed")
-      state.fills.push_back({number(part, "shares"), number(part, "price"),
-                             std::atoll(part.attribute("time").c_str())});
-    else
+    else if (part.name == "executed") {
+      const Fill& fill =
+          state.fills.emplace_back(Fill{number(part, "shares"), number(part, "price"),
+                                        std::strtoll(part.attribute("time").c_str(), nullptr, 10)});
+      shares += double(fill.shares);
+      cost += double(fill.shares) / units_per_share * double(fill.price) / units_per_quarter;
+      expect(shares < 9e18 && cost < 9e18, "no order has so many shares: " + part.print());
+    } else
       expect(part.name == "open" || part.name == "canceled",
              "unknown element in a reply: " + part.print());
   }
@@ -250,9 +265,9 @@ void Talk::expect_open(const std::string& account, const std::string& id, std::i
 void Talk::expect_executed(const std::string& account, const std::string& id, std::int64_t shares,
                            const std::string& why) {
   const std::int64_t executed = status(account, id).executed();
-  expect(executed == shares * units_per_share,
-         why + ": of order " + id + " " + std::to_string(shares) +
-             " shares should have been executed, not " + plain(executed));
+  expect(executed == shares * units_per_share, why + ": order " + id + " should have " +
+                                                   std::to_string(shares) +
+                                                   " shares executed, has " + plain(executed));
 }
 
 }  // namespace exchange::conformance

@@ -46,28 +46,28 @@ struct OrderState {
 };
 
 // Ids and symbols that no other run or case uses, and numbers; the same seed gives the same
-// numbers.
+// numbers. An id has nine digits: others may keep ids in 32 bits.
 class Source {
  public:
   explicit Source(std::string prefix) : prefix_(std::move(prefix)) {}
   void seed(std::uint64_t seed) { random_.seed(seed); }
-  std::string account() { return prefix_ + number(4); }
+  std::string account() { return prefix_ + padded(++accounts_, 5); }
   // Digits that no other id starts with, if up to three digits follow.
   std::string account_prefix() {
-    const std::uint64_t thousand = used_ / 1'000 + 1;
-    used_ = thousand * 1'000 + 999;
-    return prefix_ + std::to_string(thousand);
+    const std::uint64_t thousand = accounts_ / 1'000 + 1;
+    accounts_ = thousand * 1'000 + 999;
+    return prefix_ + padded(thousand, 2);
   }
-  std::string symbol() { return "S" + prefix_ + number(0); }
+  std::string symbol() { return "S" + prefix_ + std::to_string(++symbols_); }
   std::int64_t between(std::int64_t from, std::int64_t to) {
     return from + std::int64_t(random_() % std::uint64_t(to - from + 1));
   }
   const std::string& prefix() const { return prefix_; }
 
  private:
-  std::string number(std::size_t digits);
-  const std::string prefix_;  // digits
-  std::uint64_t used_ = 0;
+  static std::string padded(std::uint64_t number, std::size_t digits);
+  std::string prefix_;  // four digits
+  std::uint64_t accounts_ = 0, symbols_ = 0;
   std::mt19937_64 random_;
 };
 
@@ -167,5 +167,7 @@ inline void expect(bool kept, const std::string& sentence) {
 }
 // "2.5" of units of 1e-8
 std::string plain(std::int64_t units);
+// Cut between two characters, with "…" at the end.
+std::string shortened(std::string_view text, std::size_t bytes_max);
 
 }  // namespace exchange::conformance

@@ -1,12 +1,16 @@
 #include "tools/conformance/target.hpp"
 
+#include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
+#include <csignal>
 #include <thread>
 
 #include "client/connection/command_line.hpp"
@@ -25,14 +29,70 @@ Clock::time_point in(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-constexpr double newline_wait_s = 0.1, style_wait_s = 2;
+constexpr double newline_wait_s = 0.1;
+constexpr double refused_wait_s = 3;  // for a server that is about to listen
+constexpr std::size_t received_bytes_max = client::reply_bytes_max + 65'536;
+
+void pause() {
+  if (client::stop_flag()) throw client::Interrupted();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+// The first of its addresses that accepts a connection: a name may have several.
+client::Address reach(const TargetOptions& options) {
+  const std::vector<client::Address> addresses = client::resolve_all(options.address);
+  for (const Clock::time_point give_up = in(refused_wait_s);; pause())
+    for (const client::Address& address : addresses) try {
+        client::connect_to(address, options.timeout_s, client::stop_flag());
+        return address;
+      } catch (const client::Unreachable&) {
+        if (&address == &addresses.back() && seconds_until(give_up) <= 0) throw;
+      }
+}
+
+// In the child, between fork and exec. What it starts in the background outlives us and Ctrl-C, and
+// must not ignore the signals that we ignore or handle.
+[[noreturn]] void become_shell(const char* command) {
+  ::setpgid(0, 0);
+  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+  const int nothing = ::open("/dev/null", O_RDWR);
+  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(nothing, STDOUT_FILENO);
+  if (nothing > STDERR_FILENO) ::close(nothing);
+  ::execl("/bin/sh", "sh", "-c", command, nullptr);
+  ::_exit(127);
+}
+
+// Throws NoAnswer if it fails, or does not end in time.
+void run_command(const std::string& command, double limit_s) {
+  const pid_t shell = ::fork();
+  if (shell < 0) throw NoAnswer("the restart command cannot be run");
+  if (shell == 0) become_shell(command.c_str());
+  ::setpgid(shell, shell);  // whoever is first, it or we
+  int status = 0;
+  const auto kill = [&] {
+    ::kill(-shell, SIGKILL);
+    ::waitpid(shell, &status, 0);
+  };
+  const Clock::time_point give_up = in(limit_s);
+  while (::waitpid(shell, &status, WNOHANG) == 0) try {
+      pause();
+      if (seconds_until(give_up) > 0) continue;
+      kill();
+      throw NoAnswer("the restart command does not end");
+    } catch (const client::Interrupted&) {
+      kill();
+      throw;
+    }
+  if (status != 0) throw NoAnswer("the restart command failed");
+}
 
 }  // namespace
 
 Link::Link(const client::Address& address, double timeout_s) try
     : socket_(client::connect_to(address, timeout_s, client::stop_flag())), timeout_s_(timeout_s) {
 } catch (const client::Unreachable& error) {
-  throw NoAnswer(error.what());
+  throw Silence(error.what());
 }
 
 void Link::send(std::string_view bytes) {
@@ -66,8 +126,8 @@ bool Link::read(double timeout_s) {
   return !ended_;
 }
 
-std::string Link::receive(double timeout_s) {
-  const Clock::time_point give_up = in(timeout_s);
+std::string Link::receive() {
+  const Clock::time_point give_up = in(timeout_s_);
   std::size_t scanned = 0;
   for (;;) {
     const client::ReplyEnd reply = client::find_reply(received_, scanned);
@@ -79,29 +139,42 @@ std::string Link::receive(double timeout_s) {
       received_.erase(0, reply.end);
       return document;
     }
+    if (received_.size() > received_bytes_max) throw NoAnswer("the reply does not end");
     if (read(seconds_until(give_up))) continue;
-    const std::string rest =
-        received_.empty() ? "" : ", after an incomplete reply: " + received_.substr(0, 200);
-    if (ended_) throw NoAnswer("the server closed the connection without a reply" + rest);
-    if (seconds_until(give_up) <= 0)
-      throw NoAnswer("no reply within " + std::to_string(int(timeout_s * 1000)) + " ms" + rest);
+    if (!ended_ && seconds_until(give_up) > 0) continue;
+    const std::string why =
+        ended_ ? "the server closed the connection without a reply"
+               : "no reply within " + std::to_string(int(timeout_s_ * 1000)) + " ms";
+    if (received_.empty()) throw Silence(why);
+    throw NoAnswer(why + ", after an incomplete reply: " + received_.substr(0, 200));
   }
 }
 
 bool Link::closed_in_time() {
   const Clock::time_point give_up = in(timeout_s_);
-  while (!ended_ && seconds_until(give_up) > 0) read(seconds_until(give_up));
-  return ended_ && client::skip_padding(received_) == received_.size();
+  while (client::skip_padding(received_) == received_.size()) {
+    if (ended_ || seconds_until(give_up) <= 0) return ended_;
+    received_.clear();
+    read(seconds_until(give_up));
+  }
+  return false;
 }
 
-std::string Link::behind() {
+std::string Link::after() {
   if (received_.empty()) read(newline_wait_s);
   return received_.substr(0, client::skip_padding(received_));
 }
 
-Target::Target(const TargetOptions& options)
-    : options_(options), address_(client::resolve(options.address)) {
-  client::connect_to(address_, options.timeout_s, client::stop_flag());
+Target::Target(const TargetOptions& options, std::function<std::string()> new_request)
+    : options_(options), new_request_(std::move(new_request)), address_(reach(options)) {}
+
+std::string Target::address() const {
+  char host[NI_MAXHOST], port[NI_MAXSERV];
+  if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address_.storage), address_.bytes, host,
+                    sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return options_.address;
+  const bool v6 = address_.storage.ss_family == AF_INET6;
+  return (v6 ? "[" + std::string(host) + "]" : host) + ":" + port;
 }
 
 std::unique_ptr<Link> Target::connect() const {
@@ -112,31 +185,50 @@ std::string Target::framed(std::string_view document) const {
   return client::framed(std::string(document) + (style_.wants_newline ? "\n" : ""));
 }
 
-void Target::find_style(const std::string& first, const std::string& second) {
-  const auto request = [](const std::string& id) {
-    return client::framed("<create><account id=\"" + id + "\" balance=\"1\"/></create>");
-  };
+// Sends what the server may be waiting for, step by step, until a reply comes.
+std::unique_ptr<Link> Target::ask_in_all_styles() {
   std::unique_ptr<Link> link = connect();
-  link->send(request(first));
-  try {
-    link->receive(std::min(style_wait_s, options_.timeout_s));
-  } catch (const NoAnswer&) {
-    link->send("\n");
-    style_.wants_newline = true;
+  link->send(client::framed(new_request_()));
+  std::string why;
+  for (const Style& style :
+       {Style(), Style{.wants_newline = true}, Style{.per_request = true, .wants_end = true}}) {
+    style_ = style;
+    if (style.wants_newline) link->send("\n");
+    if (style.wants_end) link->end_sending();
     try {
-      link->receive(std::min(style_wait_s, options_.timeout_s));
-    } catch (const NoAnswer&) {
-      link->end_sending();
       link->receive();
-      style_ = {.per_request = true, .wants_end = true};
+      return link;
+    } catch (const Silence& error) {
+      if (why.empty()) why = error.what();
     }
   }
-  style_.length_lines = !link->before().empty() && link->before().front() != '\n';
+  style_ = {};
+  throw Silence(why);
+}
+
+// A server may listen before it can answer.
+std::unique_ptr<Link> Target::first_reply() {
+  for (const Clock::time_point give_up = in(options_.start_s);; pause()) try {
+      return ask_in_all_styles();
+    } catch (const Silence&) {
+      if (seconds_until(give_up) <= 0) throw;
+      address_ = reach(options_);
+    }
+}
+
+void Target::find_style() {
+  std::unique_ptr<Link> link = first_reply();
+  // a slow start looks like a wait for more: ask again
+  if (style_.wants_newline || style_.wants_end) link = ask_in_all_styles();
+  const std::string_view before = link->before();
+  const std::size_t begin = client::skip_padding(before);
+  style_.length_lines =
+      begin < before.size() && std::isdigit(static_cast<unsigned char>(before[begin]));
   if (style_.wants_end || options_.connection == "persistent") return;
   style_.per_request = options_.connection == "per-request";
   if (style_.per_request) return;
   try {
-    link->send(framed("<create><account id=\"" + second + "\" balance=\"1\"/></create>"));
+    link->send(framed(new_request_()));
     link->receive();
   } catch (const NoAnswer&) {
     style_.per_request = true;
@@ -145,34 +237,22 @@ void Target::find_style(const std::string& first, const std::string& second) {
 }
 
 bool Target::answers() const try {
-  Link link(address_, options_.timeout_s);
-  link.send(framed("<create></create>"));
-  if (style_.wants_end) link.end_sending();
-  link.receive();
+  const std::unique_ptr<Link> link = connect();
+  link->send(framed(new_request_()));
+  if (style_.wants_end) link->end_sending();
+  link->receive();
   return true;
 } catch (const NoAnswer&) {
-  // a server may have no reply to that: see whether it is there
-  try {
-    Link link(address_, options_.timeout_s);
-    link.send(framed("<create><account id=\"1\" balance=\"1\"/></create>"));
-    if (style_.wants_end) link.end_sending();
-    link.receive();
-    return true;
-  } catch (const NoAnswer&) {
-    return false;
-  }
+  return false;
 }
 
-bool Target::restart() {
-  if (options_.restart.empty()) return false;
+void Target::restart() {
+  if (options_.restart.empty()) throw NoAnswer("there is no restart command");
   ++restarts_;
-  if (std::system(options_.restart.c_str()) != 0) return false;
-  for (const Clock::time_point give_up = in(options_.start_s); seconds_until(give_up) > 0;) {
-    if (client::stop_flag()) throw client::Interrupted();
-    if (answers()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return false;
+  run_command(options_.restart, options_.restart_s);
+  for (const Clock::time_point give_up = in(options_.start_s); seconds_until(give_up) > 0; pause())
+    if (answers()) return;
+  throw NoAnswer("it does not answer after the restart command");
 }
 
 }  // namespace exchange::conformance

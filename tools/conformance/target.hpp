@@ -2,6 +2,7 @@
 // The server that is tested: how it frames its replies and treats connections (found out at the
 // start), and connections to it. Thread: one.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,12 +15,16 @@ namespace exchange::conformance {
 struct NoAnswer : std::runtime_error {
   using runtime_error::runtime_error;
 };
+// Not a byte came: the server may still be starting, or wait for more.
+struct Silence : NoAnswer {
+  using NoAnswer::NoAnswer;
+};
 
 struct Style {
   bool length_lines = false;   // before replies
   bool per_request = false;    // it closes after each reply
   bool wants_newline = false;  // at the end of each request
-  bool wants_end = false;      // of the stream, behind each request
+  bool wants_end = false;      // of the stream, after each request
 };
 
 struct TargetOptions {
@@ -27,26 +32,26 @@ struct TargetOptions {
   double timeout_s = 5;             // of one reply
   std::string connection = "auto";  // persistent, per-request
   std::string restart;              // shell command that starts the server again
-  double start_s = 30;              // how long a restarted server may take to accept connections
+  double restart_s = 600;           // how long that command may take
+  double start_s = 30;              // how long a server that was just started may take to answer
 };
 
 // A connection. Closed by its destructor.
 class Link {
  public:
-  // Throws NoAnswer, client::Interrupted, as do the others.
+  // Throws Silence, NoAnswer, client::Interrupted, as do the others.
   Link(const client::Address& address, double timeout_s);
 
   void send(std::string_view bytes);
   void end_sending();
   // The next reply's document.
-  std::string receive() { return receive(timeout_s_); }
-  std::string receive(double timeout_s);
+  std::string receive();
   // Whether the server ends the connection in time, and sends nothing before.
   bool closed_in_time();
-  // What stood before and behind the document that receive() returned last.
+  // What stood before the document that receive() returned last.
   const std::string& before() const { return before_; }
-  // Waits a moment for white space behind the last reply.
-  std::string behind();
+  // Waits a moment for white space after the last reply.
+  std::string after();
 
  private:
   bool read(double timeout_s);
@@ -59,28 +64,34 @@ class Link {
 
 class Target {
  public:
-  // Throws client::Unreachable if no server is there.
-  explicit Target(const TargetOptions& options);
+  // `new_request` gives a request that any server answers, another one each time. Throws
+  // client::Unreachable if no server is there, client::Interrupted.
+  Target(const TargetOptions& options, std::function<std::string()> new_request);
 
-  // Creates accounts of these ids. Throws NoAnswer if that does not
-  // get two replies.
-  void find_style(const std::string& first, const std::string& second);
+  // Throws NoAnswer if no reply comes, client::Unreachable.
+  void find_style();
   const Style& style() const { return style_; }
-  const std::string& address() const { return options_.address; }
+  // HOST:PORT of the address that accepts connections, in digits.
+  std::string address() const;
   double timeout_s() const { return options_.timeout_s; }
   std::unique_ptr<Link> connect() const;
   // A request as this server wants it on the wire.
   std::string framed(std::string_view document) const;
 
-  // It accepts a connection, and answers an empty request.
+  // It accepts a connection, and answers a request.
   bool answers() const;
-  // Runs the command of the options; false if there is none, or the server does not answer then.
-  bool restart();
+  // Runs the command of the options. Throws NoAnswer if there is none, it fails, or the server does
+  // not answer then.
+  void restart();
   unsigned restarts() const { return restarts_; }
 
  private:
+  std::unique_ptr<Link> first_reply();
+  std::unique_ptr<Link> ask_in_all_styles();
+
   const TargetOptions options_;
-  const client::Address address_;
+  const std::function<std::string()> new_request_;
+  client::Address address_;
   Style style_;
   unsigned restarts_ = 0;
 };

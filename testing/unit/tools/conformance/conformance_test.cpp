@@ -1,23 +1,34 @@
-// The tester against our own server, under every policy and style of replies. Against servers with
-// planted faults: testing/conformance.
+// The tester against our own server, under every policy and style of replies, and against servers
+// that are slow, die or flood. Against servers with planted faults: testing/conformance.
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 #include <set>
 #include <string>
 
 #include "catch.hpp"
+#include "client/connection/command_line.hpp"
+#include "support/folder.hpp"
+#include "support/local_port.hpp"
 #include "support/server_process.hpp"
+#include "support/wait_for.hpp"
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/report.hpp"
 
 using namespace exchange;
 using namespace exchange::conformance;
+using exchange::testing::LocalPort;
 using exchange::testing::ServerProcess;
+using exchange::testing::TemporaryFolder;
 using namespace std::string_literals;
 
 namespace {
@@ -31,6 +42,56 @@ ConformanceReport test(const ServerProcess& server, const std::set<std::string>&
   options.rules = rules;
   options.strict = true;
   return run(options, [](auto...) {});
+}
+
+// A server that gives these replies to documents, and ends the connection at an empty one.
+class Toy {
+ public:
+  explicit Toy(std::function<std::string(const std::string& document)> reply)
+      : reply_(std::move(reply)) {}
+
+  ConformanceOptions options(const std::set<std::string>& rules) const {
+    ConformanceOptions options;
+    options.target.address = address();
+    options.target.timeout_s = 0.2;
+    options.target.restart_s = 0.3;
+    options.target.start_s = 0.3;
+    options.rounds = 1;
+    options.rules = rules;
+    return options;
+  }
+  ConformanceReport test(const std::set<std::string>& rules) const {
+    return run(options(rules), [](auto...) {});
+  }
+  std::string address() const { return port_.address(); }
+
+ private:
+  void serve(LocalPort::tcp::socket socket) const {
+    std::string bytes;
+    while (true) {
+      const auto buffer = boost::asio::dynamic_buffer(bytes);
+      const std::size_t line = boost::asio::read_until(socket, buffer, '\n');
+      const std::size_t length = line == 1 ? 0 : std::stoul(bytes);
+      bytes.erase(0, line);
+      if (line == 1) continue;  // white space after a request
+      if (bytes.size() < length)
+        boost::asio::read(socket, buffer, boost::asio::transfer_exactly(length - bytes.size()));
+      const std::string reply = reply_(bytes.substr(0, length));
+      bytes.erase(0, length);
+      if (reply.empty()) return;
+      boost::asio::write(socket, boost::asio::buffer(reply));
+    }
+  }
+
+  const std::function<std::string(const std::string&)> reply_;
+  const LocalPort port_{[this](LocalPort::tcp::socket socket) { serve(std::move(socket)); }};
+};
+
+const std::string created = "<results><created/></results>\n";
+
+const RuleResult& result_of(const ConformanceReport& report, const std::string& rule) {
+  return *std::ranges::find_if(report.rules,
+                               [&](const RuleResult& one) { return one.rule.number == rule; });
 }
 
 std::string lost(const ConformanceReport& report) {
@@ -126,7 +187,8 @@ TEST_CASE("reports escape what a server sent") {
                           .outcome = RuleOutcome::broken,
                           .case_name = "a case",
                           .why = "got </script><b>\"&\x1b[31m",
-                          .conversation = {{"<create/>", "]]></failure>\xff"}}});
+                          .conversation = {{"<create/>", "]]></failure>\xff"},
+                                           {"<\tcreate>", "1\x7f 2\u009b 3\uFFFE 4\u00a0"}}});
   CHECK(report.points_max() == 3);
   CHECK(report.score() == 0);
   CHECK_FALSE(report.all_kept());
@@ -134,29 +196,208 @@ TEST_CASE("reports escape what a server sent") {
   CHECK(json["rules"][0]["result"] == "broken");
   CHECK(json["rules"][0]["why"] == "got </script><b>\"&\x1b[31m");
   CHECK(text_of(report).find('\x1b') == std::string::npos);
+  CHECK(text_of(report).find("sent  <\tcreate>\n    got   1? 2? 3? 4\u00a0\n") !=
+        std::string::npos);
   pugi::xml_document junit;
   REQUIRE(junit.load_string(junit_of(report).c_str()));
   const pugi::xml_node failure = junit.child("testsuite").child("testcase").child("failure");
   CHECK(failure.attribute("message").value() == "a case: got </script><b>\"&?[31m"s);
   CHECK(std::string(failure.text().get()).find("]]></failure>\uFFFD") != std::string::npos);
+  CHECK(std::string(failure.text().get()).find("<\tcreate>\ngot   1? 2? 3?") != std::string::npos);
   CHECK(html_of(report).find("</script><b>") == std::string::npos);
 }
 
 TEST_CASE("a server that does not answer gets no points, and the report says why") {
-  // accepts connections and is silent
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t bytes = sizeof address;
-  REQUIRE(::bind(listener, reinterpret_cast<sockaddr*>(&address), bytes) == 0);
-  REQUIRE(::listen(listener, 16) == 0);
-  REQUIRE(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &bytes) == 0);
+  const LocalPort silent([](LocalPort::tcp::socket socket) {
+    char byte;
+    while (boost::asio::read(socket, boost::asio::buffer(&byte, 1)) == 1) {
+    }
+  });
   ConformanceOptions options;
-  options.target.address = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  options.target.address = silent.address();
   options.target.timeout_s = 0.1;
+  options.target.start_s = 0.5;
   const ConformanceReport report = run(options, [](auto...) {});
-  ::close(listener);
   CHECK(report.stopped.find("got no reply: no reply within 100 ms") != std::string::npos);
   CHECK(report.points() == 0);
   CHECK(report.points_max() > 50);
   CHECK_FALSE(report.all_kept());
+}
+
+TEST_CASE("a slow first reply does not look like a server that waits for a newline or the end") {
+  const double seconds = GENERATE(0.3, 0.5, 0.7);
+  std::atomic<bool> first = true;
+  const Toy toy([&](const std::string&) {
+    if (first.exchange(false)) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    return created;
+  });
+  ConformanceOptions options = toy.options({"R1"});
+  options.target.start_s = 30;
+  const ConformanceReport report = run(options, [](auto...) {});
+  CHECK(lost(report) == "");
+  CHECK_FALSE(report.style.wants_newline);
+  CHECK_FALSE(report.style.wants_end);
+  CHECK_FALSE(report.style.per_request);
+}
+
+TEST_CASE("blanks before a reply are no length line, and any address of a name will do") {
+  const Toy toy([](const std::string&) { return "\r\n " + created; });
+  ConformanceOptions options = toy.options({"R1"});
+  options.target.address.replace(0, sizeof "127.0.0.1" - 1, "localhost");
+  const ConformanceReport report = run(options, [](auto...) {});
+  CHECK(lost(report) == "");
+  CHECK_FALSE(report.style.length_lines);
+}
+
+TEST_CASE("rules that give points are tested first, and many clients at once last") {
+  const ServerProcess server({"--store", "memory:"});
+  ConformanceOptions options;
+  options.target.address = "127.0.0.1:" + std::to_string(server.port());
+  options.rounds = 1;
+  options.rules = {"F4", "C1", "M4", "M11", "T17"};
+  std::vector<std::string> order;
+  const ConformanceReport report =
+      run(options, [&](std::size_t, std::size_t, const std::string& name) {
+        const std::string rule = name.substr(0, name.find(' '));
+        if (order.empty() || order.back() != rule) order.push_back(rule);
+      });
+  CHECK(lost(report) == "");
+  CHECK(order == std::vector<std::string>{"C1", "M4", "F4", "M11", "T17"});
+}
+
+TEST_CASE("a rule is tested with the same data, alone and among others") {
+  const Toy toy([](const std::string&) { return created; });
+  const auto balance = [&](const std::set<std::string>& rules) {
+    const std::string sent = result_of(toy.test(rules), "C5").conversation.at(0).sent;
+    return sent.substr(sent.find("balance"));
+  };
+  CHECK(balance({"C5"}) == balance({"C1", "R6", "C5"}));
+}
+
+TEST_CASE("ids have nine digits and are not those of an earlier run") {
+  std::set<std::string> known;
+  std::size_t longest = 0;
+  const Toy toy([&](const std::string& document) {
+    const std::size_t begin = document.find("id=\"") + 4;
+    const std::string id = document.substr(begin, document.find('"', begin) - begin);
+    longest = std::max(longest, id.size());
+    return known.insert(id).second ? created : "<results><error>exists</error></results>\n";
+  });
+  for (int i = 0; i < 3; ++i) CHECK(lost(toy.test({"R1", "R6"})) == "");
+  CHECK(longest == 9);
+}
+
+TEST_CASE("a server that dies after its reply loses the rule of that case, and may be restarted") {
+  const TemporaryFolder folder;
+  std::atomic<bool> dead = false;
+  const Toy toy([&](const std::string& document) -> std::string {
+    if (dead && !std::filesystem::exists(folder / "alive")) return "";
+    dead = dead || document.find("<create/>") != std::string::npos;
+    return document.find("<account") == std::string::npos ? "<results></results>\n" : created;
+  });
+  const auto [command, stopped, restarts] = GENERATE(table<std::string, std::string, unsigned>({
+      {"", "there is no restart command", 0},
+      {"exit 3", "the restart command failed", 1},
+      {"sleep 60", "the restart command does not end", 1},
+      {"true", "it does not answer after the restart command", 1},
+      {"sleep 1 & touch ", "", 1},
+  }));
+  ConformanceOptions options = toy.options({"C2", "R6", "C15"});
+  options.target.restart = command.ends_with(' ') ? command + folder / "alive" : command;
+  const auto start = std::chrono::steady_clock::now();
+  const ConformanceReport report = run(options, [](auto...) {});
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  const RuleResult& c2 = result_of(report, "C2");
+  CHECK(c2.outcome == RuleOutcome::broken);
+  CHECK(c2.why == "the server does not answer any more after the case");
+  CHECK(c2.conversation.back().sent == "<create/>");
+  CHECK(result_of(report, "R6").outcome == RuleOutcome::kept);
+  CHECK(report.restarts == restarts);
+  CHECK(report.stopped.ends_with(stopped));
+  const RuleResult& next = result_of(report, "C15");
+  CHECK(next.outcome == (stopped.empty() ? RuleOutcome::broken : RuleOutcome::untested));
+  if (!stopped.empty()) CHECK(next.why == "the server was gone");
+}
+
+TEST_CASE("an interrupted test keeps what it has found") {
+  const ServerProcess server({"--store", "memory:"});
+  ConformanceOptions options;
+  options.target.address = "127.0.0.1:" + std::to_string(server.port());
+  options.rounds = 1;
+  options.rules = {"C1", "C9", "C11"};
+  unsigned cases = 0;  // of C9
+  const ConformanceReport report =
+      run(options, [&](std::size_t, std::size_t, const std::string& name) {
+        if (name.starts_with("C9 ") && ++cases == 2) client::stop_flag() = true;
+      });
+  client::stop_flag() = false;
+  CHECK(report.stopped == "interrupted by a signal");
+  CHECK(result_of(report, "C1").outcome == RuleOutcome::kept);
+  for (const char* const rule : {"C9", "C11"}) {
+    CHECK(result_of(report, rule).outcome == RuleOutcome::untested);
+    CHECK(result_of(report, rule).why == "the test was interrupted");
+  }
+}
+
+TEST_CASE("the program writes its report when it is interrupted") {
+  const TemporaryFolder folder;
+  std::atomic<unsigned> asked = 0;
+  const Toy toy([&](const std::string&) {
+    ++asked;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return created;
+  });
+  testing::ChildProcess program("conformance", {toy.address(), "--json", folder / "report.json"});
+  CHECK(wait_for([&] { return asked > 9; }));
+  CHECK(program.end_with(SIGINT) == 130);
+  CHECK(program.output().find("Ended early: interrupted by a signal") != std::string::npos);
+  const auto json = nlohmann::json::parse(testing::contents(folder / "report.json"));
+  CHECK(json["stopped"] == "interrupted by a signal");
+}
+
+TEST_CASE("the program refuses more rounds than there are ids for") {
+  const auto [status, output, memory] =
+      testing::run_program("conformance", {"127.0.0.1:1", "--rounds", "21"});
+  CHECK(status == 2);
+  CHECK(output.find("--rounds: Value 21 not in range 1 to 20") != std::string::npos);
+}
+
+TEST_CASE("long replies are cut between two characters") {
+  std::string sentence;
+  for (int i = 0; i < 2'000; ++i) sentence += "\u20ac";
+  const Toy toy(
+      [&](const std::string&) { return "<results><error>" + sentence + "</error></results>\n"; });
+  const RuleResult result = result_of(toy.test({"M4"}), "M4");
+  CHECK(result.outcome == RuleOutcome::blocked);
+  CHECK(result.why.size() > 1'990);
+  CHECK(result.why.size() < 2'010);
+  CHECK(result.why.ends_with("\u20ac\u2026"));
+  CHECK(shortened("a\u20ac", 4) == "a\u20ac");
+  CHECK(shortened("a\u20ac", 3) == "a\u2026");
+}
+
+TEST_CASE("executions of more than 64 bits are wrong replies") {
+  const Toy toy([](const std::string& document) {
+    const std::string fill =
+        document.find("id=\"2\"") == std::string::npos
+            ? "<executed shares=\"90000000000\" price=\"1\" time=\"5\"/>"
+            : "<executed shares=\"9000000\" price=\"90000000000\" time=\"5\"/>";
+    return "<results><status>" + fill + fill + "</status></results>\n";
+  });
+  Target target(toy.options({}).target, [] { return "<create/>"s; });
+  Source source("1234");
+  Talk talk(target, source);
+  CHECK_THROWS_AS(talk.status("1", "1"), Broken);
+  CHECK_NOTHROW(talk.status("1", "2"));
+}
+
+TEST_CASE("a flood of bytes is neither kept nor waited for") {
+  const bool blanks = GENERATE(false, true);
+  const LocalPort port([&](LocalPort::tcp::socket socket) {
+    const std::string bytes(1'000'000, blanks ? ' ' : 'x');
+    while (true) boost::asio::write(socket, boost::asio::buffer(bytes));
+  });
+  Link link(client::resolve(port.address()), 0.5);
+  CHECK_FALSE(link.closed_in_time());
+  CHECK_THROWS_AS(link.receive(), NoAnswer);
 }
