@@ -23,13 +23,14 @@ std::string findings_of(Talk& talk, unsigned clients, std::uint64_t requests) {
   options.load.requests = requests;
   options.load.audit = true;
   options.load.audit_precision = loadgen::AuditPrecision::cent;
+  options.load.timeout_s = std::max(options.load.timeout_s, talk.target().timeout_s());
   options.load.connection = talk.target().style().per_request ? loadgen::ConnectionUse::per_request
                                                               : loadgen::ConnectionUse::persistent;
   options.workload.kind = loadgen::WorkloadKind::mix;
   options.workload.mix = {.order = 70, .query = 15, .cancel = 15};
   options.workload.symbols = 3;
-  options.workload.cash =
-      2'000'000;  // all requests of one account cost less, and cents fit 32 bits
+  // All requests of one account cost less, and 32 bits are enough for it in cents.
+  options.workload.cash = 2'000'000;
   options.workload.seed = std::uint64_t(talk.between(1, 1'000'000));
   options.workload.account_prefix = talk.source().account_prefix();
   options.workload.symbol_prefix = talk.source().symbol() + "x";
@@ -54,18 +55,22 @@ std::string findings_of(Talk& talk, unsigned clients, std::uint64_t requests) {
   return findings;
 }
 
-// As many requests as a slow server can answer in some seconds.
+// As many requests as a slow server can answer in some seconds. Blocks if not each client gets one.
 std::uint64_t affordable(Talk& talk, std::uint64_t wanted, unsigned clients) {
   constexpr double enough_s = 5;
+  talk.given_account(4);  // the first reply is also looked at for its form
   const auto start = std::chrono::steady_clock::now();
   talk.given_account(4);
   const std::chrono::duration<double> one = std::chrono::steady_clock::now() - start;
-  return std::clamp<std::uint64_t>(std::uint64_t(enough_s / one.count()), clients, wanted);
+  const double requests = enough_s / one.count();
+  if (requests < clients)
+    throw Blocked("the server is too slow: a request takes " + std::to_string(one.count()) + " s");
+  return std::uint64_t(std::min(requests, double(wanted)));
 }
 
 void at_once(Talk& talk, unsigned clients, std::uint64_t requests) {
   if (talk.target().style().wants_end)
-    throw Blocked("the load generator does not end the stream behind each request");
+    throw Blocked("the load generator does not end the stream after each request");
   const std::string findings = findings_of(talk, clients, affordable(talk, requests, clients));
   if (findings.empty()) return;
   const std::string sentence = std::to_string(clients) + " clients at once:" + findings;

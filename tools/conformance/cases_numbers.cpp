@@ -127,7 +127,7 @@ void add_number_cases(Cases& cases) {
                    {"N1", "what is no number", not_numbers},
                    {"N2", "white space around shares", space_around_shares},
                    {"N3", "eight decimals", eight_decimals},
-                   {"N3", "a point at the begin or end", decimals_without_digits},
+                   {"N3", "a point at the beginning or end", decimals_without_digits},
                    {"N4", "a balance of sixteen decimals", balance_of_sixteen_decimals},
                    {"N5", "zeros behind the decimals", zeros_behind},
                    {"N6", "too many decimals", too_many_decimals},

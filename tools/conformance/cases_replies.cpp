@@ -135,7 +135,8 @@ void seconds_since_1970(Talk& talk) {
     if (const std::string* const text = part.find("time")) {
       char* end = nullptr;
       const long long time = std::strtoll(text->c_str(), &end, 10);
-      expect(!text->empty() && *end == '\0' && std::llabs(time - std::time(nullptr)) < day_s,
+      const std::int64_t now = std::time(nullptr);
+      expect(!text->empty() && *end == '\0' && time > now - day_s && time < now + day_s,
              "the time should be in whole seconds since 1970, now about " +
                  std::to_string(std::time(nullptr)) + ": " + part.print());
       ++times;

@@ -131,7 +131,7 @@ class Talk {
                    const std::string& why);
   void expect_executed(const std::string& account, const std::string& id, std::int64_t shares,
                        const std::string& why);
-  // The account has no more free cash, or shares, than this order needs: a control for cases that
+  // The account has less free cash, or shares, than this order needs: a control for cases that
   // must see a refusal. Blocks the case otherwise.
   void given_refused(const std::string& account, const std::string& symbol, std::int64_t amount,
                      Quarters limit);
