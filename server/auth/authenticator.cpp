@@ -49,6 +49,8 @@ void reject(std::span<Command> commands, const Credential& credential) {
       place->account = no_account;
     else if (auto* const cancel = std::get_if<CancelOrder>(&command))
       cancel->account = no_account;
+    else if (auto* const cancel_all = std::get_if<CancelAll>(&command))
+      cancel_all->account = no_account;
     else
       std::get<QueryOrder>(command).account = no_account;
   }

@@ -82,6 +82,11 @@ inline std::size_t execution_count(const Outcome& outcome) {
   if (const auto* status = std::get_if<Status>(&outcome)) return status->executions.size();
   if (const auto* canceled = std::get_if<Canceled>(&outcome))
     return canceled->status.executions.size();
+  if (const auto* all = std::get_if<CanceledAll>(&outcome)) {
+    std::size_t count = 0;
+    for (const Status& one : all->orders) count += one.executions.size();
+    return count;
+  }
   return 0;
 }
 

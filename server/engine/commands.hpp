@@ -2,6 +2,7 @@
 // Commands of the engine, one struct for each kind of request element, and their outcomes.
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -105,8 +106,14 @@ struct QueryOrder {
   OptionalReference reference = {};
   bool operator==(const QueryOrder&) const = default;
 };
-using Command =
-    std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder, QueryOrder>;
+// All open orders of the account, or of one symbol (E17).
+struct CancelAll {
+  AccountId account;
+  std::optional<SymbolName> symbol;
+  bool operator==(const CancelAll&) const = default;
+};
+using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
+                             QueryOrder, CancelAll>;
 // Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 
@@ -122,6 +129,7 @@ enum class Reason : std::uint8_t {
   reference_used,  // by another order
   cannot_fill,     // a fill-or-kill order
   would_execute,   // a post-only order
+  no_open_orders,  // to cancel all of
   reply_too_long,  // by the core: the queries of a request would return too many executions
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address
@@ -161,6 +169,10 @@ struct Canceled {
   Status status;
   bool operator==(const Canceled&) const = default;
 };
+struct CanceledAll {
+  std::vector<Status> orders;  // at least one, the oldest first
+  bool operator==(const CanceledAll&) const = default;
+};
 struct Rejected {
   Reason reason;
   OrderId order = 0;  // that used the reference
@@ -173,13 +185,13 @@ struct NotInMemory {
   OrderId order;
   bool operator==(const NotInMemory&) const = default;
 };
-using Outcome =
-    std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory, OpenedBefore>;
+using Outcome = std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory, OpenedBefore,
+                             CanceledAll>;
 
 // Whether the command behind this outcome changed state and so belongs in the journal.
 inline bool changed_state(const Outcome& outcome) {
   return std::holds_alternative<Created>(outcome) || std::holds_alternative<Opened>(outcome) ||
-         std::holds_alternative<Canceled>(outcome);
+         std::holds_alternative<Canceled>(outcome) || std::holds_alternative<CanceledAll>(outcome);
 }
 
 }  // namespace exchange

@@ -227,7 +227,7 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
     execute(taker, maker, shares, now);
     mark_order_dirty(maker_index);
     if (maker.open == Shares()) {
-      unlink(maker);
+      unlink(maker_index);
       close(maker_index);
     }
     if (out_of_cash) return false;
@@ -282,10 +282,48 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
   return Canceled{status(index)};
 }
 
+Outcome Exchange::apply(const CancelAll& command, Timestamp now) {
+  const AccountNumber account = account_ids_.find(command.account);
+  if (account == no_index) return Rejected{Reason::unknown_account};
+  const SymbolNumber symbol = command.symbol ? symbol_names_.find(*command.symbol) : no_index;
+  if (command.symbol && symbol == no_index) return Rejected{Reason::no_open_orders};
+  if (!open_orders_.in_use()) start_use_of_open_orders();
+  CanceledAll canceled;
+  for (std::size_t executions = 0;
+       canceled.orders.size() < canceled_orders_max && executions < canceled_executions_max;) {
+    const std::uint32_t oldest = command.symbol
+                                     ? open_orders_.oldest_of_key(position_key(account, symbol))
+                                     : open_orders_.oldest_of_account(account);
+    if (oldest == no_index) break;
+    cancel_resting(oldest, now);
+    canceled.orders.push_back(status(oldest));
+    executions += canceled.orders.back().executions.size();
+  }
+  if (canceled.orders.empty()) return Rejected{Reason::no_open_orders};
+  return canceled;
+}
+
+void Exchange::start_use_of_open_orders() {
+  std::vector<std::uint32_t> open;
+  for (const Symbol& symbol : symbols_)
+    for (const PriceIndex& side : symbol.sides)
+      side.for_each([&](std::uint32_t level) {
+        for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
+          open.push_back(at);
+      });
+  std::sort(open.begin(), open.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return orders_[a].id < orders_[b].id; });
+  open_orders_.start_use();
+  for (const std::uint32_t index : open) {
+    const Order& order = orders_[index];
+    open_orders_.add(order.account, position_key(order.account, order.symbol), index);
+  }
+}
+
 void Exchange::cancel_resting(std::uint32_t index, Timestamp now) {
   const Order& order = orders_[index];
   levels_[order.level].shares_units -= order.open.units();
-  unlink(order);
+  unlink(index);
   cancel_open(index, now);
 }
 
@@ -402,9 +440,12 @@ void Exchange::rest(std::uint32_t index) {
   level.last = index;
   level.shares_units += order.open.units();
   ++level.orders;
+  if (open_orders_.in_use())
+    open_orders_.add(order.account, position_key(order.account, order.symbol), index);
 }
 
-void Exchange::unlink(const Order& order) {
+void Exchange::unlink(std::uint32_t index) {
+  const Order& order = orders_[index];
   Level& level = levels_[order.level];
   if (order.previous == no_index)
     level.first = order.next;
@@ -418,6 +459,8 @@ void Exchange::unlink(const Order& order) {
     symbols_[order.symbol].sides[int(order.side)].erase(rank(order.side, order.limit));
     levels_.release(order.level);
   }
+  if (open_orders_.in_use())
+    open_orders_.remove(order.account, position_key(order.account, order.symbol), index);
 }
 
 void Exchange::close(std::uint32_t index) {
@@ -487,6 +530,7 @@ std::string_view describe(Reason reason) {
     case Reason::reference_used: return "reference already used by order";
     case Reason::cannot_fill: return "the order cannot be filled at once";
     case Reason::would_execute: return "the order would execute at once";
+    case Reason::no_open_orders: return "no open orders";
     case Reason::reply_too_long:
       return "the reply would be too long; ask for fewer orders in one request";
     case Reason::key_unchecked: return "the key could not be checked now; nothing was executed";

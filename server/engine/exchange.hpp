@@ -11,6 +11,7 @@
 
 #include "engine/commands.hpp"
 #include "engine/flat_map.hpp"
+#include "engine/open_orders.hpp"
 #include "engine/pool.hpp"
 #include "engine/price_index.hpp"
 #include "engine/references.hpp"
@@ -26,6 +27,10 @@ inline constexpr OrderId order_ids_max = OrderId(1) << 42;
 // account (E3, E16): else one that cannot be filled would cost a walk through the whole book.
 inline constexpr unsigned fill_or_kill_reach = 1'000;
 
+// One CancelAll cancels so many orders at most, and none after so many executions were listed
+// (E18).
+inline constexpr std::size_t canceled_orders_max = 1'000, canceled_executions_max = 100'000;
+
 // The number of orders that have closed since the start of the process.
 using ClosedMark = std::uint64_t;
 
@@ -36,7 +41,8 @@ class Exchange {
       : account_ids_(hash_seed),
         symbol_names_(hash_seed),
         positions_(hash_seed),
-        references_(hash_seed) {}
+        references_(hash_seed),
+        open_orders_(hash_seed) {}
   // Restores the state from its rows: open orders, their executions, and the newest references of
   // each account in order of id; accounts and symbols in order of number.
   // Throws std::runtime_error, which names the row, if the rows contradict each other.
@@ -63,6 +69,10 @@ class Exchange {
   // (also for another account's order), nothing_open. NotInMemory if the order may be in the
   // tables.
   Outcome apply(const CancelOrder& command, Timestamp now) { return cancel(command, now, {}); }
+  // As if each were canceled alone, the oldest first, as many as fit one outcome
+  // (canceled_orders_max, canceled_executions_max). CanceledAll. Refused: unknown_account,
+  // no_open_orders.
+  Outcome apply(const CancelAll& command, Timestamp now);
   // Status. Refused: unknown_account, unknown_order (another account's, unless of_any_account).
   // NotInMemory as above. Changes nothing.
   Outcome apply(const QueryOrder& command, Timestamp now);
@@ -212,7 +222,8 @@ class Exchange {
   // What is open of an order that is in no book becomes canceled, and its reservation is given
   // back.
   void cancel_open(std::uint32_t index, Timestamp now);
-  void unlink(const Order& order);
+  void unlink(std::uint32_t index);
+  void start_use_of_open_orders();
   void close(std::uint32_t index);
   Status status(std::uint32_t index) const;
 
@@ -227,6 +238,7 @@ class Exchange {
   std::vector<Symbol> symbols_;
   FlatMap<Position> positions_;  // by position_key()
   References references_;
+  OpenOrders open_orders_;
   IdIndex order_index_;
   Pool<Order> orders_;
   Chunks<OrderHistory> histories_;  // by index of the order

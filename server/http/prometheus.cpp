@@ -12,8 +12,8 @@
 namespace exchange {
 namespace {
 
-constexpr const char* kind_names[] = {"create_account", "create_symbol", "place_shares",
-                                      "order",          "cancel",        "query"};
+constexpr const char* kind_names[] = {"create_account", "create_symbol", "place_shares", "order",
+                                      "cancel",         "query",         "cancel_all"};
 constexpr const char* result_names[] = {"ok",
                                         "account_exists",
                                         "unknown_account",
@@ -26,6 +26,7 @@ constexpr const char* result_names[] = {"ok",
                                         "reference_used",
                                         "cannot_fill",
                                         "would_execute",
+                                        "no_open_orders",
                                         "reply_too_long",
                                         "key_unchecked"};
 static_assert(std::size(kind_names) == Metrics::command_kinds &&

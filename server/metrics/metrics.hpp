@@ -16,7 +16,7 @@ namespace exchange {
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
-  static constexpr std::size_t command_kinds = 6, command_results = 14;
+  static constexpr std::size_t command_kinds = 7, command_results = 15;
   // by index in Command; then 0: executed, 1 + Reason: rejected
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
   Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};

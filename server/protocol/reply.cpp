@@ -45,7 +45,8 @@ void append_echo(std::string& out, const RequestElement& element) {
     case RequestElement::Kind::cancel:
       append_raw_attribute(out, "id", element.echo[0]);
       return append_raw_attribute(out, "ref", element.echo[1]);
-    case RequestElement::Kind::symbol: return append_raw_attribute(out, "sym", element.echo[0]);
+    case RequestElement::Kind::symbol:
+    case RequestElement::Kind::cancel_all: return append_raw_attribute(out, "sym", element.echo[0]);
     case RequestElement::Kind::placement:
       append_raw_attribute(out, "sym", element.echo[0]);
       return append_raw_attribute(out, "id", element.echo[1]);
@@ -82,7 +83,8 @@ void append_status(std::string& out, std::string_view element, const RequestElem
   out += " id=\"";
   append_number(out, std::int64_t(status.order));
   out += '"';
-  append_raw_attribute(out, "ref", request.echo[1]);
+  if (request.kind != RequestElement::Kind::cancel_all)
+    append_raw_attribute(out, "ref", request.echo[1]);
   out += '>';
   if (status.open > Shares()) {
     out += "<open shares=\"";
@@ -133,6 +135,9 @@ struct OutcomeWriter {
   void operator()(const Status& status) const { append_status(out, "status", element, status); }
   void operator()(const Canceled& canceled) const {
     append_status(out, "canceled", element, canceled.status);
+  }
+  void operator()(const CanceledAll& canceled) const {
+    for (const Status& status : canceled.orders) append_status(out, "canceled", element, status);
   }
   void append_opened(OrderId order) const {
     out += "<opened";

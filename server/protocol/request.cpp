@@ -247,6 +247,8 @@ class Reader {
                            .echo = {raw_attribute(node, "id"), raw_attribute(node, "ref")}};
     const bool by_id = element.echo[0].data() != nullptr,
                by_reference = element.echo[1].data() != nullptr;
+    if (kind == RequestElement::Kind::cancel && !by_id && !by_reference)
+      return read_cancel_all(node);
     if (!account_error_.empty()) return error(element, account_error_);
     if (!by_id && !by_reference) return error(element, "missing attribute 'id'");
     if (by_id && by_reference) return error(element, "both 'id' and 'ref' are given");
@@ -260,6 +262,19 @@ class Reader {
       command(element, QueryOrder{*account_, *order, limits_.open_queries, std::move(reference)});
     else
       command(element, CancelOrder{*account_, *order, std::move(reference)});
+  }
+
+  void read_cancel_all(const pugi::xml_node& node) {
+    RequestElement element{.kind = RequestElement::Kind::cancel_all,
+                           .echo = {raw_attribute(node, "sym")}};
+    if (!account_error_.empty()) return error(element, account_error_);
+    if (has_content(node)) return error(element, "unexpected content in cancel");
+    CancelAll all{*account_, {}};
+    if (element.echo[0].data() != nullptr) {
+      all.symbol = parse_symbol_name(resolved(element.echo[0]));
+      if (!all.symbol) return error(element, "symbol must be 1 to 32 letters and digits");
+    }
+    command(element, all);
   }
 
   static constexpr const char* bad_reference =

@@ -14,11 +14,20 @@
 namespace exchange {
 
 struct RequestElement {
-  enum class Kind : std::uint8_t { account, symbol, placement, order, query, cancel, unknown };
+  enum class Kind : std::uint8_t {
+    account,
+    symbol,
+    placement,
+    order,
+    query,
+    cancel,
+    cancel_all,
+    unknown
+  };
   Kind kind;
   // As the client wrote them, character references not resolved; null where absent. What they are
   // follows from the kind: account id / sym, id / sym, amount, limit, ref, tif, post, type, stp /
-  // id, ref.
+  // id, ref / sym.
   std::array<std::string_view, 8> echo{};
   std::string error;  // a sentence; empty where a command was added for this element
 };

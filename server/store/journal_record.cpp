@@ -12,12 +12,11 @@ constexpr std::uint8_t version = 1;
 // Kinds that are no index of a Command.
 constexpr std::uint8_t create_account_with_key = 6, place_order_with_reference = 7,
                        cancel_order_by_reference = 8, place_order_with_terms = 9,
-                       place_order_with_more_terms = 10;
-static_assert(
-    std::variant_size_v<Command> <= create_account_with_key,
-    "The index of a Command is its kind in the journal, and kinds 6 to 10 are taken. Give the new "
-    "command a kind from 11 in kind_of and read_command, then adapt this check "
-    "(CONTRIBUTING.md, \"A command\")");
+                       place_order_with_more_terms = 10, cancel_all = 11;
+static_assert(std::variant_size_v<Command> == 7,
+              "The index of a Command up to CancelOrder is its kind in the journal. Give a new "
+              "command a kind from 12 in kind_of and read_command, then adapt this check "
+              "(CONTRIBUTING.md, \"A command\")");
 
 std::uint32_t checksum(std::string_view bytes) {
   boost::crc_32_type crc;
@@ -113,10 +112,15 @@ class Decoder {
     return *require(parse_order_reference(text()),
                     "journal record has a text that is not an order reference");
   }
-  OptionalReference optional_reference() {
-    if (bytes_.empty() || bytes_.front() != 0) return reference();
+  // Whether there was one.
+  bool skip_empty_text() {
+    if (bytes_.empty() || bytes_.front() != 0) return false;
     byte();
-    return {};
+    return true;
+  }
+  OptionalReference optional_reference() {
+    if (skip_empty_text()) return {};
+    return reference();
   }
   std::uint8_t at_most(std::uint8_t max, const char* problem) {
     const std::uint8_t value = byte();
@@ -182,6 +186,13 @@ struct CommandWriter {
     else
       fields(c.account, c.order);
   }
+  void operator()(const CancelAll& c) const {
+    fields(c.account);
+    if (c.symbol)
+      fields(*c.symbol);
+    else
+      put_byte(out, 0);
+  }
   void operator()(const QueryOrder&) const { ENSURE(false && "a query changes nothing"); }
   template <class... Field>
   void fields(const Field&... field) const {
@@ -199,6 +210,7 @@ std::uint8_t kind_of(const Command& command) {
   }
   if (const auto* cancel = std::get_if<CancelOrder>(&command); cancel && cancel->reference)
     return cancel_order_by_reference;
+  if (std::holds_alternative<CancelAll>(command)) return cancel_all;
   return std::uint8_t(command.index());
 }
 
@@ -233,6 +245,11 @@ Command read_command(Decoder& in) {
     case cancel_order_by_reference: return CancelOrder{in.account(), 0, in.reference()};
     case place_order_with_terms: return read_order_with_terms(in, false);
     case place_order_with_more_terms: return read_order_with_terms(in, true);
+    case cancel_all: {
+      CancelAll all{in.account(), {}};
+      if (!in.skip_empty_text()) all.symbol = in.symbol();
+      return all;
+    }
     default: throw StoreCorrupt("journal record has an unknown command");
   }
 }

@@ -127,6 +127,7 @@ class Day {
       if (terms >= 128) order.self_trade = SelfTrade(1 + terms / 64 % 2);
       return order;
     }
+    if (what < 19) return CancelAll{account, who % 2 == 0 ? std::optional(symbol) : std::nullopt};
     if (what < 22) return CancelOrder{account, order_id(), reference(who)};
     return QueryOrder{account, order_id(), false, reference(who)};
   }

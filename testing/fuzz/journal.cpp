@@ -182,7 +182,7 @@ class Fields {
   bool chance() { return bytes_.byte() > 224; }
   Command next() {
     const auto positive = [&] { return std::max<std::int64_t>(units(), 1); };
-    switch (bytes_.below(8)) {
+    switch (bytes_.below(9)) {
       case 0: return CreateAccount{account(), Cash::from_units(std::max<Int128>(wide_units(), 0))};
       case 1: return CreateSymbol{symbol()};
       case 2: return PlaceShares{symbol(), account(), Shares::from_units(positive())};
@@ -207,6 +207,7 @@ class Fields {
         if (chance()) order.reference = reference();
         return order;
       }
+      case 7: return CancelAll{account(), chance() ? std::optional(symbol()) : std::nullopt};
       default: return CancelOrder{account(), count()};
     }
   }

@@ -117,7 +117,10 @@ std::vector<Echo> what_is_repeated(const Element& root) {
     } else if (root.name == "create") {
       asked.push_back(child.name == "account" ? echo_of(child, {"id"}) : Echo());
     } else if (child.name == "order") {
-      asked.push_back(echo_of(child, {"sym", "amount", "limit", "ref"}));
+      asked.push_back(
+          echo_of(child, {"sym", "amount", "limit", "ref", "tif", "post", "type", "stp"}));
+    } else if (child.name == "cancel" && echo_of(child, {"id", "ref"}).empty()) {
+      asked.push_back(echo_of(child, {"sym"}));
     } else {
       asked.push_back(
           child.name == "query" || child.name == "cancel" ? echo_of(child, {"id", "ref"}) : Echo());
@@ -164,6 +167,7 @@ std::string document_of(const Command& command) {
   if (const auto* order = std::get_if<PlaceOrder>(&command)) account = &order->account;
   if (const auto* cancel = std::get_if<CancelOrder>(&command)) account = &cancel->account;
   if (const auto* query = std::get_if<QueryOrder>(&command)) account = &query->account;
+  if (const auto* all = std::get_if<CancelAll>(&command)) account = &all->account;
   std::vector<std::string> echoes;
   return request_document({command}, account ? *account : AccountId(), echoes);
 }

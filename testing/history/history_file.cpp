@@ -110,6 +110,13 @@ RequestElement of_order(const pugi::xml_node& node, const std::optional<AccountI
   return element;
 }
 
+RequestElement cancel_all(const pugi::xml_node& node, const std::optional<AccountId>& by) {
+  RequestElement element{.name = "cancel", .echo = repeated(node, "sym")};
+  const auto symbol = parse_symbol_name(node.attribute("sym").value());
+  if (by && (symbol || !node.attribute("sym"))) element.command = CancelAll{*by, symbol};
+  return element;
+}
+
 void read_create(const pugi::xml_node& root, std::vector<RequestElement>& elements) {
   for (const pugi::xml_node& node : elements_of(root)) {
     const std::string_view name = node.name();
@@ -134,9 +141,11 @@ void read_transactions(const pugi::xml_node& root, Request& request) {
   const auto by = parse_account_id(root.attribute("id").value());
   for (const pugi::xml_node& node : elements_of(root)) {
     const std::string_view name = node.name();
-    request.elements.push_back(name == "order"    ? order(node, by)
-                               : name == "query"  ? of_order<QueryOrder>(node, by)
-                               : name == "cancel" ? of_order<CancelOrder>(node, by)
+    const bool of_one = node.attribute("id") || node.attribute("ref");
+    request.elements.push_back(name == "order"              ? order(node, by)
+                               : name == "query"            ? of_order<QueryOrder>(node, by)
+                               : name == "cancel" && of_one ? of_order<CancelOrder>(node, by)
+                               : name == "cancel"           ? cancel_all(node, by)
                                                   : RequestElement{.name = std::string(name)});
   }
 }
@@ -173,6 +182,22 @@ bool read_reply(const std::string& document, std::vector<std::string>& elements)
   return parts.complete();
 }
 
+// The replies to a cancel of all orders are of one element.
+void join_canceled(Request& request) {
+  const auto cancels_all = [](const RequestElement& element) {
+    return element.command && std::holds_alternative<CancelAll>(*element.command);
+  };
+  const auto all = std::find_if(request.elements.begin(), request.elements.end(), cancels_all);
+  if (all == request.elements.end()) return;
+  if (std::find_if(std::next(all), request.elements.end(), cancels_all) != request.elements.end())
+    throw Unusable(request.line +
+                   ": two cancels of all orders in one request: which of the "
+                   "canceled orders is whose, nothing shows");
+  auto& replies = request.replies;
+  const auto first = replies.begin() + (all - request.elements.begin());
+  for (; replies.size() > request.elements.size(); replies.erase(first + 1)) *first += first[1];
+}
+
 void read_history(std::istream& in, const std::string& name, std::uint64_t& runs,
                   std::vector<Request>& requests) {
   std::uint64_t number = 0;
@@ -202,6 +227,7 @@ void read_history(std::istream& in, const std::string& name, std::uint64_t& runs
       // as too few elements
       if (!read_reply(json.at("reply").get<std::string>(), request.replies))
         request.replies.clear();
+      join_canceled(request);
     } catch (const nlohmann::json::exception& error) {
       throw Unusable(line + ": " + error.what());
     } catch (const Unusable& error) {

@@ -25,6 +25,9 @@ struct KeyWriter {
     return join("cancel", c.account.view(),
                 c.reference ? "ref " + std::string(c.reference->view()) : std::to_string(c.order));
   }
+  std::string operator()(const CancelAll& c) const {
+    return join("cancel all", c.account.view(), c.symbol ? c.symbol->view() : "");
+  }
   std::string operator()(const QueryOrder&) const { return "query"; }
   template <class... Part>
   static std::string join(std::string text, const Part&... part) {

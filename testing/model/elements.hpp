@@ -50,6 +50,10 @@ struct RequestElementWriter {
   }
   std::string operator()(const QueryOrder& c) const { return of("query", c.order, c.reference); }
   std::string operator()(const CancelOrder& c) const { return of("cancel", c.order, c.reference); }
+  std::string operator()(const CancelAll& c) const {
+    echo = c.symbol ? quoted("sym", c.symbol->view()) : "";
+    return "<cancel" + echo + "/>";
+  }
   std::string of(const char* name, OrderId order, const OptionalReference& ref) const {
     echo = ref ? reference(ref) : quoted("id", std::to_string(order));
     return "<" + std::string(name) + echo + "/>";
@@ -108,6 +112,12 @@ inline std::string reply_element(const Outcome& outcome, const std::string& echo
     return status_element("status", echo, *status);
   if (const auto* canceled = std::get_if<Canceled>(&outcome))
     return status_element("canceled", echo, canceled->status);
+  if (const auto* all = std::get_if<CanceledAll>(&outcome)) {
+    std::string elements;
+    for (const Status& one : all->orders)
+      elements += status_element("canceled", quoted("id", std::to_string(one.order)), one);
+    return elements;
+  }
   return "<created" + echo + "/>";
 }
 

@@ -202,6 +202,26 @@ Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
   return status(id, version);
 }
 
+Outcome NaiveExchange::at(const CancelAll& command, Version version) const {
+  if (!account(command.account, version)) return Rejected{Reason::unknown_account};
+  if (canceled_by(command, version).empty()) return Rejected{Reason::no_open_orders};
+  return CanceledAll{};
+}
+
+std::vector<OrderId> NaiveExchange::canceled_by(const CancelAll& command, Version version) const {
+  std::vector<OrderId> ids;
+  std::size_t executions = 0;
+  for (const OrderId id : find(accounts_, command.account)->orders) {
+    const Order& order = orders_[id - 1];
+    const bool named = !command.symbol || order.placed.symbol == *command.symbol;
+    if (!named || open(order, version) == Shares()) continue;
+    if (ids.size() == 1'000 || executions >= 100'000) break;
+    ids.push_back(id);
+    executions += status(id, version).executions.size();
+  }
+  return ids;
+}
+
 Outcome NaiveExchange::apply(const Command& command, Timestamp now) {
   const Outcome expected = outcome(command, version_);
   ++version_;
@@ -318,6 +338,15 @@ Outcome NaiveExchange::execute(const CancelOrder& command, Timestamp now) {
   return Canceled{status(id, version_)};
 }
 
+Outcome NaiveExchange::execute(const CancelAll& command, Timestamp now) {
+  CanceledAll canceled;
+  for (const OrderId id : canceled_by(command, version_ - 1)) {
+    cancel_open(orders_[id - 1], now);
+    canceled.orders.push_back(status(id, version_));
+  }
+  return canceled;
+}
+
 Outcome NaiveExchange::execute(const QueryOrder&, Timestamp) { ENSURE(!"a query changes nothing"); }
 
 // --- versions ---
@@ -367,6 +396,9 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
     consider_meant(*cancel);
   } else if (const auto* query = std::get_if<QueryOrder>(&command)) {
     consider_meant(*query);
+  } else if (const auto* all = std::get_if<CancelAll>(&command)) {
+    if (const Account* const by = consider_account(all->account))
+      for (const OrderId id : by->orders) consider_order(id);
   }
   return next;
 }

@@ -27,7 +27,7 @@ class NaiveExchange {
   void number_refused(const PlaceOrder& order) { orders_.push_back({.placed = order}); }
 
   // The outcome of the command at this version, at most version(): for a command that would change
-  // something there, Created, Opened{0}, or Canceled with an empty status.
+  // something there, Created, Opened{0}, or Canceled or CanceledAll with nothing in it.
   Outcome outcome(const Command& command, Version at) const;
   // The first version after `at` at which outcome() may be another one; never if there is none.
   Version next_change(const Command& command, Version at) const;
@@ -79,12 +79,14 @@ class NaiveExchange {
   Outcome at(const PlaceOrder& command, Version version) const;
   Outcome at(const CancelOrder& command, Version version) const;
   Outcome at(const QueryOrder& command, Version version) const;
+  Outcome at(const CancelAll& command, Version version) const;
   Outcome execute(const CreateAccount& command, Timestamp now);
   Outcome execute(const CreateSymbol& command, Timestamp now);
   Outcome execute(const PlaceShares& command, Timestamp now);
   Outcome execute(const PlaceOrder& command, Timestamp now);
   Outcome execute(const CancelOrder& command, Timestamp now);
   Outcome execute(const QueryOrder& command, Timestamp now);
+  Outcome execute(const CancelAll& command, Timestamp now);
 
   // Null if there is none at this version.
   const Account* account(const AccountId& id, Version version) const;
@@ -99,6 +101,8 @@ class NaiveExchange {
     return command.reference ? referenced(command.account, *command.reference, version)
                              : command.order;
   }
+  // The open orders that it cancels.
+  std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const;
   // The shares of orders open at this version that would be executed against this one, as far as
   // a fill-or-kill order reaches.
   UInt128 executable(const PlaceOrder& taker, SelfTrade self_trade, Version version) const;

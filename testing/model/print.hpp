@@ -54,6 +54,11 @@ inline std::string print(const Outcome& outcome) {
     }
     std::string operator()(const Status& o) { return "status " + print(o); }
     std::string operator()(const Canceled& o) { return "canceled " + print(o.status); }
+    std::string operator()(const CanceledAll& o) {
+      std::string text = "canceled all:";
+      for (const Status& status : o.orders) text += " [" + print(status) + "]";
+      return text;
+    }
     std::string operator()(const NotInMemory& o) {
       return "not in memory: account " + std::to_string(o.account) + " order " +
              std::to_string(o.order);
@@ -81,6 +86,9 @@ inline std::string print(const Command& command) {
     std::string operator()(const QueryOrder& c) {
       return print(c.account) + " queries " + print(c.order, c.reference) +
              (c.of_any_account ? " of any account" : "");
+    }
+    std::string operator()(const CancelAll& c) {
+      return print(c.account) + " cancels all" + (c.symbol ? " of " + print(*c.symbol) : "");
     }
   } printer;
   return std::visit(printer, command);

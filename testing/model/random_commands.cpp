@@ -41,6 +41,7 @@ Command RandomCommands::next(OrderId orders) {
     if (order.reference) referenced_ = order;
     return order;
   }
+  if (choice < 71) return CancelAll{account, below(2) == 0 ? std::optional(symbol) : std::nullopt};
   const OptionalReference reference = RandomCommands::reference();
   const OrderId named = reference ? 0 : order(orders);
   if (choice < 88) return CancelOrder{account, named, reference};

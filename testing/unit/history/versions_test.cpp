@@ -12,6 +12,7 @@ namespace {
 Outcome foreseen(const Outcome& outcome) {
   if (std::holds_alternative<Opened>(outcome)) return Opened{0};
   if (std::holds_alternative<Canceled>(outcome)) return Canceled{};
+  if (std::holds_alternative<CanceledAll>(outcome)) return CanceledAll{};
   return outcome;
 }
 

@@ -9,8 +9,8 @@ using Lines = std::vector<std::string>;
 namespace {
 
 std::string print(const RequestElement& element) {
-  static const char* const kinds[] = {"account", "symbol", "placement", "order",
-                                      "query",   "cancel", "unknown"};
+  static const char* const kinds[] = {"account", "symbol", "placement",  "order",
+                                      "query",   "cancel", "cancel all", "unknown"};
   std::string text = kinds[int(element.kind)];
   std::size_t echoes = element.echo.size();
   while (echoes > 0 && element.echo[echoes - 1].data() == nullptr) --echoes;
@@ -240,7 +240,6 @@ TEST_CASE("queries and cancels name an order by its number") {
         "query [18446744073709551615]: 7 queries 18446744073709551615");
   CHECK(trade("<query id='&#50;'/>") == "query [&#50;]: 7 queries 2");
   for (const std::string element : {"query", "cancel"}) {
-    CHECK(trade("<" + element + "/>") == element + ": error: missing attribute 'id'");
     for (const std::string id :
          {"", "0", "00", "-1", "+1", "1.0", "x", " 1", "1 ", "18446744073709551616"})
       CHECK(trade("<" + element + " id='" + id + "'/>") ==
@@ -248,6 +247,16 @@ TEST_CASE("queries and cancels name an order by its number") {
     CHECK(trade("<" + element + " id='1'>x</" + element + ">") ==
           element + " [1]: error: unexpected content in " + element);
   }
+}
+
+TEST_CASE("a query needs an order, a cancel without one is of all") {
+  CHECK(trade("<query/>") == "query: error: missing attribute 'id'");
+  CHECK(trade("<cancel/>") == "cancel all: 7 cancels all");
+  CHECK(trade("<cancel sym='A&#66;'/>") == "cancel all [A&#66;]: 7 cancels all of AB");
+  CHECK(trade("<cancel sym='A' id='1'/>") == "cancel [1]: 7 cancels 1");
+  CHECK(trade("<cancel sym=''/>") ==
+        "cancel all []: error: symbol must be 1 to 32 letters and digits");
+  CHECK(trade("<cancel>1</cancel>") == "cancel all: error: unexpected content in cancel");
 }
 
 TEST_CASE("queries are of any account's order with --open-queries, cancels never") {
@@ -258,14 +267,14 @@ TEST_CASE("queries are of any account's order with --open-queries, cancels never
 
 TEST_CASE("transactions without a usable account are an error for each child") {
   const std::string children =
-      "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel/><what/>";
+      "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel sym='A'/><what/>";
   for (const auto& [attribute, sentence] :
        {std::pair<std::string, std::string>{"", "missing attribute 'id' of transactions"},
         {" id=''", "unknown account: an account id is 1 to 64 digits"},
         {" id='x'", "unknown account: an account id is 1 to 64 digits"}})
     CHECK(read("<transactions" + attribute + ">" + children + "</transactions>") ==
           Lines{"order [A] [1] [2]: error: " + sentence, "query [1]: error: " + sentence,
-                "cancel: error: " + sentence, "unknown: error: unknown element 'what'"});
+                "cancel all [A]: error: " + sentence, "unknown: error: unknown element 'what'"});
 }
 
 TEST_CASE("transactions without elements give no results, known account or not") {

@@ -1,0 +1,71 @@
+#pragma once
+// The open orders of each account, and of each account in each symbol, the oldest first. Few
+// clients cancel all orders at once, so Exchange builds this with the first such command and keeps
+// it up from then on: those who never do pay nothing.
+// Owner: Exchange. Orders are indices there; `account` and `key` (position_key) are the order's.
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/flat_map.hpp"
+
+namespace exchange {
+
+class OpenOrders {
+ public:
+  explicit OpenOrders(std::uint64_t hash_seed) : by_key_(hash_seed) {}
+
+  bool in_use() const { return in_use_; }
+  // Add all orders that are open then, the oldest first.
+  void start_use() { in_use_ = true; }
+
+  void add(AccountNumber account, std::uint64_t key, std::uint32_t order) {
+    if (account >= by_account_.size()) by_account_.resize(account + 1);
+    if (order >= links_.size()) links_.resize(std::max<std::size_t>(order + 1, links_.size() * 2));
+    append(by_account_[account], 0, order);
+    List* list = by_key_.find(key);
+    append(list == nullptr ? by_key_.insert(key, {}) : *list, 1, order);
+  }
+  void remove(AccountNumber account, std::uint64_t key, std::uint32_t order) {
+    unlink(by_account_[account], 0, order);
+    unlink(*by_key_.find(key), 1, order);
+  }
+
+  // no_index if there is none.
+  std::uint32_t oldest_of_account(AccountNumber account) const {
+    return account < by_account_.size() ? by_account_[account].first : no_index;
+  }
+  std::uint32_t oldest_of_key(std::uint64_t key) const {
+    const List* list = by_key_.find(key);
+    return list == nullptr ? no_index : list->first;
+  }
+
+ private:
+  struct List {
+    std::uint32_t first = no_index, last = no_index;
+  };
+  struct Link {
+    std::uint32_t previous, next;
+  };
+  struct Links {
+    Link of[2];  // in the list by account, and in that by key
+  };
+
+  void append(List& list, int which, std::uint32_t order) {
+    links_[order].of[which] = {list.last, no_index};
+    (list.last == no_index ? list.first : links_[list.last].of[which].next) = order;
+    list.last = order;
+  }
+  void unlink(List& list, int which, std::uint32_t order) {
+    const Link& link = links_[order].of[which];
+    (link.previous == no_index ? list.first : links_[link.previous].of[which].next) = link.next;
+    (link.next == no_index ? list.last : links_[link.next].of[which].previous) = link.previous;
+  }
+
+  bool in_use_ = false;
+  std::vector<List> by_account_;
+  FlatMap<List> by_key_;
+  std::vector<Links> links_;  // by order
+};
+
+}  // namespace exchange
