@@ -289,7 +289,8 @@ asio::awaitable<HttpResponse> HttpRoutes::execute(HttpRequest request, PeerAddre
   std::vector<Command> commands;
   std::vector<Credential> credentials;
   const Request parsed = read_request(body.data(), bytes, protocol_, document, elements, commands,
-                                      protocol_.keys ? &credentials : nullptr);
+                                      protocol_.keys ? &credentials : nullptr,
+                                      "cancel-on-disconnect needs a connection to the XML port");
   Metrics::add(metrics_.client_errors,
                (parsed.error.empty() ? 0 : 1) + elements.size() - commands.size());
 

@@ -38,7 +38,7 @@ Conversation::Step Conversation::next(const Error& error, std::size_t bytes) {
     case Step::check_keys: return step_ = keys_checked();
     case Step::execute: return step_ = reply();
     case Step::send_now: return step_ = sent_now(error, bytes);
-    case Step::send: return step_ = error ? Step::close : sent();
+    case Step::send: return step_ = error ? lost() : sent();
     case Step::shut_down_tls: return step_ = linger();
     case Step::end_output: return step_ = Step::discard;
     case Step::discard: return step_ = error ? Step::close : Step::discard;
@@ -62,7 +62,7 @@ Conversation::Step Conversation::received(const Error& error, std::size_t bytes)
   if (is_end_of_stream(error))
     session_.end_of_stream();
   else if (error)
-    return Step::close;
+    return lost();
   else
     session_.received(bytes);
   return take_requests();
@@ -74,7 +74,8 @@ Conversation::Step Conversation::begin_batch() {
   if (const std::size_t errors = session_.errors(); errors > 0)
     Metrics::add(metrics_.client_errors, errors);
   const std::size_t bytes = session_.memory_bytes();
-  if (!lease_.executing(bytes > small_batch_bytes_max ? bytes : 0))
+  const bool has_memory = lease_.executing(bytes > small_batch_bytes_max ? bytes : 0);
+  if (!has_memory && session_.requests() > 0)
     session_.refuse_requests(
         "the server has no memory for so large a request now; nothing of it was executed");
   submission_.commands = session_.commands();
@@ -116,7 +117,7 @@ Conversation::Step Conversation::reply() {
 
 // Replies nearly always fit the socket's buffer: only one that does not waits for its reader.
 Conversation::Step Conversation::sent_now(const Error& error, std::size_t bytes) {
-  if (error) return Step::close;
+  if (error) return lost();
   sent_ = bytes;
   if (output().empty()) return sent();
   lease_.sending(session_.memory_bytes());
@@ -134,10 +135,21 @@ Conversation::Step Conversation::sent() {
 }
 
 Conversation::Step Conversation::end() {
+  if (session_.take_tied_orders()) return cancel_tied_orders();
   if (session_.refused()) Metrics::add(metrics_.bad_frames);
   if (!secure_) return linger();
   lease_.closing();
   return Step::shut_down_tls;  // the client can tell this end of the stream from a forged one
+}
+
+Conversation::Step Conversation::lost() {
+  session_.connection_lost();
+  return session_.take_tied_orders() ? cancel_tied_orders() : Step::close;
+}
+
+Conversation::Step Conversation::cancel_tied_orders() {
+  submission_.stamps.begin();
+  return begin_batch();
 }
 
 // If the server ends the connection, it discards what the client still sends: closing with unread

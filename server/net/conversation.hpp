@@ -5,7 +5,8 @@
 // drivers. A request goes
 //   receive -> [check_keys ->] execute -> send_now -> [send ->] receive
 // and a connection begins with a handshake (TLS), and ends with shut_down_tls and, if the server
-// ends it, with end_output and discard.
+// ends it, with end_output and discard. Before that, orders that end with it are canceled by a last
+// execute.
 //   for (Step step = conversation.start(); step != Step::close;) {
 //     ... do `step` ...
 //     step = conversation.next(error, bytes);
@@ -67,6 +68,8 @@ class Conversation {
   Step sent_now(const Error& error, std::size_t bytes);
   Step sent();
   Step end();
+  Step lost();
+  Step cancel_tied_orders();
   Step linger();
 
   ConnectionLease lease_;

@@ -36,12 +36,16 @@ class Reader {
  public:
   // `credentials` null: accounts have no keys.
   Reader(const ProtocolLimits& limits, std::vector<RequestElement>& elements,
-         std::vector<Command>& commands, std::vector<Credential>* credentials)
+         std::vector<Command>& commands, std::vector<Credential>* credentials,
+         const char* tie_problem)
       : limits_(limits),
         elements_(elements),
         commands_(commands),
         credentials_(credentials),
+        tie_problem_(tie_problem),
         elements_before_(elements.size()) {}
+
+  bool ties_orders() const { return ties_orders_; }
 
   std::string read(const pugi::xml_node& root) {
     if (is_named(root, "create")) return for_each_child(root, &Reader::read_creation);
@@ -160,6 +164,11 @@ class Reader {
     account_error_ = raw_account.data() == nullptr ? "missing attribute 'id' of transactions"
                      : !account_ ? "unknown account: an account id is 1 to 64 digits"
                                  : "";
+    const auto ties = read_word<bool>(raw_attribute(root, "cancel-on-disconnect"),
+                                      {{"false", false}, {"true", true}});
+    if (account_error_.empty() && !ties)
+      account_error_ = "cancel-on-disconnect must be true or false";
+    ties_orders_ = ties.value_or(false);
     if (credentials_ == nullptr) return for_each_child(root, &Reader::read_transaction);
     const std::size_t first = commands_.size();
     std::string error = for_each_child(root, &Reader::read_transaction);
@@ -193,6 +202,7 @@ class Reader {
       if (name != names.end()) element.echo[std::size_t(name - names.begin())] = attribute.value();
     }
     if (!account_error_.empty()) return error(element, account_error_);
+    if (ties_orders_ && tie_problem_ != nullptr) return error(element, tie_problem_);
     if (element.echo[0].data() == nullptr) return error(element, "missing attribute 'sym'");
     if (element.echo[1].data() == nullptr) return error(element, "missing attribute 'amount'");
     const auto market = read_word<bool>(element.echo[6], {{"limit", false}, {"market", true}});
@@ -302,6 +312,7 @@ class Reader {
   std::vector<RequestElement>& elements_;
   std::vector<Command>& commands_;
   std::vector<Credential>* const credentials_;
+  const char* const tie_problem_;
   const std::size_t elements_before_;
   std::size_t keys_ = 0;  // of accounts to be created
   std::string scratch_;
@@ -309,6 +320,7 @@ class Reader {
   std::string symbol_error_;
   std::optional<AccountId> account_;  // of <transactions>
   std::string account_error_;
+  bool ties_orders_ = false;
 };
 
 }  // namespace
@@ -321,14 +333,18 @@ void append_length_hint(std::string& error, std::size_t bytes) {
 
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
                      XmlDocument& document, std::vector<RequestElement>& elements,
-                     std::vector<Command>& commands, std::vector<Credential>* credentials) {
+                     std::vector<Command>& commands, std::vector<Credential>* credentials,
+                     const char* tie_problem) {
   const std::size_t elements_before = elements.size(), commands_before = commands.size();
   const std::size_t credentials_before = credentials == nullptr ? 0 : credentials->size();
   Request request{.error = document.parse(text, size, limits)};
-  if (!request.error.empty())
+  if (!request.error.empty()) {
     append_length_hint(request.error, document.bytes_before_length_line());
-  else
-    request.error = Reader(limits, elements, commands, credentials).read(document.root());
+  } else {
+    Reader reader(limits, elements, commands, credentials, tie_problem);
+    request.error = reader.read(document.root());
+    request.ties_orders = reader.ties_orders();
+  }
   if (!request.error.empty()) {  // refused as a whole: nothing of it is executed
     elements.resize(elements_before, RequestElement{RequestElement::Kind::unknown});
     commands.erase(commands.begin() + std::ptrdiff_t(commands_before), commands.end());

@@ -35,6 +35,7 @@ struct RequestElement {
 struct Request {
   std::string error;           // not empty: the whole request is refused with this one sentence
   std::uint32_t elements = 0;  // else: so many elements were added
+  bool ties_orders = false;    // cancel-on-disconnect: its orders end with the connection
 };
 
 // Appends where in a malformed document another length line stands; nothing where `bytes`, those
@@ -44,10 +45,11 @@ void append_length_hint(std::string& error, std::size_t bytes);
 // Reads a document, adding its elements to `elements` and their commands, in the same order, to
 // `commands`. Where accounts have keys (ProtocolLimits::keys) `credentials` gets them;
 // else it may be null and nothing is asked of it. `text` is changed, and text[size] must be there
-// (XmlDocument::parse); views into it end up in `elements`.
+// (XmlDocument::parse); views into it end up in `elements`. `tie_problem`, if not null, is
+// the error of orders that are to end with their connection.
 Request read_request(char* text, std::size_t size, const ProtocolLimits& limits,
                      XmlDocument& document, std::vector<RequestElement>& elements,
-                     std::vector<Command>& commands,
-                     std::vector<Credential>* credentials = nullptr);
+                     std::vector<Command>& commands, std::vector<Credential>* credentials = nullptr,
+                     const char* tie_problem = nullptr);
 
 }  // namespace exchange

@@ -123,7 +123,21 @@ bool Session::take_requests() {
   return !requests_.empty();
 }
 
+void Session::connection_lost() {
+  begin_ = end_;
+  stream_ended_ = finished_ = true;
+  output_.clear();
+}
+
+bool Session::take_tied_orders() {
+  constexpr std::size_t at_once_max = 1'000;
+  ENSURE(finished_ && requests_.empty() && commands_.empty());
+  tied_orders_.take(commands_, at_once_max);
+  return !commands_.empty();
+}
+
 std::size_t Session::errors() const {
+  if (requests_.empty()) return 0;  // a batch of take_tied_orders()
   const auto documents =
       std::count_if(requests_.begin(), requests_.end(),
                     [](const Request& request) { return !request.error.empty(); });
@@ -135,9 +149,13 @@ void Session::read_frame(const Frame& frame) {
   partial_ = {};
   std::optional<LargeDocument> large;
   if (frame.bytes > large_bytes) large.emplace();
+  const char* const tie_problem =
+      tied_orders_.count() < limits_.tied_orders_max
+          ? nullptr
+          : "too many orders of this connection end with it; use another connection";
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_,
                                    thread_document(), elements_, commands_,
-                                   limits_.keys ? &credentials_ : nullptr));
+                                   limits_.keys ? &credentials_ : nullptr, tie_problem));
   malformed_before_ = requests_.back().error.starts_with("malformed XML");
   begin_ += frame.header + frame.bytes;
 }
@@ -153,7 +171,7 @@ void Session::refuse_requests(std::string_view sentence) {
 
 std::size_t Session::memory_bytes() const {
   return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) +
-         elements_.capacity() * sizeof(RequestElement) +
+         elements_.capacity() * sizeof(RequestElement) + tied_orders_.count() * sizeof(OrderId) +
          commands_.capacity() * (sizeof(Command) + sizeof(Outcome)) +
          credentials_.capacity() * (sizeof(Credential) + key_bytes_max);
 }
@@ -198,10 +216,14 @@ void Session::close_after_error(std::string_view problem) {
 void Session::reply(std::span<const Outcome> outcomes) {
   ENSURE(outcomes.size() == commands_.size());
   std::span<const RequestElement> elements = elements_;
+  std::span<const Command> commands = commands_;
   for (const Request& request : requests_) {
     const std::size_t used = append_results(output_, request, elements.first(request.elements),
                                             outcomes, limits_.length_before_reply);
+    if (request.ties_orders || !tied_orders_.empty())
+      tied_orders_.note(commands.first(used), outcomes, request.ties_orders);
     elements = elements.subspan(request.elements);
+    commands = commands.subspan(used);
     outcomes = outcomes.subspan(used);
   }
   requests_.clear();

@@ -17,6 +17,7 @@
 
 #include "protocol/framing.hpp"
 #include "protocol/request.hpp"
+#include "protocol/tied_orders.hpp"
 
 namespace exchange {
 
@@ -49,6 +50,13 @@ class Session {
   std::vector<Credential>& credentials() { return credentials_; }
   // Ends the request batch: writes the replies of all its requests to output().
   void reply(std::span<const Outcome> outcomes);
+
+  // The connection cannot be read or written any more. What was not executed never will be, and
+  // output() is lost.
+  void connection_lost();
+  // Begins a batch of no request, which cancels orders that end with the connection (E20). Call it
+  // when the connection is over, finished() or connection_lost(), until it returns false.
+  bool take_tied_orders();
 
   // Bytes for the client; empty them with output().clear() once sent.
   std::string& output() { return output_; }
@@ -99,6 +107,7 @@ class Session {
   std::vector<RequestElement> elements_;  // views into buffer_
   std::vector<Command> commands_;
   std::vector<Credential> credentials_;
+  TiedOrders tied_orders_;
   std::string output_;
 };
 

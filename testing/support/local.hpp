@@ -91,6 +91,7 @@ class LocalClient {
       replies_ += session_.output();
       session_.output().clear();
     }
+    while (session_.finished() && session_.take_tied_orders()) service_.answer(session_);
   }
 
   LocalService& service_;

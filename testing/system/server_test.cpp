@@ -212,3 +212,32 @@ TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what 
   CHECK(client.reply() == results(R"(<created id="7"/>)"));
   CHECK(http("GET /readyz").find("HTTP/1.1 200 ") == 0);
 }
+
+// A stop in order ends the connections, and with them their orders.
+TEST_CASE("orders that end with their connection outlive a killed server") {
+  const bool killed = GENERATE(true, false);
+  CAPTURE(killed);
+  TemporaryFolder folder;
+  const std::vector<std::string> options{"--store", "sqlite:" + folder / "x.db"};
+  const std::string query = transactions(1, "<query id='1'/>");
+  {
+    ServerProcess server(options);
+    TcpClient client(server.port(), patient);
+    create_market(client);
+    const std::string reply = client.request(
+        "<transactions id='1' cancel-on-disconnect='true'>"
+        "<order sym='SPY' amount='1' limit='2'/></transactions>");
+    REQUIRE_THAT(reply, contains_text("<opened"));
+    if (killed)
+      server.kill();
+    else
+      CHECK(server.stop() == 0);
+  }
+  ServerProcess server(options);
+  TcpClient client(server.port(), patient);
+  CHECK_THAT(client.request(query), contains_text(killed ? "<open shares" : "<canceled shares"));
+  if (killed) {
+    CHECK_THAT(client.request(transactions(1, "<cancel/>")), contains_text("<canceled id=\"1\">"));
+    CHECK_THAT(client.request(query), contains_text("<canceled shares"));
+  }
+}

@@ -528,3 +528,27 @@ TEST_CASE(
   CHECK(two.reply().find("id=\"600\"/></results>") != std::string::npos);
   CHECK(server.metrics.requests_refused.load() == 1);
 }
+
+TEST_CASE("orders end with a connection that is reset") {
+  const Policy policy = any_policy();
+  INFO(name_of(policy));
+  InProcessServer server(policy);
+  TcpClient other(server.port());
+  CHECK(ask(other, account(1)) == account_reply(1));
+  const std::string order = framed(
+      "<transactions id='1' cancel-on-disconnect='true'>"
+      "<order sym='S' amount='1' limit='2'/></transactions>");
+  {
+    TcpClient client(server.port());
+    CHECK(is_opened(ask(client, order)));
+    // A reply that the client has not read when it closes makes its system send a reset. The second
+    // order is under way meanwhile.
+    REQUIRE(client.send(query(1, "1")));
+    CHECK_THAT(ask(other, query(1, "1")), contains_text("<open shares"));
+    REQUIRE(client.send(order));
+  }
+  for (const char* id : {"1", "2"})
+    CHECK(wait_for([&] {
+      return ask(other, query(1, id)).find("<canceled shares=\"1\"") != std::string::npos;
+    }));
+}

@@ -486,3 +486,13 @@ TEST_CASE_METHOD(
   await_view();
   CHECK(get("/metrics").body.find("exchange_projection_lag_seconds 0\n") != std::string::npos);
 }
+
+TEST_CASE_METHOD(Market, "orders cannot end with an HTTP connection") {
+  const std::string reply =
+      post(
+          "<transactions id=\"1\" cancel-on-disconnect=\"true\"><order sym=\"SPY\" amount=\"1\" "
+          "limit=\"1\"/><query id=\"1\"/></transactions>")
+          .body;
+  CHECK_THAT(reply, contains_text("cancel-on-disconnect needs a connection to the XML port"));
+  CHECK_THAT(reply, contains_text("<status id=\"1\">"));
+}

@@ -236,3 +236,54 @@ TEST_CASE(
     CHECK(double(std::clock() - begin) / CLOCKS_PER_SEC < 20);
   }
 }
+
+TEST_CASE("a connection has so many orders that end with it") {
+  ProtocolLimits limits;
+  limits.tied_orders_max = 3;
+  LocalService service;
+  LocalClient client(service, limits);
+  const auto tied = [](const std::string& children) {
+    return framed(R"(<transactions id="1" cancel-on-disconnect="true">)" + children +
+                  "</transactions>");
+  };
+  const std::string order = R"(<order sym="S" amount="1" limit="2"/>)";
+  const std::string full = results(
+      R"(<error sym="S" amount="1" limit="2">too many orders of this connection end with it; use another connection</error>)");
+  client.send(create + tied(order + order));
+  client.send(buy + tied(order));
+  client.replies();
+  client.send(tied(order));
+  CHECK(client.replies() == full);
+  client.send(tied(R"(<cancel id="1"/>)"));
+  client.replies();
+  client.send(tied(order));
+  CHECK(client.replies() == opened(5));
+  client.send(tied(order));
+  CHECK(client.replies() == full);
+  client.send(buy);
+  CHECK(client.replies() == opened(6));
+  client.end();
+  CHECK(client.replies() == "");
+  LocalClient other(service, limits);
+  for (const auto& [id, open] :
+       {std::pair(2, false), {3, true}, {4, false}, {5, false}, {6, true}}) {
+    other.send(
+        framed("<transactions id=\"1\"><query id=\"" + std::to_string(id) + "\"/></transactions>"));
+    CHECK_THAT(other.replies(), contains_text(open ? "<open shares" : "<canceled shares"));
+  }
+}
+
+TEST_CASE("many orders end with one connection") {
+  LocalService service;
+  const ProtocolLimits limits;
+  LocalClient client(service, limits);
+  client.send(framed(R"(<create><account id="1" balance="10000"/></create>)"));
+  std::string orders;
+  for (int i = 0; i < 2'500; ++i) orders += R"(<order sym="S" amount="1" limit="2"/>)";
+  client.send(
+      framed(R"(<transactions id="1" cancel-on-disconnect="true">)" + orders + "</transactions>"));
+  CHECK(service.exchange().depth(SymbolName("S"), Side::buy).size() == 1);
+  client.end();
+  CHECK(service.exchange().depth(SymbolName("S"), Side::buy).empty());
+  CHECK(service.exchange().balance(AccountId("1")) == Cash::whole(10'000));
+}
