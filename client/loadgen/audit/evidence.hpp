@@ -62,12 +62,16 @@ struct Evidence {
       if (observation.kind == Observation::Kind::canceled) return &observation;
     return nullptr;
   }
-  // "order 12 (buy 50 of SYM1 at 100.5)"
+  // "order 12 (buy 50 of SYM1 at 100.5, tif ioc)"
   std::string name(std::size_t order) const {
     const OrderRecord& record = orders[order];
-    return "order " + std::to_string(record.id) + " (" + (record.amount > 0 ? "buy " : "sell ") +
-           std::to_string(std::abs(record.amount)) + " of " + symbol_name(record.symbol) + " at " +
-           to_string(price_of(record.limit_cents)) + ")";
+    const auto [attribute, value] = attribute_of(record.terms);
+    std::string text =
+        "order " + std::to_string(record.id) + (record.amount > 0 ? " (buy " : " (sell ") +
+        std::to_string(std::abs(record.amount)) + " of " + symbol_name(record.symbol);
+    if (record.terms != Terms::market) text += " at " + to_string(price_of(record.limit_cents));
+    if (!attribute.empty()) text += ", " + std::string(attribute) + " " + std::string(value);
+    return text + ")";
   }
 };
 

@@ -7,6 +7,7 @@
 namespace exchange::loadgen {
 namespace {
 
+// The lower, the better; of orders with a limit.
 std::int32_t rank_of(const OrderRecord& order) {
   return order.amount > 0 ? -order.limit_cents : order.limit_cents;
 }
@@ -55,8 +56,12 @@ std::set<std::uint16_t> Replay::not_replayed() const {
 void Replay::match(std::uint32_t taker, Book& book) {
   const OrderRecord& order = evidence_.orders[taker];
   Side& makers = order.amount > 0 ? book.sells : book.buys;
+  // Accounts have so much cash that a market buy never runs out of it (E11).
+  const auto matches = [&](std::int32_t rank) {
+    return order.terms == Terms::market || rank + rank_of(order) <= 0;
+  };
   for (auto best = makers.begin();
-       open_[taker] > 0 && best != makers.end() && best->first + rank_of(order) <= 0;) {
+       open_[taker] > 0 && best != makers.end() && matches(best->first);) {
     Line& line = best->second;
     for (auto at = line.begin(); open_[taker] > 0 && at != line.end();) {
       const std::uint32_t maker = *at;
@@ -68,6 +73,13 @@ void Replay::match(std::uint32_t taker, Book& book) {
       if (gone) {
         if (const Observation* cancel = evidence_.cancel_of(maker))
           raise({cancel->sent_ns, Bound::Kind::cancel, maker, taker});
+      } else if (order.terms == Terms::post) {
+        findings_.add(Check::executions,
+                      "When " + evidence_.name(taker) + " came, " + evidence_.name(maker) +
+                          " was open and would have executed at once: by the "
+                          "rules the one is refused; the server opened it (E5).");
+        book.abandoned = true;
+        return;
       } else if (!execute(taker, maker, makers)) {
         book.abandoned = true;
         return;
@@ -76,7 +88,7 @@ void Replay::match(std::uint32_t taker, Book& book) {
     }
     best = line.empty() ? makers.erase(best) : std::next(best);
   }
-  if (open_[taker] > 0)
+  if (open_[taker] > 0 && !never_rests(order.terms))
     (order.amount > 0 ? book.buys : book.sells)[rank_of(order)].push_back(taker);
 }
 

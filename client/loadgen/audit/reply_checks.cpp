@@ -85,6 +85,10 @@ std::string_view ReplyChecks::contradiction(const Observation& observation,
     return "open, canceled and executed shares were not what was ordered";
   const bool is_cancel = observation.kind == Observation::Kind::canceled;
   if (is_cancel && digest.canceled == 0) return "it canceled nothing";
+  if (never_rests(evidence_.orders[order].terms)) {
+    if (is_cancel) return "there was nothing to cancel, since such an order never rests (E2, E10)";
+    if (digest.open > 0) return "it was open, but such an order never rests (E2, E10)";
+  }
   if (digest.canceled > 0) {
     if (digest.executions < final.fills) return "the order was executed after it was canceled";
     if (final.open > 0) return "the order is open after it was canceled";
@@ -118,7 +122,7 @@ void ReplyChecks::check_cancels(std::uint32_t order) {
   if (!evidence_.states[order].known) return;
   const bool is_canceled = evidence_.states[order].canceled > 0;
   const Observation* const cancel = evidence_.cancel_of(order);
-  if (is_canceled && !cancel && all_known_)
+  if (is_canceled && !cancel && all_known_ && !never_rests(evidence_.orders[order].terms))
     findings_.add(Check::replies, "In the end " + evidence_.name(order) +
                                       " is canceled, but no request canceled it (T10).");
   if (!is_canceled || !cancel) return;

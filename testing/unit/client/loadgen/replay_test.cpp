@@ -39,6 +39,11 @@ class Story {
     (canceled ? state.canceled : state.open) = std::abs(amount) - state.executed;
     return *this;
   }
+  // Of the order told last.
+  Story& terms(Terms terms) {
+    evidence_.orders.back().terms = terms;
+    return *this;
+  }
   Story& answered(std::int64_t sent_ns, std::int64_t answered_ns) {
     evidence_.orders.back().sent_ns = sent_ns;
     evidence_.orders.back().answered_ns = answered_ns;
@@ -180,6 +185,54 @@ TEST_CASE("ids that go against time are found") {
       Story().order(1, 100'00, {}).answered(10, 30).order(1, 100'00, {}).answered(5, 9).findings(),
       contains_text(
           "Time goes against the ids: the answer to order 2 (buy 1 of A at 100) came before order 1 (buy 1 of A at 100) was sent"));
+}
+
+TEST_CASE("an order that never rests meets only what was there before it") {
+  CHECK(Story()
+            .order(-20, 100'00, {{20, 100'00}})
+            .order(30, 101'00, {{20, 100'00}}, true)
+            .terms(Terms::ioc)
+            .order(-10, 100'00, {})
+            .findings() == "");
+  CHECK_THAT(Story()
+                 .order(30, 101'00, {{10, 101'00}}, true)
+                 .terms(Terms::ioc)
+                 .order(-10, 100'00, {{10, 101'00}})
+                 .findings(),
+             contains_text("by the rules it matched no other order then"));
+  CHECK_THAT(
+      Story().order(-20, 100'00, {}).order(30, 101'00, {}, true).terms(Terms::ioc).findings(),
+      contains_text("The open order was passed over"));
+}
+
+TEST_CASE("a post order finds nothing to match when it comes") {
+  CHECK(Story()
+            .order(-20, 100'00, {{20, 100'00}})
+            .order(20, 99'00, {})
+            .terms(Terms::post)
+            .order(20, 100'00, {{20, 100'00}})
+            .findings() == "");
+  const std::string refused =
+      "When order 2 (buy 20 of A at 100, post true) came, order 1 (sell 20 of A at 100) was open and would have executed at once";
+  CHECK_THAT(Story().order(-20, 100'00, {}).order(20, 100'00, {}).terms(Terms::post).findings(),
+             contains_text(refused));
+  CHECK_THAT(Story()
+                 .order(-20, 100'00, {{20, 100'00}})
+                 .order(20, 100'00, {{20, 100'00}})
+                 .terms(Terms::post)
+                 .findings(),
+             contains_text(refused));
+  // The order that it would have matched had left.
+  const auto canceled_first = [](std::int64_t sent_ns) {
+    return Story()
+        .order(-20, 100'00, {}, true)
+        .order(20, 100'00, {})
+        .terms(Terms::post)
+        .observed(1, canceled, 0, sent_ns, sent_ns + 2)
+        .findings();
+  };
+  CHECK(canceled_first(22) == "");
+  CHECK_THAT(canceled_first(26), contains_text("passed over as if canceled"));
 }
 
 TEST_CASE("an execution that no other order explains is found") {
