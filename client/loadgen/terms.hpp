@@ -39,4 +39,8 @@ constexpr bool never_rests(Terms terms) {
   return terms == Terms::ioc || terms == Terms::fok || terms == Terms::market;
 }
 
+constexpr bool prevents_self_trades(Terms terms) {
+  return terms == Terms::cancel_resting || terms == Terms::cancel_taking;
+}
+
 }  // namespace exchange::loadgen

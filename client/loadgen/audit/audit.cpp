@@ -113,6 +113,7 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
     Findings findings;
     std::uint64_t wrong, explained;
     std::vector<Fill> fills;
+    std::map<std::uint32_t, std::uint32_t> canceled_by;
     std::set<std::uint16_t> not_replayed;
   };
   const std::vector<Fill> listed = evidence_.fills;
@@ -130,11 +131,17 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
                         (wrong == best->wrong && explained > best->explained + by_chance &&
                          reading.any_listing == best->reading.any_listing);
     if (better)
-      best = Outcome{reading,   std::move(findings),        wrong,
-                     explained, std::move(evidence_.fills), replay.not_replayed()};
+      best = Outcome{reading,
+                     std::move(findings),
+                     wrong,
+                     explained,
+                     std::move(evidence_.fills),
+                     std::move(evidence_.canceled_by),
+                     replay.not_replayed()};
     if (best->wrong == 0) break;
   }
   evidence_.fills = std::move(best->fills);
+  evidence_.canceled_by = std::move(best->canceled_by);
   findings_ = std::move(best->findings);
   if (!best->reading.self_match) deviations_.add(Deviation::self_refused, "");
   return std::move(best->not_replayed);

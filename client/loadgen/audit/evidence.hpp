@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,9 @@ struct Evidence {
   std::vector<std::uint32_t> first_observation;  // and one more: where the last one's end
   std::vector<Observation> observations;         // an order's by the number of executions in them
   std::vector<Fill> fills;
+  // orders that were canceled when the other came, which prevents self-trades: itself or a resting
+  // one (E14, E15); by the replay
+  std::map<std::uint32_t, std::uint32_t> canceled_by;
   std::function<std::string(unsigned)> symbol_name;
 
   std::span<const Fill> fills_of(std::size_t order) const {

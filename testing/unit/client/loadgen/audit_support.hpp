@@ -59,12 +59,17 @@ enum class Lie {
   ioc_rests,
   fok_in_part,
   post_takes,
+  market_stops,  // at some price
+  self_trade,    // of an order that prevents them
+  out_of_reach,  // it cancels a resting order that it would not match
+  taking_rests,  // where it is to be canceled
 };
 
 // What the only order of a document asks for.
 inline loadgen::Terms terms_in(std::string_view document) {
   using loadgen::Terms;
-  for (const Terms terms : {Terms::ioc, Terms::fok, Terms::post})
+  for (const Terms terms : {Terms::ioc, Terms::fok, Terms::post, Terms::market,
+                            Terms::cancel_resting, Terms::cancel_taking})
     if (document.find(attribute_text(terms)) != std::string_view::npos) return terms;
   return Terms::none;
 }
@@ -77,6 +82,7 @@ class LyingServer {
   std::string ask(std::string_view document) {
     std::string text(document);
     terms_ = terms_in(text);
+    with_limit(text);
     XmlDocument xml;
     std::vector<RequestElement> elements;
     std::vector<Command> commands;
@@ -102,6 +108,13 @@ class LyingServer {
     std::uint64_t last_command = 0;
   };
 
+  // Gives a market order the limit of all, so that it can be read by a parser that asks for one.
+  void with_limit(std::string& text) const {
+    if (terms_ != loadgen::Terms::market) return;
+    const std::string type = attribute_text(terms_);
+    const bool sell = text.find("amount=\"-") != std::string::npos;
+    text.replace(text.find(type), type.size(), sell ? " limit=\"0.01\"" : " limit=\"1000\"");
+  }
   // Whether to lie, when it is possible.
   bool lies(Lie lie) { return lie == lie_ && in_run_ && ++chances_ % 3 == 0; }
   Timestamp now() const { return {(1'700'000'000 + std::int64_t(commands_ / 20)) * 1'000'000}; }
@@ -137,14 +150,31 @@ class LyingServer {
       orders_.pop_back();
       return Rejected{*reason};
     }
-    while (taker.status.open > Shares())
-      if (Order* const maker = next_maker(taker))
+    while (taker.status.open > Shares()) {
+      Order* const maker = next_maker(taker);
+      if (!maker) break;
+      const bool own = maker->placed.account.view() == command.account.view();
+      if (!own || !prevents_self_trades(taker.terms) || lies(Lie::self_trade)) {
         execute(taker, *maker);
-      else
+      } else if (taker.terms == loadgen::Terms::cancel_resting) {
+        cancel(*maker);
+      } else {
+        if (!lies(Lie::taking_rests)) cancel(taker);
         break;
+      }
+    }
     if (taker.status.open > Shares() && never_rests(taker.terms) && !lies(Lie::ioc_rests))
       cancel(taker);
+    if (taker.terms == loadgen::Terms::cancel_resting && lie_ == Lie::out_of_reach)
+      cancel_out_of_reach(taker);
     return Opened{taker.status.order};
+  }
+
+  void cancel_out_of_reach(const Order& taker) {
+    for (Order& order : orders_)
+      if (&order != &taker && order.status.open > Shares() &&
+          order.placed.account.view() == taker.placed.account.view() && lies(Lie::out_of_reach))
+        return cancel(order);
   }
 
   std::optional<Reason> refusal(const Order& taker) {
@@ -178,6 +208,7 @@ class LyingServer {
   Order* next_maker(const Order& taker) {
     const std::vector<Order*> makers = makers_of(taker);
     if (makers.empty() || lies(Lie::passed_over)) return nullptr;
+    if (taker.terms == loadgen::Terms::market && lies(Lie::market_stops)) return nullptr;
     Order* const best = makers.front();
     for (Order* const other : makers) {
       if (other == best) continue;
@@ -350,10 +381,15 @@ inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& rando
                       .limit_cents = std::int32_t(99'80 + 5 * (random() % 9)),
                       .sent_ns = now_ns};
       if (!terms.empty() && random() % 2) client.order.terms = terms[random() % terms.size()];
+      const bool market = client.order.terms == Terms::market;
+      if (market) client.order.limit_cents = 0;
       client.request += "<order sym=\"" + symbol_name(client.order.symbol) + "\" amount=\"" +
-                        std::to_string(client.order.amount) + "\" limit=\"" +
-                        to_string(Price::from_units(client.order.limit_cents * 1'000'000ll)) +
-                        "\"" + attribute_text(client.order.terms) + "/>";
+                        std::to_string(client.order.amount) + "\"";
+      if (!market)
+        client.request += " limit=\"" +
+                          to_string(Price::from_units(client.order.limit_cents * 1'000'000ll)) +
+                          "\"";
+      client.request += attribute_text(client.order.terms) + "/>";
     } else {
       const bool query = percent < 85;
       client.observation = {.kind = query ? Observation::Kind::status : Observation::Kind::canceled,
