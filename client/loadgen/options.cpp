@@ -243,6 +243,8 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
   if (load.audit && options.workload.keys)
     error(
         "--audit: not with --auth: it asks on a connection for each question, and each would cost a hash");
+  if (load.audit && workload.mix.market > 0 && workload.cash < WorkloadOptions().cash)
+    error("--audit: not with market orders and so little --cash: it relies on cash for every buy");
   options.local_server.auth = options.workload.keys;
   if (load.audit && !options.capacity_while.empty()) error("--audit: not with --find-capacity");
 }
