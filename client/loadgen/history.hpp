@@ -8,14 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "client/loadgen/terms.hpp"
+
 namespace exchange::loadgen {
 
 struct OrderRecord {
   std::uint64_t id;
   std::uint32_t account;  // AuditInput::accounts[account]
   std::uint16_t symbol;   // from 1
-  std::int32_t amount;    // shares; negative sells
-  std::int32_t limit_cents;
+  Terms terms = Terms::none;
+  std::int32_t amount;       // shares; negative sells
+  std::int32_t limit_cents;  // of a market order 0
   std::int64_t sent_ns, answered_ns;
 };
 

@@ -2,7 +2,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -104,23 +106,20 @@ Mix parse_mix(const std::string& text) {
   for_each_part(text, [&](const std::string& part) {
     const std::size_t sign = part.find('=');
     const std::string name = part.substr(0, sign);
-    unsigned* const weight = name == "create"   ? &mix.create
-                             : name == "order"  ? &mix.order
-                             : name == "query"  ? &mix.query
-                             : name == "cancel" ? &mix.cancel
-                                                : nullptr;
+    const auto* const weight = std::find_if(std::begin(mix_weights), std::end(mix_weights),
+                                            [&](const auto& named) { return name == named.first; });
     unsigned value = 0;
     const char* const end = part.data() + part.size();
-    if (weight == nullptr || sign == std::string::npos ||
+    if (weight == std::end(mix_weights) || sign == std::string::npos ||
         std::from_chars(part.data() + sign + 1, end, value).ptr != end || sign + 1 == part.size() ||
         value > 1'000'000)
       throw std::invalid_argument(
-          "'" + part + "' is not a weight such as order=70 (create, order, query, cancel)");
-    *weight = value;
+          "'" + part +
+          "' is not a weight such as order=70 (create, order, query, cancel; orders with terms: ioc, fok, post, market, stp)");
+    mix.*weight->second = value;
   });
-  if (mix.create + mix.order + mix.query + mix.cancel == 0)
-    throw std::invalid_argument("'" + text + "': all weights are 0");
-  if (mix.order == 0 && mix.query + mix.cancel > 0)
+  if (mix.all() == 0) throw std::invalid_argument("'" + text + "': all weights are 0");
+  if (mix.orders() == 0 && mix.query + mix.cancel > 0)
     throw std::invalid_argument("'" + text + "': queries and cancels need orders to name");
   return mix;
 }

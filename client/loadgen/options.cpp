@@ -104,8 +104,9 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
       {WorkloadKind::create, WorkloadKind::transactions, WorkloadKind::mix, WorkloadKind::reads},
       "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, 20 % queries, 10 % cancels; "
       "reads: three queries to one order");
-  add_parsed(app, "--mix", workload.mix, parse_mix, "WEIGHTS",
-             "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9");
+  add_parsed(
+      app, "--mix", workload.mix, parse_mix, "WEIGHTS",
+      "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9; orders with terms are ioc, fok, post, market and stp");
   app.add_option("--symbols", workload.symbols, "symbols traded")
       ->check(CLI::Range(1u, symbols_max));
   app.add_option("--accounts", workload.accounts,
@@ -242,6 +243,8 @@ void put_together(Options& options, const CLI::App& app, std::optional<double> r
   if (load.audit && options.workload.keys)
     error(
         "--audit: not with --auth: it asks on a connection for each question, and each would cost a hash");
+  if (load.audit && workload.mix.market > 0 && workload.cash < WorkloadOptions().cash)
+    error("--audit: not with market orders and so little --cash: it relies on cash for every buy");
   options.local_server.auth = options.workload.keys;
   if (load.audit && !options.capacity_while.empty()) error("--audit: not with --find-capacity");
 }

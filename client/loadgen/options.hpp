@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/loadgen/expectation.hpp"
@@ -25,9 +26,17 @@ const char* name_of(AuditPrecision precision);
 // Weights of what is asked for; the sum is positive.
 struct Mix {
   unsigned create = 0, order = 0, query = 0, cancel = 0;
+  unsigned ioc = 0, fok = 0, post = 0, market = 0, stp = 0;  // orders with terms
+  unsigned orders() const { return order + ioc + fok + post + market + stp; }
+  unsigned all() const { return create + orders() + query + cancel; }
   friend bool operator==(const Mix&, const Mix&) = default;
 };
 Mix mix_of(WorkloadKind kind);
+// The weights by their names in --mix and in reports.
+inline constexpr std::pair<const char*, unsigned Mix::*> mix_weights[] = {
+    {"create", &Mix::create}, {"order", &Mix::order},   {"query", &Mix::query},
+    {"cancel", &Mix::cancel}, {"ioc", &Mix::ioc},       {"fok", &Mix::fok},
+    {"post", &Mix::post},     {"market", &Mix::market}, {"stp", &Mix::stp}};
 
 struct WorkloadOptions {
   WorkloadKind kind = WorkloadKind::transactions;
@@ -145,7 +154,7 @@ ParsedOptions parse_options(int argc, const char* const* argv);
 std::vector<int> parse_cpu_list(const std::string& text);
 // "30s:1000,1m:5000" as two stages; times in ms, s, m or h.
 std::vector<Stage> parse_stages(const std::string& text);
-// "order=70,query=20,cancel=10".
+// "order=70,ioc=5,query=20,cancel=5".
 Mix parse_mix(const std::string& text);
 
 }  // namespace exchange::loadgen

@@ -22,8 +22,9 @@ std::string_view Recorder::record(const Context& context, const Action& action,
       break;
     case Action::Kind::order:
       if (!rejected)
-        history_.orders.push_back({reply.opened, context.account, action.symbol, action.amount,
-                                   action.limit_cents, context.sent, context.answered});
+        history_.orders.push_back({reply.opened, context.account, action.symbol, action.terms,
+                                   action.amount, action.limit_cents, context.sent,
+                                   context.answered});
       break;
     case Action::Kind::query:
       if (!rejected) return record_state(context, action, reply.element, deviations);

@@ -29,6 +29,20 @@ bool repeats_symbol(const client::ReplyElement& reply, const Workload& workload,
   return reply.attribute("sym") == between(text, write_number(number, action.symbol));
 }
 
+// A market order has no limit.
+bool repeats_limit(const client::ReplyElement& reply, const Action& action,
+                   Deviations& deviations) {
+  if (action.terms == Terms::market) return reply.attribute("limit").empty();
+  TextBuffer text;
+  return repeats_number(reply, "limit", between(text, write_cents(text, action.limit_cents)),
+                        action.limit_cents * 1'000'000LL, deviations);
+}
+
+bool repeats_terms(const client::ReplyElement& reply, const Action& action) {
+  const auto [name, value] = attribute_of(action.terms);
+  return name.empty() || reply.attribute(name) == value;
+}
+
 bool repeats_order(const client::ReplyElement& reply, const Workload& workload, unsigned client,
                    const Action& action, Deviations& deviations) {
   TextBuffer text;
@@ -38,8 +52,7 @@ bool repeats_order(const client::ReplyElement& reply, const Workload& workload, 
   return repeats_symbol(reply, workload, action) &&
          repeats_number(reply, "amount", between(text, write_number(text, action.amount)),
                         Shares::whole(action.amount).units(), deviations) &&
-         repeats_number(reply, "limit", between(text, write_cents(text, action.limit_cents)),
-                        action.limit_cents * 1'000'000LL, deviations);
+         repeats_limit(reply, action, deviations) && repeats_terms(reply, action);
 }
 
 bool repeats_new_account(const client::ReplyElement& reply, const Workload& workload,

@@ -86,7 +86,7 @@ Workload::Workload(const WorkloadOptions& options, unsigned clients)
     : options_(options),
       clients_(clients),
       accounts_(options.accounts == 0 ? clients : options.accounts),
-      weights_(options.mix.create + options.mix.order + options.mix.query + options.mix.cancel),
+      weights_(options.mix.all()),
       account_digits_(unsigned(std::to_string(std::max(accounts_, clients_) - 1).size())),
       symbol_choice_(options.symbols, options.skew),
       account_choice_{Zipf((accounts_ + clients - 1) / clients, options.skew),
@@ -199,9 +199,9 @@ void Script::draw() {
   }
   for (unsigned i = 0; i < workload_->options_.orders_per_request; ++i) {
     const std::uint64_t random = random_.next(), prices = random_.next(), names = random_.next();
-    Action action = draw_order(random, prices);
     const std::uint32_t at = scaled(high(names), workload_->weights_ - mix.create);
-    if (at >= mix.order) {
+    Action action = draw_order(random, prices, draw_terms(at));
+    if (at >= mix.order && at < mix.order + mix.query + mix.cancel) {
       Action named{.kind = at < mix.order + mix.query ? Action::Kind::query : Action::Kind::cancel};
       if (name_order(named, low(names), i > 0)) action = named;
     }
@@ -209,21 +209,38 @@ void Script::draw() {
   }
 }
 
+// `at`: drawn from the weights without `create`. Terms come behind the others, so that mixes
+// without them draw what they always drew.
+Terms Script::draw_terms(std::uint32_t at) {
+  const Mix& mix = workload_->options_.mix;
+  std::uint32_t end = mix.order + mix.query + mix.cancel;
+  if (at < end) return Terms::none;
+  if (at < (end += mix.ioc)) return Terms::ioc;
+  if (at < (end += mix.fok)) return Terms::fok;
+  if (at < (end += mix.post)) return Terms::post;
+  if (at < (end += mix.market)) return Terms::market;
+  return stp_orders_++ % 2 == 0 ? Terms::cancel_resting : Terms::cancel_taking;
+}
+
 // A taker's limit crosses the mid price by the whole spread, a maker's stays on its own side:
 // takers trade with makers, makers never with each other. One taker in r/2 makes about r of the
-// shares trade.
-Action Script::draw_order(std::uint64_t random, std::uint64_t prices) {
+// shares trade. Orders that never rest are takers.
+Action Script::draw_order(std::uint64_t random, std::uint64_t prices, Terms terms) {
   const unsigned symbol = 1 + workload_->symbol_choice_.draw(high(random));
   const bool buy = (random & 1) == 1;
-  const bool taker = double(low(prices)) < workload_->options_.match_ratio / 2 * 4'294'967'296.0;
+  const bool taker = never_rests(terms) ||
+                     double(low(prices)) < workload_->options_.match_ratio / 2 * 4'294'967'296.0;
   const auto shares = std::int32_t(1 + scaled(low(random), shares_per_order_max));
   const std::int32_t below_mid =
       taker ? -spread_cents : std::int32_t(1 + scaled(high(prices), std::uint32_t(spread_cents)));
   const std::int32_t mid = workload_->walk_.mid_cents(symbol, requests_);
   return {.kind = Action::Kind::order,
+          .terms = terms,
           .symbol = std::uint16_t(symbol),
           .amount = buy ? shares : -shares,
-          .limit_cents = buy ? mid - below_mid : mid + below_mid,
+          .limit_cents = terms == Terms::market ? 0
+                         : buy                  ? mid - below_mid
+                                                : mid + below_mid,
           .id = ++referenced_};
 }
 
@@ -284,13 +301,7 @@ char* Script::write(char* out, const Action& action) const {
       out = write_new_account(write_text(out, "\"><account id=\""), *workload_, client_, action.id);
       out = write_number(write_text(out, "\">"), action.amount);
       return write_text(out, "</account></symbol>");
-    case Action::Kind::order:
-      out = write_symbol(write_text(out, "<order sym=\""), *workload_, action.symbol);
-      out = write_number(write_text(out, "\" amount=\""), action.amount);
-      out = write_cents(write_text(out, "\" limit=\""), action.limit_cents);
-      if (workload_->options().references)
-        out = write_reference(write_text(out, "\" ref=\""), client_, action.id);
-      return write_text(out, "\"/>");
+    case Action::Kind::order: return write_order(out, action);
     case Action::Kind::query:
     case Action::Kind::cancel:
       out = write_text(out, action.kind == Action::Kind::query ? "<query id=\"" : "<cancel id=\"");
@@ -298,6 +309,18 @@ char* Script::write(char* out, const Action& action) const {
       return write_text(out, "\"/>");
   }
   return out;
+}
+
+char* Script::write_order(char* out, const Action& action) const {
+  out = write_symbol(write_text(out, "<order sym=\""), *workload_, action.symbol);
+  out = write_number(write_text(out, "\" amount=\""), action.amount);
+  if (action.terms != Terms::market)
+    out = write_cents(write_text(out, "\" limit=\""), action.limit_cents);
+  if (workload_->options().references)
+    out = write_reference(write_text(out, "\" ref=\""), client_, action.id);
+  if (const auto [name, value] = attribute_of(action.terms); !name.empty())
+    out = write_text(write_text(write_text(write_text(out, "\" "), name), "=\""), value);
+  return write_text(out, "\"/>");
 }
 
 void Script::opened(std::uint64_t order, std::uint32_t account) {

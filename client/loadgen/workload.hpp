@@ -13,6 +13,7 @@
 
 #include "client/loadgen/options.hpp"
 #include "client/loadgen/random.hpp"
+#include "client/loadgen/terms.hpp"
 
 namespace exchange::loadgen {
 
@@ -23,9 +24,10 @@ const char* name_of(Asked asked);
 // What one element of a request asks for; it gets one reply element.
 struct Action {
   enum class Kind : std::uint8_t { account, placement, order, query, cancel } kind = Kind::order;
+  Terms terms = Terms::none;     // of an order
   std::uint16_t symbol = 0;      // from 1; placement, order
   std::int32_t amount = 0;       // shares of an order, negative to sell; shares placed
-  std::int32_t limit_cents = 0;  // of an order
+  std::int32_t limit_cents = 0;  // of an order; of a market order 0
   // query, cancel: the order's; account, placement: its number among the client's new accounts;
   // order: among the client's orders, for its reference
   std::uint64_t id = 0;
@@ -78,7 +80,7 @@ class Workload {
     return options_.symbol_prefix + std::to_string(symbol);
   }
   // Whether orders are placed at all, by accounts that must be there before.
-  bool trades() const { return options_.mix.order + options_.mix.query + options_.mix.cancel > 0; }
+  bool trades() const { return options_.mix.all() > options_.mix.create; }
   unsigned actions_max() const { return std::max(2u, options_.orders_per_request); }
 
   std::int64_t shares_per_account() const;  // of each symbol, at the start
@@ -119,18 +121,20 @@ class Script {
   };
 
   void draw();
-  Action draw_order(std::uint64_t random, std::uint64_t prices);
+  Terms draw_terms(std::uint32_t at);
+  Action draw_order(std::uint64_t random, std::uint64_t prices, Terms terms);
   bool name_order(Action& action, std::uint32_t back, bool own_account);
   std::uint32_t draw_account(std::uint32_t random) const;
   char* write(char* out) const;
   char* write(char* out, const Action& action) const;
+  char* write_order(char* out, const Action& action) const;
 
   const Workload* workload_;
   unsigned client_;
   Random random_;
   std::uint32_t account_ = 0;
   std::vector<Action> actions_;
-  std::uint64_t requests_ = 0, new_accounts_ = 0, referenced_ = 0;
+  std::uint64_t requests_ = 0, new_accounts_ = 0, referenced_ = 0, stp_orders_ = 0;
   std::uint64_t opened_ = 0;   // orders so far; the latest orders_kept_max are in orders_
   std::vector<Order> orders_;  // ring by opened_
 };

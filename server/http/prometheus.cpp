@@ -29,6 +29,8 @@ constexpr const char* result_names[] = {"ok",
                                         "no_open_orders",
                                         "reply_too_long",
                                         "key_unchecked"};
+constexpr const char* order_kind_names[] = {"limit", "ioc", "fok", "post", "market"};
+static_assert(std::size(order_kind_names) == order_kinds);
 static_assert(std::size(kind_names) == Metrics::command_kinds &&
               std::size(result_names) == Metrics::command_results);
 
@@ -109,6 +111,15 @@ void add_commands(Text& text, const Metrics& metrics) {
                     double(count));
 }
 
+void add_orders(Text& text, const Metrics& metrics) {
+  text.family("exchange_orders_total", "counter", "Orders opened, by kind.");
+  for (std::size_t kind = 0; kind < order_kinds; ++kind)
+    text.sample("exchange_orders_total", std::string("kind=\"") + order_kind_names[kind] + "\"",
+                double(metrics.orders[kind]));
+  text.counters("canceled_orders_total", "Orders canceled, by reason.", "reason",
+                {{"client", metrics.canceled_by_client}});
+}
+
 void add_times(Text& text, const StageHistograms& times) {
   static const std::vector<double> bounds_ns = decades(1e3, 1e10, {1, 1.5, 2, 3, 5, 7});
   constexpr double second = 1e9;
@@ -142,6 +153,7 @@ void add_process(Text& text, const ServerInfo& info) {
 void add_requests(Text& text, const Metrics& metrics) {
   text.counter("requests_total", "Requests received, refused ones included.", metrics.requests);
   add_commands(text, metrics);
+  add_orders(text, metrics);
   text.counter("client_errors_total", "Documents and elements refused before the engine.",
                metrics.client_errors);
   text.counter("executions_total", "Trades since the exchange was created.", metrics.executions);

@@ -13,12 +13,18 @@
 
 namespace exchange {
 
+enum class OrderKind : std::uint8_t { limit, ioc, fok, post, market };
+inline constexpr std::size_t order_kinds = 5;
+
 struct Metrics {
   using Counter = std::atomic<std::uint64_t>;
   // core
   static constexpr std::size_t command_kinds = 7, command_results = 15;
   // by index in Command; then 0: executed, 1 + Reason: rejected
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
+  // orders opened, by OrderKind; orders canceled by a request
+  std::array<Counter, order_kinds> orders{};
+  Counter canceled_by_client{0};
   Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
   Counter executions{0};  // since the exchange was created
   Counter store_failures{0}, commits_in_doubt{0}, orders_read{0}, lag_waits{0};

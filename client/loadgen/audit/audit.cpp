@@ -36,6 +36,8 @@ class Audit {
   void take_state(std::uint32_t order, const client::ReplyElement& element);
   std::string_view unusable(const OrderRecord& order, const OrderDigest& digest) const;
   std::string_view misfit(const OrderRecord& order, const FinalState& state) const;
+  std::string_view misfit_of_arrival(const OrderRecord& order, const FinalState& state,
+                                     std::uint32_t last_time) const;
   std::set<std::uint16_t> replay(bool all_known);
   std::string what_is_not_known() const;
 
@@ -111,6 +113,7 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
     Findings findings;
     std::uint64_t wrong, explained;
     std::vector<Fill> fills;
+    std::map<std::uint32_t, std::uint32_t> canceled_by;
     std::set<std::uint16_t> not_replayed;
   };
   const std::vector<Fill> listed = evidence_.fills;
@@ -128,11 +131,17 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
                         (wrong == best->wrong && explained > best->explained + by_chance &&
                          reading.any_listing == best->reading.any_listing);
     if (better)
-      best = Outcome{reading,   std::move(findings),        wrong,
-                     explained, std::move(evidence_.fills), replay.not_replayed()};
+      best = Outcome{reading,
+                     std::move(findings),
+                     wrong,
+                     explained,
+                     std::move(evidence_.fills),
+                     std::move(evidence_.canceled_by),
+                     replay.not_replayed()};
     if (best->wrong == 0) break;
   }
   evidence_.fills = std::move(best->fills);
+  evidence_.canceled_by = std::move(best->canceled_by);
   findings_ = std::move(best->findings);
   if (!best->reading.self_match) deviations_.add(Deviation::self_refused, "");
   return std::move(best->not_replayed);
@@ -260,14 +269,26 @@ std::string_view Audit::misfit(const OrderRecord& order, const FinalState& state
   std::uint32_t last_time = 0;
   for (std::size_t i = state.first_fill; i < state.first_fill + state.fills; ++i) {
     const Fill& fill = evidence_.fills[i];
-    if (order.amount > 0 ? fill.price_cents > order.limit_cents
-                         : fill.price_cents < order.limit_cents)
+    if (order.terms != Terms::market && (order.amount > 0 ? fill.price_cents > order.limit_cents
+                                                          : fill.price_cents < order.limit_cents))
       return "an execution worse than the limit (M3)";
     last_time = fill.time;
   }
-  return state.canceled > 0 && state.canceled_time < last_time
-             ? "an execution later than its cancel (T10)"
-             : "";
+  if (state.canceled > 0 && state.canceled_time < last_time)
+    return "an execution later than its cancel (T10)";
+  return never_rests(order.terms) ? misfit_of_arrival(order, state, last_time) : "";
+}
+
+// Of an order that never rests: all that happens to it happens when it arrives.
+std::string_view Audit::misfit_of_arrival(const OrderRecord& order, const FinalState& state,
+                                          std::uint32_t last_time) const {
+  if (order.terms == Terms::fok && state.executed != std::abs(order.amount))
+    return "not been executed in full (E3)";
+  if (state.open > 0) return "open shares, but such an order never rests (E2, E10)";
+  if (state.fills > 0 && (evidence_.fills[state.first_fill].time != last_time ||
+                          (state.canceled > 0 && state.canceled_time != last_time)))
+    return "executions and a cancel of several times, but all happens when it arrives (E2)";
+  return "";
 }
 
 }  // namespace

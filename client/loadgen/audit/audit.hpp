@@ -11,7 +11,8 @@
 //   - every account has the cash and shares that follow, to the last unit or to a cent
 //   (BalanceProbe).
 //
-// What it cannot see: an order that was refused although it could be paid for; which of two orders
+// What it cannot see: an order that was refused although it could be paid for, filled (fok) or
+// posted; which of two orders
 // came first where the replies to both are the same either way; the order of things between a
 // request's sending and its answer, as far as ids leave it open; what happens after the audit.
 // Where requests went without a right reply (History::unanswered, wrongly_answered) it is not known

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,9 @@ struct Evidence {
   std::vector<std::uint32_t> first_observation;  // and one more: where the last one's end
   std::vector<Observation> observations;         // an order's by the number of executions in them
   std::vector<Fill> fills;
+  // orders that were canceled when the other came, which prevents self-trades: itself or a resting
+  // one (E14, E15); by the replay
+  std::map<std::uint32_t, std::uint32_t> canceled_by;
   std::function<std::string(unsigned)> symbol_name;
 
   std::span<const Fill> fills_of(std::size_t order) const {
@@ -62,12 +66,16 @@ struct Evidence {
       if (observation.kind == Observation::Kind::canceled) return &observation;
     return nullptr;
   }
-  // "order 12 (buy 50 of SYM1 at 100.5)"
+  // "order 12 (buy 50 of SYM1 at 100.5, tif ioc)"
   std::string name(std::size_t order) const {
     const OrderRecord& record = orders[order];
-    return "order " + std::to_string(record.id) + " (" + (record.amount > 0 ? "buy " : "sell ") +
-           std::to_string(std::abs(record.amount)) + " of " + symbol_name(record.symbol) + " at " +
-           to_string(price_of(record.limit_cents)) + ")";
+    const auto [attribute, value] = attribute_of(record.terms);
+    std::string text =
+        "order " + std::to_string(record.id) + (record.amount > 0 ? " (buy " : " (sell ") +
+        std::to_string(std::abs(record.amount)) + " of " + symbol_name(record.symbol);
+    if (record.terms != Terms::market) text += " at " + to_string(price_of(record.limit_cents));
+    if (!attribute.empty()) text += ", " + std::string(attribute) + " " + std::string(value);
+    return text + ")";
   }
 };
 

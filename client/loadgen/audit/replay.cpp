@@ -7,6 +7,7 @@
 namespace exchange::loadgen {
 namespace {
 
+// The lower, the better; of orders with a limit.
 std::int32_t rank_of(const OrderRecord& order) {
   return order.amount > 0 ? -order.limit_cents : order.limit_cents;
 }
@@ -21,6 +22,7 @@ Replay::Replay(Evidence& evidence, Findings& findings, Reading reading)
       reading_(reading),
       executed_(evidence.orders.size()),
       next_observation_(evidence.first_observation) {
+  evidence_.canceled_by.clear();
   open_.reserve(evidence.orders.size());
   for (const OrderRecord& order : evidence.orders) open_.push_back(std::abs(order.amount));
 }
@@ -55,29 +57,81 @@ std::set<std::uint16_t> Replay::not_replayed() const {
 void Replay::match(std::uint32_t taker, Book& book) {
   const OrderRecord& order = evidence_.orders[taker];
   Side& makers = order.amount > 0 ? book.sells : book.buys;
+  // Accounts have so much cash that a market buy never runs out of it (E11).
+  const auto matches = [&](std::int32_t rank) {
+    return order.terms == Terms::market || rank + rank_of(order) <= 0;
+  };
   for (auto best = makers.begin();
-       open_[taker] > 0 && best != makers.end() && best->first + rank_of(order) <= 0;) {
+       open_[taker] > 0 && best != makers.end() && matches(best->first);) {
     Line& line = best->second;
     for (auto at = line.begin(); open_[taker] > 0 && at != line.end();) {
-      const std::uint32_t maker = *at;
-      if (!reading_.self_match && evidence_.orders[maker].account == order.account) {
-        ++at;
-        continue;
+      switch (meet(taker, *at, makers)) {
+        case Meeting::stays: ++at; break;
+        case Meeting::leaves: at = line.erase(at); break;
+        case Meeting::ends: return;
+        case Meeting::wrong: book.abandoned = true; return;
       }
-      const bool gone = evidence_.states[maker].canceled > 0 && !next_reported(maker);
-      if (gone) {
-        if (const Observation* cancel = evidence_.cancel_of(maker))
-          raise({cancel->sent_ns, Bound::Kind::cancel, maker, taker});
-      } else if (!execute(taker, maker, makers)) {
-        book.abandoned = true;
-        return;
-      }
-      if (gone || open_[maker] == 0) at = line.erase(at);
     }
     best = line.empty() ? makers.erase(best) : std::next(best);
   }
-  if (open_[taker] > 0)
+  if (open_[taker] > 0 && !never_rests(order.terms))
     (order.amount > 0 ? book.buys : book.sells)[rank_of(order)].push_back(taker);
+}
+
+Replay::Meeting Replay::meet(std::uint32_t taker, std::uint32_t maker, const Side& makers) {
+  const OrderRecord& order = evidence_.orders[taker];
+  const bool own = evidence_.orders[maker].account == order.account;
+  const bool gone = evidence_.states[maker].canceled > 0 && !next_reported(maker);
+  const Observation* const request = evidence_.cancel_of(maker);
+  if (own && order.terms == Terms::cancel_resting && gone && !request) {
+    explain_cancel(maker, taker);
+    return Meeting::leaves;
+  }
+  if (own && order.terms == Terms::cancel_taking && ends_unasked(taker) &&
+      !(gone && request && request->answered_ns < order.sent_ns)) {
+    explain_cancel(taker, taker);
+    return Meeting::ends;
+  }
+  if (own && !prevents_self_trades(order.terms) && !reading_.self_match) return Meeting::stays;
+  if (gone) {
+    if (request) raise({request->sent_ns, Bound::Kind::cancel, maker, taker});
+    return Meeting::leaves;
+  }
+  if (own && prevents_self_trades(order.terms)) {
+    add_meeting(taker, maker,
+                order.terms == Terms::cancel_resting ? "the other is canceled (E14)"
+                                                     : "the one is canceled (E15)");
+    return Meeting::wrong;
+  }
+  if (order.terms == Terms::post) {
+    add_meeting(taker, maker, "the one is refused (E5)");
+    return Meeting::wrong;
+  }
+  if (!execute(taker, maker, makers)) return Meeting::wrong;
+  return open_[maker] == 0 ? Meeting::leaves : Meeting::stays;
+}
+
+void Replay::add_meeting(std::uint32_t taker, std::uint32_t maker, const char* right) {
+  findings_.add(Check::executions, "When " + evidence_.name(taker) + " came, " +
+                                       evidence_.name(maker) +
+                                       " was open and would have executed at once: by the rules " +
+                                       right + "; the server did something else.");
+}
+
+// Whether the order executes no more and is canceled, but by no request.
+bool Replay::ends_unasked(std::uint32_t order) const {
+  return evidence_.states[order].canceled > 0 && !next_reported(order) &&
+         !evidence_.cancel_of(order);
+}
+
+// `order` was canceled when `taker` came, at the time of what that executed before.
+void Replay::explain_cancel(std::uint32_t order, std::uint32_t taker) {
+  evidence_.canceled_by[order] = taker;
+  if (executed_[taker] == 0) return;
+  const std::uint32_t last = executed_[taker] - 1;
+  if (evidence_.fills_of(taker)[last].time != evidence_.states[order].canceled_time)
+    findings_.add(Check::time, "When " + evidence_.name(taker) + " came, " + evidence_.name(order) +
+                                   " was canceled, but at another time (E14, E15).");
 }
 
 const Fill* Replay::next_reported(std::uint32_t order) const {

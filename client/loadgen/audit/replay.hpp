@@ -9,6 +9,9 @@
 // what the server reported, and every execution is judged. A cancel of an order that no later order
 // reached could belong anywhere: that makes no difference.
 //
+// An order that prevents self-trades cancels others, or is canceled, without a request: where the
+// replay finds that, it explains the cancel, which no reply shows (Evidence::canceled_by).
+//
 // Whether that course fits real time: going by id, each order was taken no earlier than it was
 // sent, than any with a lower id was sent, than a cancel that it felt, and than a query that did
 // not contain its executions yet; and it was taken before it was answered. Cancels and queries that
@@ -35,7 +38,8 @@ class Replay {
     bool self_match = true;    // an order matches others of its own account (M11)
     bool any_listing = false;  // executions of one second are listed in any order
   };
-  // With any_listing, puts the executions of each order into the order in which they happened.
+  // Fills evidence.canceled_by. With any_listing, puts the executions of each order into the order
+  // in which they happened.
   Replay(Evidence& evidence, Findings& findings, Reading reading = {true, false});
   // Not to be matched again: only its orders' times are looked at.
   void leave_out(std::uint16_t symbol) { books_[symbol].abandoned = true; }
@@ -61,7 +65,19 @@ class Replay {
     std::uint32_t felt_by = 0;  // the order that came after it
   };
 
+  // What comes of meeting the order that is next in line.
+  enum class Meeting {
+    stays,   // the resting order is still there
+    leaves,  // it has executed or was canceled
+    ends,    // the incoming order was canceled
+    wrong,   // the server reported something else than the rules give
+  };
+
   void match(std::uint32_t taker, Book& book);
+  Meeting meet(std::uint32_t taker, std::uint32_t maker, const Side& makers);
+  void add_meeting(std::uint32_t taker, std::uint32_t maker, const char* right);
+  bool ends_unasked(std::uint32_t order) const;
+  void explain_cancel(std::uint32_t order, std::uint32_t taker);
   bool execute(std::uint32_t taker, std::uint32_t maker, const Side& makers);
   const Fill* next_reported(std::uint32_t order) const;
   void list_first(std::uint32_t order, const Fill& wanted);

@@ -41,6 +41,8 @@ void ReplyChecks::sort(std::vector<Observation> observations) {
 
 void ReplyChecks::run(const std::set<std::uint16_t>& not_replayed) {
   not_replayed_ = not_replayed;
+  for (const OrderRecord& order : evidence_.orders)
+    if (prevents_self_trades(order.terms)) prevents_self_trades_.insert(order.account);
   for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) {
     for (const Observation& observation : evidence_.observations_of(i))
       check_observation(observation, i);
@@ -85,6 +87,10 @@ std::string_view ReplyChecks::contradiction(const Observation& observation,
     return "open, canceled and executed shares were not what was ordered";
   const bool is_cancel = observation.kind == Observation::Kind::canceled;
   if (is_cancel && digest.canceled == 0) return "it canceled nothing";
+  if (never_rests(evidence_.orders[order].terms)) {
+    if (is_cancel) return "there was nothing to cancel, since such an order never rests (E2, E10)";
+    if (digest.open > 0) return "it was open, but such an order never rests (E2, E10)";
+  }
   if (digest.canceled > 0) {
     if (digest.executions < final.fills) return "the order was executed after it was canceled";
     if (final.open > 0) return "the order is open after it was canceled";
@@ -113,15 +119,33 @@ bool ReplyChecks::executions_fit(const OrderDigest& then, std::uint32_t order) c
           within_a_second(then.executions));
 }
 
-// That a request canceled the order, and that replies agree on when.
+// That a request canceled the order, or the rules, and that replies agree on when.
 void ReplyChecks::check_cancels(std::uint32_t order) {
-  if (!evidence_.states[order].known) return;
-  const bool is_canceled = evidence_.states[order].canceled > 0;
+  if (evidence_.states[order].canceled == 0) return;
   const Observation* const cancel = evidence_.cancel_of(order);
-  if (is_canceled && !cancel && all_known_)
+  if (!cancel && all_known_ && !explained(order))
     findings_.add(Check::replies, "In the end " + evidence_.name(order) +
                                       " is canceled, but no request canceled it (T10).");
-  if (!is_canceled || !cancel) return;
+  const auto by = evidence_.canceled_by.find(order);
+  if (cancel)
+    check_cancel(order, cancel->sent_ns, cancel->answered_ns);
+  else if (by != evidence_.canceled_by.end())
+    check_cancel(order, evidence_.orders[by->second].sent_ns,
+                 evidence_.orders[by->second].answered_ns);
+}
+
+// Whether it is canceled without a request by the rules. Where its symbol was not replayed, orders
+// that prevent self-trades may have canceled it.
+bool ReplyChecks::explained(std::uint32_t order) const {
+  const OrderRecord& record = evidence_.orders[order];
+  return never_rests(record.terms) || evidence_.canceled_by.contains(order) ||
+         (not_replayed_.contains(record.symbol) && prevents_self_trades_.contains(record.account));
+}
+
+// The order was canceled between these two times.
+void ReplyChecks::check_cancel(std::uint32_t order, std::int64_t sent_ns,
+                               std::int64_t answered_ns) {
+  const Observation* const cancel = evidence_.cancel_of(order);
   for (const Observation& other : evidence_.observations_of(order)) {
     switch (other.kind) {
       case Observation::Kind::canceled:
@@ -130,16 +154,16 @@ void ReplyChecks::check_cancels(std::uint32_t order) {
                         "The cancel of " + evidence_.name(order) + " was successful twice.");
         break;
       case Observation::Kind::cancel_refused:
-        if (other.answered_ns < cancel->sent_ns)
+        if (other.answered_ns < sent_ns)
           findings_.add(Check::replies,
                         "The cancel of " + evidence_.name(order) + " was refused, and later done.");
         break;
       case Observation::Kind::status:
-        if (other.digest.canceled == 0 && other.sent_ns > cancel->answered_ns)
+        if (other.digest.canceled == 0 && other.sent_ns > answered_ns)
           findings_.add(Check::replies,
                         "A query was stale: sent after the answer to the cancel of " +
                             evidence_.name(order) + ", it returned that order as not canceled.");
-        if (other.digest.canceled > 0 && other.answered_ns < cancel->sent_ns)
+        if (other.digest.canceled > 0 && other.answered_ns < sent_ns)
           findings_.add(Check::replies, "A query returned " + evidence_.name(order) +
                                             " as canceled before any request to cancel it.");
         break;

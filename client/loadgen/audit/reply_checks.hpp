@@ -25,11 +25,14 @@ class ReplyChecks {
   std::string_view contradiction(const Observation& observation, std::uint32_t order) const;
   bool executions_fit(const OrderDigest& then, std::uint32_t order) const;
   void check_cancels(std::uint32_t order);
+  void check_cancel(std::uint32_t order, std::int64_t sent_ns, std::int64_t answered_ns);
+  bool explained(std::uint32_t order) const;
 
   Evidence& evidence_;
   Findings& findings_;
   const bool all_known_;
   std::set<std::uint16_t> not_replayed_;
+  std::set<std::uint32_t> prevents_self_trades_;  // accounts with an order that does
 };
 
 }  // namespace exchange::loadgen

@@ -259,14 +259,18 @@ Json load_json(const Options& options) {
           {"reply_check", load.check_replies}};
 }
 
+// Orders with terms only where there are some: reports of other mixes are as they always were.
+Json mix_json(const Mix& mix) {
+  Json json{{"create", 0}, {"order", 0}, {"query", 0}, {"cancel", 0}};
+  for (const auto& [name, weight] : mix_weights)
+    if (mix.*weight > 0 || json.contains(name)) json[name] = mix.*weight;
+  return json;
+}
+
 Json workload_json(const Workload& workload) {
   const WorkloadOptions& options = workload.options();
   return {{"kind", name_of(options.kind)},
-          {"mix",
-           {{"create", options.mix.create},
-            {"order", options.mix.order},
-            {"query", options.mix.query},
-            {"cancel", options.mix.cancel}}},
+          {"mix", mix_json(options.mix)},
           {"symbols", options.symbols},
           {"accounts", workload.trades() ? workload.accounts() : 0},
           {"skew", options.skew},

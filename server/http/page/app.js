@@ -7,7 +7,7 @@ import {duration, figure, joined, span} from "./format.js";
 import {History} from "./history.js";
 import {Ladder, SymbolList, Tape, linkTo, showQuote} from "./market.js";
 import {parse, value} from "./metrics.js";
-import {Tiles, showCommands, showFacts, showJournal, showStages} from "./panels.js";
+import {Tiles, showCommands, showFacts, showJournal, showOrders, showStages} from "./panels.js";
 import {Poll} from "./poll.js";
 
 const stale_s = 2.5;       // figures older than this are called old
@@ -66,6 +66,7 @@ function showFigures() {
   showFacts(past, Date.now() / 1000);
   showStages(past);
   showCommands(past);
+  showOrders(past);
   const counted = showJournal(past);
   const point = past.points.at(-1) ?? {};
   setText(byId("requests-now"), figure(point.requests ?? NaN));

@@ -109,6 +109,15 @@ export function commandRows(history, seconds) {
   return rows.sort((a, b) => rank(a.kind) - rank(b.kind) || (b.result === "ok") - (a.result === "ok") || b.count - a.count);
 }
 
+// [{event, label, count, rate}] of the orders opened, by kind, and of those canceled, by reason; zero counts left out.
+export function orderRows(history, seconds) {
+  if (!history.latest) return [];
+  const rows = (event, name, label) => labelled(history.latest.series, name)
+      .filter((sample) => sample.labels[label] && sample.value > 0)
+      .map(({labels, value: count}) => ({event, label: labels[label], count, rate: history.rate(name, seconds, labels)}));
+  return [...rows("opened", "exchange_orders_total", "kind"), ...rows("canceled", "exchange_canceled_orders_total", "reason")];
+}
+
 // [{stage, p50, p99, mean, count}] in seconds, and the time that they cover.
 export function stageRows(history, times, count_min) {
   const whole = history.enough("exchange_stage_seconds", times, count_min, {stage: "commit"});

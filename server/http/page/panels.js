@@ -2,7 +2,7 @@
 
 import {byId, make, makeSvg, rowsOf, setFigure, setText} from "./dom.js";
 import {bytes, duration, figure, joined, mark, nothing, span, whole} from "./format.js";
-import {commandRows, stageRows} from "./history.js";
+import {commandRows, orderRows, stageRows} from "./history.js";
 import {labelled, mean, quantile, value} from "./metrics.js";
 
 export const recent_s = 10;  // the time that quantiles and means cover
@@ -210,4 +210,16 @@ export function showCommands(history) {
   const all = rows.reduce((sum, row) => sum + row.count, 0);
   const refused = rows.reduce((sum, row) => sum + (row.result === "ok" ? 0 : row.count), 0);
   setText(byId("refused"), all ? `${figure(refused)} refused of ${figure(all)}` : "");
+}
+
+export function showOrders(history) {
+  const rows = orderRows(history, recent_s);
+  byId("orders").hidden = rows.length === 0;
+  rowsOf(byId("orders").tBodies[0], rows.length, () => make("tr", "", make("td"), make("td"), make("td", "number"), make("td", "number")))
+      .forEach((tr, i) => {
+        const {event, label, count, rate} = rows[i];
+        tr.cells[0].className = i === 0 || rows[i - 1].event !== event ? "" : "repeated";
+        [event, label, figure(rate ?? NaN), figure(count)].forEach((text, cell) => setText(tr.cells[cell], text));
+        tr.cells[3].title = whole(count);
+      });
 }

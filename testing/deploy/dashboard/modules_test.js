@@ -3,7 +3,7 @@
 import {Book, cumulated, spread} from "/book.js";
 import {decimal, decimals, grouped, units} from "/decimal.js";
 import {bytes, clock, duration, figure, mark, nothing, span} from "/format.js";
-import {History, commandRows, kept_s, stageRows} from "/history.js";
+import {History, commandRows, kept_s, orderRows, stageRows} from "/history.js";
 import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
 import {batchShares} from "/charts.js";
 
@@ -137,6 +137,16 @@ const tests = {
     history.add(10, parse(text(50)));
     equal(commandRows(history, 10).map(({kind, result, count, rate}) => [kind, result, count, rate]),
           [["order", "ok", 2, 0], ["order", "insufficient_funds", 50, 1], ["query", "ok", 3, 0], ["not understood", "malformed", 1, 0]]);
+  },
+  "orders are listed by kind, then those canceled, zeros left out"() {
+    const history = new History();
+    const text = (ioc) => 'exchange_orders_total{kind="limit"} 7\nexchange_orders_total{kind="fok"} 0\n' +
+      `exchange_orders_total{kind="ioc"} ${ioc}\nexchange_canceled_orders_total{reason="client"} 2`;
+    equal(orderRows(history, 10), []);
+    history.add(0, parse(text(10)));
+    history.add(10, parse(text(40)));
+    equal(orderRows(history, 10).map(({event, label, count, rate}) => [event, label, count, rate]),
+          [["opened", "limit", 7, 0], ["opened", "ioc", 40, 3], ["canceled", "client", 2, 0]]);
   },
   "a refusal seen for the first time has a rate"() {
     const history = new History();

@@ -66,6 +66,8 @@ class PageOfTheServer(unittest.TestCase):
             [(*row[:-4], row[-4], row[-1]) for row in commands if row[0] == "order"],
             [("order", "✓", "2")],
         )
+        orders = [text.split() for text in page.texts("#orders tbody tr")]
+        self.assertEqual([(row[0], row[1], row[-1]) for row in orders], [("opened", "limit", "2")])
         self.assertEqual(page.text("#policy"), "loop")
 
         exchange.request(

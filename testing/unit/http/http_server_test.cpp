@@ -437,6 +437,22 @@ TEST_CASE_METHOD(Market, "after a restart the tape is still there, and counts be
   CHECK(get("/api/accounts/1").json()["reserved"] == "8740.2");
 }
 
+TEST_CASE_METHOD(Market, "metrics count orders by kind, and those that clients cancel") {
+  post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\" post=\"true\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"ioc\"/><order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"ioc\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"fok\"/><cancel id=\"3\"/><cancel id=\"3\"/></transactions>");
+  post(
+      "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-1\" limit=\"1\" tif=\"fok\"/></transactions>");
+  await_view();
+  const std::string metrics_page = get("/metrics").body;
+  for (const char* line :
+       {"orders_total{kind=\"limit\"} 2", "orders_total{kind=\"ioc\"} 2",
+        "orders_total{kind=\"fok\"} 1", "orders_total{kind=\"post\"} 1",
+        "orders_total{kind=\"market\"} 0", "canceled_orders_total{reason=\"client\"} 1"})
+    CHECK_THAT(metrics_page, contains_text("\nexchange_" + std::string(line) + "\n"));
+}
+
 TEST_CASE_METHOD(Market, "metrics count commands by kind and result, batches, trades and times") {
   post("<create><account id=\"1\" balance=\"5\"/></create>");
   post(

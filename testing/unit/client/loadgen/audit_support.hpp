@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -34,6 +35,12 @@ class HonestServer {
   LocalClient client_{service_, limits_};
 };
 
+// With a blank before it.
+inline std::string attribute_text(loadgen::Terms terms) {
+  const auto [name, value] = attribute_of(terms);
+  return name.empty() ? "" : " " + std::string(name) + "=\"" + std::string(value) + "\"";
+}
+
 enum class Lie {
   none,
   lost_execution,
@@ -49,7 +56,23 @@ enum class Lie {
   vanished_order,
   stale_query,
   query_of_the_future,
+  ioc_rests,
+  fok_in_part,
+  post_takes,
+  market_stops,  // at some price
+  self_trade,    // of an order that prevents them
+  out_of_reach,  // it cancels a resting order that it would not match
+  taking_rests,  // where it is to be canceled
 };
+
+// What the only order of a document asks for.
+inline loadgen::Terms terms_in(std::string_view document) {
+  using loadgen::Terms;
+  for (const Terms terms : {Terms::ioc, Terms::fok, Terms::post, Terms::market,
+                            Terms::cancel_resting, Terms::cancel_taking})
+    if (document.find(attribute_text(terms)) != std::string_view::npos) return terms;
+  return Terms::none;
+}
 
 // The market rules by scanning all orders, but for one lie now and then.
 class LyingServer {
@@ -58,6 +81,8 @@ class LyingServer {
 
   std::string ask(std::string_view document) {
     std::string text(document);
+    terms_ = terms_in(text);
+    with_limit(text);
     XmlDocument xml;
     std::vector<RequestElement> elements;
     std::vector<Command> commands;
@@ -78,10 +103,18 @@ class LyingServer {
  private:
   struct Order {
     PlaceOrder placed;
+    loadgen::Terms terms;
     Status status;
     std::uint64_t last_command = 0;
   };
 
+  // Gives a market order the limit of all, so that it can be read by a parser that asks for one.
+  void with_limit(std::string& text) const {
+    if (terms_ != loadgen::Terms::market) return;
+    const std::string type = attribute_text(terms_);
+    const bool sell = text.find("amount=\"-") != std::string::npos;
+    text.replace(text.find(type), type.size(), sell ? " limit=\"0.01\"" : " limit=\"1000\"");
+  }
   // Whether to lie, when it is possible.
   bool lies(Lie lie) { return lie == lie_ && in_run_ && ++chances_ % 3 == 0; }
   Timestamp now() const { return {(1'700'000'000 + std::int64_t(commands_ / 20)) * 1'000'000}; }
@@ -110,17 +143,53 @@ class LyingServer {
         return Rejected{Reason::insufficient_shares};
       shares(command.account, command.symbol) -= command.shares;
     }
-    orders_.push_back({command, {.order = orders_.size() + 1, .open = command.shares}});
+    orders_.push_back({command, terms_, {.order = orders_.size() + 1, .open = command.shares}});
     Order& taker = orders_.back();
-    while (taker.status.open > Shares())
-      if (Order* const maker = next_maker(taker))
+    if (const std::optional<Reason> reason = refusal(taker)) {
+      give_back(taker);
+      orders_.pop_back();
+      return Rejected{*reason};
+    }
+    while (taker.status.open > Shares()) {
+      Order* const maker = next_maker(taker);
+      if (!maker) break;
+      const bool own = maker->placed.account.view() == command.account.view();
+      if (!own || !prevents_self_trades(taker.terms) || lies(Lie::self_trade)) {
         execute(taker, *maker);
-      else
+      } else if (taker.terms == loadgen::Terms::cancel_resting) {
+        cancel(*maker);
+      } else {
+        if (!lies(Lie::taking_rests)) cancel(taker);
         break;
+      }
+    }
+    if (taker.status.open > Shares() && never_rests(taker.terms) && !lies(Lie::ioc_rests))
+      cancel(taker);
+    if (taker.terms == loadgen::Terms::cancel_resting && lie_ == Lie::out_of_reach)
+      cancel_out_of_reach(taker);
     return Opened{taker.status.order};
   }
 
-  Order* next_maker(const Order& taker) {
+  void cancel_out_of_reach(const Order& taker) {
+    for (Order& order : orders_)
+      if (&order != &taker && order.status.open > Shares() &&
+          order.placed.account.view() == taker.placed.account.view() && lies(Lie::out_of_reach))
+        return cancel(order);
+  }
+
+  std::optional<Reason> refusal(const Order& taker) {
+    Shares fillable;
+    for (const Order* const maker : makers_of(taker)) fillable += maker->status.open;
+    if (taker.terms == loadgen::Terms::fok && fillable < taker.status.open &&
+        !(fillable > Shares() && lies(Lie::fok_in_part)))
+      return Reason::cannot_fill;
+    if (taker.terms == loadgen::Terms::post && fillable > Shares() && !lies(Lie::post_takes))
+      return Reason::would_execute;
+    return std::nullopt;
+  }
+
+  // Those that it matches, the best price first, then the first that came.
+  std::vector<Order*> makers_of(const Order& taker) {
     std::vector<Order*> makers;
     for (Order& order : orders_)
       if (order.status.open > Shares() && order.placed.side != taker.placed.side &&
@@ -133,7 +202,13 @@ class LyingServer {
       return taker.placed.side == Side::buy ? a->placed.limit < b->placed.limit
                                             : b->placed.limit < a->placed.limit;
     });
+    return makers;
+  }
+
+  Order* next_maker(const Order& taker) {
+    const std::vector<Order*> makers = makers_of(taker);
     if (makers.empty() || lies(Lie::passed_over)) return nullptr;
+    if (taker.terms == loadgen::Terms::market && lies(Lie::market_stops)) return nullptr;
     Order* const best = makers.front();
     for (Order* const other : makers) {
       if (other == best) continue;
@@ -170,13 +245,7 @@ class LyingServer {
     if (order->status.open == Shares() || order->status.canceled > Shares())
       return Rejected{Reason::nothing_open};
     const Order before = *order;
-    order->status.canceled = order->status.open;
-    order->status.canceled_at = now();
-    if (before.placed.side == Side::buy)
-      cash(before.placed.account) += cost(before.status.open, before.placed.limit);
-    else
-      shares(before.placed.account, before.placed.symbol) += before.status.open;
-    order->status.open = Shares();
+    cancel(*order);
     const Canceled canceled{reported(*order)};
     if (lies(Lie::cancel_without_effect)) {
       *order = before;
@@ -184,6 +253,19 @@ class LyingServer {
       order->status.open = before.status.open;
     }
     return canceled;
+  }
+
+  void cancel(Order& order) {
+    give_back(order);
+    order.status.canceled = std::exchange(order.status.open, Shares());
+    order.status.canceled_at = now();
+  }
+
+  void give_back(const Order& order) {
+    if (order.placed.side == Side::buy)
+      cash(order.placed.account) += cost(order.status.open, order.placed.limit);
+    else
+      shares(order.placed.account, order.placed.symbol) += order.status.open;
   }
 
   Outcome apply(const QueryOrder& command) {
@@ -227,6 +309,7 @@ class LyingServer {
   const bool self_match_;  // else orders of one account do not match each other
   const ProtocolLimits limits_;
   bool in_run_ = true;
+  loadgen::Terms terms_ = loadgen::Terms::none;  // of the order in the document
   std::uint64_t commands_ = 0, chances_ = 0;
   std::map<std::string, Cash> cash_;
   std::map<std::string, Shares> shares_;
@@ -274,9 +357,9 @@ inline AuditInput random_accounts(std::mt19937_64& random, unsigned accounts, un
 
 // Clients that each send, are served and get their answer at random moments, so that requests
 // overlap. Every client has one account; it orders, queries and cancels. Every step of a client is
-// a nanosecond.
+// a nanosecond. Half of the orders have one of `terms`, if there are any.
 inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& random, unsigned symbols,
-                       unsigned requests) {
+                       unsigned requests, const std::vector<Terms>& terms = {}) {
   struct Client {
     enum class State { idle, sent, served } state = State::idle;
     std::string request, reply;
@@ -297,10 +380,16 @@ inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& rando
                       .amount = random() % 2 ? shares : -shares,
                       .limit_cents = std::int32_t(99'80 + 5 * (random() % 9)),
                       .sent_ns = now_ns};
+      if (!terms.empty() && random() % 2) client.order.terms = terms[random() % terms.size()];
+      const bool market = client.order.terms == Terms::market;
+      if (market) client.order.limit_cents = 0;
       client.request += "<order sym=\"" + symbol_name(client.order.symbol) + "\" amount=\"" +
-                        std::to_string(client.order.amount) + "\" limit=\"" +
-                        to_string(Price::from_units(client.order.limit_cents * 1'000'000ll)) +
-                        "\"/>";
+                        std::to_string(client.order.amount) + "\"";
+      if (!market)
+        client.request += " limit=\"" +
+                          to_string(Price::from_units(client.order.limit_cents * 1'000'000ll)) +
+                          "\"";
+      client.request += attribute_text(client.order.terms) + "/>";
     } else {
       const bool query = percent < 85;
       client.observation = {.kind = query ? Observation::Kind::status : Observation::Kind::canceled,

@@ -18,13 +18,16 @@ std::string text_of(const AuditResult& result) {
 }
 
 template <class Server>
-AuditInput run_against(Server& server, std::uint64_t seed, unsigned requests = 2'000) {
+AuditInput run_against(Server& server, std::uint64_t seed, const std::vector<Terms>& terms = {}) {
   std::mt19937_64 random(seed);
   constexpr unsigned symbols = 2;
   AuditInput input = random_accounts(random, 8, symbols);
+  // the audit relies on it that market buys do not run out of cash
+  if (std::count(terms.begin(), terms.end(), Terms::market) > 0)
+    for (AuditAccount& account : input.accounts) account.cash = 1'000'000'000'000;
   const Ask ask = [&](std::string_view document) { return server.ask(document); };
   create(input, ask);
-  random_run(input, ask, random, symbols, requests);
+  random_run(input, ask, random, symbols, 2'000, terms);
   return input;
 }
 
@@ -68,9 +71,9 @@ std::string listed(const std::string& reply,
 }
 
 // What the audit finds of a server that lies like this.
-std::string found(Lie lie, bool self_match = true) {
+std::string found(Lie lie, bool self_match = true, const std::vector<Terms>& terms = {}) {
   LyingServer server(lie, self_match);
-  AuditInput input = run_against(server, test_seed());
+  AuditInput input = run_against(server, test_seed(), terms);
   server.end_of_run();
   const AuditResult result = audited(server, std::move(input));
   CHECK(result.passed == result.findings.empty());
@@ -78,12 +81,19 @@ std::string found(Lie lie, bool self_match = true) {
   return text_of(result);
 }
 
+std::string found(Lie lie, const std::vector<Terms>& terms) { return found(lie, true, terms); }
+
+const std::vector<Terms> some_terms{Terms::ioc, Terms::fok, Terms::post},
+    stp{Terms::cancel_resting, Terms::cancel_taking},
+    all_terms{Terms::ioc,          Terms::fok, Terms::post, Terms::market, Terms::cancel_resting,
+              Terms::cancel_taking};
+
 }  // namespace
 
 TEST_CASE("an honest server passes, whatever was asked of it") {
   for (std::uint64_t seed = test_seed(); seed < test_seed() + 10; ++seed) {
     HonestServer server;
-    AuditInput input = run_against(server, seed);
+    AuditInput input = run_against(server, seed, seed % 2 ? some_terms : std::vector<Terms>());
     const std::size_t orders = input.history.orders.size();
     const AuditResult result = audited(server, std::move(input));
     CHECK(text_of(result) == "");
@@ -104,6 +114,12 @@ TEST_CASE("the audit leaves orders and accounts as they were, so that a second o
 
 TEST_CASE("the server that lies in other tests passes while it does not") {
   CHECK(found(Lie::none) == "");
+  for (const std::vector<Terms>& terms : {some_terms, stp, {Terms::market}, all_terms})
+    for (std::uint64_t seed = test_seed(); seed < test_seed() + 5; ++seed) {
+      LyingServer server(Lie::none);
+      AuditInput input = run_against(server, seed, terms);
+      CHECK(text_of(audited(server, std::move(input))) == "");
+    }
 }
 
 TEST_CASE("a server that does not match orders of one account passes, and is reported") {
@@ -255,6 +271,55 @@ TEST_CASE("an order that vanished is found, and what cannot be checked without i
   CHECK_THAT(text, contains_text("not every order's state is known"));
 }
 
+TEST_CASE("an order that rests though it never may is found") {
+  for (const Terms terms : {Terms::ioc, Terms::market}) {
+    const std::string text = found(Lie::ioc_rests, {terms});
+    CHECK_THAT(text, contains_text("such an order never rests (E2, E10)") ||
+                         contains_text("but all happens when it arrives (E2)"));
+    CHECK_THAT(text, contains_text("by the rules it matched no other order then") ||
+                         contains_text("by the rules they execute"));
+  }
+}
+
+TEST_CASE("a fill-or-kill order that is filled in part is found") {
+  CHECK_THAT(found(Lie::fok_in_part, {Terms::fok}),
+             contains_text("not been executed in full (E3)"));
+}
+
+TEST_CASE("a post order that takes is found") {
+  CHECK_THAT(found(Lie::post_takes, {Terms::post}),
+             contains_text("by the rules the one is refused (E5)"));
+}
+
+TEST_CASE("a market order that stops at some price is found") {
+  CHECK_THAT(found(Lie::market_stops, {Terms::market}), contains_text("passed over"));
+}
+
+TEST_CASE("a self-trade that an order should have prevented is found") {
+  CHECK_THAT(found(Lie::self_trade, {Terms::cancel_resting}),
+             contains_text("by the rules the other is canceled (E14)"));
+  CHECK_THAT(found(Lie::self_trade, {Terms::cancel_taking}),
+             contains_text("by the rules the one is canceled (E15)"));
+  CHECK_THAT(found(Lie::taking_rests, {Terms::cancel_taking}),
+             contains_text("by the rules the one is canceled (E15)"));
+}
+
+TEST_CASE("a cancel that prevented no self-trade is found") {
+  CHECK_THAT(found(Lie::out_of_reach, {Terms::cancel_resting}),
+             contains_text("is canceled, but no request canceled it"));
+  CHECK_THAT(found(Lie::canceled_unasked, stp),
+             contains_text("is canceled, but no request canceled it"));
+}
+
+TEST_CASE("lies are found among orders with terms too") {
+  CHECK_THAT(found(Lie::passed_over, all_terms), contains_text("passed over"));
+  CHECK_THAT(found(Lie::price_priority, all_terms), contains_text("passed over (M4)"));
+  CHECK_THAT(found(Lie::canceled_unasked, all_terms),
+             contains_text("is canceled, but no request canceled it"));
+  CHECK_THAT(found(Lie::refund_dropped, all_terms),
+             contains_text("in cash free; but the server refused"));
+}
+
 TEST_CASE("a query that returns less than had happened is found") {
   CHECK_THAT(found(Lie::stale_query), contains_text("A query was stale"));
 }
@@ -403,6 +468,7 @@ struct Reported {
   std::vector<std::int32_t> amounts;
   std::vector<std::string> states;
   std::vector<Observation> observations;
+  Terms terms = Terms::none;  // of all
 
   std::string findings() const {
     AuditInput input{.accounts = {{"1", 1'000'000, {{1, 1'000'000}}}},
@@ -414,6 +480,7 @@ struct Reported {
       input.history.orders.push_back({.id = id,
                                       .account = 0,
                                       .symbol = 1,
+                                      .terms = terms,
                                       .amount = amounts[i],
                                       .limit_cents = 100'00,
                                       .sent_ns = std::int64_t(10 * id),
@@ -441,6 +508,17 @@ TEST_CASE("a final state that no order can have is found") {
   CHECK_THAT((Reported{{10}, {"<canceled shares=\"5\" time=\"1600000000\"/>" + executed("100")}, {}}
                   .findings()),
              contains_text("an execution later than its cancel"));
+
+  const std::string five_canceled_later = "<canceled shares=\"5\" time=\"1700000001\"/>";
+  CHECK_THAT((Reported{{10}, {five_canceled_later + executed("100")}, {}, Terms::ioc}.findings()),
+             contains_text("executions and a cancel of several times"));
+  CHECK_THAT((Reported{{10}, {executed("100") + executed("100", "1700000002")}, {}, Terms::fok}
+                  .findings()),
+             contains_text("executions and a cancel of several times"));
+  CHECK_THAT((Reported{{10}, {five_open + executed("100")}, {}, Terms::ioc}.findings()),
+             contains_text("open shares, but such an order never rests"));
+  CHECK_THAT((Reported{{10}, {five_canceled_later + executed("100")}, {}, Terms::fok}.findings()),
+             contains_text("not been executed in full (E3)"));
 }
 
 TEST_CASE("replies that cannot be true are found") {
@@ -463,6 +541,42 @@ TEST_CASE("replies that cannot be true are found") {
              contains_text("A query was stale: sent after the answer to the cancel"));
   CHECK_THAT(found(canceled, {{Kind::status, 1, 30, 40, is_canceled}, cancel}),
              contains_text("as canceled before any request to cancel it"));
+}
+
+TEST_CASE("replies that cannot be true of an order that never rests are found") {
+  using Kind = Observation::Kind;
+  const auto found = [](const Observation& observation) {
+    return Reported{
+        {10}, {"<canceled shares=\"10\" time=\"1700000000\"/>"}, {observation}, Terms::ioc}
+        .findings();
+  };
+  const OrderDigest is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  CHECK_THAT(found({Kind::status, 1, 50, 60, is_canceled}), !contains_text("of order 1"));
+  CHECK_THAT(found({Kind::cancel_refused, 1, 50, 60, {}}), !contains_text("of order 1"));
+  CHECK_THAT(
+      found({Kind::status, 1, 50, 60, {.open = 10}}),
+      contains_text("A query of order 1 (buy 10 of SYM1 at 100, tif ioc): it was open, but"));
+  CHECK_THAT(found({Kind::canceled, 1, 50, 60, is_canceled}),
+             contains_text("there was nothing to cancel, since such an order never rests"));
+}
+
+TEST_CASE("what a query says of an order that was canceled when another came fits the times") {
+  using Kind = Observation::Kind;
+  // Order 2, sent at 20 and answered at 25, cancels order 1.
+  const auto found = [](const Observation& observation) {
+    return Reported{{10, -5},
+                    {"<canceled shares=\"10\" time=\"1700000000\"/>", "<open shares=\"5\"/>"},
+                    {observation},
+                    Terms::cancel_resting}
+        .findings();
+  };
+  const OrderDigest is_open{.open = 10},
+      is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  CHECK_THAT(found({Kind::status, 1, 22, 24, is_open}), !contains_text("order 1 ("));
+  CHECK_THAT(found({Kind::status, 1, 22, 24, is_canceled}), !contains_text("order 1 ("));
+  CHECK_THAT(found({Kind::status, 1, 26, 28, is_open}), contains_text("A query was stale"));
+  CHECK_THAT(found({Kind::status, 1, 16, 18, is_canceled}), contains_text("as canceled before"));
+  CHECK_THAT(found({Kind::cancel_refused, 1, 16, 18, {}}), contains_text("was refused, and later"));
 }
 
 TEST_CASE("cash and shares that come from nowhere are found") {

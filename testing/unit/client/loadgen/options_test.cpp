@@ -105,6 +105,13 @@ TEST_CASE("flags say what is asked, by whom, and what is expected and written") 
   CHECK(options.html_file == "x.html");
   CHECK(options.database_pid == 77);
   CHECK(parse("--workload reads").options.workload.mix == Mix{.order = 25, .query = 75});
+  const Mix with_terms =
+      parse("--mix order=6,ioc=5,fok=4,post=3,market=2,stp=1,cancel=7").options.workload.mix;
+  CHECK(with_terms ==
+        Mix{.order = 6, .cancel = 7, .ioc = 5, .fok = 4, .post = 3, .market = 2, .stp = 1});
+  CHECK(with_terms.orders() == 21);
+  CHECK(with_terms.all() == 28);
+  CHECK(parse("--mix ioc=1,query=1").options.workload.mix == Mix{.query = 1, .ioc = 1});
 }
 
 TEST_CASE("a running server is named by host and port, with its process id") {
@@ -146,6 +153,9 @@ TEST_CASE("errors on the command line are usage errors") {
                             "--mix order=0",
                             "--mix query=5",
                             "--mix orders=5",
+                            "--mix stp=0,query=1",
+                            "--mix ioc",
+                            "--mix market=1 --audit --cash 1000000",
                             "--mix order=1 --workload reads",
                             "--expect p99<20",
                             "--find-capacity fast",

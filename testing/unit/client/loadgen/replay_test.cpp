@@ -2,6 +2,8 @@
 // later.
 #include "client/loadgen/audit/replay.hpp"
 
+#include <map>
+
 #include "catch.hpp"
 
 using namespace exchange;
@@ -37,6 +39,20 @@ class Story {
       state.executed += fill.shares;
     }
     (canceled ? state.canceled : state.open) = std::abs(amount) - state.executed;
+    state.canceled_time = canceled ? seconds : 0;
+    return *this;
+  }
+  // Of the order told last, as the next two.
+  Story& terms(Terms terms) {
+    evidence_.orders.back().terms = terms;
+    return *this;
+  }
+  Story& account(std::uint32_t account) {
+    evidence_.orders.back().account = account;
+    return *this;
+  }
+  Story& canceled_later() {
+    ++evidence_.states.back().canceled_time;
     return *this;
   }
   Story& answered(std::int64_t sent_ns, std::int64_t answered_ns) {
@@ -59,6 +75,12 @@ class Story {
     std::string text;
     for (const std::string& finding : findings.sentences()) text += finding + "\n";
     return text;
+  }
+  // After findings(): orders by id, and the one that came when they were canceled.
+  std::map<std::uint64_t, std::uint64_t> canceled_by() const {
+    std::map<std::uint64_t, std::uint64_t> ids;
+    for (const auto& [order, taker] : evidence_.canceled_by) ids[order + 1] = taker + 1;
+    return ids;
   }
 
  private:
@@ -180,6 +202,157 @@ TEST_CASE("ids that go against time are found") {
       Story().order(1, 100'00, {}).answered(10, 30).order(1, 100'00, {}).answered(5, 9).findings(),
       contains_text(
           "Time goes against the ids: the answer to order 2 (buy 1 of A at 100) came before order 1 (buy 1 of A at 100) was sent"));
+}
+
+TEST_CASE("an order that never rests meets only what was there before it") {
+  CHECK(Story()
+            .order(-20, 100'00, {{20, 100'00}})
+            .order(30, 101'00, {{20, 100'00}}, true)
+            .terms(Terms::ioc)
+            .order(-10, 100'00, {})
+            .findings() == "");
+  CHECK_THAT(Story()
+                 .order(30, 101'00, {{10, 101'00}}, true)
+                 .terms(Terms::ioc)
+                 .order(-10, 100'00, {{10, 101'00}})
+                 .findings(),
+             contains_text("by the rules it matched no other order then"));
+  CHECK_THAT(
+      Story().order(-20, 100'00, {}).order(30, 101'00, {}, true).terms(Terms::ioc).findings(),
+      contains_text("The open order was passed over"));
+}
+
+TEST_CASE("a post order finds nothing to match when it comes") {
+  CHECK(Story()
+            .order(-20, 100'00, {{20, 100'00}})
+            .order(20, 99'00, {})
+            .terms(Terms::post)
+            .order(20, 100'00, {{20, 100'00}})
+            .findings() == "");
+  const std::string refused =
+      "When order 2 (buy 20 of A at 100, post true) came, order 1 (sell 20 of A at 100) was open and would have executed at once";
+  CHECK_THAT(Story().order(-20, 100'00, {}).order(20, 100'00, {}).terms(Terms::post).findings(),
+             contains_text(refused));
+  CHECK_THAT(Story()
+                 .order(-20, 100'00, {{20, 100'00}})
+                 .order(20, 100'00, {{20, 100'00}})
+                 .terms(Terms::post)
+                 .findings(),
+             contains_text(refused));
+  // The order that it would have matched had left.
+  const auto canceled_first = [](std::int64_t sent_ns) {
+    return Story()
+        .order(-20, 100'00, {}, true)
+        .order(20, 100'00, {})
+        .terms(Terms::post)
+        .observed(1, canceled, 0, sent_ns, sent_ns + 2)
+        .findings();
+  };
+  CHECK(canceled_first(22) == "");
+  CHECK_THAT(canceled_first(26), contains_text("passed over as if canceled"));
+}
+
+TEST_CASE("a market order takes any price") {
+  CHECK(Story()
+            .order(-20, 500'00, {{20, 500'00}})
+            .order(-20, 900'00, {{10, 900'00}})
+            .order(30, 0, {{20, 500'00}, {10, 900'00}})
+            .terms(Terms::market)
+            .order(30, 1'00, {{30, 1'00}})
+            .order(-40, 0, {{30, 1'00}}, true)
+            .terms(Terms::market)
+            .order(10, 1'00, {})
+            .findings() == "");
+  CHECK_THAT(Story().order(-20, 500'00, {}).order(30, 0, {}, true).terms(Terms::market).findings(),
+             contains_text("When order 2 (buy 30 of A, type market) came"));
+}
+
+TEST_CASE("an order that prevents self-trades cancels those that it would match") {
+  Story story;
+  story.order(-20, 100'00, {{20, 100'00}})
+      .account(1)
+      .order(-20, 101'00, {}, true)
+      .order(-20, 101'00, {{20, 101'00}})
+      .account(1)
+      .order(-20, 102'00, {})
+      .order(50, 101'00, {{20, 100'00}, {20, 101'00}})
+      .terms(Terms::cancel_resting);
+  CHECK(story.findings() == "");
+  CHECK(story.canceled_by() == std::map<std::uint64_t, std::uint64_t>{{2, 5}});
+
+  CHECK_THAT(
+      Story().order(-20, 100'00, {}).order(20, 100'00, {}).terms(Terms::cancel_resting).findings(),
+      contains_text(
+          "When order 2 (buy 20 of A at 100, stp cancel-resting) came, order 1 (sell 20 of A at 100) was open and would have "
+          "executed at once: by the rules the other is canceled (E14)"));
+  CHECK_THAT(Story()
+                 .order(-20, 100'00, {{20, 100'00}})
+                 .account(1)
+                 .order(-20, 101'00, {}, true)
+                 .canceled_later()
+                 .order(50, 101'00, {{20, 100'00}})
+                 .terms(Terms::cancel_resting)
+                 .findings(),
+             contains_text("was canceled, but at another time (E14, E15)"));
+  // What does not prevent self-trades cancels nothing.
+  Story self_trade;
+  self_trade.order(-20, 100'00, {{20, 100'00}})
+      .terms(Terms::cancel_resting)
+      .order(20, 100'00, {{20, 100'00}});
+  CHECK(self_trade.findings() == "");
+  CHECK(self_trade.canceled_by().empty());
+}
+
+TEST_CASE("an order that ends at one of its account is canceled there") {
+  Story story;
+  story.order(-20, 100'00, {{20, 100'00}})
+      .account(1)
+      .order(-20, 101'00, {})
+      .order(-20, 101'00, {})
+      .account(1)
+      .order(50, 101'00, {{20, 100'00}}, true)
+      .terms(Terms::cancel_taking)
+      .order(-5, 101'00, {});
+  CHECK(story.findings() == "");
+  CHECK(story.canceled_by() == std::map<std::uint64_t, std::uint64_t>{{4, 4}});
+
+  // It ends at no order of another account.
+  Story ended;
+  ended.order(-20, 100'00, {}).account(1).order(20, 100'00, {}, true).terms(Terms::cancel_taking);
+  CHECK_THAT(ended.findings(), contains_text("The open order was passed over"));
+  CHECK(ended.canceled_by().empty());
+}
+
+TEST_CASE("an order of the account that may have left on request ends nothing if it had") {
+  // Order 2 arrives between 20 and 25.
+  const auto story = [](std::int64_t cancel_sent_ns, bool rests) {
+    Story told;
+    told.order(-20, 100'00, {}, true)
+        .order(30, 100'00, {}, !rests)
+        .terms(Terms::cancel_taking)
+        .observed(1, canceled, 0, cancel_sent_ns, cancel_sent_ns + 2);
+    std::string text = told.findings();
+    for (const auto& [order, taker] : told.canceled_by())
+      text += std::to_string(order) + " by " + std::to_string(taker);
+    return text;
+  };
+  CHECK(story(22, true) == "");
+  CHECK(story(22, false) == "2 by 2");
+  CHECK(story(16, true) == "");
+  CHECK(story(16, false) == "");  // nobody canceled order 2: the check of replies reports it
+  CHECK_THAT(story(26, true), contains_text("passed over as if canceled"));
+  CHECK(story(26, false) == "2 by 2");
+
+  const auto resting = [](std::int64_t cancel_sent_ns) {
+    return Story()
+        .order(-20, 100'00, {}, true)
+        .order(30, 100'00, {})
+        .terms(Terms::cancel_resting)
+        .observed(1, canceled, 0, cancel_sent_ns, cancel_sent_ns + 2)
+        .findings();
+  };
+  CHECK(resting(16) == "");
+  CHECK_THAT(resting(26), contains_text("passed over as if canceled"));
 }
 
 TEST_CASE("an execution that no other order explains is found") {

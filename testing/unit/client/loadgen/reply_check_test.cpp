@@ -72,6 +72,33 @@ TEST_CASE("the same numbers in other words are a deviation, other numbers are wr
           "");
 }
 
+TEST_CASE("terms come back as they were asked for, and a market order without a limit") {
+  const auto problem = [](Terms terms, const std::string& attributes) {
+    Action with_terms = order;
+    with_terms.terms = terms;
+    return check({with_terms}, results("<opened " + attributes + "/>")).problem;
+  };
+  const std::string id = " id=\"12\"", without_limit = "sym=\"SYM2\" amount=\"-7\"";
+  for (const Terms terms : {Terms::ioc, Terms::fok, Terms::post, Terms::market,
+                            Terms::cancel_resting, Terms::cancel_taking}) {
+    const auto [name, value] = attribute_of(terms);
+    const std::string attribute = " " + std::string(name) + "=\"" + std::string(value) + "\"",
+                      start = terms == Terms::market ? without_limit : order_attributes;
+    CHECK(problem(terms, start + id + attribute) == "");
+    CHECK(problem(terms, start + id) != "");
+    CHECK(problem(terms, start + id + " " + std::string(name) + "=\"gtc\"") != "");
+  }
+  CHECK(problem(Terms::market, order_attributes + id + " type=\"market\"") != "");
+  CHECK(problem(Terms::ioc, without_limit + id + " tif=\"ioc\"") != "");
+
+  Action fok = order;
+  fok.terms = Terms::fok;
+  const std::string refusal = results("<error " + order_attributes +
+                                      " tif=\"fok\">the order cannot be filled at once</error>");
+  CHECK(check({fok}, refusal).problem == "");
+  CHECK(check({fok}, refusal).elements.at(0).rejected);
+}
+
 TEST_CASE("an account with shares is answered by two elements in order") {
   const std::vector<Action> asked{
       {.kind = Action::Kind::account, .id = 8},

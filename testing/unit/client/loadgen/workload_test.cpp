@@ -205,6 +205,61 @@ TEST_CASE("a mix has the shares that its weights say") {
   CHECK(near(kinds[Kind::order] - kinds[Kind::cancel], 0));
 }
 
+TEST_CASE("orders have the terms that the weights say, and prices that fit them") {
+  constexpr int count = 20'000;
+  WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
+  options.mix = {
+      .order = 3, .query = 1, .cancel = 1, .ioc = 1, .fok = 1, .post = 1, .market = 1, .stp = 2};
+  const Workload shared(options, 1);
+  Script script(shared, 0);
+  std::map<Terms, int> terms;
+  std::set<std::int32_t> cents;
+  std::uint64_t order = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::string frame = next_frame(script, order);
+    const loadgen::Action& action = script.request().actions[0];
+    if (action.kind != Kind::order) continue;
+    ++terms[action.terms];
+    const bool buy = action.amount > 0;
+    if (action.terms == Terms::market) {
+      REQUIRE(action.limit_cents == 0);
+      REQUIRE_THAT(frame, contains_text("\" type=\"market\"/>") && !contains_text("limit"));
+    } else if (never_rests(action.terms)) {
+      REQUIRE(action.limit_cents == (buy ? 101'00 : 99'00));
+    } else {
+      cents.insert(action.limit_cents);
+    }
+    if (action.terms == Terms::market || action.terms == Terms::cancel_resting) continue;
+    const Understood understood = read(frame);
+    REQUIRE(understood.error == "");
+    const auto& placed = std::get<PlaceOrder>(understood.commands.at(0));
+    REQUIRE((placed.lifetime == Lifetime::immediate_or_cancel) == (action.terms == Terms::ioc));
+    REQUIRE((placed.lifetime == Lifetime::fill_or_kill) == (action.terms == Terms::fok));
+    REQUIRE(placed.post_only == (action.terms == Terms::post));
+  }
+  CHECK(cents.size() > 100);
+  for (const Terms one : {Terms::ioc, Terms::fok, Terms::post, Terms::market, Terms::cancel_resting,
+                          Terms::cancel_taking})
+    CHECK(std::abs(terms[one] - count / 11) < count / 50);
+  CHECK(std::abs(terms[Terms::cancel_resting] - terms[Terms::cancel_taking]) <= 1);
+}
+
+TEST_CASE("the terms of orders do not change what else is drawn") {
+  WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
+  const Workload plain(options, 1);
+  options.mix = {.stp = 1};
+  const Workload with_stp(options, 1);
+  Script one(plain, 0), other(with_stp, 0);
+  std::string ignored;
+  for (int i = 0; i < 100; ++i) {
+    one.next(ignored);
+    other.next(ignored);
+    const loadgen::Action &mine = one.request().actions[0], &its = other.request().actions[0];
+    REQUIRE(mine.amount == its.amount);
+    REQUIRE(mine.limit_cents == its.limit_cents);
+  }
+}
+
 TEST_CASE("queries and cancels name orders of the account that asks, cancels each only once") {
   WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
   options.accounts = 12;
