@@ -26,14 +26,22 @@ std::string text_of(const PlaceShares& place) {
 std::string text_of(const PlaceOrder& place) {
   return "<order" + attribute("sym", place.symbol.view()) +
          attribute("amount", (place.side == Side::sell ? "-" : "") + to_string(place.shares)) +
-         attribute("limit", to_string(place.limit)) +
+         (place.is_market() ? attribute("type", "market")
+                            : attribute("limit", to_string(place.limit))) +
          (place.reference ? attribute("ref", place.reference->view()) : "") +
          (place.lifetime == Lifetime::immediate_or_cancel ? attribute("tif", "ioc")
           : place.lifetime == Lifetime::fill_or_kill      ? attribute("tif", "fok")
                                                           : "") +
-         (place.post_only ? attribute("post", "true") : "") + "/>";
+         (place.post_only ? attribute("post", "true") : "") +
+         (place.self_trade == SelfTrade::cancel_resting  ? attribute("stp", "cancel-resting")
+          : place.self_trade == SelfTrade::cancel_taking ? attribute("stp", "cancel-taking")
+                                                         : "") +
+         "/>";
 }
 std::string text_of(const CancelOrder& cancel) { return "<cancel" + order_id(cancel.order) + "/>"; }
+std::string text_of(const CancelAll& cancel) {
+  return "<cancel" + (cancel.symbol ? attribute("sym", cancel.symbol->view()) : "") + "/>";
+}
 std::string text_of(const QueryOrder& query) { return "<query" + order_id(query.order) + "/>"; }
 
 // The account of a transaction; null for creations.
@@ -41,7 +49,7 @@ const AccountId* trader_of(const Command& command) {
   return std::visit(
       [](const auto& one) -> const AccountId* {
         if constexpr (
-            requires { one.order; } || requires { one.limit; })
+            requires { one.order; } || requires { one.limit; } || requires { one.symbol->view(); })
           return &one.account;
         return nullptr;
       },

@@ -13,7 +13,8 @@ namespace exchange::bots {
 // The document of one request: all creations, or all transactions of one account.
 std::string document_of(std::span<const Command> commands);
 
-// One answer to each command. Throws client::BadReply if the reply does not fit them.
+// One answer to each command; none of them is a CancelAll, whose reply has an element for each
+// order. Throws client::BadReply if the reply does not fit them.
 std::vector<Answer> read_answers(std::string_view reply, std::span<const Command> commands);
 
 }  // namespace exchange::bots

@@ -1,6 +1,6 @@
 #pragma once
 // Counts commands by kind and result, and orders by kind, for one batch, before they are added to
-// the metrics. What orders cancel by their terms is not seen here: outcomes do not tell it.
+// the metrics.
 // Thread: the owner's.
 
 #include "engine/commands.hpp"
@@ -10,13 +10,16 @@ namespace exchange {
 
 class CommandCounts {
  public:
-  void add(const Command& command, const Outcome& outcome) {
+  void add(const Command& command, const Outcome& outcome, bool of_disconnect = false) {
     if (std::holds_alternative<NotInMemory>(outcome)) return;  // the order reader counts it
     const auto* rejected = std::get_if<Rejected>(&outcome);
     ++counts_[command.index()][rejected == nullptr ? 0 : 1 + std::size_t(rejected->reason)];
     if (std::holds_alternative<Opened>(outcome))
       ++orders_[std::size_t(kind_of(std::get<PlaceOrder>(command)))];
-    canceled_by_client_ += std::holds_alternative<Canceled>(outcome);
+    std::uint32_t& canceled = of_disconnect ? canceled_at_disconnect_ : canceled_by_client_;
+    if (std::holds_alternative<Canceled>(outcome)) ++canceled;
+    if (const auto* all = std::get_if<CanceledAll>(&outcome))
+      canceled += std::uint32_t(all->orders.size());
   }
   void move_to(Metrics& metrics) {
     for (std::size_t kind = 0; kind < Metrics::command_kinds; ++kind)
@@ -26,12 +29,14 @@ class CommandCounts {
     for (std::size_t kind = 0; kind < order_kinds; ++kind)
       if (orders_[kind] > 0) Metrics::add(metrics.orders[kind], orders_[kind]);
     if (canceled_by_client_ > 0) Metrics::add(metrics.canceled_by_client, canceled_by_client_);
+    if (canceled_at_disconnect_ > 0)
+      Metrics::add(metrics.canceled_at_disconnect, canceled_at_disconnect_);
     *this = {};
   }
 
  private:
   static OrderKind kind_of(const PlaceOrder& order) {
-    if (order.limit == Price()) return OrderKind::market;
+    if (order.is_market()) return OrderKind::market;
     if (order.post_only) return OrderKind::post;
     switch (order.lifetime) {
       case Lifetime::until_canceled: return OrderKind::limit;
@@ -44,7 +49,7 @@ class CommandCounts {
   static_assert(Metrics::command_kinds == std::variant_size_v<Command> &&
                 Metrics::command_results == 1 + reasons);
   std::uint32_t counts_[Metrics::command_kinds][Metrics::command_results] = {};
-  std::uint32_t orders_[order_kinds] = {}, canceled_by_client_ = 0;
+  std::uint32_t orders_[order_kinds] = {}, canceled_by_client_ = 0, canceled_at_disconnect_ = 0;
 };
 
 }  // namespace exchange

@@ -43,6 +43,7 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
   LookAhead ahead(exchange_, commands_);
   std::size_t at = 0;
   CommandCounts counts;
+  const Exchange::TermCancels before = exchange_.term_cancels();
   std::size_t applied = 0;
   for (std::size_t executions_of_all = 0;
        applied < submissions.size() && executions_of_all <= limits_.executions_held_max;
@@ -60,12 +61,15 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
       ++at;
       executions += execution_count(outcome);
       if (changed_state(outcome)) writer_.add(command);
-      counts.add(command, outcome);
+      counts.add(command, outcome, submission->of_disconnect);
     }
     submission->executions_held.add(executions_held_, executions);
     executions_of_all += executions;
   }
   counts.move_to(metrics_);
+  const Exchange::TermCancels& after = exchange_.term_cancels();
+  Metrics::add(metrics_.canceled_immediate, after.immediate - before.immediate);
+  Metrics::add(metrics_.canceled_self_trade, after.self_trade - before.self_trade);
   metrics_.batch_commands.with([&](Histogram& histogram) { histogram.record(at); });
   return applied;
 }

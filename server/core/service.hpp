@@ -59,6 +59,7 @@ struct Submission {
   std::span<const Command> commands;  // at least one
   std::vector<Outcome> outcomes;      // when completed: one per command, in order
   CompletionSink* sink = nullptr;
+  bool of_disconnect = false;  // cancels at the end of the connection; for metrics
   StageStamps stamps;
   ExecutionsHeld executions_held;  // by the outcomes
 

@@ -145,8 +145,14 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   else if (may_rest && command.lifetime == Lifetime::until_canceled)
     rest(index);
   else
-    cancel_open(index, now);
+    cancel_by_terms(index, command, now);
   return Opened{order.id};
+}
+
+void Exchange::cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now) {
+  cancel_open(index, now);
+  ++(command.lifetime == Lifetime::immediate_or_cancel ? term_cancels_.immediate
+                                                       : term_cancels_.self_trade);
 }
 
 std::uint32_t Exchange::add_order(const Order& order, const OrderHistory& history) {
@@ -214,6 +220,7 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
     if (self_trade != SelfTrade::allowed && maker.account == taker.account) {
       if (self_trade == SelfTrade::cancel_taking) return false;
       cancel_resting(maker_index, now);
+      ++term_cancels_.self_trade;
       continue;
     }
     Shares shares = std::min(taker.open, maker.open);

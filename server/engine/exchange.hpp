@@ -102,6 +102,12 @@ class Exchange {
   void release_closed(ClosedMark mark);
 
   const Totals& totals() const { return totals_; }
+  // Orders canceled by the terms of an order since this object was made; no part of the state.
+  struct TermCancels {
+    std::uint64_t immediate = 0;   // what was left of ioc and market orders
+    std::uint64_t self_trade = 0;  // resting and arriving orders, by stp
+  };
+  const TermCancels& term_cancels() const { return term_cancels_; }
   std::size_t accounts() const { return accounts_.size(); }
   std::size_t orders_in_memory() const { return orders_.used(); }
 
@@ -219,6 +225,7 @@ class Exchange {
   std::uint32_t add_order(const Order& order, const OrderHistory& history);
   void rest(std::uint32_t index);
   void cancel_resting(std::uint32_t index, Timestamp now);
+  void cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now);
   // What is open of an order that is in no book becomes canceled, and its reservation is given
   // back.
   void cancel_open(std::uint32_t index, Timestamp now);
@@ -245,6 +252,7 @@ class Exchange {
   Pool<Level> levels_;
   Pool<ExecutionRecord> executions_;
   Totals totals_;
+  TermCancels term_cancels_;
 
   // Closed orders, oldest first, until released.
   std::uint32_t closed_first_ = no_index, closed_last_ = no_index;

@@ -117,7 +117,10 @@ void add_orders(Text& text, const Metrics& metrics) {
     text.sample("exchange_orders_total", std::string("kind=\"") + order_kind_names[kind] + "\"",
                 double(metrics.orders[kind]));
   text.counters("canceled_orders_total", "Orders canceled, by reason.", "reason",
-                {{"client", metrics.canceled_by_client}});
+                {{"client", metrics.canceled_by_client},
+                 {"disconnect", metrics.canceled_at_disconnect},
+                 {"immediate", metrics.canceled_immediate},
+                 {"stp", metrics.canceled_self_trade}});
 }
 
 void add_times(Text& text, const StageHistograms& times) {

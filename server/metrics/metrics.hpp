@@ -22,9 +22,12 @@ struct Metrics {
   static constexpr std::size_t command_kinds = 7, command_results = 15;
   // by index in Command; then 0: executed, 1 + Reason: rejected
   std::array<std::array<Counter, command_results>, command_kinds> commands{};
-  // orders opened, by OrderKind; orders canceled by a request
+  // orders opened, by OrderKind
   std::array<Counter, order_kinds> orders{};
-  Counter canceled_by_client{0};
+  // Orders canceled by requests, at the end of their connection, by the terms of ioc and market
+  // orders, and of self-trade prevention.
+  Counter canceled_by_client{0}, canceled_at_disconnect{0};
+  Counter canceled_immediate{0}, canceled_self_trade{0};
   Counter batches{0}, batches_committed{0}, journal_bytes{0}, commit_us{0};
   Counter executions{0};  // since the exchange was created
   Counter store_failures{0}, commits_in_doubt{0}, orders_read{0}, lag_waits{0};

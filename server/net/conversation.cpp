@@ -149,6 +149,7 @@ Conversation::Step Conversation::lost() {
 
 Conversation::Step Conversation::cancel_tied_orders() {
   submission_.stamps.begin();
+  submission_.of_disconnect = true;
   return begin_batch();
 }
 

@@ -11,6 +11,7 @@ void set_account(Command& command, const AccountId& account) {
   if (auto* order = std::get_if<PlaceOrder>(&command)) order->account = account;
   if (auto* cancel = std::get_if<CancelOrder>(&command)) cancel->account = account;
   if (auto* query = std::get_if<QueryOrder>(&command)) query->account = account;
+  if (auto* all = std::get_if<CancelAll>(&command)) all->account = account;
 }
 
 AskedRequest request(std::vector<Command> commands, const AccountId& account) {

@@ -1,4 +1,5 @@
 // HTTP end to end: what docs/http-api.md promises, over real sockets.
+#include "support/tcp_client.hpp"
 #include "unit/http/http_fixture.hpp"
 
 using namespace exchange;
@@ -437,19 +438,38 @@ TEST_CASE_METHOD(Market, "after a restart the tape is still there, and counts be
   CHECK(get("/api/accounts/1").json()["reserved"] == "8740.2");
 }
 
-TEST_CASE_METHOD(Market, "metrics count orders by kind, and those that clients cancel") {
+TEST_CASE_METHOD(Market, "metrics count orders by kind, and canceled ones by reason") {
+  stop();
+  InProcessServer::start({.xml = true, .http = true});
   post(
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\" post=\"true\"/>"
       "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"ioc\"/><order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"ioc\"/>"
       "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"fok\"/><cancel id=\"3\"/><cancel id=\"3\"/></transactions>");
   post(
       "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-1\" limit=\"1\" tif=\"fok\"/></transactions>");
+  // Of the resting orders one is canceled by stp, two by a cancel of all, one with its connection.
+  post(
+      "<transactions id=\"1\"><order sym=\"S\" amount=\"1\" limit=\"1\"/><order sym=\"S\" amount=\"1\" limit=\"1\"/>"
+      "<order sym=\"S\" amount=\"1\" type=\"market\"/></transactions>");
+  {
+    TcpClient client(port());
+    client.request(
+        "<transactions id=\"1\" cancel-on-disconnect=\"true\"><order sym=\"S\" amount=\"1\" limit=\"1\"/></transactions>");
+    client.end();
+    CHECK(client.rest() == "");
+  }
+  post("<create><symbol sym=\"S\"><account id=\"1\">1</account></symbol></create>");
+  post(
+      "<transactions id=\"1\"><cancel sym=\"S\"/><order sym=\"S\" amount=\"1\" limit=\"1\"/>"
+      "<order sym=\"S\" amount=\"-1\" limit=\"1\" stp=\"cancel-resting\"/></transactions>");
   await_view();
   const std::string metrics_page = get("/metrics").body;
   for (const char* line :
-       {"orders_total{kind=\"limit\"} 2", "orders_total{kind=\"ioc\"} 2",
+       {"orders_total{kind=\"limit\"} 7", "orders_total{kind=\"ioc\"} 2",
         "orders_total{kind=\"fok\"} 1", "orders_total{kind=\"post\"} 1",
-        "orders_total{kind=\"market\"} 0", "canceled_orders_total{reason=\"client\"} 1"})
+        "orders_total{kind=\"market\"} 1", "canceled_orders_total{reason=\"client\"} 3",
+        "canceled_orders_total{reason=\"disconnect\"} 1", "canceled_orders_total{reason=\"stp\"} 1",
+        "canceled_orders_total{reason=\"immediate\"} 3"})
     CHECK_THAT(metrics_page, contains_text("\nexchange_" + std::string(line) + "\n"));
 }
 
