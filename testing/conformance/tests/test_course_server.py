@@ -13,8 +13,9 @@ from pathlib import Path
 from test_faults import course_server
 
 SCRIPTS = Path(__file__).parents[2] / "wire"
-# These need an option of our server, terms of orders, or limits of documents.
-LEFT_OUT = {"close_after_reply", "open_queries", "reply_lengths", "order_terms", "xml"}
+OPTIONS = {"close_after_reply", "open_queries", "reply_lengths"}  # of our server
+EXTENSIONS = {"order_terms", "market_orders", "self_trades", "cancel_all", "cancel_on_disconnect"}
+LEFT_OUT = OPTIONS | EXTENSIONS | {"xml"}  # limits of documents
 STEP = re.compile(rb"(\w+) (sends|gets|ends|is closed) *(raw )?(.*)\Z", re.DOTALL)
 ESCAPE = re.compile(rb"\\(?:x(..)|(.))")
 ESCAPED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"s": b" ", b"\\": b"\\"}
