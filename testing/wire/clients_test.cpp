@@ -548,7 +548,7 @@ TEST_CASE("orders end with a connection that is reset") {
     REQUIRE(client.send(order));
   }
   for (const char* id : {"1", "2"})
-    CHECK(wait_for([&] {
+    REQUIRE(wait_for([&] {
       return ask(other, query(1, id)).find("<canceled shares=\"1\"") != std::string::npos;
     }));
 }
