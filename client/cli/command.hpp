@@ -34,7 +34,7 @@ inline constexpr const char* market_price = "market";
 struct CancelOrders {
   std::vector<std::string> orders;  // ids, or "ref:" and a reference; of ShowOrders too
 };
-struct CancelAll {
+struct CancelAllOrders {
   std::optional<std::string> symbol;  // none: of all
 };
 struct ShowOrders {
@@ -68,9 +68,9 @@ struct Help {
 };
 struct Quit {};
 
-using Command = std::variant<NewAccount, NewSymbol, NewOrder, CancelOrders, CancelAll, ShowOrders,
-                             ShowAccount, ShowBook, ShowTrades, ShowSymbols, Watch, StartShell,
-                             UseAccount, ShowXml, Help, Quit>;
+using Command = std::variant<NewAccount, NewSymbol, NewOrder, CancelOrders, CancelAllOrders,
+                             ShowOrders, ShowAccount, ShowBook, ShowTrades, ShowSymbols, Watch,
+                             StartShell, UseAccount, ShowXml, Help, Quit>;
 
 enum ExitCode {
   exit_ok = 0,

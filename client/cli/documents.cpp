@@ -114,7 +114,7 @@ std::string document_of(const CancelOrders& cancel, const std::string& account,
   return by_id("cancel", cancel.orders, account, key);
 }
 
-std::string document_of(const CancelAll& cancel, const std::string& account,
+std::string document_of(const CancelAllOrders& cancel, const std::string& account,
                         const std::string& key) {
   pugi::xml_document document;
   const Node all = transactions(document, account, key).append_child("cancel");

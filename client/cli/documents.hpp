@@ -14,7 +14,7 @@ std::string document_of(const NewOrder& order, const std::string& account,
                         const std::string& key = {});
 std::string document_of(const CancelOrders& cancel, const std::string& account,
                         const std::string& key = {});
-std::string document_of(const CancelAll& cancel, const std::string& account,
+std::string document_of(const CancelAllOrders& cancel, const std::string& account,
                         const std::string& key = {});
 std::string document_of(const ShowOrders& query, const std::string& account,
                         const std::string& key = {});

@@ -109,7 +109,7 @@ NewSymbol::Holding holding(const std::string& text) {
 Command cancel_of(const std::vector<std::string>& words) {
   if (words.front() != "all") return CancelOrders{words};
   if (words.size() > 2) throw CLI::ArgumentMismatch("'" + words[2] + "' is too much");
-  return words.size() == 2 ? CancelAll{words[1]} : CancelAll{};
+  return words.size() == 2 ? CancelAllOrders{words[1]} : CancelAllOrders{};
 }
 
 // Has all commands; parses the words of one.

@@ -142,7 +142,7 @@ struct Runner::Step {
   }
 
   // One request takes a thousand orders at most, so it is repeated until none is open.
-  void operator()(const CancelAll& cancel) {
+  void operator()(const CancelAllOrders& cancel) {
     const std::string document = document_of(cancel, account(), settings.key);
     const std::string of_symbol = cancel.symbol ? " of " + *cancel.symbol : "";
     for (bool any = false;; any = true) {

@@ -115,9 +115,9 @@ TEST_CASE("every command is read with its words") {
   const auto sell = command<NewOrder>("sell SPY -5 3");
   CHECK((sell.side == Side::sell && sell.shares == "-5"));
   CHECK(command<CancelOrders>("cancel 1 22").orders == Words{"1", "22"});
-  CHECK(!command<CancelAll>("cancel all").symbol);
-  CHECK(command<CancelAll>("cancel all SPY").symbol == "SPY");
-  CHECK(command<CancelAll>("cancel all ''").symbol == "");  // refused later
+  CHECK(!command<CancelAllOrders>("cancel all").symbol);
+  CHECK(command<CancelAllOrders>("cancel all SPY").symbol == "SPY");
+  CHECK(command<CancelAllOrders>("cancel all ''").symbol == "");  // refused later
   CHECK(command<ShowOrders>("status 4").orders == Words{"4"});
   command<ShowAccount>("status");
   // a symbol may be called like a command
