@@ -24,13 +24,18 @@ struct NewSymbol {
 };
 struct NewOrder {
   Side side = Side::buy;
-  std::string symbol, shares, limit;
-  std::string reference = {};  // empty: none, as the next one
+  std::string symbol, shares, limit;  // limit: or market_price
+  std::string reference = {};         // empty: none, as the next one
   std::string tif = {};
   bool post_only = false;
+  std::string stp = {};  // self-trade prevention; empty: none
 };
+inline constexpr const char* market_price = "market";
 struct CancelOrders {
   std::vector<std::string> orders;  // ids, or "ref:" and a reference; of ShowOrders too
+};
+struct CancelAllOrders {
+  std::optional<std::string> symbol;  // none: of all
 };
 struct ShowOrders {
   std::vector<std::string> orders;
@@ -63,9 +68,9 @@ struct Help {
 };
 struct Quit {};
 
-using Command =
-    std::variant<NewAccount, NewSymbol, NewOrder, CancelOrders, ShowOrders, ShowAccount, ShowBook,
-                 ShowTrades, ShowSymbols, Watch, StartShell, UseAccount, ShowXml, Help, Quit>;
+using Command = std::variant<NewAccount, NewSymbol, NewOrder, CancelOrders, CancelAllOrders,
+                             ShowOrders, ShowAccount, ShowBook, ShowTrades, ShowSymbols, Watch,
+                             StartShell, UseAccount, ShowXml, Help, Quit>;
 
 enum ExitCode {
   exit_ok = 0,

@@ -98,16 +98,28 @@ std::string document_of(const NewOrder& placed, const std::string& account,
   const Node order = transactions(document, account, key).append_child("order");
   set(order, "sym", placed.symbol);
   set(order, "amount", (placed.side == Side::sell ? "-" : "") + placed.shares);
-  set(order, "limit", placed.limit);
+  if (placed.limit == market_price)
+    set(order, "type", "market");
+  else
+    set(order, "limit", placed.limit);
   if (!placed.reference.empty()) set(order, "ref", placed.reference);
   if (!placed.tif.empty()) set(order, "tif", placed.tif);
   if (placed.post_only) set(order, "post", "true");
+  if (!placed.stp.empty()) set(order, "stp", placed.stp);
   return checked(document);
 }
 
 std::string document_of(const CancelOrders& cancel, const std::string& account,
                         const std::string& key) {
   return by_id("cancel", cancel.orders, account, key);
+}
+
+std::string document_of(const CancelAllOrders& cancel, const std::string& account,
+                        const std::string& key) {
+  pugi::xml_document document;
+  const Node all = transactions(document, account, key).append_child("cancel");
+  if (cancel.symbol) set(all, "sym", checked_symbol(*cancel.symbol));
+  return checked(document);
 }
 
 std::string document_of(const ShowOrders& query, const std::string& account,

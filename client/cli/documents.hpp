@@ -14,6 +14,8 @@ std::string document_of(const NewOrder& order, const std::string& account,
                         const std::string& key = {});
 std::string document_of(const CancelOrders& cancel, const std::string& account,
                         const std::string& key = {});
+std::string document_of(const CancelAllOrders& cancel, const std::string& account,
+                        const std::string& key = {});
 std::string document_of(const ShowOrders& query, const std::string& account,
                         const std::string& key = {});
 

@@ -25,9 +25,9 @@ const Entry entries[] = {
     {"create", "account|symbol …", "Trade", "a new account or symbol"},
     {"create account", "ID BALANCE", "Create", "an account with money"},
     {"create symbol", "SYM [ACCOUNT=SHARES …]", "Create", "a symbol, or more shares of it"},
-    {"buy", "SYM SHARES PRICE", "Trade", "an order to buy, at PRICE or lower"},
-    {"sell", "SYM SHARES PRICE", "Trade", "an order to sell, at PRICE or higher"},
-    {"cancel", "ORDER …", "Trade", "take back what is open of orders"},
+    {"buy", "SYM SHARES PRICE|market", "Trade", "an order to buy, at PRICE or lower"},
+    {"sell", "SYM SHARES PRICE|market", "Trade", "an order to sell, at PRICE or higher"},
+    {"cancel", "ORDER …|all [SYM]", "Trade", "take back what is open of orders"},
     {"status", "[ORDER …]", "Look", "the account, or orders of it"},
     {"book", "SYM", "Look", "open orders by price"},
     {"trades", "SYM", "Look", "the latest trades, newest first"},
@@ -87,7 +87,8 @@ class HelpFormat : public CLI::Formatter {
 std::pair<std::string, std::string> shares_and_limit(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  if (text.find_first_of("@ ") == std::string::npos) throw CLI::RequiredError("a price");
+  if (text.find_first_of("@ ") == std::string::npos)
+    throw CLI::RequiredError("a price, or 'market',");
   std::string parts = text;
   if (const std::size_t sign = parts.find('@'); sign != std::string::npos) parts[sign] = ' ';
   std::istringstream in(parts);
@@ -102,6 +103,13 @@ NewSymbol::Holding holding(const std::string& text) {
   if (sign == std::string::npos || sign == 0 || sign + 1 == text.size())
     throw CLI::ValidationError("'" + text + "' is not ACCOUNT=SHARES");
   return {text.substr(0, sign), text.substr(sign + 1)};
+}
+
+// ORDER …, all or all SYM.
+Command cancel_of(const std::vector<std::string>& words) {
+  if (words.front() != "all") return CancelOrders{words};
+  if (words.size() > 2) throw CLI::ArgumentMismatch("'" + words[2] + "' is too much");
+  return words.size() == 2 ? CancelAllOrders{words[1]} : CancelAllOrders{};
 }
 
 // Has all commands; parses the words of one.
@@ -232,8 +240,8 @@ class Parser {
     for (const Side side : {Side::buy, Side::sell}) {
       CLI::App* const order = add(side == Side::buy ? "buy" : "sell", [this, side] {
         auto [shares, limit] = shares_and_limit(list_);
-        return NewOrder{side, words_[0], std::move(shares), std::move(limit), reference_,
-                        tif_, post_};
+        return NewOrder{side,  words_[0], std::move(shares), std::move(limit), reference_, tif_,
+                        post_, stp_};
       });
       add_symbol(order);
       order
@@ -247,10 +255,21 @@ class Parser {
           ->check(CLI::IsMember({"gtc", "ioc", "fok"}))
           ->type_name("gtc|ioc|fok");
       order->add_flag("--post", post_, "refuse it if it would be executed at once");
-      order->add_option("SHARES PRICE", list_, "also as SHARES@PRICE")->required()->expected(1, 3);
+      order
+          ->add_option("--stp", stp_,
+                       "where it would meet an order of your own: cancel-resting: cancel that one; "
+                       "cancel-taking: cancel what is open of this one; none: execute both")
+          ->check(CLI::IsMember({"none", "cancel-resting", "cancel-taking"}))
+          ->type_name("none|cancel-resting|cancel-taking");
+      order
+          ->add_option("SHARES PRICE", list_,
+                       "also as SHARES@PRICE; market: at the best prices there are, at once")
+          ->required()
+          ->expected(1, 3);
     }
-    add("cancel", [this] { return CancelOrders{list_}; })
-        ->add_option("ORDER", list_, "ids of orders, or ref:REF")
+    add("cancel", [this] { return cancel_of(list_); })
+        ->add_option("ORDER", list_,
+                     "ids of orders, or ref:REF; all: all open ones, or those of SYM")
         ->required();
   }
 
@@ -304,7 +323,7 @@ class Parser {
   const Place place_;
   Settings& settings_;
   CLI::App app_;
-  std::string words_[2], reference_, tif_;
+  std::string words_[2], reference_, tif_, stp_;
   bool post_ = false;
   std::vector<std::string> list_;
   ShowBook book_;

@@ -141,6 +141,26 @@ struct Runner::Step {
     }
   }
 
+  // One request takes a thousand orders at most, so it is repeated until none is open.
+  void operator()(const CancelAllOrders& cancel) {
+    const std::string document = document_of(cancel, account(), settings.key);
+    const std::string of_symbol = cancel.symbol ? " of " + *cancel.symbol : "";
+    for (bool any = false;; any = true) {
+      const Results results = change(document, client::any_number);
+      const auto* error = std::get_if<client::Error>(&results.front());
+      if (error != nullptr && error->message == "no open orders") {
+        if (!any) say(error->message + of_symbol);
+        return;
+      }
+      for (const client::Result& result : results) {
+        const auto* canceled = accepted<Canceled>(result, "cancel all" + of_symbol);
+        if (canceled == nullptr) return;
+        const std::string order = std::to_string(canceled->status.order);
+        say(sentence(order, canceled->status, terms_of(order)));
+      }
+    }
+  }
+
   void operator()(const ShowOrders& query) {
     const Results results =
         question(document_of(query, account(), settings.key), query.orders.size());

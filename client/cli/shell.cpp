@@ -187,7 +187,8 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
   const bool symbol =
       (first &&
        (command == "buy" || command == "sell" || command == "book" || command == "trades")) ||
-      command == "watch" || (words.size() == 2 && command == "create" && words[1] == "symbol");
+      (words.size() == 2 && command == "cancel" && words[1] == "all") || command == "watch" ||
+      (words.size() == 2 && command == "create" && words[1] == "symbol");
   if (!words.empty() &&
       (words.back() == "--account" || words.back() == "-a" || (first && command == "account"))) {
     for (const std::string& account : runner.accounts_seen()) offer(account);
@@ -195,6 +196,7 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
     for (const std::string& name : runner.symbols()) offer(name);
   } else if (command == "cancel" || command == "status") {
     for (const auto& [order, terms] : runner.known_orders()) offer(order);
+    if (first && command == "cancel" && !prefix.empty()) offer("all");  // never by Tab alone
   }
   std::sort(found.begin(), found.end());
   return found;

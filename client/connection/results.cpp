@@ -1,5 +1,6 @@
 #include "client/connection/results.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -186,6 +187,7 @@ std::vector<Result> read_results(std::string_view document, std::size_t asked) {
   }
   if (!elements.complete())
     throw BadReply("not a <results> document: " + std::string(document.substr(0, shown_max)));
+  if (asked == any_number) asked = std::max<std::size_t>(1, results.size());
   if (results.size() == 1 && of_all && std::holds_alternative<Error>(results.front()))
     results.resize(asked, Result(results.front()));
   if (results.size() != asked)

@@ -57,7 +57,8 @@ struct Error {
 using Result = std::variant<Created, Opened, Status, Canceled, Error>;
 
 // The reply to a request of `asked` elements: one result for each. A reply of one <error> to the
-// whole request counts for each. Throws BadReply.
+// whole request counts for each. any_number: as many as there are, from one. Throws BadReply.
+inline constexpr std::size_t any_number = std::size_t(-1);
 std::vector<Result> read_results(std::string_view document, std::size_t asked);
 
 }  // namespace exchange::client

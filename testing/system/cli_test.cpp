@@ -216,7 +216,7 @@ TEST_CASE("the exit status distinguishes a refusal, an error and a server that i
   fails(cli("--connect no-such-host.invalid:1 -a 1 cancel 1"), 3,
         "no address for no-such-host.invalid:1");
   CHECK(cli("--help").status == 0);
-  CHECK(cli("buy --help").out.find("Usage: exchange-cli buy SYM SHARES PRICE\n") !=
+  CHECK(cli("buy --help").out.find("Usage: exchange-cli buy SYM SHARES PRICE|market\n") !=
         std::string::npos);
 }
 

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import support
 from exchange_client import (
+    MARKET,
     AsyncExchange,
     ConnectionFailed,
     Exchange,
     Refused,
     market_data,
 )
-from exchange_server import BIN, ExchangeServer
+from exchange_server import BIN, ExchangeServer, wait_until
 from support import ROOT
 
 try:
@@ -98,6 +99,83 @@ class Trading(Served):
             with self.assertRaisesRegex(Refused, "would execute at once"):
                 exchange.buy("SPY", 1, 100, post=True)
 
+    def test_market_orders(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange, Exchange(self.address, 2) as seller:
+            seller.sell("SPY", 10, 100)
+            seller.sell("SPY", 10, 101)
+            order = exchange.buy("SPY", 15, MARKET, ref="mine")
+            self.assertIsNone(order.limit)
+            self.assertEqual(order, exchange.buy("SPY", 15, limit=MARKET, ref="mine"))
+            self.assertEqual(1_505, exchange.query(order).cash)
+            exchange.buy("SPY", 1, 90)
+            status = seller.query(seller.sell("SPY", 4, MARKET, tif="ioc"))
+            self.assertEqual((90, 3), (status.cash, status.canceled))
+            for terms in ({"tif": "fok"}, {"post": True}):
+                with self.subTest(terms), self.assertRaises(Refused):
+                    exchange.buy("SPY", 1, MARKET, **terms)
+            with exchange.pipeline() as pipeline:
+                bought = pipeline.buy("SPY", 5, MARKET)
+            self.assertEqual(5, exchange.query(bought.result()).executed)
+
+    def test_self_trade_prevention(self):
+        self.fund()
+        with Exchange(self.address, 2) as exchange:
+            exchange.create_account(3, 1_000)
+            own = exchange.sell("SPY", 10, 100)
+            with Exchange(self.address, 3) as other:
+                bid = other.buy("SPY", 1, 90)
+            taking = exchange.query(exchange.sell("SPY", 5, 80, stp="cancel-taking"))
+            self.assertEqual((1, 4), (taking.executed, taking.open))
+            self.assertEqual(1, len(exchange.query(taking.id).executions))
+            buying = exchange.query(exchange.buy("SPY", 1, 80, stp="cancel-taking"))
+            self.assertEqual((0, 1), (buying.executed, buying.canceled))
+            buying = exchange.query(exchange.buy("SPY", "0.5", 80, stp="cancel-resting"))
+            self.assertEqual("0.5", str(buying.open))
+            self.assertEqual(4, exchange.query(taking.id).canceled)
+            self.assertEqual(10, exchange.query(own).open)
+            with self.assertRaises(Refused):
+                exchange.query(bid)
+            with self.assertRaises(Refused):
+                exchange.buy("SPY", 1, 80, stp="cancel-both")
+
+    def test_all_orders_are_canceled(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            self.assertEqual([], exchange.cancel_all())
+            with exchange.pipeline() as pipeline:
+                pending = [pipeline.buy("SPY", 1, "0.01") for _ in range(1_001)]
+            other = exchange.buy("QQQ", 2, "0.01")
+            self.assertEqual([], exchange.cancel_all("NONE"))
+            self.assertEqual([other.id], [one.id for one in exchange.cancel_all("QQQ")])
+            self.assertEqual(2, exchange.query(other).canceled)
+            canceled = exchange.cancel_all()
+            self.assertEqual([one.result().id for one in pending], [one.id for one in canceled])
+            self.assertEqual({1}, {one.canceled for one in canceled})
+            self.assertEqual([], exchange.cancel_all())
+        with Exchange(self.address, 9) as nobody, self.assertRaises(Refused):
+            nobody.cancel_all()
+
+    def test_orders_end_with_their_connection(self):
+        self.fund()
+        watching = Exchange(self.address, 1)
+        self.addCleanup(watching.close)
+        with Exchange(self.address, 1, cancel_on_disconnect=True) as exchange:
+            order = exchange.buy("SPY", 1, 1)
+            self.assertEqual(1, exchange.query(order).open)
+            kept = watching.buy("SPY", 1, 1)
+        wait_until(lambda: watching.query(order).canceled == 1, "the order to end")
+
+        async def run():
+            async with AsyncExchange(self.address, 1, cancel_on_disconnect=True) as exchange:
+                order = await exchange.buy("SPY", 1, 1)
+                self.assertEqual(1, (await exchange.query(order)).open)
+                return order
+
+        order = asyncio.run(run())
+        wait_until(lambda: watching.query(order).canceled == 1, "the order to end")
+        self.assertEqual(1, watching.query(kept).open)
+
     def test_a_server_that_ends_and_comes_back(self):
         self.fund()
         with Exchange(self.address, 1) as exchange:
@@ -119,6 +197,21 @@ class Trading(Served):
                 return await asyncio.gather(*(exchange.query(order) for order in orders))
 
         self.assertEqual({1}, {status.canceled for status in asyncio.run(run())})
+
+    def test_asyncio_with_terms_and_a_cancel_of_all(self):
+        self.fund()
+
+        async def run():
+            async with AsyncExchange(self.address, 1) as exchange:
+                buys = [
+                    exchange.buy("SPY", 1, 1, stp="cancel-taking"),
+                    exchange.buy("SPY", 1, MARKET),
+                ]
+                resting, _ = await asyncio.gather(*buys)
+                self.assertEqual([resting.id], [one.id for one in await exchange.cancel_all()])
+                self.assertEqual([], await exchange.cancel_all("SPY"))
+
+        asyncio.run(run())
 
     @needs_websockets
     def test_market_data(self):

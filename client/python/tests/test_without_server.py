@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import support
 from exchange_client import (
+    MARKET,
     AsyncExchange,
     BadReply,
     ConnectionFailed,
@@ -14,6 +15,7 @@ from exchange_client import (
     Refused,
 )
 from exchange_client.market import Books
+from exchange_client import protocol
 from exchange_client.protocol import ReplyReader
 from support import FakeServer
 
@@ -38,6 +40,24 @@ class Requests(unittest.TestCase):
             )
             self.assertEqual((7, Decimal("-0.1")), (order.id, order.amount))
 
+    def test_terms_are_attributes(self):
+        with FakeServer(lambda *_: OPENED) as server:
+            with Exchange(server.address, 1, cancel_on_disconnect=True) as exchange:
+                exchange.buy("S", 1, MARKET, "R", tif="ioc", post=True, stp="cancel-taking")
+        self.assertEqual(
+            '<transactions id="1" cancel-on-disconnect="true"><order sym="S" amount="1" type="market"'
+            ' ref="R" tif="ioc" post="true" stp="cancel-taking"/></transactions>',
+            server.requests[0],
+        )
+
+    def test_a_cancel_of_all_is_alone_in_its_request(self):
+        root = '<transactions id="1">'
+        one, every = protocol.cancel(root, 1, None), protocol.cancel_all(root, "S")
+        self.assertEqual(
+            [[one, one], [every], [every], [one]],
+            protocol.groups([one, one, every, every, one]),
+        )
+
     def test_text_is_escaped(self):
         with FakeServer(lambda *_: OPENED) as server:
             with Exchange(server.address, 'a"<&', key="<k>") as exchange:
@@ -53,9 +73,14 @@ class Requests(unittest.TestCase):
             (("S", "nan", 2), ValueError),
             (("S", 0, 2), ValueError),
             (("S", -1, 2), ValueError),
+            (("S", 1), TypeError),
+            (("S", 1, None), TypeError),
+            (("S", 1, "market"), ValueError),
         ):
             with self.subTest(arguments), self.assertRaises(error):
                 exchange.buy(*arguments)
+        with self.assertRaises(TypeError):
+            exchange.buy("S", 1, 2, tiff="ioc")
         for servers in ("", "host", "host:x", "host:99999", ":1"):
             with self.subTest(servers), self.assertRaises(ValueError):
                 Exchange(servers)
@@ -110,6 +135,29 @@ class Replies(unittest.TestCase):
                 with Exchange(server.address, 1) as exchange, self.assertRaises(BadReply):
                     exchange.buy("S", 1, 2)
 
+    def test_a_cancel_of_all_repeats_its_request_until_nothing_is_open(self):
+        def answer(_, number):
+            if number > 2:
+                return b"<results><error>no open orders</error></results>\n"
+            one = b'<canceled id="%d"><canceled shares="1" time="1700000000"/></canceled>'
+            return b"<results>" + one % (2 * number) + one % (2 * number + 1) + b"</results>\n"
+
+        with FakeServer(answer) as server, Exchange(server.address, 1) as exchange:
+            self.assertEqual([2, 3, 4, 5], [one.id for one in exchange.cancel_all()])
+            self.assertEqual(['<transactions id="1"><cancel/></transactions>'] * 3, server.requests)
+            self.assertEqual([], exchange.cancel_all("S"))
+            self.assertIn('<cancel sym="S"/>', server.requests[-1])
+
+    def test_what_is_no_reply_to_a_cancel_of_all(self):
+        for reply, error in (
+            (b"<results/>\n", BadReply),
+            (b'<results><status id="1"/></results>\n', BadReply),
+            (b"<results><error>unknown account</error></results>\n", Refused),
+        ):
+            with self.subTest(reply), FakeServer(lambda *_, reply=reply: reply) as server:
+                with Exchange(server.address, 1) as exchange, self.assertRaises(error):
+                    exchange.cancel_all()
+
     def test_a_pipeline_gives_each_its_own_result(self):
         reply = b'<results><opened id="1"/><error>no</error><opened id="3"/></results>\n'
         with FakeServer(lambda *_: reply) as server, Exchange(server.address, 1) as exchange:
@@ -160,6 +208,9 @@ class LostConnections(unittest.TestCase):
             with Exchange(server.address, 1, retry=1) as exchange, self.assertRaises(InDoubt):
                 exchange.cancel(1)
             self.assertEqual(1, len(server.requests))
+            with Exchange(server.address, 1, retry=1) as exchange, self.assertRaises(InDoubt):
+                exchange.cancel_all()
+            self.assertEqual(2, len(server.requests))
 
     def test_the_active_one_of_several_servers_is_found(self):
         with FakeServer(lambda *_: OPENED) as server:

@@ -8,10 +8,11 @@
 from .asynchronous import AsyncExchange
 from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
 from .market import Level, MarketUpdate, Trade, market_data
-from .protocol import Execution, Order, Status
+from .protocol import MARKET, Execution, Market, Order, Status, Terms
 from .sync import Connection, Exchange, Pending, Pipeline
 
 __all__ = [
+    "MARKET",
     "AsyncExchange",
     "BadReply",
     "Connection",
@@ -21,12 +22,14 @@ __all__ = [
     "Execution",
     "InDoubt",
     "Level",
+    "Market",
     "MarketUpdate",
     "Order",
     "Pending",
     "Pipeline",
     "Refused",
     "Status",
+    "Terms",
     "Trade",
     "market_data",
 ]

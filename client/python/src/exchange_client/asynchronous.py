@@ -7,14 +7,17 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .market import MarketUpdate, market_data
-from .protocol import Number, Operation, Order, ReplyReader, Status, Tif
+from .protocol import Limit, Number, Operation, Order, ReplyReader, Status, Terms
 from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -79,9 +82,10 @@ class AsyncExchange(Client):
         tls: Tls = False,
         timeout: float = 30,
         retry: float | None = None,
+        cancel_on_disconnect: bool = False,
         http: str | None = None,
     ) -> None:
-        super().__init__(servers, account, key, tls, timeout, retry)
+        super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect)
         self._http = http
         self._link: _Link | None = None
         self._connecting = asyncio.Lock()
@@ -106,31 +110,33 @@ class AsyncExchange(Client):
         self,
         symbol: str,
         shares: Number,
-        limit: Number,
+        limit: Limit,
         ref: str | None = None,
-        *,
-        tif: Tif | None = None,
-        post: bool = False,
+        **terms: Unpack[Terms],
     ) -> Order:
-        return await self._perform(self._order(1, symbol, shares, limit, ref, tif, post))
+        return await self._perform(self._order(1, symbol, shares, limit, ref, **terms))
 
     async def sell(
         self,
         symbol: str,
         shares: Number,
-        limit: Number,
+        limit: Limit,
         ref: str | None = None,
-        *,
-        tif: Tif | None = None,
-        post: bool = False,
+        **terms: Unpack[Terms],
     ) -> Order:
-        return await self._perform(self._order(-1, symbol, shares, limit, ref, tif, post))
+        return await self._perform(self._order(-1, symbol, shares, limit, ref, **terms))
 
     async def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
         return await self._perform(protocol.query(self._root(), order, ref))
 
     async def cancel(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
         return await self._perform(protocol.cancel(self._root(), order, ref))
+
+    async def cancel_all(self, symbol: str | None = None) -> list[Status]:
+        canceled: list[Status] = []
+        while some := await self._perform(protocol.cancel_all(self._root(), symbol)):
+            canceled += some
+        return canceled
 
     async def create_account(
         self, account: str | int, balance: Number, key: str | None = None

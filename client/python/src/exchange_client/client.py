@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 from . import protocol
-from .protocol import Number, Operation, Order, Tif, decimal
+from .protocol import Limit, Number, Operation, Order, Terms, decimal
 from .servers import References, Tls, addresses, tls_context
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Client:
@@ -20,29 +24,30 @@ class Client:
         tls: Tls,
         timeout: float,
         retry: float | None,
+        cancel_on_disconnect: bool,
     ) -> None:
         self._addresses = deque(addresses(servers))
         self.account, self._key = account, key
         self._tls, self._timeout = tls_context(tls), timeout
         self._retry = retry if retry is not None else timeout if len(self._addresses) > 1 else 0
         self._references = References()
+        self._cancel_on_disconnect = cancel_on_disconnect
 
     def _root(self) -> str:
-        return protocol.transactions_root(self.account, self._key)
+        return protocol.transactions_root(self.account, self._key, self._cancel_on_disconnect)
 
     def _order(
         self,
         sign: int,
         symbol: str,
         shares: Number,
-        limit: Number,
+        limit: Limit,
         ref: str | None,
-        tif: Tif | None,
-        post: bool,
+        **terms: Unpack[Terms],
     ) -> Operation[Order]:
         amount = decimal(shares, "shares")
         if amount <= 0:
             raise ValueError(f"shares: {shares!r} is not above 0")
         if ref is None and self._retry:
             ref = self._references.make()
-        return protocol.order(self._root(), symbol, sign * amount, limit, ref, tif, post)
+        return protocol.order(self._root(), symbol, sign * amount, limit, ref, **terms)

@@ -8,18 +8,42 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
-from typing import Generic, Literal, TypeAlias, TypeVar
+from enum import Enum
+from typing import Final, Generic, Literal, TypeAlias, TypedDict, TypeVar
 from xml.sax.saxutils import quoteattr
 
 from .errors import BadReply, ExchangeError, InDoubt, Refused
 
 Number: TypeAlias = int | str | Decimal
-Tif: TypeAlias = Literal["gtc", "ioc", "fok"]
 T = TypeVar("T")
+
+
+class Market(Enum):
+    MARKET = "market"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+MARKET: Final = Market.MARKET  # in place of a limit: the best prices there are, whatever they are
+Limit: TypeAlias = Number | Market
+Tif: TypeAlias = Literal["gtc", "ioc", "fok"]
+Stp: TypeAlias = Literal["none", "cancel-resting", "cancel-taking"]
+
+
+class Terms(TypedDict, total=False):
+    """What an order may ask for: further keywords of buy() and sell(), which are explained at Exchange.buy()."""
+
+    tif: Tif | None
+    post: bool
+    stp: Stp | None
+
 
 REPLY_BYTES_MAX = 1 << 30
 LENGTH_LINE_BYTES_MAX = 20
 ELEMENTS_MAX = 500  # of one request; the exchange takes 16,384
+ANY_NUMBER = 0  # of reply elements
+NO_OPEN_ORDERS = "no open orders"
 _END = re.compile(rb"</results\s*>|<results\s*/>")
 
 
@@ -37,7 +61,7 @@ class Order:
     id: int
     symbol: str
     amount: Decimal  # above 0: a buy; below: a sell
-    limit: Decimal
+    limit: Decimal | None  # None: a market order
     ref: str | None = None
 
 
@@ -67,7 +91,7 @@ class Operation(Generic[T]):
 
     root: str  # the start tag of the request it belongs to
     element: str
-    replies: int  # reply elements
+    replies: int  # reply elements; with ANY_NUMBER it is alone in its request
     parse: Callable[[Sequence[ET.Element]], T]
     repeatable: bool  # sending it again changes nothing
 
@@ -95,30 +119,34 @@ def text(number: Decimal) -> str:
     return format(number, "f")
 
 
-def transactions_root(account: str | int | None, key: str | None) -> str:
+def transactions_root(
+    account: str | int | None, key: str | None, cancel_on_disconnect: bool = False
+) -> str:
     if account is None:
         raise ValueError("no account: give one as Exchange(..., account=)")
-    secret = "" if key is None else f" key={quoteattr(key)}"
-    return f"<transactions id={quoteattr(str(account))}{secret}>"
+    more = "" if key is None else f" key={quoteattr(key)}"
+    more += ' cancel-on-disconnect="true"' if cancel_on_disconnect else ""
+    return f"<transactions id={quoteattr(str(account))}{more}>"
 
 
 def order(
     root: str,
     symbol: str,
     amount: Decimal,
-    limit: Number,
+    limit: Limit,
     ref: str | None,
-    tif: Tif | None,
-    post: bool,
+    *,
+    tif: Tif | None = None,
+    post: bool = False,
+    stp: Stp | None = None,
 ) -> Operation[Order]:
-    price = decimal(limit, "limit")
-    terms = "" if ref is None else f" ref={quoteattr(ref)}"
+    price = None if limit is MARKET else decimal(limit, "limit")
+    terms = ' type="market"' if price is None else f" limit={quoteattr(text(price))}"
+    terms += "" if ref is None else f" ref={quoteattr(ref)}"
     terms += "" if tif is None else f" tif={quoteattr(tif)}"
     terms += ' post="true"' if post else ""
-    element = (
-        f"<order sym={quoteattr(symbol)} amount={quoteattr(text(amount))}"
-        f" limit={quoteattr(text(price))}{terms}/>"
-    )
+    terms += "" if stp is None else f" stp={quoteattr(stp)}"
+    element = f"<order sym={quoteattr(symbol)} amount={quoteattr(text(amount))}{terms}/>"
 
     def parse(replies: Sequence[ET.Element]) -> Order:
         return Order(_id(_accepted(replies[0], "opened")), symbol, amount, price, ref)
@@ -134,6 +162,20 @@ def query(root: str, order: int | Order | None, ref: str | None) -> Operation[St
 def cancel(root: str, order: int | Order | None, ref: str | None) -> Operation[Status]:
     element = f"<cancel {_which(order, ref)}/>"
     return Operation(root, element, 1, lambda replies: _status(replies[0], "canceled"), False)
+
+
+def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
+    """Some of the open orders, oldest first; none: no order was open."""
+    element = "<cancel/>" if symbol is None else f"<cancel sym={quoteattr(symbol)}/>"
+
+    def parse(replies: Sequence[ET.Element]) -> list[Status]:
+        if [(one.tag, _sentence(one)) for one in replies] == [("error", NO_OPEN_ORDERS)]:
+            return []
+        if not replies:
+            raise BadReply("an empty reply to a cancel")
+        return [_status(reply, "canceled") for reply in replies]
+
+    return Operation(root, element, ANY_NUMBER, parse, False)
 
 
 def create_account(account: str | int, balance: Number, key: str | None) -> Operation[None]:
@@ -163,7 +205,13 @@ def groups(operations: Sequence[Operation[T]]) -> list[list[Operation[T]]]:
     """Neighbours that may share a request."""
     found: list[list[Operation[T]]] = []
     for operation in operations:
-        if not found or found[-1][0].root != operation.root or len(found[-1]) == ELEMENTS_MAX:
+        last = found[-1][0] if found else None
+        if (
+            last is None
+            or last.root != operation.root
+            or len(found[-1]) == ELEMENTS_MAX
+            or ANY_NUMBER in (last.replies, operation.replies)
+        ):
             found.append([])
         found[-1].append(operation)
     return found
@@ -176,7 +224,8 @@ def outcomes(operations: Sequence[Operation[T]], reply: bytes) -> list[Outcome[T
     except ET.ParseError as error:
         raise BadReply(f"not XML ({error}): {reply[:200]!r}") from None
     elements = list(root)
-    wanted = sum(operation.replies for operation in operations)
+    counts = [operation.replies or len(elements) for operation in operations]
+    wanted = sum(counts)
     if root.tag != "results":
         raise BadReply(f"<{root.tag}> instead of <results>")
     if len(elements) != wanted:
@@ -186,9 +235,9 @@ def outcomes(operations: Sequence[Operation[T]], reply: bytes) -> list[Outcome[T
         raise BadReply(f"{len(elements)} reply elements for {wanted} asked: {reply[:200]!r}")
     found: list[Outcome[T]] = []
     at = 0
-    for operation in operations:
-        mine = elements[at : at + operation.replies]
-        at += operation.replies
+    for operation, count in zip(operations, counts, strict=True):
+        mine = elements[at : at + count]
+        at += count
         try:
             found.append(operation.parse(mine))
         except Refused as error:

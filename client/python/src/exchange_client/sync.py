@@ -7,13 +7,25 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
-from .protocol import Number, Operation, Order, Outcome, ReplyReader, Status, Tif
+from .protocol import (
+    Limit,
+    Number,
+    Operation,
+    Order,
+    Outcome,
+    ReplyReader,
+    Status,
+    Terms,
+)
 from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, tls_context
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 IN_FLIGHT_BYTES_MAX = 65536  # so that neither side waits for the other to read
@@ -62,6 +74,7 @@ class Exchange(Client):
     timeout: seconds for a reply or a connection.
     retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
     then get references, so that they can be sent again and are executed once.
+    cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is over: lost, or closed as by close().
 
     Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for wrong arguments.
     """
@@ -75,8 +88,9 @@ class Exchange(Client):
         tls: Tls = False,
         timeout: float = 30,
         retry: float | None = None,
+        cancel_on_disconnect: bool = False,
     ) -> None:
-        super().__init__(servers, account, key, tls, timeout, retry)
+        super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect)
         self._connection: Connection | None = None
 
     def __enter__(self) -> Exchange:
@@ -101,30 +115,29 @@ class Exchange(Client):
         self,
         symbol: str,
         shares: Number,
-        limit: Number,
+        limit: Limit,
         ref: str | None = None,
-        *,
-        tif: Tif | None = None,
-        post: bool = False,
+        **terms: Unpack[Terms],
     ) -> Order:
-        """Opens a buy at a limit price or better. `ref`: what to call it, for sending it again.
+        """Opens a buy at a limit price or better; with MARKET as limit, at any. `ref`: what to call it, for sending it again.
 
-        tif: "ioc" cancels at once what is not executed at once; "fok" executes in full at once, or is refused. post: refused if it would
-        execute at once.
+        A market order cancels at once what is not executed at once; a market buy takes no more than the account's free cash pays for.
+
+        tif: "ioc" cancels at once what is not executed at once; "fok" executes in full at once, or is refused.
+        post: refused if it would execute at once.
+        stp: where it meets an order of this account, "cancel-resting" cancels that one, "cancel-taking" what is open of the new one.
         """
-        return self._one(self._order(1, symbol, shares, limit, ref, tif, post))
+        return self._one(self._order(1, symbol, shares, limit, ref, **terms))
 
     def sell(
         self,
         symbol: str,
         shares: Number,
-        limit: Number,
+        limit: Limit,
         ref: str | None = None,
-        *,
-        tif: Tif | None = None,
-        post: bool = False,
+        **terms: Unpack[Terms],
     ) -> Order:
-        return self._one(self._order(-1, symbol, shares, limit, ref, tif, post))
+        return self._one(self._order(-1, symbol, shares, limit, ref, **terms))
 
     def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
         return self._one(protocol.query(self._root(), order, ref))
@@ -132,6 +145,16 @@ class Exchange(Client):
     def cancel(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
         """Ends what is open; returns the final state. Refused if nothing is."""
         return self._one(protocol.cancel(self._root(), order, ref))
+
+    def cancel_all(self, symbol: str | None = None) -> list[Status]:
+        """Cancels all open orders of the account, or of one symbol, and returns their final states, oldest first. Empty if none was open.
+
+        Repeats its request until no order is open, since one request cancels 1,000 at most.
+        """
+        canceled: list[Status] = []
+        while some := self._one(protocol.cancel_all(self._root(), symbol)):
+            canceled += some
+        return canceled
 
     def create_account(self, account: str | int, balance: Number, key: str | None = None) -> None:
         self._one(protocol.create_account(account, balance, key))
@@ -269,25 +292,21 @@ class Pipeline:
         self,
         symbol: str,
         shares: Number,
-        limit: Number,
+        limit: Limit,
         ref: str | None = None,
-        *,
-        tif: Tif | None = None,
-        post: bool = False,
+        **terms: Unpack[Terms],
     ) -> Pending[Order]:
-        return self._add(self._exchange._order(1, symbol, shares, limit, ref, tif, post))
+        return self._add(self._exchange._order(1, symbol, shares, limit, ref, **terms))
 
     def sell(
         self,
         symbol: str,
         shares: Number,
-        limit: Number,
+        limit: Limit,
         ref: str | None = None,
-        *,
-        tif: Tif | None = None,
-        post: bool = False,
+        **terms: Unpack[Terms],
     ) -> Pending[Order]:
-        return self._add(self._exchange._order(-1, symbol, shares, limit, ref, tif, post))
+        return self._add(self._exchange._order(-1, symbol, shares, limit, ref, **terms))
 
     def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Pending[Status]:
         return self._add(protocol.query(self._exchange._root(), order, ref))

@@ -34,8 +34,23 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
       R"(<transactions id="1"><order sym="SPY" amount="-0.00000001" limit="5."/></transactions>)");
   CHECK(document_of(CancelOrders{{"1", "2"}}, "3") ==
         R"(<transactions id="3"><cancel id="1"/><cancel id="2"/></transactions>)");
+  CHECK(document_of(CancelAllOrders{}, "3") == R"(<transactions id="3"><cancel/></transactions>)");
+  CHECK(document_of(CancelAllOrders{"SPY"}, "3") ==
+        R"(<transactions id="3"><cancel sym="SPY"/></transactions>)");
   CHECK(document_of(ShowOrders{{"1"}}, "3") ==
         R"(<transactions id="3"><query id="1"/></transactions>)");
+}
+
+TEST_CASE("the terms of an order are attributes") {
+  const NewOrder sell{Side::sell, "S", "5", "market", "R", "ioc", false, "cancel-resting"};
+  CHECK(document_of(sell, "1") ==
+        R"(<transactions id="1"><order sym="S" amount="-5" type="market" ref="R" tif="ioc")"
+        R"( stp="cancel-resting"/></transactions>)");
+  CHECK(error(NewOrder{Side::buy, "S", "1", "market", "", "fok"}, "1") ==
+        "a market order cannot have tif gtc or fok");
+  CHECK(error(NewOrder{Side::buy, "S", "1", "market", "", "", true}, "1") ==
+        "a market order cannot have post");
+  CHECK(error(NewOrder{Side::buy, "S", "1", ""}, "1") != "");
 }
 
 TEST_CASE("an error is reported with the server's sentence") {
@@ -55,6 +70,8 @@ TEST_CASE("an error is reported with the server's sentence") {
         "number of shares is not a plain decimal number");
   CHECK(error(NewOrder{Side::buy, "S", "1", "1"}, "one") == "account id must be 1 to 64 digits");
   CHECK(error(CancelOrders{{"0"}}, "1") == "transaction id must be a whole number from 1");
+  for (const char* symbol : {"", "S P"})
+    CHECK(error(CancelAllOrders{symbol}, "1") == "symbol must be 1 to 32 letters and digits");
   CHECK(error(ShowOrders{{"7", "1.5"}}, "1") == "transaction id must be a whole number from 1");
 }
 

@@ -107,10 +107,17 @@ TEST_CASE("every command is read with its words") {
     CHECK(order.side == Side::buy);
     CHECK((order.symbol == "SPY" && order.shares == "100" && order.limit == "145.67"));
   }
+  for (const char* text : {"sell SPY 5 market", "sell SPY 5@market", "sell SPY 5 @ market"})
+    CHECK(command<NewOrder>(text).limit == "market");
+  CHECK(command<NewOrder>("buy SPY 1 2").stp == "");
+  CHECK(command<NewOrder>("buy SPY 1 2 --stp cancel-taking").stp == "cancel-taking");
   // refused later, with a sentence
   const auto sell = command<NewOrder>("sell SPY -5 3");
   CHECK((sell.side == Side::sell && sell.shares == "-5"));
   CHECK(command<CancelOrders>("cancel 1 22").orders == Words{"1", "22"});
+  CHECK(!command<CancelAllOrders>("cancel all").symbol);
+  CHECK(command<CancelAllOrders>("cancel all SPY").symbol == "SPY");
+  CHECK(command<CancelAllOrders>("cancel all ''").symbol == "");  // refused later
   CHECK(command<ShowOrders>("status 4").orders == Words{"4"});
   command<ShowAccount>("status");
   // a symbol may be called like a command
@@ -132,7 +139,11 @@ TEST_CASE("what cannot be meant ends with 2, help with 0") {
                            "buy SPY 1 2 3",
                            "buy SPY 1 2 3 4",
                            "buy SPY @3",
+                           "buy SPY market",
+                           "buy SPY 1 market 2",
+                           "buy SPY 1 2 --stp both",
                            "cancel",
+                           "cancel all SPY ABC",
                            "watch",
                            "watch SPY -n 0",
                            "book SPY --levels 1001",
@@ -160,7 +171,9 @@ TEST_CASE("an error is reported with what would be right") {
   CHECK(error("x") == "there is no command 'x'; 'help' lists them");
   CHECK(error("--frob") == "there is no option '--frob'; 'help' lists them");
   CHECK(error("-a 3") == "a command is missing; 'help' lists them");
-  CHECK(error("buy SPY 1") == "a price is required\nusage: buy SYM SHARES PRICE");
+  CHECK(error("buy SPY 1") ==
+        "a price, or 'market', is required\nusage: buy SYM SHARES PRICE|market");
+  CHECK(error("cancel all SPY ABC") == "'ABC' is too much\nusage: cancel ORDER …|all [SYM]");
   CHECK(error("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
   CHECK(error("book 'SPY") == "the quote ' does not end");
 }
@@ -193,7 +206,8 @@ TEST_CASE("words are split at blanks, held together by quotes, and end at a comm
 
 TEST_CASE("help of the shell lists the commands as they are written, and describes one") {
   const std::string all = help_text({});
-  CHECK_THAT(all, contains_text("buy SYM SHARES PRICE"));
+  CHECK_THAT(all, contains_text("buy SYM SHARES PRICE|market"));
+  CHECK_THAT(help_text({"cancel"}), contains_text("all open ones, or those of SYM"));
   CHECK_THAT(all, contains_text("xml on|off"));
   CHECK(all.find("--connect") == std::string::npos);
   CHECK_THAT(help_text({"trades"}), contains_text("Usage: trades SYM\n"));

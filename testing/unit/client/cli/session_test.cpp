@@ -119,6 +119,61 @@ TEST_CASE("an order may ask to be executed at once or not at all, or to rest onl
   CHECK(seat.run("buy SPY 1 140 --tif day") == exit_usage);
 }
 
+TEST_CASE("a market order is executed at the prices there are, and the rest of it is canceled") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.start("account 2\nsell SPY 2@140\nsell SPY 1@150\naccount 1\n");
+  seat.run("buy SPY 5 market", exit_ok,
+           "order 3: bought 3 SPY for 430 (2 @ 140, 1 @ 150), 2 canceled\n");
+  seat.run("buy SPY 5@market", exit_ok, "order 4: 5 SPY canceled\n");
+  seat.run("sell SPY 9 market", exit_refused, "", "sell 9 SPY @ market: insufficient shares\n");
+  seat.run("sell SPY 1 market --tif fok", exit_usage, "",
+           "a market order cannot have tif gtc or fok\n");
+}
+
+TEST_CASE("an order may keep from trading with its own account") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.start("buy SPY 3 100\ncreate symbol SPY 1=9\n");
+  seat.run("sell SPY 1 100 --stp cancel-taking", exit_ok, "order 2: 1 SPY canceled\n");
+  seat.run("sell SPY 1 100 --stp none", exit_ok, "order 3: sold 1 SPY @ 100\n");
+  seat.run("sell SPY 1 100 --stp cancel-resting", exit_ok,
+           "order 4: 1 SPY open, to sell at limit 100\n");
+  CHECK(seat.run("status 1") == exit_ok);
+  CHECK_THAT(seat.said(), contains_text("order 1: bought 1 SPY @ 100, 2 canceled\n"));
+}
+
+TEST_CASE("all open orders are canceled, or those of one symbol") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.start("buy SPY 1 1\nbuy ABC 2 1\nbuy SPY 3 1\n");
+  seat.run("cancel all ABC", exit_ok, "order 2: 2 ABC canceled\n");
+  seat.run("cancel all", exit_ok, "order 1: 1 SPY canceled\norder 3: 3 SPY canceled\n");
+  seat.run("cancel all", exit_ok, "no open orders\n");
+  seat.run("cancel all XYZ", exit_ok, "no open orders of XYZ\n");
+  seat.run("cancel all --account 9", exit_refused, "", "cancel all: unknown account\n");
+  seat.run("cancel all ''", exit_usage, "", "symbol must be 1 to 32 letters and digits\n");
+}
+
+TEST_CASE("a cancel of all repeats its request until nothing is open") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  std::string orders, sentences;
+  for (unsigned order = 1; order <= 1'001; ++order) {
+    orders += "buy SPY 1 1\n";
+    sentences += "order " + std::to_string(order) + ": 1 SPY canceled\n";
+  }
+  seat.start(orders);
+  seat.run("cancel all", exit_ok, sentences);
+}
+
+TEST_CASE("a cancel of all whose reply does not come leaves the outcome open") {
+  EditedServer server([](std::string, unsigned) { return std::optional<std::string>(); });
+  Seat seat(server.address());
+  CHECK(seat.run("cancel all") == exit_unreachable);
+  CHECK_THAT(seat.complained(), contains_text("Whether the exchange executed it is not known"));
+}
+
 TEST_CASE("a script ends at the first failure and names its line") {
   EditedServer server(honest);
   Seat seat(server.address());
@@ -355,6 +410,8 @@ TEST_CASE("completion offers commands, the server's symbols, own orders and acco
       {"buy SPY ", {}},
       {"watch SPY A", {"ABC"}},
       {"cancel ", {"1", "2"}},
+      {"cancel a", {"all"}},
+      {"cancel all S", {"SPQR", "SPY"}},
       {"status 1 2", {"2"}},
       {"account ", {"1", "2"}},
       {"buy SPY 1 1 --account ", {"1", "2"}},

@@ -200,6 +200,12 @@ TEST_CASE("one error without attributes answers every element of the request") {
   CHECK_THROWS_AS(read_results("<results><error id=\"1\">one</error></results>", 3), BadReply);
 }
 
+TEST_CASE("a reply may have any number of elements, from one") {
+  CHECK(read_results("<results><created/><created/></results>", any_number).size() == 2);
+  CHECK(read_results("<results><error>no open orders</error></results>", any_number).size() == 1);
+  CHECK_THROWS_AS(read_results("<results/>", any_number), BadReply);
+}
+
 TEST_CASE("replies that no exchange sends are bad") {
   for (const char* document :
        {"<results/>", "<results><created/><created/></results>", "<results><hello/></results>",
