@@ -108,6 +108,117 @@ void sent_again(Talk& talk) {
   expect(opened(again, "the order again") == id, "the first id was expected, got " + again.print());
 }
 
+Element ask_market(Talk& talk, const std::string& account, const std::string& symbol,
+                   std::int64_t amount, const std::string& more = "") {
+  return talk.ask_one(Talk::transactions(account, "<order sym=\"" + symbol + "\" amount=\"" +
+                                                      std::to_string(amount) +
+                                                      "\" type=\"market\"" + more + "/>"));
+}
+
+void types(Talk& talk) {
+  const Book book(talk);
+  opened(book.buy(talk, 1, 4, "type=\"limit\""), "type=\"limit\"");
+  refused(book.buy(talk, 1, 4, "type=\"market\""), "a market order with a limit");
+  refused(book.buy(talk, 1, 4, "type=\"stop\""), "type=\"stop\"");
+  for (const char* const more : {" tif=\"gtc\"", " tif=\"fok\"", " post=\"true\""})
+    refused(ask_market(talk, book.buyer, book.symbol, 1, more),
+            std::string("a market order with") + more);
+  opened(ask_market(talk, book.buyer, book.symbol, 1, " tif=\"ioc\""), "a market order");
+}
+
+void market(Talk& talk) {
+  const Book book(talk);
+  const std::string id =
+      opened(ask_market(talk, book.buyer, book.symbol, 3 * book.shares), "a market order");
+  const OrderState state = talk.status(book.buyer, id);
+  expect(!state.open && state.canceled == book.shares * units_per_share &&
+             state.executed() == 2 * book.shares * units_per_share,
+         "a market order should be executed at both prices, and the rest be canceled");
+}
+
+void market_without_cash(Talk& talk) {
+  const Quarters limit = 2 * talk.any_price();
+  const std::string seller = talk.given_account(4), buyer = talk.given_account(limit / 2 * 5),
+                    symbol = talk.given_symbol({{seller, 10}});
+  talk.given_order(seller, symbol, -10, limit);
+  refused(ask_market(talk, seller, symbol, -1), "a market sell of more shares than there are");
+  const std::string id = opened(ask_market(talk, buyer, symbol, 10), "a market buy");
+  const OrderState state = talk.status(buyer, id);
+  expect(state.executed() == units_per_share / 2 * 5 && state.canceled == units_per_share / 2 * 15,
+         "a market buy with cash for 2.5 shares should execute these");
+  talk.expect_refused(buyer, symbol, 1, 1, "a buy after all cash was spent");
+}
+
+void market_sent_again(Talk& talk) {
+  const Book book(talk);
+  const std::string id =
+      opened(ask_market(talk, book.buyer, book.symbol, 1, " ref=\"x\""), "a market order");
+  const Element again = ask_market(talk, book.buyer, book.symbol, 1, " ref=\"x\"");
+  expect(opened(again, "the order again") == id, "the first id was expected, got " + again.print());
+  refused(book.buy(talk, 1, book.limit, "ref=\"x\""), "an order with a limit and this reference");
+}
+
+void values_of_stp(Talk& talk) {
+  const Book book(talk);
+  opened(book.buy(talk, 1, 4, "stp=\"none\""), "stp=\"none\"");
+  for (const char* const word : {"both", "", "true"})
+    refused(book.buy(talk, 1, 4, "stp=\"" + std::string(word) + "\""),
+            "stp '" + std::string(word) + "'");
+}
+
+// Another account's sell between two of the trader's, all of five shares at one price.
+struct OwnOrders {
+  explicit OwnOrders(Talk& talk)
+      : limit(talk.any_price()),
+        trader(talk.given_account(100 * limit)),
+        other(talk.given_account(4)),
+        symbol(talk.given_symbol({{trader, 10}, {other, 5}})) {
+    first = talk.given_order(trader, symbol, -5, limit);
+    between = talk.given_order(other, symbol, -5, limit);
+    last = talk.given_order(trader, symbol, -5, limit);
+  }
+  Element buy(Talk& talk, std::int64_t amount, const std::string& terms) const {
+    return talk.ask_one(Talk::transactions(
+        trader, Talk::order(symbol, std::to_string(amount), price(limit), " " + terms)));
+  }
+  Quarters limit;
+  std::string trader, other, symbol, first, between, last;
+};
+
+void cancel_resting(Talk& talk) {
+  const OwnOrders orders(talk);
+  const std::string id = opened(orders.buy(talk, 7, "stp=\"cancel-resting\""), "an order with stp");
+  talk.expect_executed(orders.other, orders.between, 5, "the order of another account");
+  for (const std::string& own : {orders.first, orders.last}) {
+    const OrderState state = talk.status(orders.trader, own);
+    expect(state.canceled == 5 * units_per_share && state.fills.empty(),
+           "a resting order of the account should be canceled");
+  }
+  talk.expect_open(orders.trader, id, 2, "what is left of the order");
+}
+
+void cancel_taking(Talk& talk) {
+  const OwnOrders orders(talk);
+  talk.given_canceled(orders.trader, orders.first);
+  const std::string id = opened(orders.buy(talk, 7, "stp=\"cancel-taking\""), "an order with stp");
+  const OrderState state = talk.status(orders.trader, id);
+  expect(state.executed() == 5 * units_per_share && state.canceled == 2 * units_per_share,
+         "the order should end before that of its own account");
+  talk.expect_open(orders.trader, orders.last, 5, "the account's resting order");
+}
+
+void fok_with_stp(Talk& talk) {
+  const OwnOrders orders(talk);
+  refused(orders.buy(talk, 6, "tif=\"fok\" stp=\"cancel-resting\""),
+          "a fok order of more shares than other accounts sell");
+  refused(orders.buy(talk, 1, "tif=\"fok\" stp=\"cancel-taking\""),
+          "a fok order behind one of its own account");
+  talk.expect_open(orders.trader, orders.first, 5, "an order that a refused one would meet");
+  const std::string id =
+      opened(orders.buy(talk, 5, "tif=\"fok\" stp=\"cancel-resting\""), "a fok order");
+  talk.expect_executed(orders.trader, id, 5, "a fok order that other accounts fill");
+}
+
 }  // namespace
 
 void add_term_cases(Cases& cases) {
@@ -120,6 +231,14 @@ void add_term_cases(Cases& cases) {
                                 {"E6", "post with ioc and fok", both},
                                 {"E7", "orders of the same account", of_the_same_account},
                                 {"E8", "terms and references", sent_again},
+                                {"E9", "values of type", types},
+                                {"E10", "a market order", market},
+                                {"E11", "a market buy that cash limits", market_without_cash},
+                                {"E12", "market orders and references", market_sent_again},
+                                {"E13", "values of stp", values_of_stp},
+                                {"E14", "cancel-resting", cancel_resting},
+                                {"E15", "cancel-taking", cancel_taking},
+                                {"E16", "fok orders with stp", fok_with_stp},
                             });
 }
 

@@ -60,7 +60,7 @@ FAULTS = {
     ),
 }
 # Of the rules of this exchange alone: limits, an answer to a length that is too long, and terms of orders.
-NOT_KEPT = {"F18", "X8", "X9", "X10", "E1", "E2", "E3", "E5", "E6", "E7", "E8"}
+NOT_KEPT = {"F18", "X8", "X9", "X10", "E1", "E2", "E3", *(f"E{n}" for n in (*range(5, 21), 22))}
 
 
 def command(port, *options):
