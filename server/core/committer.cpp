@@ -56,9 +56,12 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
       const Exchange::Located& located = ahead.next();
       const bool too_long =
           executions > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
-      const Outcome& outcome = submission->outcomes.emplace_back(
+      Outcome& outcome = submission->outcomes.emplace_back(
           too_long ? Rejected{Reason::reply_too_long} : exchange_.apply(command, now, located));
       ++at;
+      // No client asks why: the tables need not be read.
+      if (submission->of_disconnect && std::holds_alternative<NotInMemory>(outcome))
+        outcome = Rejected{Reason::nothing_open};
       executions += execution_count(outcome);
       if (changed_state(outcome)) writer_.add(command);
       counts.add(command, outcome, submission->of_disconnect);

@@ -43,6 +43,22 @@ TEST_CASE_METHOD(Fixture, "a batch is one journal row with the commands that cha
   CHECK(decode_journal_record(journal_after(store, 0)[0].payload).commands.size() == 2);
 }
 
+TEST_CASE_METHOD(Fixture, "the cancels of a connection that ends read no closed order") {
+  commit({create,
+          PlaceOrder{account, SymbolName("S"), Side::buy, Shares::whole(1), Price::whole(1)},
+          CancelOrder{account, 1}});
+  Rows rows;
+  committer.exchange().release_closed(committer.exchange().take_changes(rows));
+  const std::vector<Command> cancel{CancelOrder{account, 1}};
+  CHECK(std::holds_alternative<NotInMemory>(commit(cancel).front()));
+  Submission submission;
+  submission.commands = cancel;
+  submission.of_disconnect = true;
+  Submission* const one = &submission;
+  committer.commit({&one, 1});
+  CHECK(submission.outcomes == std::vector<Outcome>{Rejected{Reason::nothing_open}});
+}
+
 TEST_CASE_METHOD(Fixture, "a batch that changes nothing writes nothing") {
   commit({QueryOrder{account, 1}});
   CHECK(store.appends == 0);
