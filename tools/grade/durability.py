@@ -149,7 +149,7 @@ def fault_of(order, results):
     if whole != wanted:
         return f"changed: it was of {wanted} shares, now {whole} are open, canceled or executed"
     if sums["canceled"]:
-        return f"changed: {sums['canceled']} of its shares are canceled, and nobody asked for it"
+        return f"changed: {sums['canceled']} of its shares are canceled, though no request asked for it"
     if sums["executed"] < order.executed:
         return f"changed: {order.executed} of its shares were executed, now {sums['executed']}"
     order.executed = sums["executed"]

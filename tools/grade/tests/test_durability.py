@@ -67,7 +67,7 @@ class States(toys.TestCase):
             ("<error>unknown order</error>", "gone: unknown order"),
             ('<status><open shares="9"/></status>', "9 are open, canceled or executed"),
             ('<status><executed shares="11"/></status>', "11 are open"),
-            ('<status><canceled shares="10"/></status>', "nobody asked"),
+            ('<status><canceled shares="10"/></status>', "no request asked"),
             ('<status><open shares="NaN"/></status>', "no number"),
             ('<status><open shares="x"/></status>', "no number"),
         ):
