@@ -42,6 +42,28 @@ TEST_CASE("commands of the bots as documents") {
         R"(<order sym="SPY" amount="3" limit="0.00000001"/></transactions>)");
 }
 
+TEST_CASE("terms of an order as attributes") {
+  const auto element = [](Price limit, Lifetime lifetime, bool post, SelfTrade self_trade) {
+    const std::string text = document_of(std::vector<Command>{
+        PlaceOrder{me, spy, Side::buy, Shares::whole(3), limit, {}, lifetime, post, self_trade}});
+    const std::string before = R"(<transactions id="42"><order sym="SPY" amount="3" )",
+                      behind = "/></transactions>";
+    REQUIRE(text.starts_with(before));
+    REQUIRE(text.ends_with(behind));
+    return text.substr(before.size(), text.size() - before.size() - behind.size());
+  };
+  const Lifetime gtc = Lifetime::until_canceled;
+  const SelfTrade none = SelfTrade::allowed;
+  const Price one = Price::whole(1);
+  CHECK(element(one, gtc, false, none) == R"(limit="1")");
+  CHECK(element(one, Lifetime::immediate_or_cancel, false, none) == R"(limit="1" tif="ioc")");
+  CHECK(element(one, Lifetime::fill_or_kill, false, none) == R"(limit="1" tif="fok")");
+  CHECK(element(one, gtc, true, SelfTrade::cancel_resting) ==
+        R"(limit="1" post="true" stp="cancel-resting")");
+  CHECK(element(Price(), gtc, false, SelfTrade::cancel_taking) ==
+        R"(type="market" stp="cancel-taking")");
+}
+
 TEST_CASE("replies as the bots read them") {
   const std::vector<Command> commands{CancelOrder{me, 9}, CancelOrder{me, 10}, buy(3, 100),
                                       buy(4, 100)};
