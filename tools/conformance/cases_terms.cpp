@@ -209,6 +209,21 @@ void market_cash_at_two_prices(Talk& talk) {
   talk.expect_refused(buyer, symbol, 1, 1, "a buy after all cash was spent");
 }
 
+// What the account pays comes back to it: only the rule ends the order.
+void last_execution(Talk& talk) {
+  const Quarters limit = talk.any_price();
+  const std::string trader = talk.given_account(2 * limit),
+                    symbol = talk.given_symbol({{trader, 8}});
+  talk.given_order(trader, symbol, -1, limit);
+  talk.given_executed(trader, talk.given_order(trader, symbol, 1, limit));
+  talk.given_order(trader, symbol, -4, limit);
+  talk.given_order(trader, symbol, -4, limit);
+  const std::string id = opened(ask_market(talk, trader, symbol, 8), "a market buy");
+  const OrderState state = talk.status(trader, id);
+  expect(state.executed() == 2 * units_per_share && state.canceled == 6 * units_per_share,
+         "the execution that cash limits should be the last of a market buy");
+}
+
 void market_sent_again(Talk& talk) {
   const Book book(talk);
   given_reference(book, talk, "limit");
@@ -376,6 +391,7 @@ void add_term_cases(Cases& cases) {
                                 {"E10", "a market sell", market_sell},
                                 {"E11", "a market buy that cash limits", market_without_cash},
                                 {"E11", "cash at two prices", market_cash_at_two_prices},
+                                {"E11", "the last execution", last_execution},
                                 {"E12", "market orders and references", market_sent_again},
                                 {"E13", "values of stp", values_of_stp},
                                 {"E13", "the stp of a resting order", resting_stp},
