@@ -105,10 +105,10 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
       return Rejected{Reason::insufficient_shares};
   }
   if (command.lifetime == Lifetime::fill_or_kill &&
-      !(command.self_trade == SelfTrade::allowed ? can_execute(command, symbol, command.shares)
-                                                 : can_fill_from_others(command, account, symbol)))
+      !can_execute(command, account, symbol, command.shares, command.self_trade))
     return Rejected{Reason::cannot_fill};
-  if (command.post_only && can_execute(command, symbol, Shares::from_units(1)))
+  if (command.post_only &&
+      can_execute(command, account, symbol, Shares::from_units(1), SelfTrade::allowed))
     return Rejected{Reason::would_execute};
 
   if (buys) {
@@ -164,42 +164,24 @@ std::uint32_t Exchange::add_order(const Order& order, const OrderHistory& histor
   return index;
 }
 
-bool Exchange::can_execute(const PlaceOrder& command, SymbolNumber symbol, Shares shares) const {
+bool Exchange::can_execute(const PlaceOrder& command, AccountNumber account, SymbolNumber symbol,
+                           Shares missing, SelfTrade self_trade) const {
   if (symbol == no_index) return false;
   const Side maker_side = command.side == Side::buy ? Side::sell : Side::buy;
   const std::int64_t worst = worst_rank(maker_side, command.limit);
   unsigned reach = fill_or_kill_reach;
+  const auto take = [&](Int128 units) {
+    missing -= units < missing.units() ? Shares::from_units(std::int64_t(units)) : missing;
+    return missing > Shares() && --reach > 0;
+  };
   symbols_[symbol].sides[int(maker_side)].for_each_while(
       [&](std::int64_t level_rank, std::uint32_t level) {
         if (level_rank < worst) return false;
-        const auto there = levels_[level].shares_units;
-        if (there >= shares.units()) {
-          shares = Shares();
-          return false;
-        }
-        shares -= Shares::from_units(std::int64_t(there));
-        return --reach > 0;
-      });
-  return shares == Shares();
-}
-
-bool Exchange::can_fill_from_others(const PlaceOrder& command, AccountNumber account,
-                                    SymbolNumber symbol) const {
-  if (symbol == no_index) return false;
-  const Side maker_side = command.side == Side::buy ? Side::sell : Side::buy;
-  const std::int64_t worst = worst_rank(maker_side, command.limit);
-  Shares missing = command.shares;
-  unsigned reach = fill_or_kill_reach;
-  symbols_[symbol].sides[int(maker_side)].for_each_while(
-      [&](std::int64_t level_rank, std::uint32_t level) {
-        if (level_rank < worst) return false;
+        if (self_trade == SelfTrade::allowed) return take(levels_[level].shares_units);
         for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next) {
-          const Order& maker = orders_[at];
-          if (maker.account != account)
-            missing -= std::min(missing, maker.open);
-          else if (command.self_trade == SelfTrade::cancel_taking)
-            return false;
-          if (missing == Shares() || --reach == 0) return false;
+          const bool own = orders_[at].account == account;
+          if (own && self_trade == SelfTrade::cancel_taking) return false;
+          if (!take(own ? 0 : orders_[at].open.units())) return false;
         }
         return true;
       });
@@ -311,17 +293,16 @@ Outcome Exchange::apply(const CancelAll& command, Timestamp now) {
 }
 
 void Exchange::start_use_of_open_orders() {
-  std::vector<std::uint32_t> open;
+  std::vector<std::pair<OrderId, std::uint32_t>> open;
   for (const Symbol& symbol : symbols_)
     for (const PriceIndex& side : symbol.sides)
       side.for_each([&](std::uint32_t level) {
         for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
-          open.push_back(at);
+          open.push_back({orders_[at].id, at});
       });
-  std::sort(open.begin(), open.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return orders_[a].id < orders_[b].id; });
+  std::sort(open.begin(), open.end());
   open_orders_.start_use();
-  for (const std::uint32_t index : open) {
+  for (const auto& [id, index] : open) {
     const Order& order = orders_[index];
     open_orders_.add(order.account, position_key(order.account, order.symbol), index);
   }

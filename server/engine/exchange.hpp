@@ -209,11 +209,9 @@ class Exchange {
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
   Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);
   // Whether so many shares rest at the order's limit or better, as far as a fill-or-kill order
-  // reaches.
-  bool can_execute(const PlaceOrder& command, SymbolNumber symbol, Shares shares) const;
-  // Whether it can be executed in full, where it may not trade with its own account (E16).
-  bool can_fill_from_others(const PlaceOrder& command, AccountNumber account,
-                            SymbolNumber symbol) const;
+  // reaches, and where `self_trade` lets it trade (E3, E5, E16).
+  bool can_execute(const PlaceOrder& command, AccountNumber account, SymbolNumber symbol,
+                   Shares missing, SelfTrade self_trade) const;
   // What matching of the order leaves open may rest, unless false is returned.
   bool match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp now);
   // The rank of the last level on the other side that the order may reach.

@@ -15,17 +15,11 @@ class Terms : public Market {
   }
   Outcome order(std::string_view account, Side side, std::int64_t shares, std::int64_t limit,
                 Lifetime lifetime, bool post_only = false) {
-    return apply(PlaceOrder{AccountId(account),
-                            SymbolName("SYM"),
-                            side,
-                            Shares::whole(shares),
-                            Price::whole(limit),
-                            {},
-                            lifetime,
-                            post_only});
+    return order_with(SelfTrade::allowed, account, side, shares, limit, lifetime, post_only);
   }
   Outcome order_with(SelfTrade self_trade, std::string_view account, Side side, std::int64_t shares,
-                     std::int64_t limit, Lifetime lifetime = Lifetime::until_canceled) {
+                     std::int64_t limit, Lifetime lifetime = Lifetime::until_canceled,
+                     bool post_only = false) {
     return apply(PlaceOrder{AccountId(account),
                             SymbolName("SYM"),
                             side,
@@ -33,7 +27,7 @@ class Terms : public Market {
                             Price::whole(limit),
                             {},
                             lifetime,
-                            false,
+                            post_only,
                             self_trade});
   }
   Outcome market(std::string_view account, Side side, std::int64_t shares,
