@@ -83,8 +83,7 @@ void append_status(std::string& out, std::string_view element, const RequestElem
   out += " id=\"";
   append_number(out, std::int64_t(status.order));
   out += '"';
-  if (request.kind != RequestElement::Kind::cancel_all)
-    append_raw_attribute(out, "ref", request.echo[1]);
+  append_raw_attribute(out, "ref", request.echo[1]);
   out += '>';
   if (status.open > Shares()) {
     out += "<open shares=\"";

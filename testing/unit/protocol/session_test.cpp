@@ -248,7 +248,8 @@ TEST_CASE("a connection has so many orders that end with it") {
   };
   const std::string order = R"(<order sym="S" amount="1" limit="2"/>)";
   const std::string full = results(
-      R"(<error sym="S" amount="1" limit="2">too many orders of this connection end with it; use another connection</error>)");
+      R"(<error sym="S" amount="1" limit="2">too many orders of this connection end with it; )"
+      "use another connection</error>");
   client.send(create + tied(order + order));
   client.send(buy + tied(order));
   client.replies();
