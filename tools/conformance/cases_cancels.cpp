@@ -11,8 +11,7 @@ namespace {
 
 std::string tied(const std::string& account, const std::string& inside,
                  const std::string& word = "true") {
-  return "<transactions id=\"" + account + "\" cancel-on-disconnect=\"" + word + "\">" + inside +
-         "</transactions>";
+  return Talk::transactions(account, inside, " cancel-on-disconnect=\"" + word + "\"");
 }
 std::string buy(const std::string& symbol) { return Talk::order(symbol, "1", "1"); }
 
@@ -78,9 +77,7 @@ bool is_canceled_soon(Talk& talk, const std::string& account, const std::string&
 }
 
 std::string opened_by(Talk& talk, const std::string& request) {
-  const Element answer = talk.ask_one(request);
-  expect(answer.name == "opened", "<opened> was expected, got " + answer.print());
-  return answer.attribute("id");
+  return Talk::opened_id(talk.ask_one(request), "an order");
 }
 
 void end_of_connection(Talk& talk) {

@@ -24,17 +24,22 @@ struct Book {
   std::string seller, buyer, symbol, first, second;
 };
 
-std::string opened(const Element& answer, const std::string& why) {
-  expect(answer.name == "opened", why + ": <opened> was expected, got " + answer.print());
-  return answer.attribute("id");
-}
 void refused(const Element& answer, const std::string& why) {
   expect(answer.name == "error", why + ": <error> was expected, got " + answer.print());
 }
 
+// Of an order that does not rest: what was executed and canceled of it, in whole shares.
+void expect_ended(Talk& talk, const std::string& account, const std::string& id,
+                  std::int64_t executed, std::int64_t canceled, const std::string& why) {
+  const OrderState state = talk.status(account, id);
+  expect(!state.open && state.executed() == executed * units_per_share &&
+             state.canceled == canceled * units_per_share,
+         why);
+}
+
 void words(Talk& talk) {
   const Book book(talk);
-  opened(book.buy(talk, 1, 4, "tif=\"gtc\""), "gtc");
+  Talk::opened_id(book.buy(talk, 1, 4, "tif=\"gtc\""), "gtc");
   for (const char* const word : {"day", "", "IOC", "gtc "})
     refused(book.buy(talk, 1, 4, "tif=\"" + std::string(word) + "\""),
             "tif '" + std::string(word) + "'");
@@ -43,11 +48,9 @@ void words(Talk& talk) {
 void immediate_or_cancel(Talk& talk) {
   const Book book(talk);
   const std::string id =
-      opened(book.buy(talk, 2 * book.shares, book.limit, "tif=\"ioc\""), "an ioc order");
-  const OrderState state = talk.status(book.buyer, id);
-  expect(!state.open && state.canceled == book.shares * units_per_share &&
-             state.executed() == book.shares * units_per_share,
-         "half of an ioc order should be executed, and half canceled");
+      Talk::opened_id(book.buy(talk, 2 * book.shares, book.limit, "tif=\"ioc\""), "an ioc order");
+  expect_ended(talk, book.buyer, id, book.shares, book.shares,
+               "half of an ioc order should be executed, and half canceled");
   talk.expect_executed(book.seller, book.second, 0, "an order beyond the limit");
 }
 
@@ -56,8 +59,8 @@ void fill_or_kill(Talk& talk) {
   refused(book.buy(talk, book.shares + 1, book.limit, "tif=\"fok\""),
           "a fok order of more shares than there are");
   talk.expect_executed(book.seller, book.first, 0, "a fok order that was refused");
-  const std::string id =
-      opened(book.buy(talk, 2 * book.shares, book.limit + 4, "tif=\"fok\""), "a fok order");
+  const std::string id = Talk::opened_id(
+      book.buy(talk, 2 * book.shares, book.limit + 4, "tif=\"fok\""), "a fok order");
   talk.expect_executed(book.buyer, id, 2 * book.shares, "a fok order over two prices");
 }
 
@@ -72,10 +75,10 @@ void post_only(Talk& talk) {
   const Book book(talk);
   refused(book.buy(talk, 1, book.limit, "post=\"true\""), "an order that would execute");
   talk.expect_executed(book.seller, book.first, 0, "a post order that was refused");
-  const std::string id =
-      opened(book.buy(talk, 1, book.limit - 1, "post=\"true\""), "an order that would rest");
+  const std::string id = Talk::opened_id(book.buy(talk, 1, book.limit - 1, "post=\"true\""),
+                                         "an order that would rest");
   talk.expect_open(book.buyer, id, 1, "a post order");
-  opened(book.buy(talk, 1, book.limit, "post=\"false\""), "post=\"false\"");
+  Talk::opened_id(book.buy(talk, 1, book.limit, "post=\"false\""), "post=\"false\"");
   refused(book.buy(talk, 1, 4, "post=\"yes\""), "post=\"yes\"");
 }
 
@@ -95,17 +98,18 @@ void of_the_same_account(Talk& talk) {
         book.buyer, Talk::order(book.symbol, "-2", price(book.limit - 4), terms)));
   };
   refused(sell(" post=\"true\""), "a post order that an order of the same account meets");
-  opened(sell(" tif=\"fok\""), "a fok order that an order of the same account fills");
+  Talk::opened_id(sell(" tif=\"fok\""), "a fok order that an order of the same account fills");
   talk.expect_open(book.buyer, rests, 3, "the order that filled it");
 }
 
 void sent_again(Talk& talk) {
   const Book book(talk);
   refused(book.buy(talk, book.shares + 1, book.limit, "tif=\"fok\" ref=\"x\""), "a fok order");
-  const std::string id =
-      opened(book.buy(talk, book.shares, book.limit, "tif=\"fok\" ref=\"x\""), "a fok order");
+  const std::string id = Talk::opened_id(
+      book.buy(talk, book.shares, book.limit, "tif=\"fok\" ref=\"x\""), "a fok order");
   const Element again = book.buy(talk, book.shares, book.limit, "tif=\"ioc\" ref=\"x\"");
-  expect(opened(again, "the order again") == id, "the first id was expected, got " + again.print());
+  expect(Talk::opened_id(again, "the order again") == id,
+         "the first id was expected, got " + again.print());
 }
 
 // Blocks the case if not even plain orders match.
@@ -120,8 +124,8 @@ void given_matching(Talk& talk) {
 // Blocks the case if a reference does not stand for its order.
 void given_reference(const Book& book, Talk& talk, const std::string& reference) try {
   const std::string terms = "ref=\"" + reference + "\"",
-                    id = opened(book.buy(talk, 1, 4, terms), "an order"),
-                    again = opened(book.buy(talk, 1, 4, terms), "the order again");
+                    id = Talk::opened_id(book.buy(talk, 1, 4, terms), "an order"),
+                    again = Talk::opened_id(book.buy(talk, 1, 4, terms), "the order again");
   expect(id == again, "an order with a reference should get its first id again");
 } catch (const Broken& error) {
   throw Blocked(error.what());
@@ -136,24 +140,22 @@ Element ask_market(Talk& talk, const std::string& account, const std::string& sy
 
 void types(Talk& talk) {
   const Book book(talk);
-  opened(book.buy(talk, 1, 4, "type=\"limit\""), "type=\"limit\"");
+  Talk::opened_id(book.buy(talk, 1, 4, "type=\"limit\""), "type=\"limit\"");
   refused(book.buy(talk, 1, 4, "type=\"market\""), "a market order with a limit");
   refused(book.buy(talk, 1, 4, "type=\"stop\""), "type=\"stop\"");
   for (const char* const more : {" tif=\"gtc\"", " tif=\"fok\"", " post=\"true\""})
     refused(ask_market(talk, book.buyer, book.symbol, 1, more),
             std::string("a market order with") + more);
-  opened(ask_market(talk, book.buyer, book.symbol, 1, " tif=\"ioc\""), "a market order");
+  Talk::opened_id(ask_market(talk, book.buyer, book.symbol, 1, " tif=\"ioc\""), "a market order");
 }
 
 void market(Talk& talk) {
   given_matching(talk);
   const Book book(talk);
   const std::string id =
-      opened(ask_market(talk, book.buyer, book.symbol, 3 * book.shares), "a market order");
-  const OrderState state = talk.status(book.buyer, id);
-  expect(!state.open && state.canceled == book.shares * units_per_share &&
-             state.executed() == 2 * book.shares * units_per_share,
-         "a market order should be executed at both prices, and the rest be canceled");
+      Talk::opened_id(ask_market(talk, book.buyer, book.symbol, 3 * book.shares), "a market order");
+  expect_ended(talk, book.buyer, id, 2 * book.shares, book.shares,
+               "a market order should be executed at both prices, and the rest be canceled");
 }
 
 void market_sell(Talk& talk) {
@@ -165,7 +167,8 @@ void market_sell(Talk& talk) {
                     symbol = talk.given_symbol({{seller, 3 * shares}});
   talk.given_order(buyer, symbol, shares, 1);
   talk.given_order(buyer, symbol, shares, limit);
-  const std::string id = opened(ask_market(talk, seller, symbol, -3 * shares), "a market order");
+  const std::string id =
+      Talk::opened_id(ask_market(talk, seller, symbol, -3 * shares), "a market order");
   const OrderState state = talk.status(seller, id);
   expect(!state.open && state.canceled == shares * units_per_share && state.fills.size() == 2 &&
              state.executed() == 2 * shares * units_per_share &&
@@ -183,7 +186,7 @@ void market_without_cash(Talk& talk) {
   talk.given_refused(seller, symbol, -1, limit);
   talk.given_refused(buyer, symbol, 10, limit - 1);
   refused(ask_market(talk, seller, symbol, -1), "a market sell of more shares than there are");
-  const std::string id = opened(ask_market(talk, buyer, symbol, 10), "a market buy");
+  const std::string id = Talk::opened_id(ask_market(talk, buyer, symbol, 10), "a market buy");
   const OrderState state = talk.status(buyer, id);
   expect(state.executed() == units_per_share / 2 * 5 && state.canceled == units_per_share / 2 * 15,
          "a market buy with cash for 2.5 shares should execute these");
@@ -198,7 +201,7 @@ void market_cash_at_two_prices(Talk& talk) {
   talk.given_order(seller, symbol, -2, limit);
   const std::string dear = talk.given_order(seller, symbol, -10, 2 * limit);
   talk.given_refused(buyer, symbol, 10, limit - 1);
-  const std::string id = opened(ask_market(talk, buyer, symbol, 10), "a market buy");
+  const std::string id = Talk::opened_id(ask_market(talk, buyer, symbol, 10), "a market buy");
   const OrderState state = talk.status(buyer, id);
   expect(state.fills.size() == 2 && state.fills[0].shares == 2 * units_per_share &&
              state.fills[1].shares == units_per_share / 2 * 3 &&
@@ -218,19 +221,19 @@ void last_execution(Talk& talk) {
   talk.given_executed(trader, talk.given_order(trader, symbol, 1, limit));
   talk.given_order(trader, symbol, -4, limit);
   talk.given_order(trader, symbol, -4, limit);
-  const std::string id = opened(ask_market(talk, trader, symbol, 8), "a market buy");
-  const OrderState state = talk.status(trader, id);
-  expect(state.executed() == 2 * units_per_share && state.canceled == 6 * units_per_share,
-         "the execution that cash limits should be the last of a market buy");
+  const std::string id = Talk::opened_id(ask_market(talk, trader, symbol, 8), "a market buy");
+  expect_ended(talk, trader, id, 2, 6,
+               "the execution that cash limits should be the last of a market buy");
 }
 
 void market_sent_again(Talk& talk) {
   const Book book(talk);
   given_reference(book, talk, "limit");
   const std::string id =
-      opened(ask_market(talk, book.buyer, book.symbol, 1, " ref=\"x\""), "a market order");
+      Talk::opened_id(ask_market(talk, book.buyer, book.symbol, 1, " ref=\"x\""), "a market order");
   const Element again = ask_market(talk, book.buyer, book.symbol, 1, " ref=\"x\"");
-  expect(opened(again, "the order again") == id, "the first id was expected, got " + again.print());
+  expect(Talk::opened_id(again, "the order again") == id,
+         "the first id was expected, got " + again.print());
   refused(book.buy(talk, 1, book.limit, "ref=\"x\""), "an order with a limit and this reference");
   refused(ask_market(talk, book.buyer, book.symbol, 1, " ref=\"limit\""),
           "a market order with the reference of one with a limit");
@@ -239,7 +242,7 @@ void market_sent_again(Talk& talk) {
 
 void values_of_stp(Talk& talk) {
   const Book book(talk);
-  opened(book.buy(talk, 1, 4, "stp=\"none\""), "stp=\"none\"");
+  Talk::opened_id(book.buy(talk, 1, 4, "stp=\"none\""), "stp=\"none\"");
   for (const char* const word : {"both", "", "true"})
     refused(book.buy(talk, 1, 4, "stp=\"" + std::string(word) + "\""),
             "stp '" + std::string(word) + "'");
@@ -252,7 +255,7 @@ void resting_stp(Talk& talk) {
   talk.given_order(trader, symbol, -1, limit);
   talk.given_executed(trader, talk.given_order(trader, symbol, 1, limit));
   const auto ask = [&](const char* amount, const char* stp) {
-    return opened(
+    return Talk::opened_id(
         talk.ask_one(Talk::transactions(trader, Talk::order(symbol, amount, price(limit),
                                                             " stp=\"" + std::string(stp) + "\""))),
         "an order with stp");
@@ -287,7 +290,8 @@ struct OwnOrders {
 
 void cancel_resting(Talk& talk) {
   const OwnOrders orders(talk);
-  const std::string id = opened(orders.buy(talk, 7, "stp=\"cancel-resting\""), "an order with stp");
+  const std::string id =
+      Talk::opened_id(orders.buy(talk, 7, "stp=\"cancel-resting\""), "an order with stp");
   talk.expect_executed(orders.other, orders.between, 5, "the order of another account");
   for (const std::string& own : {orders.first, orders.last}) {
     const OrderState state = talk.status(orders.trader, own);
@@ -300,7 +304,8 @@ void cancel_resting(Talk& talk) {
 void behind_the_last_execution(Talk& talk) {
   const OwnOrders orders(talk);
   talk.given_refused(orders.trader, orders.symbol, -1, orders.limit + 4);
-  const std::string id = opened(orders.buy(talk, 5, "stp=\"cancel-resting\""), "an order with stp");
+  const std::string id =
+      Talk::opened_id(orders.buy(talk, 5, "stp=\"cancel-resting\""), "an order with stp");
   talk.expect_executed(orders.trader, id, 5, "an order that another account fills");
   talk.expect_open(orders.trader, orders.last, 5, "the account's order behind it");
   talk.expect_refused(orders.trader, orders.symbol, -11, orders.limit + 4,
@@ -312,11 +317,10 @@ void behind_the_last_execution(Talk& talk) {
 void market_cancel_resting(Talk& talk) {
   const OwnOrders orders(talk);
   const std::string id =
-      opened(ask_market(talk, orders.trader, orders.symbol, 7, " stp=\"cancel-resting\""),
-             "a market order with stp");
-  const OrderState state = talk.status(orders.trader, id);
-  expect(state.executed() == 5 * units_per_share && state.canceled == 2 * units_per_share,
-         "a market order should be executed by the other account, and the rest be canceled");
+      Talk::opened_id(ask_market(talk, orders.trader, orders.symbol, 7, " stp=\"cancel-resting\""),
+                      "a market order with stp");
+  expect_ended(talk, orders.trader, id, 5, 2,
+               "a market order should be executed by the other account, and the rest be canceled");
   for (const std::string& own : {orders.first, orders.last})
     expect(talk.status(orders.trader, own).canceled == 5 * units_per_share,
            "a resting order of the account should be canceled");
@@ -326,10 +330,10 @@ void cancel_taking(Talk& talk) {
   const OwnOrders orders(talk);
   talk.given_canceled(orders.trader, orders.first);
   talk.given_refused(orders.trader, orders.symbol, 200, orders.limit - 1);
-  const std::string id = opened(orders.buy(talk, 7, "stp=\"cancel-taking\""), "an order with stp");
-  const OrderState state = talk.status(orders.trader, id);
-  expect(state.executed() == 5 * units_per_share && state.canceled == 2 * units_per_share,
-         "the order should end before that of its own account");
+  const std::string id =
+      Talk::opened_id(orders.buy(talk, 7, "stp=\"cancel-taking\""), "an order with stp");
+  expect_ended(talk, orders.trader, id, 5, 2,
+               "the order should end before that of its own account");
   talk.expect_open(orders.trader, orders.last, 5, "the account's resting order");
   talk.expect_refused(orders.trader, orders.symbol, 95 * orders.limit + 1, 1,
                       "a buy for more than the cash that was not spent");
@@ -341,11 +345,10 @@ void market_cancel_taking(Talk& talk) {
   const OwnOrders orders(talk);
   talk.given_canceled(orders.trader, orders.first);
   const std::string id =
-      opened(ask_market(talk, orders.trader, orders.symbol, 7, " stp=\"cancel-taking\""),
-             "a market order with stp");
-  const OrderState state = talk.status(orders.trader, id);
-  expect(state.executed() == 5 * units_per_share && state.canceled == 2 * units_per_share,
-         "the order should end before that of its own account");
+      Talk::opened_id(ask_market(talk, orders.trader, orders.symbol, 7, " stp=\"cancel-taking\""),
+                      "a market order with stp");
+  expect_ended(talk, orders.trader, id, 5, 2,
+               "the order should end before that of its own account");
   talk.expect_open(orders.trader, orders.last, 5, "the account's resting order");
 }
 
@@ -359,7 +362,7 @@ void fok_with_stp(Talk& talk) {
           "a post order that an order of the same account meets");
   talk.expect_open(orders.trader, orders.first, 5, "an order that a refused one would meet");
   const std::string id =
-      opened(orders.buy(talk, 5, "tif=\"fok\" stp=\"cancel-resting\""), "a fok order");
+      Talk::opened_id(orders.buy(talk, 5, "tif=\"fok\" stp=\"cancel-resting\""), "a fok order");
   talk.expect_executed(orders.trader, id, 5, "a fok order that other accounts fill");
 }
 
@@ -369,7 +372,7 @@ void fok_before_own(Talk& talk) {
   refused(orders.buy(talk, 6, "tif=\"fok\" stp=\"cancel-taking\""),
           "a fok order of more shares than there are before one of its account");
   const std::string id =
-      opened(orders.buy(talk, 5, "tif=\"fok\" stp=\"cancel-taking\""), "a fok order");
+      Talk::opened_id(orders.buy(talk, 5, "tif=\"fok\" stp=\"cancel-taking\""), "a fok order");
   talk.expect_executed(orders.trader, id, 5, "a fok order that ends before its account's");
   talk.expect_open(orders.trader, orders.last, 5, "the account's order behind it");
 }

@@ -194,14 +194,18 @@ std::string Talk::order(const std::string& symbol, const std::string& amount,
          "/>";
 }
 
-std::string Talk::transactions(const std::string& account, const std::string& inside) {
-  return "<transactions id=\"" + account + "\">" + inside + "</transactions>";
+std::string Talk::transactions(const std::string& account, const std::string& inside,
+                               const std::string& more) {
+  return "<transactions id=\"" + account + "\"" + more + ">" + inside + "</transactions>";
 }
 
 std::string Talk::expect_opened(const std::string& account, const std::string& symbol,
                                 const std::string& amount, const std::string& limit,
                                 const std::string& why) {
-  const Element answer = ask_one(transactions(account, order(symbol, amount, limit)));
+  return opened_id(ask_one(transactions(account, order(symbol, amount, limit))), why);
+}
+
+std::string Talk::opened_id(const Element& answer, const std::string& why) {
   expect(answer.name == "opened", why + ": <opened> was expected, got " + answer.print());
   const std::string id = answer.attribute("id");
   expect(!id.empty(), why + ": <opened> has no id");

@@ -122,6 +122,8 @@ class Talk {
                       Quarters limit, const std::string& why) {
     expect_refused(account, symbol, std::to_string(amount), price(limit), why);
   }
+  // The id in what must be an <opened>.
+  static std::string opened_id(const Element& answer, const std::string& why);
   // What stands in a <status> or <canceled>, of this name.
   static OrderState read_state(const Element& element, const char* name);
   OrderState status(const std::string& account, const std::string& id);
@@ -147,7 +149,8 @@ class Talk {
 
   static std::string order(const std::string& symbol, const std::string& amount,
                            const std::string& limit, const std::string& more = "");
-  static std::string transactions(const std::string& account, const std::string& inside);
+  static std::string transactions(const std::string& account, const std::string& inside,
+                                  const std::string& more = "");
 
  private:
   template <class Step>

@@ -68,7 +68,7 @@ void run_command(const std::string& command, double limit_s) {
   const pid_t shell = ::fork();
   if (shell < 0) throw NoAnswer("the restart command cannot be run");
   if (shell == 0) become_shell(command.c_str());
-  ::setpgid(shell, shell);  // whoever is first, it or we
+  ::setpgid(shell, shell);  // here and in the child: either may be first
   int status = 0;
   const auto kill = [&] {
     ::kill(-shell, SIGKILL);
