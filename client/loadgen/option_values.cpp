@@ -115,7 +115,8 @@ Mix parse_mix(const std::string& text) {
         value > 1'000'000)
       throw std::invalid_argument(
           "'" + part +
-          "' is not a weight such as order=70 (create, order, query, cancel; orders with terms: ioc, fok, post, market, stp)");
+          "' is not a weight such as order=70 (create, order, query, cancel; "
+          "orders with terms: ioc, fok, post, market, stp)");
     mix.*weight->second = value;
   });
   if (mix.all() == 0) throw std::invalid_argument("'" + text + "': all weights are 0");

@@ -104,9 +104,9 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
       {WorkloadKind::create, WorkloadKind::transactions, WorkloadKind::mix, WorkloadKind::reads},
       "create: new accounts, half of them with shares; transactions: orders; mix: 70 % orders, 20 % queries, 10 % cancels; "
       "reads: three queries to one order");
-  add_parsed(
-      app, "--mix", workload.mix, parse_mix, "WEIGHTS",
-      "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9; orders with terms are ioc, fok, post, market and stp");
+  add_parsed(app, "--mix", workload.mix, parse_mix, "WEIGHTS",
+             "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9; "
+             "orders with terms are ioc, fok, post, market and stp");
   app.add_option("--symbols", workload.symbols, "symbols traded")
       ->check(CLI::Range(1u, symbols_max));
   app.add_option("--accounts", workload.accounts,
@@ -186,10 +186,10 @@ void add_output_options(CLI::App& app, Options& options) {
   app.add_flag(
       "--audit", options.load.audit,
       "afterwards, ask for every order and prove that cash and shares are conserved and that the trades are those of the market rules");
-  add_choice(
-      app, "--audit-precision", options.load.audit_precision,
-      {AuditPrecision::unit, AuditPrecision::cent},
-      "unit: balances are right to the last unit; cent: to a cent, for servers that keep cents or floating point");
+  add_choice(app, "--audit-precision", options.load.audit_precision,
+             {AuditPrecision::unit, AuditPrecision::cent},
+             "unit: balances are right to the last unit; "
+             "cent: to a cent, for servers that keep cents or floating point");
   add_parsed(app, "--expect", options.expectations, parse_expectations, "CONDITIONS",
              "conditions of success, as 'p99<20ms,errors<0.1%,rate>5000'");
   app.add_option("--json", options.json_file, "file for all figures as JSON (default: none)");

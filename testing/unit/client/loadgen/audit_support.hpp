@@ -447,5 +447,11 @@ inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& rando
   }
 }
 
+inline std::string text_of(const AuditResult& result) {
+  std::string text;
+  for (const std::string& finding : result.findings) text += finding + "\n";
+  return text + result.not_checked;
+}
+
 }  // namespace loadgen
 }  // namespace exchange

@@ -42,7 +42,7 @@ class Story {
     state.canceled_time = canceled ? seconds : 0;
     return *this;
   }
-  // Of the order told last, as the next two.
+  // Of the order added last, as the next two.
   Story& terms(Terms terms) {
     evidence_.orders.back().terms = terms;
     return *this;
@@ -230,7 +230,8 @@ TEST_CASE("a post order finds nothing to match when it comes") {
             .order(20, 100'00, {{20, 100'00}})
             .findings() == "");
   const std::string refused =
-      "When order 2 (buy 20 of A at 100, post true) came, order 1 (sell 20 of A at 100) was open and would have executed at once";
+      "When order 2 (buy 20 of A at 100, post true) came, order 1 (sell 20 of A at 100) was open "
+      "and would have executed at once";
   CHECK_THAT(Story().order(-20, 100'00, {}).order(20, 100'00, {}).terms(Terms::post).findings(),
              contains_text(refused));
   CHECK_THAT(Story()
@@ -283,7 +284,8 @@ TEST_CASE("an order that prevents self-trades cancels those that it would match"
   CHECK_THAT(
       Story().order(-20, 100'00, {}).order(20, 100'00, {}).terms(Terms::cancel_resting).findings(),
       contains_text(
-          "When order 2 (buy 20 of A at 100, stp cancel-resting) came, order 1 (sell 20 of A at 100) was open and would have "
+          "When order 2 (buy 20 of A at 100, stp cancel-resting) came, order 1 (sell 20 of A at 100) "
+          "was open and would have "
           "executed at once: by the rules the other is canceled (E14)"));
   CHECK_THAT(Story()
                  .order(-20, 100'00, {{20, 100'00}})
@@ -326,20 +328,20 @@ TEST_CASE("an order that ends at one of its account is canceled there") {
 TEST_CASE("an order of the account that may have left on request ends nothing if it had") {
   // Order 2 arrives between 20 and 25.
   const auto story = [](std::int64_t cancel_sent_ns, bool rests) {
-    Story told;
-    told.order(-20, 100'00, {}, true)
+    Story events;
+    events.order(-20, 100'00, {}, true)
         .order(30, 100'00, {}, !rests)
         .terms(Terms::cancel_taking)
         .observed(1, canceled, 0, cancel_sent_ns, cancel_sent_ns + 2);
-    std::string text = told.findings();
-    for (const auto& [order, taker] : told.canceled_by())
+    std::string text = events.findings();
+    for (const auto& [order, taker] : events.canceled_by())
       text += std::to_string(order) + " by " + std::to_string(taker);
     return text;
   };
   CHECK(story(22, true) == "");
   CHECK(story(22, false) == "2 by 2");
   CHECK(story(16, true) == "");
-  CHECK(story(16, false) == "");  // nobody canceled order 2: the check of replies reports it
+  CHECK(story(16, false) == "");  // no request canceled order 2: the check of replies reports it
   CHECK_THAT(story(26, true), contains_text("passed over as if canceled"));
   CHECK(story(26, false) == "2 by 2");
 
