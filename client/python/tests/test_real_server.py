@@ -153,8 +153,8 @@ class Trading(Served):
             self.assertEqual([one.result().id for one in pending], [one.id for one in canceled])
             self.assertEqual({1}, {one.canceled for one in canceled})
             self.assertEqual([], exchange.cancel_all())
-        with Exchange(self.address, 9) as nobody, self.assertRaises(Refused):
-            nobody.cancel_all()
+        with Exchange(self.address, 9) as unknown, self.assertRaises(Refused):
+            unknown.cancel_all()
 
     def test_orders_end_with_their_connection(self):
         self.fund()

@@ -443,18 +443,24 @@ TEST_CASE_METHOD(Market, "metrics count orders by kind, and canceled ones by rea
   InProcessServer::start({.xml = true, .http = true});
   post(
       "<transactions id=\"1\"><order sym=\"SPY\" amount=\"1\" limit=\"1\" post=\"true\"/>"
-      "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"ioc\"/><order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"ioc\"/>"
-      "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"fok\"/><cancel id=\"3\"/><cancel id=\"3\"/></transactions>");
+      "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"ioc\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"ioc\"/>"
+      "<order sym=\"SPY\" amount=\"1\" limit=\"1\" tif=\"fok\"/>"
+      "<cancel id=\"3\"/><cancel id=\"3\"/></transactions>");
   post(
-      "<transactions id=\"2\"><order sym=\"SPY\" amount=\"-1\" limit=\"1\" tif=\"fok\"/></transactions>");
+      "<transactions id=\"2\">"
+      "<order sym=\"SPY\" amount=\"-1\" limit=\"1\" tif=\"fok\"/></transactions>");
   // Of the resting orders one is canceled by stp, two by a cancel of all, one with its connection.
   post(
-      "<transactions id=\"1\"><order sym=\"S\" amount=\"1\" limit=\"1\"/><order sym=\"S\" amount=\"1\" limit=\"1\"/>"
+      "<transactions id=\"1\">"
+      "<order sym=\"S\" amount=\"1\" limit=\"1\"/>"
+      "<order sym=\"S\" amount=\"1\" limit=\"1\"/>"
       "<order sym=\"S\" amount=\"1\" type=\"market\"/></transactions>");
   {
     TcpClient client(port());
     client.request(
-        "<transactions id=\"1\" cancel-on-disconnect=\"true\"><order sym=\"S\" amount=\"1\" limit=\"1\"/></transactions>");
+        "<transactions id=\"1\" cancel-on-disconnect=\"true\">"
+        "<order sym=\"S\" amount=\"1\" limit=\"1\"/></transactions>");
     client.end();
     CHECK(client.rest() == "");
   }
