@@ -199,18 +199,18 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
     Level& level = levels_[makers.best_level()];
     const std::uint32_t maker_index = level.first;
     Order& maker = orders_[maker_index];
-    if (self_trade != SelfTrade::allowed && maker.account == taker.account) {
-      if (self_trade == SelfTrade::cancel_taking) return false;
-      cancel_resting(maker_index, now);
-      ++term_cancels_.self_trade;
-      continue;
-    }
     Shares shares = std::min(taker.open, maker.open);
     const bool out_of_cash =
         pays_as_it_goes && cost(shares, maker.limit) > accounts_[taker.account].balance;
     if (out_of_cash) {
       shares = affordable(accounts_[taker.account].balance, maker.limit);
       if (shares == Shares()) return false;
+    }
+    if (self_trade != SelfTrade::allowed && maker.account == taker.account) {
+      if (self_trade == SelfTrade::cancel_taking) return false;
+      cancel_resting(maker_index, now);
+      ++term_cancels_.self_trade;
+      continue;
     }
     level.shares_units -= shares.units();
     execute(taker, maker, shares, now);

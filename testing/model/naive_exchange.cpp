@@ -249,11 +249,7 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
   const OrderId id = orders_.size();
   find(accounts_, command.account)->orders.push_back(id);
   Order& taker = orders_.back();
-  for (Order* maker; is_open(id) && (maker = best_match(taker)) != nullptr; ++executions_) {
-    if (command.self_trade != SelfTrade::allowed && maker->placed.account == command.account) {
-      cancel_open(command.self_trade == SelfTrade::cancel_taking ? taker : *maker, now);
-      continue;
-    }
+  for (Order* maker; is_open(id) && (maker = best_match(taker)) != nullptr;) {
     const Price price = maker->placed.limit;
     const Shares wanted = std::min(open(taker, version_), open(*maker, version_));
     Shares shares = wanted;
@@ -262,11 +258,17 @@ Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
       if (money(wanted, price) > cash)
         shares = Shares::from_units(std::int64_t(cash / UInt128(price.units())));
     }
-    if (shares > Shares())
+    if (shares == Shares()) {
+      cancel_open(taker, now);
+    } else if (command.self_trade != SelfTrade::allowed &&
+               maker->placed.account == command.account) {
+      cancel_open(command.self_trade == SelfTrade::cancel_taking ? taker : *maker, now);
+    } else {
       for (Order* const order : {&taker, maker})
         order->executions.push_back({version_, {shares, price, now}});
-    if (shares < wanted) cancel_open(taker, now);
-    if (shares == Shares()) break;
+      ++executions_;
+      if (shares < wanted) cancel_open(taker, now);
+    }
   }
   if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id)) cancel_open(taker, now);
   Symbol& symbol = symbols_[std::string(command.symbol.view())];

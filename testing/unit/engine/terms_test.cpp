@@ -176,6 +176,14 @@ TEST_CASE_METHOD(Terms, "cancel-resting cancels the own orders in the way, and g
   CHECK(cash("1") == Cash::whole(1'000 - 25 - 35 - 70));
 }
 
+TEST_CASE_METHOD(Terms, "a market buy without cash cancels no resting order") {
+  sell("1", 5, 5);
+  buy("1", 1'000, 1);  // all its cash
+  REQUIRE(market("1", Side::buy, 5, SelfTrade::cancel_resting) == opened(3));
+  CHECK(query("1", 1) == status(1, 5, {}));
+  CHECK(query("1", 3) == partly_canceled(3, 5, {}));
+}
+
 TEST_CASE_METHOD(Terms, "cancel-taking ends at the first own order, which stays") {
   sell("2", 5, 5);
   sell("1", 5, 5);
