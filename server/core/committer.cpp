@@ -54,8 +54,7 @@ std::size_t Committer::apply(std::span<Submission* const> submissions, Timestamp
     std::size_t executions = 0;
     for (const Command& command : submission->commands) {
       const Exchange::Located& located = ahead.next();
-      const bool too_long =
-          executions > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
+      const bool too_long = executions > limits_.reply_executions_max && may_be_too_long(command);
       Outcome& outcome = submission->outcomes.emplace_back(
           too_long ? Rejected{Reason::reply_too_long} : exchange_.apply(command, now, located));
       ++at;

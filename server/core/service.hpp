@@ -79,15 +79,15 @@ struct Submission {
   }
 };
 
-// Number of executions in an outcome. It bounds the length of a reply
-// (CoreLimits::reply_executions_max).
+// How much of a reply an outcome takes: its executions, and each order of a CanceledAll. It bounds
+// the length of a reply (CoreLimits::reply_executions_max).
 inline std::size_t execution_count(const Outcome& outcome) {
   if (const auto* status = std::get_if<Status>(&outcome)) return status->executions.size();
   if (const auto* canceled = std::get_if<Canceled>(&outcome))
     return canceled->status.executions.size();
   if (const auto* all = std::get_if<CanceledAll>(&outcome)) {
     std::size_t count = 0;
-    for (const Status& one : all->orders) count += one.executions.size();
+    for (const Status& one : all->orders) count += 1 + one.executions.size();
     return count;
   }
   return 0;

@@ -130,7 +130,7 @@ enum class Reason : std::uint8_t {
   cannot_fill,     // a fill-or-kill order
   would_execute,   // a post-only order
   no_open_orders,  // to cancel all of
-  reply_too_long,  // by the core: the queries of a request would return too many executions
+  reply_too_long,  // by the core: a query or CancelAll in a request whose reply is too long already
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address
 };
@@ -192,6 +192,11 @@ using Outcome = std::variant<Rejected, Created, Opened, Status, Canceled, NotInM
 inline bool changed_state(const Outcome& outcome) {
   return std::holds_alternative<Created>(outcome) || std::holds_alternative<Opened>(outcome) ||
          std::holds_alternative<Canceled>(outcome) || std::holds_alternative<CanceledAll>(outcome);
+}
+
+// Whether the core refuses the command where the reply to its request is too long already (R13).
+inline bool may_be_too_long(const Command& command) {
+  return std::holds_alternative<QueryOrder>(command) || std::holds_alternative<CancelAll>(command);
 }
 
 }  // namespace exchange

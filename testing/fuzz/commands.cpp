@@ -165,8 +165,7 @@ class Day {
     for (std::size_t i = 0; i < submission.commands.size(); ++i) {
       const Command& command = submission.commands[i];
       Outcome outcome = submission.outcomes[i];
-      const bool too_long =
-          executions > limits_.reply_executions_max && std::holds_alternative<QueryOrder>(command);
+      const bool too_long = executions > limits_.reply_executions_max && may_be_too_long(command);
       executions += execution_count(outcome);
       const Outcome expected =
           too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);

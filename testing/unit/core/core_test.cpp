@@ -251,8 +251,8 @@ TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits fo
   core.reset();
 }
 
-TEST_CASE_METHOD(Fixture,
-                 "a reply has a bounded length: further queries are refused, cancels never") {
+TEST_CASE_METHOD(
+    Fixture, "a reply has a bounded length: what could be long is refused, other cancels are not") {
   limits.reply_executions_max = 10;
   start();
   run(market);
@@ -267,6 +267,18 @@ TEST_CASE_METHOD(Fixture,
   CHECK(std::holds_alternative<Status>(outcomes[1]));
   CHECK(outcomes[2] == Outcome(Rejected{Reason::reply_too_long}));
   CHECK(std::holds_alternative<Canceled>(outcomes[3]));
+  // Each order that a cancel of all orders reports counts.
+  std::vector<Command> orders;
+  for (int i = 0; i < 11; ++i)
+    orders.push_back(PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)});
+  run(orders);
+  const CancelAll cancel_all{buyer, {}};
+  const auto canceled = run({cancel_all, orders[0], cancel_all, query, orders[0]});
+  CHECK(std::get<CanceledAll>(canceled[0]).orders.size() == 11);
+  CHECK(canceled[2] == Outcome(Rejected{Reason::reply_too_long}));
+  CHECK(canceled[3] == Outcome(Rejected{Reason::reply_too_long}));
+  CHECK(std::holds_alternative<Opened>(canceled[4]));
+  CHECK(std::get<CanceledAll>(run({cancel_all})[0]).orders.size() == 2);
   std::vector<Outcome> from_tables;
   for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries)
     from_tables = run({query, query, query});
