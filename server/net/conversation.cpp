@@ -127,7 +127,7 @@ Conversation::Step Conversation::sent_now(const Error& error, std::size_t bytes)
 Conversation::Step Conversation::sent() {
   fail_point("reply.after_send");
   submission_.stamps.end(Stage::write);
-  if (executed_) metrics_.stage_times.record(submission_.stamps);
+  if (executed_ && !submission_.of_disconnect) metrics_.stage_times.record(submission_.stamps);
   session_.output().clear();
   sent_ = 0;
   lease_.idle();

@@ -12,7 +12,7 @@ struct ProtocolLimits {
   std::size_t length_line_bytes_max = 20;
   // elements answered in one request; bounds memory per frame byte
   std::size_t elements_max = 16'384;
-  // orders that end with one connection (8 bytes each); a request for more is refused
+  // orders that end with one connection (some 64 bytes each); a request for more is refused
   std::size_t tied_orders_max = 100'000;
   std::size_t xml_depth_max = 16;  // protocol documents are 3 deep
   // per element; keeps the search for repeated ones short

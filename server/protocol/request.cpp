@@ -32,6 +32,12 @@ bool has_content(const pugi::xml_node& node) {
   return false;
 }
 
+bool has_attribute_but(const pugi::xml_node& node, const char* name) {
+  for (const pugi::xml_attribute& attribute : node.attributes())
+    if (std::strcmp(attribute.name(), name) != 0) return true;
+  return false;
+}
+
 class Reader {
  public:
   // `credentials` null: accounts have no keys.
@@ -257,7 +263,8 @@ class Reader {
                            .echo = {raw_attribute(node, "id"), raw_attribute(node, "ref")}};
     const bool by_id = element.echo[0].data() != nullptr,
                by_reference = element.echo[1].data() != nullptr;
-    if (kind == RequestElement::Kind::cancel && !by_id && !by_reference)
+    // Only what is certain: a misspelled `id` must not cancel everything.
+    if (kind == RequestElement::Kind::cancel && !has_attribute_but(node, "sym"))
       return read_cancel_all(node);
     if (!account_error_.empty()) return error(element, account_error_);
     if (!by_id && !by_reference) return error(element, "missing attribute 'id'");

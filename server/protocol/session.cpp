@@ -171,7 +171,7 @@ void Session::refuse_requests(std::string_view sentence) {
 
 std::size_t Session::memory_bytes() const {
   return buffer_.capacity() + output_.capacity() + requests_.capacity() * sizeof(Request) +
-         elements_.capacity() * sizeof(RequestElement) + tied_orders_.count() * sizeof(OrderId) +
+         elements_.capacity() * sizeof(RequestElement) +
          commands_.capacity() * (sizeof(Command) + sizeof(Outcome)) +
          credentials_.capacity() * (sizeof(Credential) + key_bytes_max);
 }

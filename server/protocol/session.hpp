@@ -43,6 +43,7 @@ class Session {
   // reply() comes next.
   void refuse_requests(std::string_view sentence);
   // What the connection keeps in memory now, about; outcomes that are still to come are counted in.
+  // Orders that end with the connection are not: they have a limit of their own (E23).
   std::size_t memory_bytes() const;
   // The request batch's commands, for the engine. reply() takes one outcome for each.
   std::vector<Command>& commands() { return commands_; }

@@ -1,9 +1,10 @@
 #pragma once
 // The orders that end with their connection (docs/protocol.md, E20), as far as it knows: those that
-// were executed since are among them until it ends. Owner: Session.
+// were executed since are among them until a reply shows that nothing of them is open.
+// Owner: Session.
 
-#include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,58 +15,50 @@ namespace exchange {
 
 class TiedOrders {
  public:
-  bool empty() const { return count_ == 0; }
-  std::size_t count() const { return count_; }
+  bool empty() const { return orders_.empty(); }
+  std::size_t count() const { return orders_.size(); }
 
-  // Takes in what was opened, if the request ties its orders, and forgets what was canceled.
+  // Takes in what was opened, if the request ties its orders, and forgets what is closed.
   void note(std::span<const Command> commands, std::span<const Outcome> outcomes, bool ties) {
     for (std::size_t i = 0; i < commands.size(); ++i) {
+      const Outcome& outcome = outcomes[i];
       if (const auto* order = std::get_if<PlaceOrder>(&commands[i])) {
-        if (ties && order->lifetime == Lifetime::until_canceled) add(order->account, outcomes[i]);
-      } else if (const auto* canceled = std::get_if<Canceled>(&outcomes[i])) {
-        remove(std::get<CancelOrder>(commands[i]).account, canceled->status.order);
-      } else if (const auto* all = std::get_if<CanceledAll>(&outcomes[i])) {
-        for (const Status& status : all->orders)
-          remove(std::get<CancelAll>(commands[i]).account, status.order);
+        if (ties) add(*order, outcome);
+      } else if (const auto* canceled = std::get_if<Canceled>(&outcome)) {
+        orders_.erase(canceled->status.order);
+      } else if (const auto* all = std::get_if<CanceledAll>(&outcome)) {
+        for (const Status& status : all->orders) orders_.erase(status.order);
+      } else if (const auto* status = std::get_if<Status>(&outcome)) {
+        if (status->open == Shares()) orders_.erase(status->order);
+      } else if (const auto* cancel = std::get_if<CancelOrder>(&commands[i])) {
+        const auto* rejected = std::get_if<Rejected>(&outcome);
+        if (rejected != nullptr && rejected->reason == Reason::nothing_open)
+          orders_.erase(cancel->order);
       }
     }
   }
 
-  // Moves some of them into `cancels`.
+  // Moves some of them into `cancels`, the newest first.
   void take(std::vector<Command>& cancels, std::size_t max) {
-    while (!by_account_.empty() && cancels.size() < max) {
-      const auto of = by_account_.begin();
-      cancels.push_back(CancelOrder{AccountId(of->first), of->second.back()});
-      of->second.pop_back();
-      --count_;
-      if (of->second.empty()) by_account_.erase(of);
+    while (!orders_.empty() && cancels.size() < max) {
+      const auto newest = std::prev(orders_.end());
+      cancels.push_back(CancelOrder{AccountId(*newest->second), newest->first});
+      orders_.erase(newest);
     }
   }
 
  private:
-  void add(const AccountId& account, const Outcome& outcome) {
+  void add(const PlaceOrder& order, const Outcome& outcome) {
     OrderId id = 0;
-    if (const auto* opened = std::get_if<Opened>(&outcome)) id = opened->order;
+    const auto* opened = std::get_if<Opened>(&outcome);
+    if (opened != nullptr && order.lifetime == Lifetime::until_canceled) id = opened->order;
+    // Its first sending may have had another lifetime.
     if (const auto* before = std::get_if<OpenedBefore>(&outcome)) id = before->order;
-    if (id == 0) return;
-    std::vector<OrderId>& orders = by_account_[std::string(account.view())];
-    const auto at = std::lower_bound(orders.begin(), orders.end(), id);
-    if (at != orders.end() && *at == id) return;
-    orders.insert(at, id);
-    ++count_;
-  }
-  void remove(const AccountId& account, OrderId id) {
-    const auto of = by_account_.find(account.view());
-    if (of == by_account_.end()) return;
-    const auto at = std::lower_bound(of->second.begin(), of->second.end(), id);
-    if (at == of->second.end() || *at != id) return;
-    of->second.erase(at);
-    --count_;
-    if (of->second.empty()) by_account_.erase(of);
+    if (id != 0) orders_[id] = &*accounts_.emplace(order.account.view()).first;
   }
 
-  std::map<std::string, std::vector<OrderId>, std::less<>> by_account_;  // ascending; none empty
-  std::size_t count_ = 0;
+  std::set<std::string> accounts_;
+  std::map<OrderId, const std::string*> orders_;  // each with its account
 };
 
 }  // namespace exchange

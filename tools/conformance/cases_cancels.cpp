@@ -43,16 +43,33 @@ void of_symbol_and_account(Talk& talk) {
   talk.expect_open(other, others, 1, "an order of another account");
 }
 
+void other_attributes(Talk& talk) {
+  const std::string account = talk.given_account(400), symbol = talk.given_symbol({{account, 1}}),
+                    first = talk.given_order(account, symbol, 1, 4),
+                    second = talk.given_order(account, symbol, 2, 4);
+  expect(canceled(talk, account, "<cancel sym=\"" + symbol + "\" id=\"" + second + "\"/>") ==
+             std::vector{second},
+         "a cancel with 'id' should cancel that order");
+  talk.expect_error(Talk::transactions(account, "<cancel order=\"" + first + "\"/>"),
+                    "a cancel with a misspelled 'id'");
+  talk.expect_open(account, first, 1, "an order, after a cancel with a misspelled 'id'");
+}
+
 void many(Talk& talk) {
   constexpr int orders = 1'001;
   const std::string account = talk.given_account(8 * orders),
                     symbol = talk.given_symbol({{account, 1}});
   std::string all;
   for (int i = 0; i < orders; ++i) all += buy(symbol);
-  for (const Element& answer : talk.ask_several(Talk::transactions(account, all), orders))
+  std::vector<std::string> opened;
+  for (const Element& answer : talk.ask_several(Talk::transactions(account, all), orders)) {
     if (answer.name != "opened") throw Blocked("the orders were not opened");
-  expect(canceled(talk, account, "<cancel/>").size() == 1'000, "1,000 should be canceled");
-  expect(canceled(talk, account, "<cancel/>").size() == 1, "one should be left");
+    opened.push_back(answer.attribute("id"));
+  }
+  const std::vector newest{opened.back()};
+  opened.pop_back();
+  expect(canceled(talk, account, "<cancel/>") == opened, "the 1,000 oldest should be canceled");
+  expect(canceled(talk, account, "<cancel/>") == newest, "one should be left");
 }
 
 void none(Talk& talk) {
@@ -91,7 +108,9 @@ void end_of_connection(Talk& talk) {
 
 void words(Talk& talk) {
   const std::string account = talk.given_account(400), symbol = talk.given_symbol({{account, 1}});
-  talk.expect_error(tied(account, buy(symbol), "yes"), "cancel-on-disconnect=\"yes\"");
+  for (const Element& answer : talk.ask_several(tied(account, buy(symbol) + buy(symbol), "yes"), 2))
+    expect(answer.name == "error",
+           "cancel-on-disconnect=\"yes\" should give <error>, got " + answer.print());
   const std::string stays = opened_by(talk, tied(account, buy(symbol), "false")),
                     ends = opened_by(talk, tied(account, buy(symbol)));
   talk.reconnect();
@@ -104,6 +123,7 @@ void words(Talk& talk) {
 void add_cancel_cases(Cases& cases) {
   cases.insert(cases.end(), {
                                 {"E17", "all orders, and those of a symbol", of_symbol_and_account},
+                                {"E17", "a cancel with other attributes", other_attributes},
                                 {"E18", "1,001 orders", many, true},
                                 {"E19", "nothing to cancel", none},
                                 {"E20", "a connection that ends", end_of_connection},
