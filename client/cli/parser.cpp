@@ -95,6 +95,7 @@ std::pair<std::string, std::string> shares_and_limit(const std::vector<std::stri
   std::string shares, limit, more;
   if (!(in >> shares >> limit) || in >> more)
     throw CLI::ValidationError("'" + text + "' is not SHARES PRICE");
+  if (CLI::detail::to_lower(limit) == market_price) limit = market_price;
   return {shares, limit};
 }
 

@@ -107,7 +107,8 @@ TEST_CASE("every command is read with its words") {
     CHECK(order.side == Side::buy);
     CHECK((order.symbol == "SPY" && order.shares == "100" && order.limit == "145.67"));
   }
-  for (const char* text : {"sell SPY 5 market", "sell SPY 5@market", "sell SPY 5 @ market"})
+  for (const char* text :
+       {"sell SPY 5 market", "sell SPY 5@market", "sell SPY 5 @ market", "sell SPY 5 MARKET"})
     CHECK(command<NewOrder>(text).limit == "market");
   CHECK(command<NewOrder>("buy SPY 1 2").stp == "");
   CHECK(command<NewOrder>("buy SPY 1 2 --stp cancel-taking").stp == "cancel-taking");
