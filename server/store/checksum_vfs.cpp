@@ -95,16 +95,27 @@ std::uint64_t checksum_of(File& file, const unsigned char* page, sqlite3_int64 n
   return sum == 0 ? 1 : sum;  // zero means none
 }
 
+// Whether the end of a page with rows is one of its free blocks: SQLite has moved the rows there to
+// another page, and the bytes mean nothing.
+bool ends_in_free_block(const unsigned char* page, const unsigned char* start, int end) {
+  const auto number = [](const unsigned char* at) { return at[0] << 8 | at[1]; };
+  for (int block = number(start + 1), before = 0; block > before && block + 4 <= end;
+       before = std::exchange(block, number(page + block)))
+    if (block + number(page + block + 2) == end) return true;
+  return false;
+}
+
 // Whether a page without a checksum is plausible: another program's checkpoint wrote it. SQLite
-// fills a page with rows from its end, so that zeros there are damage; a page without rows must not
-// be all zeros.
+// fills a page with rows from its end, so that zeros there are damage, unless that part is free; a
+// page without rows must not be all zeros.
 bool may_lack_checksum(const unsigned char* page, int page_bytes, sqlite3_int64 number) {
   const unsigned char* const start = page + (number == 1 ? 100 : 0);
   const bool rows = (*start == 2 || *start == 5 || *start == 10 || *start == 13) &&
                     (start[3] != 0 || start[4] != 0);
   const unsigned char* const end = page + page_bytes - checksum_bytes;
   const bool zero_end = load(end - 8) == 0 && load(end - 16) == 0;
-  if (rows || number == 1) return !zero_end;
+  if (rows || number == 1)
+    return !zero_end || ends_in_free_block(page, start, page_bytes - checksum_bytes);
   for (const unsigned char* at = page; at != end; ++at)
     if (*at != 0) return true;
   return false;
