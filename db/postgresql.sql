@@ -43,8 +43,8 @@ CREATE TABLE IF NOT EXISTS orders (
   account bigint NOT NULL,
   symbol bigint NOT NULL,
   is_buy boolean NOT NULL,
-  shares_e8 bigint NOT NULL,           -- as ordered
-  limit_e8 bigint NOT NULL,            -- 0: a market order
+  shares_e8 bigint NOT NULL,           -- as ordered, or as replaced last
+  limit_e8 bigint NOT NULL,            -- likewise; 0: a market order
   open_e8 bigint NOT NULL,
   canceled_e8 bigint NOT NULL,
   opened_at_us bigint NOT NULL,
@@ -57,6 +57,16 @@ CREATE TABLE IF NOT EXISTS order_references (
   ref text NOT NULL,                   -- what its client calls the order; only orders that have one
   PRIMARY KEY (account, order_id)
 );
+CREATE TABLE IF NOT EXISTS replacements ( -- what an order was before it was replaced
+  number bigint PRIMARY KEY,           -- from the sequence of the ids of orders
+  order_id bigint NOT NULL,
+  shares_e8 bigint NOT NULL,           -- before
+  limit_e8 bigint NOT NULL,            -- before
+  keeps_place boolean NOT NULL,        -- else the order is behind all that came before this number
+  executions_before bigint NOT NULL,   -- the newest execution then, of any order
+  time_us bigint NOT NULL
+);
+CREATE INDEX IF NOT EXISTS replacements_of_order ON replacements (order_id, executions_before, number);
 CREATE TABLE IF NOT EXISTS executions (
   id bigint PRIMARY KEY,
   symbol bigint NOT NULL,
@@ -71,7 +81,7 @@ CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);
 CREATE TABLE IF NOT EXISTS projection (
   one int PRIMARY KEY CHECK (one = 1),
   batch bigint NOT NULL,               -- the journal batch up to which the tables are complete
-  orders bigint NOT NULL,              -- ids assigned so far
+  orders bigint NOT NULL,              -- ids assigned so far, and numbers of replacements
   executions bigint NOT NULL,
   cash_created_e16 numeric(39) NOT NULL,
   last_time_us bigint NOT NULL,

@@ -27,8 +27,8 @@ CREATE TABLE IF NOT EXISTS orders (
   account INTEGER NOT NULL REFERENCES accounts,
   symbol INTEGER NOT NULL REFERENCES symbols,
   is_buy INTEGER NOT NULL,
-  shares_e8 INTEGER NOT NULL,          -- as ordered
-  limit_e8 INTEGER NOT NULL,           -- 0: a market order
+  shares_e8 INTEGER NOT NULL,          -- as ordered, or as replaced last
+  limit_e8 INTEGER NOT NULL,           -- likewise; 0: a market order
   open_e8 INTEGER NOT NULL,
   canceled_e8 INTEGER NOT NULL,
   opened_at_us INTEGER NOT NULL,
@@ -41,6 +41,16 @@ CREATE TABLE IF NOT EXISTS order_references (
   ref TEXT NOT NULL,                   -- what its client calls the order; only orders that have one
   PRIMARY KEY (account, order_id)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS replacements ( -- what an order was before it was replaced
+  number INTEGER PRIMARY KEY,          -- from the sequence of the ids of orders
+  order_id INTEGER NOT NULL REFERENCES orders,
+  shares_e8 INTEGER NOT NULL,          -- before
+  limit_e8 INTEGER NOT NULL,           -- before
+  keeps_place INTEGER NOT NULL,        -- else the order is behind all that came before this number
+  executions_before INTEGER NOT NULL,  -- the newest execution then, of any order
+  time_us INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS replacements_of_order ON replacements (order_id, executions_before);  -- and number, the rowid
 CREATE TABLE IF NOT EXISTS executions (
   id INTEGER PRIMARY KEY,
   symbol INTEGER NOT NULL REFERENCES symbols,
@@ -55,7 +65,7 @@ CREATE INDEX IF NOT EXISTS executions_of_sell ON executions (sell_order);
 CREATE TABLE IF NOT EXISTS projection (
   one INTEGER PRIMARY KEY CHECK (one = 1),
   batch INTEGER NOT NULL,              -- the journal batch up to which the tables are complete
-  orders INTEGER NOT NULL,             -- ids assigned so far
+  orders INTEGER NOT NULL,             -- ids assigned so far, and numbers of replacements
   executions INTEGER NOT NULL,
   cash_created_e16 TEXT NOT NULL,
   last_time_us INTEGER NOT NULL,

@@ -10,6 +10,9 @@ std::string attribute(const char* name, std::string_view value) {
   return std::string(" ") + name + "=\"" + std::string(value) + '"';
 }
 std::string order_id(OrderId order) { return attribute("id", std::to_string(order)); }
+std::string amount(Side side, Shares shares) {
+  return attribute("amount", (side == Side::sell ? "-" : "") + to_string(shares));
+}
 
 std::string text_of(const CreateAccount& create) {
   return "<account" + attribute("id", create.account.view()) +
@@ -24,8 +27,7 @@ std::string text_of(const PlaceShares& place) {
          "</account></symbol>";
 }
 std::string text_of(const PlaceOrder& place) {
-  return "<order" + attribute("sym", place.symbol.view()) +
-         attribute("amount", (place.side == Side::sell ? "-" : "") + to_string(place.shares)) +
+  return "<order" + attribute("sym", place.symbol.view()) + amount(place.side, place.shares) +
          (place.is_market() ? attribute("type", "market")
                             : attribute("limit", to_string(place.limit))) +
          (place.reference ? attribute("ref", place.reference->view()) : "") +
@@ -41,6 +43,12 @@ std::string text_of(const PlaceOrder& place) {
 std::string text_of(const CancelOrder& cancel) { return "<cancel" + order_id(cancel.order) + "/>"; }
 std::string text_of(const CancelAll& cancel) {
   return "<cancel" + (cancel.symbol ? attribute("sym", cancel.symbol->view()) : "") + "/>";
+}
+std::string text_of(const ReplaceOrder& replace) {
+  return "<replace" +
+         (replace.reference ? attribute("ref", replace.reference->view())
+                            : order_id(replace.order)) +
+         amount(replace.side, replace.shares) + attribute("limit", to_string(replace.limit)) + "/>";
 }
 std::string text_of(const QueryOrder& query) { return "<query" + order_id(query.order) + "/>"; }
 
@@ -66,6 +74,8 @@ Answer answer_of(const client::Result& result, const Command& command) {
       std::holds_alternative<CancelOrder>(command))
     return {.canceled = canceled->status.canceled};
   if (std::holds_alternative<Status>(result) && std::holds_alternative<QueryOrder>(command))
+    return {};
+  if (std::holds_alternative<Replaced>(result) && std::holds_alternative<ReplaceOrder>(command))
     return {};
   if (std::holds_alternative<Created>(result) && trader_of(command) == nullptr) return {};
   throw client::BadReply("an element of another kind than was asked for");

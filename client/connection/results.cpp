@@ -63,9 +63,11 @@ Result result_of(const ReplyElement& element) {
   if (element.name == "error") return Error{text_of(element.content)};
   if (element.name == "status") return status_of(element);
   if (element.name == "canceled") return Canceled{status_of(element)};
-  if (element.name != "opened") bad(element, "an unknown element");
+  const bool replaced = element.name == "replaced";
+  if (!replaced && element.name != "opened") bad(element, "an unknown element");
   const std::optional<OrderId> order = parse_order_id(element.attribute("id"));
   if (!order) bad(element, "no transaction id");
+  if (replaced) return Replaced{*order};
   return Opened{*order};
 }
 

@@ -471,9 +471,8 @@ bool Driver::take_reply(Client& client, std::string_view document, std::int64_t 
     ++interval_->answered;
     interval_->elements += request.actions;
     if (load_.check_replies)
-      for (std::size_t i = 0; i < actions.size(); ++i)
-        interval_->rejected[std::size_t(asked_of(actions[i].kind))] +=
-            reply_check_.elements[i].rejected;
+      for (const CheckedElement& answer : reply_check_.elements)
+        interval_->rejected[std::size_t(asked_of(actions[answer.action].kind))] += answer.rejected;
     interval_->response_ns.record(std::uint64_t(now - request.planned));
     interval_->service_ns.record(std::uint64_t(now - request.sent));
   }
@@ -486,17 +485,18 @@ std::string_view Driver::check(Client& client, const InFlight& request,
                                std::int64_t now) {
   check_reply(workload_, client.number, {request.account, actions}, document, reply_check_);
   if (!reply_check_.problem.empty()) return reply_check_.problem;
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    const CheckedElement& answer = reply_check_.elements[i];
+  recorder_.begin_reply();
+  for (const CheckedElement& answer : reply_check_.elements) {
+    const Action& action = actions[answer.action];
     if (answer.rejected) {
       if (examples_.rejection.empty()) examples_.rejection = answer.element.content;
     } else if (answer.opened != 0) {
       if (!opened_ids_.insert(answer.opened)) return "a transaction id that another order has";
-      client.script.opened(answer.opened, request.account);
+      client.script.opened(answer.opened, request.account, action);
     }
     if (!load_.audit) continue;
     const std::string_view problem =
-        recorder_.record({client.number, request.account, request.sent, now}, actions[i], answer,
+        recorder_.record({client.number, request.account, request.sent, now}, action, answer,
                          reply_check_.deviations);
     if (!problem.empty()) return problem;
   }

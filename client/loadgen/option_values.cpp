@@ -115,7 +115,7 @@ Mix parse_mix(const std::string& text) {
         value > 1'000'000)
       throw std::invalid_argument(
           "'" + part +
-          "' is not a weight such as order=70 (create, order, query, cancel; "
+          "' is not a weight such as order=70 (create, order, query, cancel, cancel_all, replace; "
           "orders with terms: ioc, fok, post, market, stp)");
     mix.*weight->second = value;
   });

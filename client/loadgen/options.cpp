@@ -106,7 +106,9 @@ void add_workload_options(CLI::App& app, WorkloadOptions& workload) {
       "reads: three queries to one order");
   add_parsed(app, "--mix", workload.mix, parse_mix, "WEIGHTS",
              "weights of your own, as order=70,query=20,cancel=10 or create=1,order=9; "
-             "orders with terms are ioc, fok, post, market and stp");
+             "orders with terms are ioc, fok, post, market and stp; "
+             "replace is an order and the replace of an older one, "
+             "cancel_all a cancel of all orders and a new one");
   app.add_option("--symbols", workload.symbols, "symbols traded")
       ->check(CLI::Range(1u, symbols_max));
   app.add_option("--accounts", workload.accounts,

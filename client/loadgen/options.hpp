@@ -27,16 +27,25 @@ const char* name_of(AuditPrecision precision);
 struct Mix {
   unsigned create = 0, order = 0, query = 0, cancel = 0;
   unsigned ioc = 0, fok = 0, post = 0, market = 0, stp = 0;  // orders with terms
-  unsigned orders() const { return order + ioc + fok + post + market + stp; }
+  unsigned replace = 0, cancel_all = 0;                      // each beside an order
+  unsigned orders() const { return order + ioc + fok + post + market + stp + replace + cancel_all; }
   unsigned all() const { return create + orders() + query + cancel; }
   friend bool operator==(const Mix&, const Mix&) = default;
 };
 Mix mix_of(WorkloadKind kind);
 // The weights by their names in --mix and in reports.
 inline constexpr std::pair<const char*, unsigned Mix::*> mix_weights[] = {
-    {"create", &Mix::create}, {"order", &Mix::order},   {"query", &Mix::query},
-    {"cancel", &Mix::cancel}, {"ioc", &Mix::ioc},       {"fok", &Mix::fok},
-    {"post", &Mix::post},     {"market", &Mix::market}, {"stp", &Mix::stp}};
+    {"create", &Mix::create},
+    {"order", &Mix::order},
+    {"query", &Mix::query},
+    {"cancel", &Mix::cancel},
+    {"ioc", &Mix::ioc},
+    {"fok", &Mix::fok},
+    {"post", &Mix::post},
+    {"market", &Mix::market},
+    {"stp", &Mix::stp},
+    {"replace", &Mix::replace},
+    {"cancel_all", &Mix::cancel_all}};
 
 struct WorkloadOptions {
   WorkloadKind kind = WorkloadKind::transactions;

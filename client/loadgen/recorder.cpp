@@ -4,6 +4,12 @@
 
 namespace exchange::loadgen {
 
+void Recorder::begin_reply() {
+  opened_last_ = 0;
+  first_replace_ = history_.replaces.size();
+  first_cancel_of_all_ = history_.cancels_of_all.size();
+}
+
 std::string_view Recorder::record(const Context& context, const Action& action,
                                   const CheckedElement& reply, Deviations& deviations) {
   const bool rejected = reply.rejected;
@@ -21,16 +27,21 @@ std::string_view Recorder::record(const Context& context, const Action& action,
                                         .shares = action.amount};
       break;
     case Action::Kind::order:
-      if (!rejected)
-        history_.orders.push_back({reply.opened, context.account, action.symbol, action.terms,
-                                   action.amount, action.limit_cents, context.sent,
-                                   context.answered});
+      if (!rejected) record_order(context, action, reply.opened);
       break;
+    case Action::Kind::replace:
+      if (!rejected) record_replace(context, action, reply.action);
+      break;
+    case Action::Kind::cancel_all: return record_cancel_of_all(context, action, reply, deviations);
     case Action::Kind::query:
-      if (!rejected) return record_state(context, action, reply.element, deviations);
+      if (!rejected)
+        return record_state(context, Observation::Kind::status, action.id, reply.element,
+                            deviations);
       break;
     case Action::Kind::cancel:
-      if (!rejected) return record_state(context, action, reply.element, deviations);
+      if (!rejected)
+        return record_state(context, Observation::Kind::canceled, action.id, reply.element,
+                            deviations);
       history_.observations.push_back(
           {Observation::Kind::cancel_refused, action.id, context.sent, context.answered, {}});
       break;
@@ -38,16 +49,57 @@ std::string_view Recorder::record(const Context& context, const Action& action,
   return {};
 }
 
-std::string_view Recorder::record_state(const Context& context, const Action& action,
-                                        const client::ReplyElement& element,
+void Recorder::record_order(const Context& context, const Action& action, std::uint64_t id) {
+  const auto place_before = [&](auto& records, std::size_t first) {
+    for (std::size_t i = first; i < records.size(); ++i)
+      records[i].place = {id, Place::Side::before, records[i].place.element};
+  };
+  if (opened_last_ == 0) {
+    place_before(history_.replaces, first_replace_);
+    place_before(history_.cancels_of_all, first_cancel_of_all_);
+  }
+  opened_last_ = id;
+  history_.orders.push_back({id, context.account, action.symbol, action.terms, action.amount,
+                             action.limit_cents, context.sent, context.answered});
+}
+
+void Recorder::record_replace(const Context& context, const Action& action, std::size_t element) {
+  history_.replaces.push_back({.id = action.id,
+                               .place = place_of(element),
+                               .amount = action.amount,
+                               .limit_cents = action.limit_cents,
+                               .sent_ns = context.sent,
+                               .answered_ns = context.answered});
+}
+
+std::string_view Recorder::record_cancel_of_all(const Context& context, const Action& action,
+                                                const CheckedElement& reply,
+                                                Deviations& deviations) {
+  // Such a refusal (R13) does not say whether there was anything to cancel.
+  if (reply.rejected && reply.element.content.starts_with("the reply would be too long")) return {};
+  if (history_.cancels_of_all.size() == first_cancel_of_all_)
+    history_.cancels_of_all.push_back({.account = context.account,
+                                       .symbol = action.symbol,
+                                       .place = place_of(reply.action),
+                                       .sent_ns = context.sent,
+                                       .answered_ns = context.answered});
+  if (reply.rejected) return {};
+  CancelAllRecord& record = history_.cancels_of_all.back();
+  record.canceled.push_back(parse_order_id(reply.element.attribute("id")).value_or(0));
+  const std::string_view problem = record_state(context, Observation::Kind::canceled,
+                                                record.canceled.back(), reply.element, deviations);
+  record.executions += status_.executions.size();
+  return problem;
+}
+
+std::string_view Recorder::record_state(const Context& context, Observation::Kind kind,
+                                        std::uint64_t id, const client::ReplyElement& element,
                                         Deviations& deviations) {
   if (const std::string_view problem = read_state(element, status_, deviations); !problem.empty())
     return problem;
   const std::optional<OrderDigest> digest = digest_of(status_);
   if (!digest) return "parts of a share, of an order for whole ones";
-  const auto kind =
-      action.kind == Action::Kind::query ? Observation::Kind::status : Observation::Kind::canceled;
-  history_.observations.push_back({kind, action.id, context.sent, context.answered, *digest});
+  history_.observations.push_back({kind, id, context.sent, context.answered, *digest});
   return {};
 }
 

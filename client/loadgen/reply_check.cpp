@@ -1,5 +1,6 @@
 #include "client/loadgen/reply_check.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace exchange::loadgen {
@@ -67,6 +68,22 @@ bool repeats_id(const client::ReplyElement& reply, std::uint64_t id) {
   return reply.attribute("id") == between(text, std::to_chars(text, text + sizeof text, id).ptr);
 }
 
+bool repeats_replace(const client::ReplyElement& reply, const Action& action,
+                     Deviations& deviations) {
+  TextBuffer text;
+  return repeats_id(reply, action.id) &&
+         repeats_number(reply, "amount", between(text, write_number(text, action.amount)),
+                        Shares::whole(action.amount).units(), deviations) &&
+         repeats_limit(reply, action, deviations);
+}
+
+// What is canceled is named by its id alone.
+bool fits_cancel_all(const client::ReplyElement& reply, const Workload& workload,
+                     const Action& action) {
+  if (reply.name != "error") return parse_order_id(reply.attribute("id")).value_or(0) != 0;
+  return action.symbol == 0 ? reply.attributes.empty() : repeats_symbol(reply, workload, action);
+}
+
 // Whether the attributes come back as they were sent.
 bool repeats(const client::ReplyElement& reply, const Workload& workload, unsigned client,
              const Action& action, Deviations& deviations) {
@@ -78,6 +95,8 @@ bool repeats(const client::ReplyElement& reply, const Workload& workload, unsign
     case Action::Kind::order: return repeats_order(reply, workload, client, action, deviations);
     case Action::Kind::query:
     case Action::Kind::cancel: return repeats_id(reply, action.id);
+    case Action::Kind::replace: return repeats_replace(reply, action, deviations);
+    case Action::Kind::cancel_all: return fits_cancel_all(reply, workload, action);
   }
   return false;
 }
@@ -88,7 +107,9 @@ std::string_view name_expected(Action::Kind kind) {
     case Action::Kind::placement: return "created";
     case Action::Kind::order: return "opened";
     case Action::Kind::query: return "status";
-    case Action::Kind::cancel: return "canceled";
+    case Action::Kind::cancel:
+    case Action::Kind::cancel_all: return "canceled";
+    case Action::Kind::replace: return "replaced";
   }
   return "";
 }
@@ -98,7 +119,8 @@ std::string_view problem_of(CheckedElement& checked, const Workload& workload, u
                             const Action& action, Deviations& deviations) {
   const client::ReplyElement& reply = checked.element;
   if (reply.name == "error") {
-    if (reply.attributes.empty()) return "an error for all of the request, or for the connection";
+    if (reply.attributes.empty() && action.kind != Action::Kind::cancel_all)
+      return "an error for all of the request, or for the connection";
     checked.rejected = true;
   } else if (reply.name != name_expected(action.kind)) {
     return "a reply element of another kind";
@@ -111,6 +133,14 @@ std::string_view problem_of(CheckedElement& checked, const Workload& workload, u
              : "the reply does not repeat the request's attributes";
 }
 
+// How many elements the reply has beyond those that were asked for.
+std::size_t additional_elements(std::string_view document, std::size_t asked) {
+  client::ReplyElements elements(document);
+  std::size_t count = 0;
+  for (client::ReplyElement element; elements.next(element);) ++count;
+  return count - std::min(count, asked);
+}
+
 }  // namespace
 
 void check_reply(const Workload& workload, unsigned client, const ScriptedRequest& request,
@@ -118,21 +148,34 @@ void check_reply(const Workload& workload, unsigned client, const ScriptedReques
   check.problem = {};
   check.malformed = false;
   check.elements.clear();
+  const std::size_t asked = request.actions.size();
+  const auto is_cancel_all = [](const Action& action) {
+    return action.kind == Action::Kind::cancel_all;
+  };
+  const auto cancel_all =
+      std::size_t(std::find_if(request.actions.begin(), request.actions.end(), is_cancel_all) -
+                  request.actions.begin());
+  const std::size_t additional = cancel_all < asked ? additional_elements(document, asked) : 0;
+  std::size_t at = 0;
   client::ReplyElements elements(document);
   for (client::ReplyElement element; elements.next(element);) {
-    if (check.elements.size() == request.actions.size()) {
+    if (at == asked) {
       check.problem = "more reply elements than request elements";
       return;
     }
-    const Action& action = request.actions[check.elements.size()];
-    check.problem = problem_of(check.elements.emplace_back(CheckedElement{.element = element}),
-                               workload, client, action, check.deviations);
+    const Action& action = request.actions[at];
+    CheckedElement& checked =
+        check.elements.emplace_back(CheckedElement{.element = element, .action = at});
+    check.problem = problem_of(checked, workload, client, action, check.deviations);
+    if (at == cancel_all && additional > 0 && checked.rejected)
+      check.problem = "an error and something canceled, of one cancel";
     if (!check.problem.empty()) return;
+    if (at != cancel_all || check.elements.size() > cancel_all + additional) ++at;
   }
   if (!elements.complete()) {
     check.malformed = true;
     check.problem = "not a <results> document";
-  } else if (check.elements.size() < request.actions.size()) {
+  } else if (at < asked) {
     check.problem = "fewer reply elements than request elements";
   }
 }

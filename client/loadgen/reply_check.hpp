@@ -12,6 +12,7 @@ namespace exchange::loadgen {
 
 struct CheckedElement {
   client::ReplyElement element;
+  std::size_t action = 0;    // of the request, that it answers
   bool rejected = false;     // an <error>
   std::uint64_t opened = 0;  // id of the order opened, if any
 };
@@ -24,7 +25,8 @@ struct ReplyCheck {
 };
 
 // Fills `check`: one reply element for each action, of its kind, that repeats what the client
-// wrote. `client` wrote the request.
+// wrote; for a cancel of all, of which a request has one at most, one or more. `client` wrote the
+// request.
 void check_reply(const Workload& workload, unsigned client, const ScriptedRequest& request,
                  std::string_view document, ReplyCheck& check);
 

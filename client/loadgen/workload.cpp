@@ -32,6 +32,8 @@ const char* name_of(Asked asked) {
     case Asked::order: return "order";
     case Asked::query: return "query";
     case Asked::cancel: return "cancel";
+    case Asked::replace: return "replace";
+    case Asked::cancel_all: return "cancel_all";
   }
   return "";
 }
@@ -43,6 +45,8 @@ Asked asked_of(Action::Kind kind) {
     case Action::Kind::order: return Asked::order;
     case Action::Kind::query: return Asked::query;
     case Action::Kind::cancel: return Asked::cancel;
+    case Action::Kind::replace: return Asked::replace;
+    case Action::Kind::cancel_all: return Asked::cancel_all;
   }
   return Asked::order;
 }
@@ -158,7 +162,7 @@ char* write_reference(char* out, std::uint32_t client, std::uint64_t number) {
 Script::Script(const Workload& workload, unsigned client)
     : workload_(&workload), client_(client), random_(workload.options().seed, client) {
   const Mix& mix = workload.options().mix;
-  if (mix.query + mix.cancel > 0) orders_.resize(orders_kept_max);
+  if (mix.query + mix.cancel + mix.replace > 0) orders_.resize(orders_kept_max);
   actions_.reserve(workload.actions_max());
 }
 
@@ -200,17 +204,70 @@ void Script::draw() {
   for (unsigned i = 0; i < workload_->options_.orders_per_request; ++i) {
     const std::uint64_t random = random_.next(), prices = random_.next(), names = random_.next();
     const std::uint32_t at = scaled(high(names), workload_->weights_ - mix.create);
-    Action action = draw_order(random, prices, draw_terms(at));
-    if (at >= mix.order && at < mix.order + mix.query + mix.cancel) {
-      Action named{.kind = at < mix.order + mix.query ? Action::Kind::query : Action::Kind::cancel};
-      if (name_order(named, low(names), i > 0)) action = named;
+    const std::uint32_t named = mix.order + mix.query + mix.cancel,
+                        with_terms = named + mix.ioc + mix.fok + mix.post + mix.market + mix.stp;
+    const Action order = draw_order(random, prices, draw_terms(at));
+    if (at >= with_terms + mix.replace) {
+      draw_cancel_all(order);
+    } else if (at >= with_terms) {
+      draw_replace(order, low(names), i > 0);
+    } else if (at >= mix.order && at < named) {
+      const auto kind = at < mix.order + mix.query ? Action::Kind::query : Action::Kind::cancel;
+      Order* const old = name_order(kind, low(names), i > 0);
+      actions_.push_back(old ? Action{.kind = kind, .id = old->id} : order);
+      if (old && kind == Action::Kind::cancel) old->id = 0;
+    } else {
+      actions_.push_back(order);
     }
-    actions_.push_back(action);
   }
 }
 
-// `at`: drawn from the weights without `create`. Terms come behind the others, so that mixes
-// without them draw what they always drew.
+// An order, and the replace of an older one in one of four ways: it keeps its place, loses it at
+// the same price, loses it at another, or takes what rests on the other side. The id of the order
+// shows when the replace happened, which the reply to the replace does not; so with a cancel of
+// all.
+void Script::draw_replace(const Action& order, std::uint32_t back, bool own_account) {
+  const std::uint64_t random = random_.next();
+  Order* const old = name_order(Action::Kind::replace, back, own_account);
+  actions_.push_back(order);
+  if (!old) return;
+  const std::int32_t sign = old->amount > 0 ? 1 : -1, shares = sign * old->amount;
+  const auto any = std::int32_t(1 + scaled(low(random), shares_per_order_max));
+  const auto new_limit = [&](std::int32_t below_mid) {
+    return workload_->walk_.mid_cents(old->symbol, requests_) - sign * below_mid;
+  };
+  switch (scaled(high(random), 4)) {
+    case 0:
+      old->amount = sign * std::int32_t(1 + scaled(low(random), std::uint32_t(shares)));
+      break;
+    case 1: old->amount += sign * any; break;
+    case 2:
+      old->amount = sign * any;
+      old->limit_cents = new_limit(std::int32_t(1 + low(random) % std::uint32_t(spread_cents)));
+      break;
+    default: old->limit_cents = new_limit(-spread_cents);
+  }
+  actions_.push_back({.kind = Action::Kind::replace,
+                      .symbol = old->symbol,
+                      .amount = old->amount,
+                      .limit_cents = old->limit_cents,
+                      .id = old->id});
+}
+
+// And an order after it. Of all symbols and of that of `order` by turns. One in each request, so
+// that its reply elements can be told from those of other cancels by their number.
+void Script::draw_cancel_all(const Action& order) {
+  const auto is_one = [](const Action& action) { return action.kind == Action::Kind::cancel_all; };
+  if (std::any_of(actions_.begin(), actions_.end(), is_one)) return actions_.push_back(order);
+  const std::uint16_t symbol = cancels_of_all_++ % 2 == 0 ? std::uint16_t(0) : order.symbol;
+  for (Order& old : orders_)
+    if (old.account == account_ && (symbol == 0 || old.symbol == symbol)) old.id = 0;
+  actions_.push_back({.kind = Action::Kind::cancel_all, .symbol = symbol});
+  actions_.push_back(order);
+}
+
+// `at`: drawn from the weights without `create`. What came later comes behind the others, so that
+// mixes without it draw what they always drew.
 Terms Script::draw_terms(std::uint32_t at) {
   const Mix& mix = workload_->options_.mix;
   std::uint32_t end = mix.order + mix.query + mix.cancel;
@@ -219,6 +276,7 @@ Terms Script::draw_terms(std::uint32_t at) {
   if (at < (end += mix.fok)) return Terms::fok;
   if (at < (end += mix.post)) return Terms::post;
   if (at < (end += mix.market)) return Terms::market;
+  if (at >= end + mix.stp) return Terms::none;
   return stp_orders_++ % 2 == 0 ? Terms::cancel_resting : Terms::cancel_taking;
 }
 
@@ -244,24 +302,29 @@ Action Script::draw_order(std::uint64_t random, std::uint64_t prices, Terms term
           .id = ++referenced_};
 }
 
-// An order that is not canceled yet, `back` from the latest or the next older. False where there is
-// none. All actions of a request are one account's: the first chooses it, the others take orders
-// of that account.
-bool Script::name_order(Action& action, std::uint32_t back, bool own_account) {
+// Whether it is a maker's by its limit: most others have executed.
+bool Script::rests(const Order& order) const {
+  const std::int32_t mid = workload_->walk_.mid_cents(order.symbol, requests_);
+  return !never_rests(order.terms) &&
+         (order.amount > 0 ? order.limit_cents < mid : order.limit_cents > mid);
+}
+
+// An order that is not canceled yet, `back` from the latest or the next older; to replace, one that
+// probably rests. Null where there is none. All actions of a request are one account's: the first
+// chooses it, the others take orders of that account.
+Script::Order* Script::name_order(Action::Kind kind, std::uint32_t back, bool own_account) {
   const auto kept = std::uint32_t(std::min<std::uint64_t>(opened_, orders_kept_max));
   const bool whole_request = workload_->options_.orders_per_request == 1;
   for (std::uint32_t i = 0, first = kept == 0 ? 0 : scaled(back, kept); i < kept; ++i) {
     Order& order = orders_[(opened_ - 1 - (first + i) % kept) % orders_kept_max];
-    if (order.id == 0) continue;
+    if (order.id == 0 || (kind == Action::Kind::replace && !rests(order))) continue;
     if (order.account != account_) {
       if (own_account || !whole_request) continue;
       account_ = order.account;
     }
-    action.id = order.id;
-    if (action.kind == Action::Kind::cancel) order.id = 0;
-    return true;
+    return &order;
   }
-  return false;
+  return nullptr;
 }
 
 // Clients have the accounts whose numbers, divided by the number of clients, leave their own; or,
@@ -307,6 +370,15 @@ char* Script::write(char* out, const Action& action) const {
       out = write_text(out, action.kind == Action::Kind::query ? "<query id=\"" : "<cancel id=\"");
       out = std::to_chars(out, out + 20, action.id).ptr;
       return write_text(out, "\"/>");
+    case Action::Kind::replace:
+      out = std::to_chars(write_text(out, "<replace id=\""), out + 40, action.id).ptr;
+      out = write_number(write_text(out, "\" amount=\""), action.amount);
+      out = write_cents(write_text(out, "\" limit=\""), action.limit_cents);
+      return write_text(out, "\"/>");
+    case Action::Kind::cancel_all:
+      if (action.symbol == 0) return write_text(out, "<cancel/>");
+      out = write_symbol(write_text(out, "<cancel sym=\""), *workload_, action.symbol);
+      return write_text(out, "\"/>");
   }
   return out;
 }
@@ -323,9 +395,10 @@ char* Script::write_order(char* out, const Action& action) const {
   return write_text(out, "\"/>");
 }
 
-void Script::opened(std::uint64_t order, std::uint32_t account) {
+void Script::opened(std::uint64_t order, std::uint32_t account, const Action& action) {
   if (orders_.empty()) return;
-  orders_[opened_ % orders_kept_max] = {order, account};
+  orders_[opened_ % orders_kept_max] = {order,        account,       action.symbol,
+                                        action.terms, action.amount, action.limit_cents};
   ++opened_;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 // What clients ask for. A Workload is what all of them share; a Script is one client: it writes
 // that client's next request. Everything follows from the seed and the client's index, but for what
-// the server gave: the ids in queries and cancels, and, where the client is far ahead of the
-// replies (pipelines, the first requests of a run), whether there is an order yet to query or
-// cancel; there an order is placed instead. Pure; a Script serves one thread at a time.
+// the server gave: the ids of orders, and, where the client is far ahead of the replies (pipelines,
+// the first requests of a run), whether there is an order yet to query, cancel or replace; there an
+// order is placed instead. Pure; a Script serves one thread at a time.
 
 #include <array>
 #include <span>
@@ -17,19 +17,29 @@
 
 namespace exchange::loadgen {
 
-enum class Asked : std::uint8_t { create, order, query, cancel };
-inline constexpr std::size_t asked_kinds = 4;
+enum class Asked : std::uint8_t { create, order, query, cancel, replace, cancel_all };
+inline constexpr std::size_t asked_kinds = 6;
 const char* name_of(Asked asked);
 
-// What one element of a request asks for; it gets one reply element.
+// What one element of a request asks for; it gets one reply element, a cancel of all one or more.
 struct Action {
-  enum class Kind : std::uint8_t { account, placement, order, query, cancel } kind = Kind::order;
-  Terms terms = Terms::none;     // of an order
-  std::uint16_t symbol = 0;      // from 1; placement, order
-  std::int32_t amount = 0;       // shares of an order, negative to sell; shares placed
-  std::int32_t limit_cents = 0;  // of an order; of a market order 0
-  // query, cancel: the order's; account, placement: its number among the client's new accounts;
-  // order: among the client's orders, for its reference
+  enum class Kind : std::uint8_t {
+    account,
+    placement,
+    order,
+    query,
+    cancel,
+    replace,
+    cancel_all
+  } kind = Kind::order;
+  Terms terms = Terms::none;  // of an order
+  // From 1; placement, order, and of the order to replace. cancel_all: 0 for all symbols.
+  std::uint16_t symbol = 0;
+  // Shares of an order, new ones of a replace, negative to sell; shares placed.
+  std::int32_t amount = 0;
+  std::int32_t limit_cents = 0;  // of an order or replace; of a market order 0
+  // query, cancel, replace: the order's; account, placement: its number among the client's new
+  // accounts; order: among the client's orders, for its reference
   std::uint64_t id = 0;
 };
 Asked asked_of(Action::Kind kind);
@@ -81,7 +91,10 @@ class Workload {
   }
   // Whether orders are placed at all, by accounts that must be there before.
   bool trades() const { return options_.mix.all() > options_.mix.create; }
-  unsigned actions_max() const { return std::max(2u, options_.orders_per_request); }
+  unsigned actions_max() const {
+    const bool pairs = options_.mix.replace + options_.mix.cancel_all > 0;
+    return std::max(2u, options_.orders_per_request * (pairs ? 2 : 1));
+  }
 
   std::int64_t shares_per_account() const;  // of each symbol, at the start
   // The cash that a request for a new account gives it.
@@ -110,20 +123,27 @@ class Script {
   void next(std::string& out);
   // The one last written; valid until the next.
   ScriptedRequest request() const { return {account_, actions_}; }
-  // The server opened an order of ours: later queries and cancels may name it.
-  void opened(std::uint64_t order, std::uint32_t account);
+  // The server opened an order of ours: later requests may name it.
+  void opened(std::uint64_t order, std::uint32_t account, const Action& action);
 
  private:
-  static constexpr unsigned orders_kept_max = 64;  // the latest orders, to query and cancel
+  static constexpr unsigned orders_kept_max = 64;  // the latest orders, to name in requests
+  // As if each replace were accepted: what is asked next does not depend on replies.
   struct Order {
     std::uint64_t id = 0;  // 0: canceled since
     std::uint32_t account = 0;
+    std::uint16_t symbol = 0;
+    Terms terms = Terms::none;
+    std::int32_t amount = 0, limit_cents = 0;
   };
 
   void draw();
   Terms draw_terms(std::uint32_t at);
   Action draw_order(std::uint64_t random, std::uint64_t prices, Terms terms);
-  bool name_order(Action& action, std::uint32_t back, bool own_account);
+  void draw_replace(const Action& order, std::uint32_t back, bool own_account);
+  void draw_cancel_all(const Action& order);
+  bool rests(const Order& order) const;
+  Order* name_order(Action::Kind kind, std::uint32_t back, bool own_account);
   std::uint32_t draw_account(std::uint32_t random) const;
   char* write(char* out) const;
   char* write(char* out, const Action& action) const;
@@ -134,7 +154,8 @@ class Script {
   Random random_;
   std::uint32_t account_ = 0;
   std::vector<Action> actions_;
-  std::uint64_t requests_ = 0, new_accounts_ = 0, referenced_ = 0, stp_orders_ = 0;
+  std::uint64_t requests_ = 0, new_accounts_ = 0, referenced_ = 0, stp_orders_ = 0,
+                cancels_of_all_ = 0;
   std::uint64_t opened_ = 0;   // orders so far; the latest orders_kept_max are in orders_
   std::vector<Order> orders_;  // ring by opened_
 };

@@ -51,6 +51,8 @@ void reject(std::span<Command> commands, const Credential& credential) {
       cancel->account = no_account;
     else if (auto* const cancel_all = std::get_if<CancelAll>(&command))
       cancel_all->account = no_account;
+    else if (auto* const replace = std::get_if<ReplaceOrder>(&command))
+      replace->account = no_account;
     else
       std::get<QueryOrder>(command).account = no_account;
   }

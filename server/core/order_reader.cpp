@@ -10,7 +10,8 @@ Outcome outcome_from_tables(const Command& command, AccountNumber account,
   const bool of_any_account = query != nullptr && query->of_any_account;
   if (!stored || (stored->row.account != account && !of_any_account))
     return Rejected{Reason::unknown_order};
-  if (std::holds_alternative<CancelOrder>(command)) return Rejected{Reason::nothing_open};
+  if (std::holds_alternative<CancelOrder>(command) || std::holds_alternative<ReplaceOrder>(command))
+    return Rejected{Reason::nothing_open};
   return Status{stored->row.id, stored->row.open, stored->row.canceled, stored->row.canceled_at,
                 stored->executions};
 }

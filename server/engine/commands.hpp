@@ -112,8 +112,18 @@ struct CancelAll {
   std::optional<SymbolName> symbol;
   bool operator==(const CancelAll&) const = default;
 };
+// Gives an open order another amount and limit in one step (E26 to E32).
+struct ReplaceOrder {
+  AccountId account;
+  Side side = Side::buy;  // the order's own, else it is refused
+  OrderId order = 0;      // unless there is a reference
+  Shares shares;          // positive: the whole amount, with what was executed before
+  Price limit;            // positive
+  OptionalReference reference = {};
+  bool operator==(const ReplaceOrder&) const = default;
+};
 using Command = std::variant<CreateAccount, CreateSymbol, PlaceShares, PlaceOrder, CancelOrder,
-                             QueryOrder, CancelAll>;
+                             QueryOrder, CancelAll, ReplaceOrder>;
 // Orders are the most frequent commands; no other command may make them larger.
 static_assert(sizeof(Command) == 144);
 
@@ -130,6 +140,8 @@ enum class Reason : std::uint8_t {
   cannot_fill,     // a fill-or-kill order
   would_execute,   // a post-only order
   no_open_orders,  // to cancel all of
+  other_side,      // of the order to replace
+  executed_more,   // of the order to replace: as much as its new amount, or more
   reply_too_long,  // by the core: a query or CancelAll in a request whose reply is too long already
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address
@@ -173,6 +185,10 @@ struct CanceledAll {
   std::vector<Status> orders;  // at least one, the oldest first
   bool operator==(const CanceledAll&) const = default;
 };
+struct Replaced {
+  OrderId order;
+  bool operator==(const Replaced&) const = default;
+};
 struct Rejected {
   Reason reason;
   OrderId order = 0;  // that used the reference
@@ -186,12 +202,13 @@ struct NotInMemory {
   bool operator==(const NotInMemory&) const = default;
 };
 using Outcome = std::variant<Rejected, Created, Opened, Status, Canceled, NotInMemory, OpenedBefore,
-                             CanceledAll>;
+                             CanceledAll, Replaced>;
 
 // Whether the command behind this outcome changed state and so belongs in the journal.
 inline bool changed_state(const Outcome& outcome) {
   return std::holds_alternative<Created>(outcome) || std::holds_alternative<Opened>(outcome) ||
-         std::holds_alternative<Canceled>(outcome) || std::holds_alternative<CanceledAll>(outcome);
+         std::holds_alternative<Canceled>(outcome) ||
+         std::holds_alternative<CanceledAll>(outcome) || std::holds_alternative<Replaced>(outcome);
 }
 
 // Whether the core refuses the command where the reply to its request is too long already (R13).

@@ -124,7 +124,8 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
                                          .limit = command.limit,
                                          .account = account,
                                          .symbol = symbol,
-                                         .side = command.side},
+                                         .side = command.side,
+                                         .place = totals_.orders},
                                         {.shares = command.shares, .opened_at = now});
   Order& order = orders_[index];
   mark_order_dirty(index);
@@ -249,7 +250,7 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   record_execution(buy, record);
   record_execution(sell, record);
   new_executions_.push_back(
-      {++totals_.executions, buy.symbol, buy.id, sell.id, shares, price, now});
+      {++totals_.executions, buy.symbol, buy.id, sell.id, shares, price, now, taker.side});
   update_digest(now, 'E', std::uint64_t(shares.units()), std::uint64_t(price.units()) ^ maker.id);
 }
 
@@ -269,6 +270,55 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
 
   cancel_resting(index, now);
   return Canceled{status(index)};
+}
+
+Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now) {
+  ENSURE(command.shares > Shares() && command.limit > Price());
+  const auto found = find_order(command, {}, false);
+  if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
+  const std::uint32_t index = std::get<std::uint32_t>(found);
+  Order& order = orders_[index];
+  OrderHistory& history = histories_[index];
+  if (order.open == Shares()) return Rejected{Reason::nothing_open};
+  if (order.side != command.side) return Rejected{Reason::other_side};
+  const Shares executed = history.shares - order.open;
+  if (command.shares <= executed) return Rejected{Reason::executed_more};
+
+  const Shares open = command.shares - executed;
+  if (order.side == Side::buy) {
+    const Cash more = cost(open, command.limit) - cost(order.open, order.limit);
+    if (accounts_[order.account].balance < more) return Rejected{Reason::insufficient_funds};
+    accounts_[order.account].balance -= more;
+    mark_dirty(order.account);
+  } else {
+    const Shares more = open - order.open;
+    if (positions_.find(position_key(order.account, order.symbol))->shares() < more)
+      return Rejected{Reason::insufficient_shares};
+    change_position(order.account, order.symbol, Shares() - more);
+  }
+
+  const bool keeps_place = command.limit == order.limit && open <= order.open;
+  new_replacements_.push_back({++totals_.orders, order.id, history.shares, order.limit, keeps_place,
+                               totals_.executions, now});
+  mark_order_dirty(index);
+  update_digest(now, 'M', order.id, std::uint64_t(command.shares.units()));
+  update_digest(now, 'L', totals_.orders, std::uint64_t(command.limit.units()));
+  history.shares = command.shares;
+  if (keeps_place) {
+    levels_[order.level].shares_units -= (order.open - open).units();
+    order.open = open;
+    return Replaced{order.id};
+  }
+  take_out(index);
+  order.open = open;
+  order.limit = command.limit;
+  order.place = totals_.orders;
+  match(index, SelfTrade::allowed, now);
+  if (order.open == Shares())
+    close(index);
+  else
+    rest(index);
+  return Replaced{order.id};
 }
 
 Outcome Exchange::apply(const CancelAll& command, Timestamp now) {
@@ -293,25 +343,23 @@ Outcome Exchange::apply(const CancelAll& command, Timestamp now) {
 }
 
 void Exchange::start_use_of_open_orders() {
-  std::vector<std::pair<OrderId, std::uint32_t>> open;
+  std::vector<std::pair<OrderId, std::uint32_t>> open;  // by place
   for (const Symbol& symbol : symbols_)
     for (const PriceIndex& side : symbol.sides)
       side.for_each([&](std::uint32_t level) {
         for (std::uint32_t at = levels_[level].first; at != no_index; at = orders_[at].next)
-          open.push_back({orders_[at].id, at});
+          open.push_back({orders_[at].place, at});
       });
   std::sort(open.begin(), open.end());
   open_orders_.start_use();
-  for (const auto& [id, index] : open) {
+  for (const auto& [place, index] : open) {
     const Order& order = orders_[index];
     open_orders_.add(order.account, position_key(order.account, order.symbol), index);
   }
 }
 
 void Exchange::cancel_resting(std::uint32_t index, Timestamp now) {
-  const Order& order = orders_[index];
-  levels_[order.level].shares_units -= order.open.units();
-  unlink(index);
+  take_out(index);
   cancel_open(index, now);
 }
 
@@ -337,8 +385,8 @@ Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
   return status(std::get<std::uint32_t>(found));
 }
 
-template <class QueryOrCancel>
-std::variant<std::uint32_t, Outcome> Exchange::find_order(const QueryOrCancel& command,
+template <class OfOrder>
+std::variant<std::uint32_t, Outcome> Exchange::find_order(const OfOrder& command,
                                                           const Located& located,
                                                           bool of_any_account) const {
   const AccountNumber account = find_account(command.account, located);
@@ -432,6 +480,12 @@ void Exchange::rest(std::uint32_t index) {
     open_orders_.add(order.account, position_key(order.account, order.symbol), index);
 }
 
+void Exchange::take_out(std::uint32_t index) {
+  const Order& order = orders_[index];
+  levels_[order.level].shares_units -= order.open.units();
+  unlink(index);
+}
+
 void Exchange::unlink(std::uint32_t index) {
   const Order& order = orders_[index];
   Level& level = levels_[order.level];
@@ -519,6 +573,8 @@ std::string_view describe(Reason reason) {
     case Reason::cannot_fill: return "the order cannot be filled at once";
     case Reason::would_execute: return "the order would execute at once";
     case Reason::no_open_orders: return "no open orders";
+    case Reason::other_side: return "an order cannot change its side";
+    case Reason::executed_more: return "the order has executed that much already";
     case Reason::reply_too_long:
       return "the reply would be too long; ask for fewer orders in one request";
     case Reason::key_unchecked: return "the key could not be checked now; nothing was executed";

@@ -43,8 +43,8 @@ class Exchange {
         positions_(hash_seed),
         references_(hash_seed),
         open_orders_(hash_seed) {}
-  // Restores the state from its rows: open orders, their executions, and the newest references of
-  // each account in order of id; accounts and symbols in order of number.
+  // Restores the state from its rows: open orders in order of place; their executions, and the
+  // newest references of each account, in order of id; accounts and symbols in order of number.
   // Throws std::runtime_error, which names the row, if the rows contradict each other.
   explicit Exchange(const Rows& image, std::uint64_t hash_seed = 0);
   Exchange(Exchange&&) = default;
@@ -69,6 +69,10 @@ class Exchange {
   // (also for another account's order), nothing_open. NotInMemory if the order may be in the
   // tables.
   Outcome apply(const CancelOrder& command, Timestamp now) { return cancel(command, now, {}); }
+  // Reserves for the new open part and releases the old one. An order that loses its place is
+  // matched as if it arrived (E26 to E32). Replaced. Refused: as CancelOrder; other_side,
+  // executed_more, insufficient_funds, insufficient_shares. NotInMemory as above.
+  Outcome apply(const ReplaceOrder& command, Timestamp now);
   // As if each were canceled alone, the oldest first, as many as fit one outcome
   // (canceled_orders_max, canceled_executions_max). CanceledAll. Refused: unknown_account,
   // no_open_orders.
@@ -172,9 +176,11 @@ class Exchange {
     std::uint32_t first_execution, last_execution;
     Side side;
     bool dirty;
+    OrderId place;  // OrderRow::place
   };
+  static_assert(sizeof(Order) == 64);
   struct OrderHistory {
-    Shares shares;  // as ordered
+    Shares shares;  // OrderRow::shares
     Timestamp opened_at;
     Shares canceled;
     Timestamp canceled_at;
@@ -200,10 +206,9 @@ class Exchange {
   AccountNumber find_account(const AccountId& id, const Located& located) const {
     return located.account != no_index ? located.account : account_ids_.find(id);
   }
-  // The order's index, or the refusal that query and cancel share.
-  template <class QueryOrCancel>
-  std::variant<std::uint32_t, Outcome> find_order(const QueryOrCancel& command,
-                                                  const Located& located,
+  // The order's index, or the refusal that query, cancel and replace share.
+  template <class OfOrder>
+  std::variant<std::uint32_t, Outcome> find_order(const OfOrder& command, const Located& located,
                                                   bool of_any_account) const;
 
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
@@ -222,6 +227,8 @@ class Exchange {
   void record_execution(Order& order, std::uint32_t execution);
   std::uint32_t add_order(const Order& order, const OrderHistory& history);
   void rest(std::uint32_t index);
+  // Takes an order with open shares out of its book.
+  void take_out(std::uint32_t index);
   void cancel_resting(std::uint32_t index, Timestamp now);
   void cancel_by_terms(std::uint32_t index, const PlaceOrder& command, Timestamp now);
   // What is open of an order that is in no book becomes canceled, and its reservation is given
@@ -262,6 +269,7 @@ class Exchange {
   std::vector<ExecutionRow> new_executions_;
   std::vector<AccountKeyRow> new_account_keys_;  // as they came; the engine keeps none
   std::vector<ReferenceRow> new_references_;
+  std::vector<ReplacementRow> new_replacements_;
 };
 
 }  // namespace exchange

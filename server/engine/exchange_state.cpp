@@ -37,7 +37,7 @@ void Exchange::update_digest(Timestamp now, std::uint64_t what, std::uint64_t a,
 std::size_t Exchange::changed_rows() const {
   return dirty_accounts_.size() + dirty_symbols_.size() + dirty_positions_.size() +
          dirty_orders_.size() + new_executions_.size() + new_account_keys_.size() +
-         new_references_.size();
+         new_references_.size() + new_replacements_.size();
 }
 
 ClosedMark Exchange::take_changes(Rows& rows) {
@@ -64,7 +64,7 @@ ClosedMark Exchange::take_changes(Rows& rows) {
     const OrderHistory& history = histories_[index];
     rows.orders.push_back({order.id, order.account, order.symbol, order.side, history.shares,
                            order.limit, order.open, history.canceled, history.opened_at,
-                           history.canceled_at});
+                           history.canceled_at, order.place});
   }
   rows.executions.clear();
   rows.executions.swap(new_executions_);
@@ -72,6 +72,8 @@ ClosedMark Exchange::take_changes(Rows& rows) {
   rows.account_keys.swap(new_account_keys_);
   rows.references.clear();
   rows.references.swap(new_references_);
+  rows.replacements.clear();
+  rows.replacements.swap(new_replacements_);
   rows.totals = totals_;
   dirty_accounts_.clear();
   dirty_symbols_.clear();
@@ -95,6 +97,8 @@ void Exchange::restore_changes(const Rows& rows) {
   new_account_keys_.insert(new_account_keys_.begin(), rows.account_keys.begin(),
                            rows.account_keys.end());
   new_references_.insert(new_references_.begin(), rows.references.begin(), rows.references.end());
+  new_replacements_.insert(new_replacements_.begin(), rows.replacements.begin(),
+                           rows.replacements.end());
 }
 
 // --- loading
@@ -138,15 +142,18 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
   const Totals& totals = image.totals;
   require(totals.orders <= order_ids_max, "totals", 0, "more orders than there can have been");
   require(totals.cash_created >= Cash(), "totals", 0, "cash below zero");
-  OrderId last_order = 0;
+  OrderId last_place = 0;
   for (const OrderRow& row : image.orders) {
-    require(row.id > last_order && row.id <= totals.orders, "orders", row.id, "id out of sequence");
+    require(row.id > 0 && row.id <= row.place, "orders", row.id, "id behind its place");
+    require(row.place > last_place && row.place <= totals.orders, "orders", row.id,
+            "place out of sequence");
+    require(order_index_.find(row.id) == no_index, "orders", row.id, "id occurs twice");
     require(row.account < accounts_.size() && row.symbol < symbols_.size(), "orders", row.id,
             "unknown owner");
     require(row.open > Shares() && row.open <= row.shares, "orders", row.id,
             "open shares out of range");
     require(row.limit > Price(), "orders", row.id, "limit not above zero");
-    last_order = row.id;
+    last_place = row.place;
     require(row.side == Side::buy || positions_.find(position_key(row.account, row.symbol)),
             "orders", row.id, "a sell without a position");
     rest(add_order({.id = row.id,
@@ -154,7 +161,8 @@ Exchange::Exchange(const Rows& image, std::uint64_t hash_seed) : Exchange(hash_s
                     .limit = row.limit,
                     .account = row.account,
                     .symbol = row.symbol,
-                    .side = row.side},
+                    .side = row.side,
+                    .place = row.place},
                    {.shares = row.shares, .opened_at = row.opened_at}));
   }
 
@@ -219,16 +227,16 @@ std::string Exchange::check_invariants() const {
         better = &level;
         Int128 level_shares = 0;
         std::uint32_t orders = 0, previous = no_index;
-        OrderId last_id = 0;
+        OrderId last_place = 0;
         for (std::uint32_t at = level.first; at != no_index; at = orders_[at].next) {
           const Order& order = orders_[at];
           if (order.symbol != number || order.side != side || order.limit != level.price ||
               order.level != level_index)
             violation = "order in the wrong level: ";
-          if (order.open <= Shares() || order.previous != previous || order.id <= last_id ||
+          if (order.open <= Shares() || order.previous != previous || order.place <= last_place ||
               order_index_.find(order.id) != at)
             violation = "level queue broken: ";
-          last_id = order.id;
+          last_place = order.place;
           add_executions(order);
           previous = at;
           ++orders;

@@ -36,15 +36,28 @@ struct OrderRow {
   AccountNumber account;
   SymbolNumber symbol;
   Side side;
-  Shares shares;  // as ordered
+  Shares shares;  // as ordered, or as replaced last; so is the limit
   Price limit;
   Shares open;
   Shares canceled;
   Timestamp opened_at;
   Timestamp canceled_at;
+  // Among the orders of its price, the one with the lowest place comes first: the id, or the number
+  // of its newest replacement that did not keep the place.
+  OrderId place;
   bool is_open() const { return open > Shares(); }
 };
-// The reference of an order, with the order as its client wrote it. Never changes.
+// What an order was before a client replaced it. Never changes.
+struct ReplacementRow {
+  OrderId number;  // from the same sequence as the ids of orders
+  OrderId order;
+  Shares shares;  // before
+  Price limit;    // before
+  bool keeps_place;
+  ExecutionId executions_before;  // those of all orders, up to this id
+  Timestamp time;
+};
+// The reference of an order, with the order as its client sent it first. Never changes.
 struct ReferenceRow {
   AccountNumber account;
   OrderReference reference;
@@ -62,10 +75,11 @@ struct ExecutionRow {
   Shares shares;
   Price price;
   Timestamp time;
+  Side taker = Side::buy;  // of the order that arrived, or was replaced, last
 };
 // Counters that belong to the state as a whole.
 struct Totals {
-  OrderId orders = 0;          // ids given so far
+  OrderId orders = 0;          // ids given so far, and numbers of replacements
   ExecutionId executions = 0;  // ids given so far
   Cash cash_created;
   Timestamp last_time;  // of the newest command applied
@@ -81,10 +95,11 @@ struct Rows {
   std::vector<OrderRow> orders;
   std::vector<ExecutionRow> executions;
   std::vector<ReferenceRow> references;
+  std::vector<ReplacementRow> replacements;
   Totals totals;
   std::size_t size() const {
     return accounts.size() + account_keys.size() + symbols.size() + positions.size() +
-           orders.size() + executions.size() + references.size();
+           orders.size() + executions.size() + references.size() + replacements.size();
   }
 };
 

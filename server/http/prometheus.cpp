@@ -13,7 +13,7 @@ namespace exchange {
 namespace {
 
 constexpr const char* kind_names[] = {"create_account", "create_symbol", "place_shares", "order",
-                                      "cancel",         "query",         "cancel_all"};
+                                      "cancel",         "query",         "cancel_all",   "replace"};
 constexpr const char* result_names[] = {"ok",
                                         "account_exists",
                                         "unknown_account",
@@ -27,6 +27,8 @@ constexpr const char* result_names[] = {"ok",
                                         "cannot_fill",
                                         "would_execute",
                                         "no_open_orders",
+                                        "other_side",
+                                        "executed_more",
                                         "reply_too_long",
                                         "key_unchecked"};
 constexpr const char* order_kind_names[] = {"limit", "ioc", "fok", "post", "market"};

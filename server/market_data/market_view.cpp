@@ -1,5 +1,7 @@
 #include "market_data/market_view.hpp"
 
+#include <algorithm>
+
 namespace exchange {
 
 MarketView::MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed)
@@ -32,7 +34,12 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   for (const SymbolRow& row : rows.symbols) put_symbol(row);
   for (const PositionRow& row : rows.positions)
     position(row.account, row.symbol).shares = row.shares;
+  entering_.clear();
   for (const OrderRow& row : rows.orders) put_order(row);
+  // The rows come in any order. All places in it are behind those of the orders that stay.
+  std::sort(entering_.begin(), entering_.end(),
+            [](const OrderRow* a, const OrderRow* b) { return a->place < b->place; });
+  for (const OrderRow* row : entering_) open(*row);
   // A server that took over projects executions again that it has shown as a standby.
   for (const ExecutionRow& row : rows.executions)
     if (row.id > newest_execution_) add_trade(row);
@@ -85,15 +92,17 @@ void MarketView::put_symbol(const SymbolRow& row) {
 }
 
 void MarketView::put_order(const OrderRow& row) {
-  const std::uint32_t index = order_index_.find(row.id);
-  if (index == no_index) {
-    if (row.is_open()) open(row);
-    return;  // opened and closed between two updates: it never rested here
+  if (const std::uint32_t index = order_index_.find(row.id); index != no_index) {
+    Order& order = orders_[index];
+    if (row.is_open() && row.place == order.row.place) {  // and so at its limit
+      change_open(row, row.open.units() - order.row.open.units(), 0);
+      order.row = row;
+      return;
+    }
+    close(index);
   }
-  if (!row.is_open()) return close(index);
-  Order& order = orders_[index];
-  change_open(row, row.open.units() - order.row.open.units(), 0);
-  order.row = row;
+  // An order that opened and closed between two updates never rested here.
+  if (row.is_open()) entering_.push_back(&row);
 }
 
 void MarketView::open(const OrderRow& row) {
@@ -138,9 +147,8 @@ void MarketView::change_open(const OrderRow& row, std::int64_t change, int order
 void MarketView::add_trade(const ExecutionRow& row) {
   newest_execution_ = row.id;
   Symbol& symbol = symbols_[row.symbol];
-  const Side taker = row.buy_order > row.sell_order ? Side::buy : Side::sell;
   symbol.trades.push_back(
-      {row.id, row.price, row.shares, taker, row.buy_order, row.sell_order, row.time});
+      {row.id, row.price, row.shares, row.taker, row.buy_order, row.sell_order, row.time});
   if (symbol.trades.size() > trades_kept_max_) symbol.trades.pop_front();
   ++symbol.trades_seen;
   symbol.traded_units += UInt128(row.shares.units());

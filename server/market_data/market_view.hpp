@@ -25,7 +25,7 @@ class MarketView {
     ExecutionId id;
     Price price;
     Shares shares;
-    Side taker;  // of the order that arrived last
+    Side taker;  // of the order that arrived, or was replaced, last
     OrderId buy_order, sell_order;
     Timestamp time;
   };
@@ -57,7 +57,7 @@ class MarketView {
     Cash reserved;  // by open buys
     std::vector<Position> positions;
     std::uint32_t open_orders = 0;
-    // oldest and newest, in the order pool
+    // first and last in the order of their places, in the order pool
     std::uint32_t first_order = no_index, last_order = no_index;
   };
 
@@ -87,7 +87,8 @@ class MarketView {
   const Account* find_account(const AccountId& id) const;
   const AccountId& account_id(AccountNumber number) const { return account_ids_.text(number); }
   std::size_t accounts() const { return accounts_.size(); }
-  // Calls visit(const OrderRow&) for the account's open orders, oldest first, `count` at most.
+  // Calls visit(const OrderRow&) for the account's open orders, in the order of their places,
+  // `count` at most.
   template <class Visit>
   void visit_open_orders(const Account& account, std::size_t count, Visit visit) const {
     for (std::uint32_t at = account.first_order; at != no_index && count > 0;
@@ -103,6 +104,7 @@ class MarketView {
 
   void put_account(const AccountRow& row);
   void put_symbol(const SymbolRow& row);
+  // Leaves a row that opens an order, or gives it another place, to `entering_`.
   void put_order(const OrderRow& row);
   void open(const OrderRow& row);
   void close(std::uint32_t index);
@@ -123,6 +125,7 @@ class MarketView {
   FlatMap<std::uint32_t> position_index_;  // in Account::positions
   Pool<Order> orders_;
   IdIndex order_index_;
+  std::vector<const OrderRow*> entering_;  // rows of the call under way
   std::vector<Change> changes_;
   std::vector<std::uint32_t> change_index_;  // by symbol: in changes_, or no_index
 };

@@ -10,6 +10,12 @@ void append_number(std::string& out, std::int64_t number) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
+void append_id(std::string& out, OrderId order) {
+  out += " id=\"";
+  append_number(out, std::int64_t(order));
+  out += '"';
+}
+
 // `raw` is well-formed attribute text that may have stood between apostrophes.
 void append_raw_attribute(std::string& out, std::string_view name, std::string_view raw) {
   if (raw.data() == nullptr) return;
@@ -38,6 +44,12 @@ void append_sentence(std::string& out, std::string_view sentence) {
   }
 }
 
+void append_new_terms(std::string& out, const RequestElement& replace) {
+  append_raw_attribute(out, "ref", replace.echo[1]);
+  append_raw_attribute(out, "amount", replace.echo[2]);
+  append_raw_attribute(out, "limit", replace.echo[3]);
+}
+
 void append_echo(std::string& out, const RequestElement& element) {
   switch (element.kind) {
     case RequestElement::Kind::account: return append_raw_attribute(out, "id", element.echo[0]);
@@ -54,6 +66,9 @@ void append_echo(std::string& out, const RequestElement& element) {
       append_raw_attribute(out, "sym", element.echo[0]);
       append_raw_attribute(out, "amount", element.echo[1]);
       return append_raw_attribute(out, "limit", element.echo[2]);
+    case RequestElement::Kind::replace:
+      append_raw_attribute(out, "id", element.echo[0]);
+      return append_new_terms(out, element);
     case RequestElement::Kind::unknown: return;
   }
 }
@@ -80,9 +95,7 @@ void append_status(std::string& out, std::string_view element, const RequestElem
                    const Status& status) {
   out += '<';
   out += element;
-  out += " id=\"";
-  append_number(out, std::int64_t(status.order));
-  out += '"';
+  append_id(out, status.order);
   append_raw_attribute(out, "ref", request.echo[1]);
   out += '>';
   if (status.open > Shares()) {
@@ -138,12 +151,16 @@ struct OutcomeWriter {
   void operator()(const CanceledAll& canceled) const {
     for (const Status& status : canceled.orders) append_status(out, "canceled", element, status);
   }
+  void operator()(const Replaced& replaced) const {
+    out += "<replaced";
+    append_id(out, replaced.order);
+    append_new_terms(out, element);
+    out += "/>";
+  }
   void append_opened(OrderId order) const {
     out += "<opened";
     append_echo(out, element);
-    out += " id=\"";
-    append_number(out, std::int64_t(order));
-    out += '"';
+    append_id(out, order);
     append_terms(out, element);
     out += "/>";
   }

@@ -194,6 +194,8 @@ class Reader {
       read_query_or_cancel(node, RequestElement::Kind::query);
     else if (is_named(node, "cancel"))
       read_query_or_cancel(node, RequestElement::Kind::cancel);
+    else if (is_named(node, "replace"))
+      read_replace(node);
     else
       error({.kind = RequestElement::Kind::unknown}, unknown_element(node.name()));
   }
@@ -220,18 +222,9 @@ class Reader {
     if (has_content(node)) return error(element, "unexpected content in order");
     const auto symbol = parse_symbol_name(resolved(element.echo[0]));
     if (!symbol) return error(element, "symbol must be 1 to 32 letters and digits");
-    const auto amount = parse_shares(resolved(element.echo[1]));
-    if (!amount)
-      return error(element, "amount " + std::string(describe_shares_error(amount.error)));
-    if (amount.value == Shares()) return error(element, "amount is zero");
-    const bool buy = amount.value > Shares();
-    // In its owner's favour: no execution at a price that the order did not allow.
-    Parsed<Price> limit;
-    if (!*market) {
-      limit = parse_price(resolved(element.echo[2]), buy ? Rounding::down : Rounding::up);
-      if (!limit) return error(element, "limit " + std::string(describe_shares_error(limit.error)));
-      if (limit.value <= Price()) return error(element, "limit must be above zero");
-    }
+    Amount amount;
+    std::string problem = read_amount(element.echo[1], element.echo[2], amount);
+    if (!problem.empty()) return error(element, std::move(problem));
     OptionalReference reference;
     if (!read_reference(element.echo[3], reference)) return error(element, bad_reference);
     const Lifetime usual = *market ? Lifetime::immediate_or_cancel : Lifetime::until_canceled;
@@ -253,32 +246,47 @@ class Reader {
                                                {"cancel-resting", SelfTrade::cancel_resting},
                                                {"cancel-taking", SelfTrade::cancel_taking}});
     if (!self_trade) return error(element, "stp must be none, cancel-resting or cancel-taking");
-    command(element, PlaceOrder{*account_, *symbol, buy ? Side::buy : Side::sell,
-                                buy ? amount.value : Shares() - amount.value, limit.value,
+    command(element, PlaceOrder{*account_, *symbol, amount.side, amount.shares, amount.limit,
                                 std::move(reference), *lifetime, *post_only, *self_trade});
+  }
+
+  void read_replace(const pugi::xml_node& node) {
+    RequestElement element{.kind = RequestElement::Kind::replace,
+                           .echo = {raw_attribute(node, "id"), raw_attribute(node, "ref"),
+                                    raw_attribute(node, "amount"), raw_attribute(node, "limit")}};
+    if (!account_error_.empty()) return error(element, account_error_);
+    ReplaceOrder replace{.account = *account_};
+    std::string problem = read_order_name(node, element, replace.order, replace.reference);
+    if (!problem.empty()) return error(element, std::move(problem));
+    if (element.echo[2].data() == nullptr) return error(element, "missing attribute 'amount'");
+    if (element.echo[3].data() == nullptr) return error(element, "missing attribute 'limit'");
+    for (const char* const term : {"tif", "post", "type", "stp"})
+      if (raw_attribute(node, term).data() != nullptr)
+        return error(element, std::string("a replace cannot have ") + term);
+    Amount amount;
+    problem = read_amount(element.echo[2], element.echo[3], amount);
+    if (!problem.empty()) return error(element, std::move(problem));
+    replace.side = amount.side;
+    replace.shares = amount.shares;
+    replace.limit = amount.limit;
+    command(element, std::move(replace));
   }
 
   void read_query_or_cancel(const pugi::xml_node& node, RequestElement::Kind kind) {
     RequestElement element{.kind = kind,
                            .echo = {raw_attribute(node, "id"), raw_attribute(node, "ref")}};
-    const bool by_id = element.echo[0].data() != nullptr,
-               by_reference = element.echo[1].data() != nullptr;
     // Only what is certain: a misspelled `id` must not cancel everything.
     if (kind == RequestElement::Kind::cancel && !has_attribute_but(node, "sym"))
       return read_cancel_all(node);
     if (!account_error_.empty()) return error(element, account_error_);
-    if (!by_id && !by_reference) return error(element, "missing attribute 'id'");
-    if (by_id && by_reference) return error(element, "both 'id' and 'ref' are given");
-    if (has_content(node))
-      return error(element, std::string("unexpected content in ") + node.name());
+    OrderId order = 0;
     OptionalReference reference;
-    if (!read_reference(element.echo[1], reference)) return error(element, bad_reference);
-    const auto order = by_id ? parse_order_id(resolved(element.echo[0])) : 0;
-    if (!order) return error(element, "transaction id must be a whole number from 1");
+    std::string problem = read_order_name(node, element, order, reference);
+    if (!problem.empty()) return error(element, std::move(problem));
     if (kind == RequestElement::Kind::query)
-      command(element, QueryOrder{*account_, *order, limits_.open_queries, std::move(reference)});
+      command(element, QueryOrder{*account_, order, limits_.open_queries, std::move(reference)});
     else
-      command(element, CancelOrder{*account_, *order, std::move(reference)});
+      command(element, CancelOrder{*account_, order, std::move(reference)});
   }
 
   void read_cancel_all(const pugi::xml_node& node) {
@@ -292,6 +300,44 @@ class Reader {
       if (!all.symbol) return error(element, "symbol must be 1 to 32 letters and digits");
     }
     command(element, all);
+  }
+
+  // Reads the id or the reference of an order, echo[0] and echo[1] of `element`, which is to be
+  // empty. Returns an error.
+  std::string read_order_name(const pugi::xml_node& node, const RequestElement& element,
+                              OrderId& order, OptionalReference& reference) {
+    const bool by_id = element.echo[0].data() != nullptr,
+               by_reference = element.echo[1].data() != nullptr;
+    if (!by_id && !by_reference) return "missing attribute 'id'";
+    if (by_id && by_reference) return "both 'id' and 'ref' are given";
+    if (has_content(node)) return std::string("unexpected content in ") + node.name();
+    if (!read_reference(element.echo[1], reference)) return bad_reference;
+    const auto id = by_id ? parse_order_id(resolved(element.echo[0])) : 0;
+    if (!id) return "transaction id must be a whole number from 1";
+    order = *id;
+    return {};
+  }
+
+  struct Amount {
+    Side side = Side::buy;
+    Shares shares;
+    Price limit;  // 0 if there is none
+  };
+  // `raw_limit` may be absent. Returns an error.
+  std::string read_amount(std::string_view raw_amount, std::string_view raw_limit, Amount& amount) {
+    const auto shares = parse_shares(resolved(raw_amount));
+    if (!shares) return "amount " + std::string(describe_shares_error(shares.error));
+    if (shares.value == Shares()) return "amount is zero";
+    const bool buy = shares.value > Shares();
+    amount.side = buy ? Side::buy : Side::sell;
+    amount.shares = buy ? shares.value : Shares() - shares.value;
+    if (raw_limit.data() == nullptr) return {};
+    // In its owner's favour: no execution at a price that the order did not allow.
+    const auto limit = parse_price(resolved(raw_limit), buy ? Rounding::down : Rounding::up);
+    if (!limit) return "limit " + std::string(describe_shares_error(limit.error));
+    if (limit.value <= Price()) return "limit must be above zero";
+    amount.limit = limit.value;
+    return {};
   }
 
   static constexpr const char* bad_reference =

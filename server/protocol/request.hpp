@@ -22,12 +22,13 @@ struct RequestElement {
     query,
     cancel,
     cancel_all,
+    replace,
     unknown
   };
   Kind kind;
   // As the client wrote them, character references not resolved; null where absent. What they are
   // follows from the kind: account id / sym, id / sym, amount, limit, ref, tif, post, type, stp /
-  // id, ref / sym.
+  // id, ref / sym / id, ref, amount, limit.
   std::array<std::string_view, 8> echo{};
   std::string error;  // a sentence; empty where a command was added for this element
 };

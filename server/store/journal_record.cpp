@@ -12,10 +12,10 @@ constexpr std::uint8_t version = 1;
 // Kinds that are no index of a Command.
 constexpr std::uint8_t create_account_with_key = 6, place_order_with_reference = 7,
                        cancel_order_by_reference = 8, place_order_with_terms = 9,
-                       place_order_with_more_terms = 10, cancel_all = 11;
-static_assert(std::variant_size_v<Command> == 7,
+                       place_order_with_more_terms = 10, cancel_all = 11, replace_order = 12;
+static_assert(std::variant_size_v<Command> == 8,
               "The index of a Command up to CancelOrder is its kind in the journal. Give a new "
-              "command a kind from 12 in kind_of and read_command, then adapt this check "
+              "command a kind from 13 in kind_of and read_command, then adapt this check "
               "(CONTRIBUTING.md, \"A command\")");
 
 std::uint32_t checksum(std::string_view bytes) {
@@ -193,6 +193,14 @@ struct CommandWriter {
     else
       put_byte(out, 0);
   }
+  void operator()(const ReplaceOrder& c) const {
+    fields(c.account, c.reference ? 0 : c.order);
+    if (c.reference)
+      fields(*c.reference);
+    else
+      put_byte(out, 0);
+    fields(c.side, c.shares, c.limit);
+  }
   void operator()(const QueryOrder&) const { ENSURE(false && "a query changes nothing"); }
   template <class... Field>
   void fields(const Field&... field) const {
@@ -211,6 +219,7 @@ std::uint8_t kind_of(const Command& command) {
   if (const auto* cancel = std::get_if<CancelOrder>(&command); cancel && cancel->reference)
     return cancel_order_by_reference;
   if (std::holds_alternative<CancelAll>(command)) return cancel_all;
+  if (std::holds_alternative<ReplaceOrder>(command)) return replace_order;
   return std::uint8_t(command.index());
 }
 
@@ -249,6 +258,16 @@ Command read_command(Decoder& in) {
       CancelAll all{in.account(), {}};
       if (!in.skip_empty_text()) all.symbol = in.symbol();
       return all;
+    }
+    case replace_order: {
+      ReplaceOrder replace{.account = in.account(), .order = in.varint()};
+      replace.reference = in.optional_reference();
+      if ((replace.order == 0) != bool(replace.reference))
+        throw StoreCorrupt("journal record replaces no order, or two");
+      replace.side = in.side();
+      replace.shares = in.positive<Shares>();
+      replace.limit = in.positive<Price>();
+      return replace;
     }
     default: throw StoreCorrupt("journal record has an unknown command");
   }

@@ -30,6 +30,9 @@
 //                               limit:varint (0: a market order)  lifetime:u8  post_only:u8
 //                               self_trade:u8  reference:text (of size 0: none)
 //     11 CancelAll              account:text  symbol:text (of size 0: all)
+//     12 ReplaceOrder           account:text  order:varint (0: by reference)
+//                               reference:text (of size 0: by id)  side:u8  shares:varint
+//                               limit:varint
 //
 //   text    := size:u8  u8 * size
 //   cash    := low:varint high:varint   the halves, of 64 bits each, of a number of 1e-16

@@ -17,6 +17,8 @@ TablesImage MemoryStore::load() {
     for (const auto& [key, row] : tables.positions) image.rows.positions.push_back(row);
     for (const auto& [id, row] : tables.orders)
       if (row.is_open()) image.rows.orders.push_back(row);
+    std::sort(image.rows.orders.begin(), image.rows.orders.end(),
+              [](const OrderRow& a, const OrderRow& b) { return a.place < b.place; });
     for (const auto& [id, row] : tables.executions)
       if (tables.orders.at(row.buy_order).is_open() || tables.orders.at(row.sell_order).is_open())
         image.rows.executions.push_back(row);

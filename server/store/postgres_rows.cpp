@@ -90,8 +90,9 @@ Price price(const pqxx::field& field) { return Price::from_units(field.as<std::i
 Timestamp timestamp(const pqxx::field& field) { return {field.as<std::int64_t>()}; }
 Cash cash(const pqxx::field& field) { return stored_cash(field.c_str()); }
 
-const char* const order_columns =
-    "o.id, o.account, o.symbol, o.is_buy, o.shares_e8, o.limit_e8, o.open_e8, o.canceled_e8, o.opened_at_us, o.canceled_at_us";
+const std::string order_columns =
+    "o.id, o.account, o.symbol, o.is_buy, o.shares_e8, o.limit_e8, o.open_e8, o.canceled_e8, o.opened_at_us, o.canceled_at_us, " +
+    place_of_order;
 OrderRow order_row(const pqxx::row& row) {
   return {row[0].as<OrderId>(),
           row[1].as<AccountNumber>(),
@@ -102,14 +103,15 @@ OrderRow order_row(const pqxx::row& row) {
           shares(row[6]),
           shares(row[7]),
           timestamp(row[8]),
-          timestamp(row[9])};
+          timestamp(row[9]),
+          row[10].as<OrderId>()};
 }
 
 ExecutionRow execution_row(const pqxx::row& row) {
   return {row[0].as<ExecutionId>(), row[1].as<SymbolNumber>(),
           row[2].as<OrderId>(),     row[3].as<OrderId>(),
           shares(row[4]),           price(row[5]),
-          timestamp(row[6])};
+          timestamp(row[6]),        row[7].as<int>() != 0 ? Side::buy : Side::sell};
 }
 
 void prepare_put_rows(pqxx::connection& connection) {
@@ -132,12 +134,16 @@ void prepare_put_rows(pqxx::connection& connection) {
       "put_orders",
       "INSERT INTO orders SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::boolean[], $5::bigint[],"
       " $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])"
-      " ON CONFLICT (id) DO UPDATE SET open_e8 = EXCLUDED.open_e8, canceled_e8 = EXCLUDED.canceled_e8,"
-      " canceled_at_us = EXCLUDED.canceled_at_us");
+      " ON CONFLICT (id) DO UPDATE SET shares_e8 = EXCLUDED.shares_e8, limit_e8 = EXCLUDED.limit_e8,"
+      " open_e8 = EXCLUDED.open_e8, canceled_e8 = EXCLUDED.canceled_e8, canceled_at_us = EXCLUDED.canceled_at_us");
   connection.prepare(
       "put_references",
       "INSERT INTO order_references SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[])"
       " ON CONFLICT DO NOTHING");
+  connection.prepare(
+      "put_replacements",
+      "INSERT INTO replacements SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+      " $5::boolean[], $6::bigint[], $7::bigint[]) ON CONFLICT (number) DO NOTHING");
 }
 
 void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& before) {
@@ -187,6 +193,15 @@ void put_rows(pqxx::transaction_base& work, const Rows& rows, const Projected& b
     columns[0] << row.account;
     columns[1] << row.order;
     columns[2].quoted(row.reference.view());
+  });
+  put<7>(work, "put_replacements", rows.replacements, [](auto& columns, const ReplacementRow& row) {
+    columns[0] << row.number;
+    columns[1] << row.order;
+    columns[2] << row.shares.units();
+    columns[3] << row.limit.units();
+    columns[4] << row.keeps_place;
+    columns[5] << row.executions_before;
+    columns[6] << row.time.microseconds;
   });
   fail_point<StoreUnavailable>("projection.amid_rows");
   Copy executions(work, "executions");

@@ -19,8 +19,9 @@ Price price(const pqxx::field& field);
 Timestamp timestamp(const pqxx::field& field);
 
 // What order_row() reads, of `orders o`.
-extern const char* const order_columns;
+extern const std::string order_columns;
 OrderRow order_row(const pqxx::row& row);
+// Reads execution_columns (stored_text.hpp).
 ExecutionRow execution_row(const pqxx::row& row);
 
 // What the tables have had before a projection.

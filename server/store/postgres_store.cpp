@@ -84,7 +84,7 @@ void prepare_for_projector(pqxx::connection& connection) {
 }
 
 void prepare_for_reader(pqxx::connection& connection) {
-  connection.prepare("get_order", std::string("SELECT ") + order_columns +
+  connection.prepare("get_order", "SELECT " + order_columns +
                                       ", batch FROM projection LEFT JOIN orders o ON o.id = $1");
   connection.prepare(
       "get_executions",
@@ -127,7 +127,7 @@ bool try_advisory_lock(pqxx::connection& connection) {
 // Creates what is missing of the schema.
 void bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
   // Only if the newest table is missing, since it needs locks that a running pg_dump would deny.
-  const bool complete = !work.exec("SELECT to_regclass('order_references')")[0][0].is_null();
+  const bool complete = !work.exec("SELECT to_regclass('replacements')")[0][0].is_null();
   if (!complete) {
     work.exec("SELECT pg_advisory_xact_lock(" + std::to_string(schema_lock) + ")");
     work.exec(schema::postgresql);
@@ -333,17 +333,17 @@ TablesImage PostgresStore::load() {
         for (const auto& row : work.exec("SELECT account, symbol, shares_e8 FROM positions"))
           rows.positions.push_back(
               {row[0].as<AccountNumber>(), row[1].as<SymbolNumber>(), shares(row[2])});
-        for (const auto& row : work.exec(std::string("SELECT ") + order_columns +
-                                         " FROM orders o WHERE open_e8 > 0 ORDER BY id"))
+        for (const auto& row :
+             work.exec("SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY 11"))
           rows.orders.push_back(order_row(row));
         // LATERAL makes the planner look executions up for each open order, even without
         // statistics: the time of a start follows the open orders, not the history.
-        const std::string executions =
-            "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ";
         for (const auto& row :
-             work.exec("SELECT DISTINCT e.* FROM orders o CROSS JOIN LATERAL (" + executions +
-                       "WHERE buy_order = o.id UNION ALL " + executions +
-                       "WHERE sell_order = o.id) e WHERE o.open_e8 > 0 ORDER BY 1"))
+             work.exec("SELECT DISTINCT " + execution_columns +
+                       " FROM orders o CROSS JOIN LATERAL ("
+                       "SELECT * FROM executions WHERE buy_order = o.id UNION ALL "
+                       "SELECT * FROM executions WHERE sell_order = o.id) e"
+                       " WHERE o.open_e8 > 0 ORDER BY 1"))
           rows.executions.push_back(execution_row(row));
         for (const auto& row : work.exec(select_newest_references))
           rows.references.push_back({row[0].as<AccountNumber>(), stored_reference(row[1].c_str()),
@@ -362,11 +362,9 @@ std::vector<ExecutionRow> PostgresStore::newest_executions(std::size_t count) {
       [&](pqxx::connection& connection) {
         std::vector<ExecutionRow> rows;
         pqxx::nontransaction work(connection);
-        for (
-            const auto& row : work.exec(
-                "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions"
-                " ORDER BY id DESC LIMIT " +
-                std::to_string(count)))
+        for (const auto& row :
+             work.exec("SELECT " + execution_columns +
+                       " FROM executions e ORDER BY e.id DESC LIMIT " + std::to_string(count)))
           rows.push_back(execution_row(row));
         std::reverse(rows.begin(), rows.end());
         return rows;

@@ -44,8 +44,9 @@ Price price(const SqliteStatement& row, int column) {
 Timestamp timestamp(const SqliteStatement& row, int column) { return {row.integer(column)}; }
 Cash cash(const SqliteStatement& row, int column) { return stored_cash(row.text(column)); }
 
-constexpr const char* order_columns =
-    "id, account, symbol, is_buy, shares_e8, limit_e8, open_e8, canceled_e8, opened_at_us, canceled_at_us";
+const std::string order_columns =
+    "o.id, account, symbol, is_buy, shares_e8, limit_e8, open_e8, canceled_e8, opened_at_us, canceled_at_us, " +
+    place_of_order;
 OrderRow order_row(const SqliteStatement& row) {
   return {OrderId(row.integer(0)),
           account_number(row, 1),
@@ -56,7 +57,8 @@ OrderRow order_row(const SqliteStatement& row) {
           shares(row, 6),
           shares(row, 7),
           timestamp(row, 8),
-          timestamp(row, 9)};
+          timestamp(row, 9),
+          OrderId(row.integer(10))};
 }
 ExecutionRow execution_row(const SqliteStatement& row) {
   return {ExecutionId(row.integer(0)),
@@ -65,7 +67,8 @@ ExecutionRow execution_row(const SqliteStatement& row) {
           OrderId(row.integer(3)),
           shares(row, 4),
           price(row, 5),
-          timestamp(row, 6)};
+          timestamp(row, 6),
+          row.integer(7) != 0 ? Side::buy : Side::sell};
 }
 
 }  // namespace
@@ -231,9 +234,11 @@ void SqliteStore::open_tables() {
                               "(account, symbol) DO UPDATE SET shares_e8 = excluded.shares_e8");
   put_orders_ =
       SqliteRows(tables_, "orders", 10,
-                 "(id) DO UPDATE SET open_e8 = excluded.open_e8,"
+                 "(id) DO UPDATE SET shares_e8 = excluded.shares_e8,"
+                 " limit_e8 = excluded.limit_e8, open_e8 = excluded.open_e8,"
                  " canceled_e8 = excluded.canceled_e8, canceled_at_us = excluded.canceled_at_us");
   put_references_ = SqliteRows(tables_, "order_references", 3, "(account, order_id) DO NOTHING");
+  put_replacements_ = SqliteRows(tables_, "replacements", 7, "(number) DO NOTHING");
   put_executions_ = SqliteRows(tables_, "executions", 7, "(id) DO NOTHING");
   put_projection_ = SqliteStatement(
       tables_,
@@ -243,8 +248,8 @@ void SqliteStore::open_tables() {
 
 void SqliteStore::open_reader() {
   reader_ = SqliteDatabase(path_, SqliteDatabase::Use::read);
-  get_order_ = SqliteStatement(
-      reader_, std::string("SELECT ") + order_columns + " FROM orders WHERE id = ?1");
+  get_order_ =
+      SqliteStatement(reader_, "SELECT " + order_columns + " FROM orders o WHERE o.id = ?1");
   get_executions_ = SqliteStatement(
       reader_,
       "SELECT id, shares_e8, price_e8, time_us FROM executions WHERE buy_order = ?1 UNION ALL "
@@ -266,20 +271,22 @@ TablesImage SqliteStore::load() {
         {SymbolNumber(s.integer(0)), stored_symbol_name(s.text(1)), shares(s, 2)});
   for (SqliteStatement s(tables_, "SELECT account, symbol, shares_e8 FROM positions"); s.step();)
     rows.positions.push_back({account_number(s, 0), SymbolNumber(s.integer(1)), shares(s, 2)});
-  for (SqliteStatement s(tables_, std::string("SELECT ") + order_columns +
-                                      " FROM orders WHERE open_e8 > 0 ORDER BY id");
+  for (SqliteStatement s(
+           tables_, "SELECT " + order_columns + " FROM orders o WHERE open_e8 > 0 ORDER BY 11");
        s.step();)
     rows.orders.push_back(order_row(s));
   // CROSS JOIN fixes the order of the loops: from open orders to their executions. The planner
   // would choose the other order and read every execution of the history.
-  for (
-      SqliteStatement s(
-          tables_,
-          "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
-          "CROSS JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION "
-          "SELECT e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us FROM orders o "
-          "CROSS JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
-      s.step();)
+  for (SqliteStatement s(
+           tables_,
+           "SELECT " + execution_columns +
+               " FROM orders o "
+               "CROSS JOIN executions e ON e.buy_order = o.id WHERE o.open_e8 > 0 UNION "
+               "SELECT " +
+               execution_columns +
+               " FROM orders o "
+               "CROSS JOIN executions e ON e.sell_order = o.id WHERE o.open_e8 > 0 ORDER BY 1");
+       s.step();)
     rows.executions.push_back(execution_row(s));
   for (SqliteStatement s(tables_, select_newest_references); s.step();)
     rows.references.push_back({account_number(s, 0), stored_reference(s.text(1)),
@@ -302,8 +309,7 @@ TablesImage SqliteStore::load() {
 std::vector<ExecutionRow> SqliteStore::newest_executions(std::size_t count) {
   std::vector<ExecutionRow> rows;
   SqliteStatement s(
-      tables_,
-      "SELECT id, symbol, buy_order, sell_order, shares_e8, price_e8, time_us FROM executions ORDER BY id DESC LIMIT ?1");
+      tables_, "SELECT " + execution_columns + " FROM executions e ORDER BY e.id DESC LIMIT ?1");
   for (s.with(count); s.step();) rows.push_back(execution_row(s));
   std::reverse(rows.begin(), rows.end());
   return rows;
@@ -439,6 +445,10 @@ void SqliteStore::upsert(const Rows& rows) {
     values[0] = std::int64_t(row.account);
     values[1] = std::int64_t(row.order);
     values[2] = std::string(row.reference.view());
+  });
+  put_replacements_.run(rows.replacements, [&](const ReplacementRow& row, Values& values) {
+    integers(values, row.number, row.order, row.shares.units(), row.limit.units(), row.keeps_place,
+             row.executions_before, row.time.microseconds);
   });
   fail_point<StoreUnavailable>("projection.amid_rows");
   put_executions_.run(rows.executions, [&](const ExecutionRow& row, Values& values) {

@@ -67,7 +67,7 @@ class SqliteStore : public Store {
   // Projector thread.
   SqliteDatabase tables_;
   SqliteRows put_accounts_, put_account_keys_, put_symbols_, put_positions_, put_orders_,
-      put_references_, put_executions_;
+      put_references_, put_replacements_, put_executions_;
   SqliteStatement put_projection_;
   bool checkpoint_failed_ = false;  // the last one failed, and that was logged
   // Reader thread.

@@ -16,13 +16,39 @@
 
 namespace exchange {
 
-// SQL of both databases: of each account the newest references (References::kept_max), with what
-// their orders are. The recursion finds the accounts that have any.
+// SQL of both databases. The orders by executions_before, which never falls with the number, let
+// the index replacements_of_order find one row, however often an order was replaced.
+
+// The place of the order `o` (OrderRow::place).
+inline const std::string place_of_order =
+    "coalesce((SELECT number FROM replacements WHERE order_id = o.id AND NOT keeps_place"
+    " ORDER BY executions_before DESC, number DESC LIMIT 1), o.id)";
+
+// Whether the buy of the execution `e` arrived, or was replaced, after the sell.
+inline const std::string taker_is_buy = [] {
+  const auto place = [](const std::string& order) {
+    return "coalesce((SELECT number FROM replacements WHERE order_id = " + order +
+           " AND NOT keeps_place AND executions_before < e.id"
+           " ORDER BY executions_before DESC, number DESC LIMIT 1), " +
+           order + ")";
+  };
+  return "CAST(" + place("e.buy_order") + " > " + place("e.sell_order") + " AS INTEGER)";
+}();
+
+// The columns of an ExecutionRow, of the execution `e`.
+inline const std::string execution_columns =
+    "e.id, e.symbol, e.buy_order, e.sell_order, e.shares_e8, e.price_e8, e.time_us, " +
+    taker_is_buy;
+
+// Of each account the newest references (References::kept_max), with what their orders were at
+// first. The recursion finds the accounts that have any.
 inline constexpr const char* select_newest_references =
     "WITH RECURSIVE a(account) AS (SELECT min(account) FROM order_references UNION ALL"
     " SELECT (SELECT min(account) FROM order_references WHERE account > a.account) FROM a"
     " WHERE a.account IS NOT NULL)"
-    " SELECT r.account, r.ref, r.order_id, o.symbol, CAST(o.is_buy AS INTEGER), o.shares_e8, o.limit_e8"
+    " SELECT r.account, r.ref, r.order_id, o.symbol, CAST(o.is_buy AS INTEGER),"
+    " coalesce((SELECT shares_e8 FROM replacements WHERE order_id = o.id ORDER BY executions_before, number LIMIT 1), o.shares_e8),"
+    " coalesce((SELECT limit_e8 FROM replacements WHERE order_id = o.id ORDER BY executions_before, number LIMIT 1), o.limit_e8)"
     " FROM a CROSS JOIN order_references r CROSS JOIN orders o"
     " WHERE r.account = a.account AND o.id = r.order_id AND r.order_id > coalesce("
     "(SELECT order_id FROM order_references WHERE account = a.account"

@@ -54,9 +54,12 @@ void fill(Place& place) {
   order(bob, spy, Side::sell, "10", "149.99999999", at(400'002));
   // 8: its cost has 16 decimals
   order(bob, spy, Side::buy, "1000000000.00000001", "140.00000003", at(400'003));
-  order(alice, spy, Side::buy, "1", "145.7", at(400'004));  // 9: the best bid
+  order(alice, spy, Side::buy, "2", "145.7", at(400'004));  // 9: the best bid
   order(alice, spy, Side::buy, "1", "100", at(400'005));    // 10: canceled
   exchange.apply(CancelOrder{alice, 10}, at(500'000));
+  REQUIRE(changed_state(exchange.apply(
+      ReplaceOrder{alice, Side::buy, 9, Shares::whole(1), parse_price("145.7").value},
+      at(600'000))));
   project(place.reopen(), exchange, 1);
 }
 
@@ -94,6 +97,78 @@ TEST_CASE("the views hold exactly what a script of commands leads to") {
               "12345678901234573716.9234567890123454|4|"
               R"({"ABC":{"shares":"0.00000002","reserved":"0"},)"
               R"("SPY":{"shares":"0","reserved":"460"}})"});
+}
+
+TEST_CASE("the taker on the tape is the order whose place was behind at that time") {
+  const auto place = any_sql_place();
+  Exchange exchange;
+  const auto apply = [&](const Command& command) {
+    REQUIRE(changed_state(exchange.apply(command, at(1))));
+  };
+  const auto buy = [&](int shares, int limit) {
+    apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(shares), Price::whole(limit)});
+  };
+  const auto sell = [&](int shares, int limit) {
+    apply(PlaceOrder{alice, spy, Side::sell, Shares::whole(shares), Price::whole(limit)});
+  };
+  const auto replace = [&](Side side, OrderId order, int shares, int limit) {
+    apply(ReplaceOrder{alice, side, order, Shares::whole(shares), Price::whole(limit)});
+  };
+  apply(CreateAccount{alice, Cash::whole(1'000)});
+  apply(PlaceShares{spy, alice, Shares::whole(100)});
+  buy(10, 5);                    // 1
+  sell(2, 5);                    // 2: execution 1
+  sell(3, 7);                    // 3
+  replace(Side::buy, 1, 10, 7);  // 4: execution 2, taken by order 1
+  replace(Side::buy, 1, 9, 7);   // 5: keeps its place
+  sell(1, 6);                    // 6: execution 3
+  sell(2, 9);                    // 7
+  buy(2, 4);                     // 8
+  replace(Side::buy, 1, 10, 4);  // 9: behind order 8
+  replace(Side::sell, 7, 2, 4);  // 10: execution 4, taken by order 7 from order 8
+  project(place->reopen(), exchange, 1);
+  CHECK(place->query("SELECT id, taker, buy_order, sell_order, price FROM tape") ==
+        Lines{"4|sell|8|7|4", "3|sell|1|6|7", "2|buy|1|3|7", "1|sell|1|2|5"});
+  CHECK(place->query(books) == Lines{"SPY|buy|4|4|1"});
+}
+
+TEST_CASE("indexes find the newest rows of the tape, also if an order was replaced often") {
+  SECTION("SQLite") {
+    SqlitePlace place;
+    place.reopen();
+    SqliteDatabase database(place.path(), SqliteDatabase::Use::read);
+    SqliteStatement plan(database, "EXPLAIN QUERY PLAN SELECT * FROM tape LIMIT 10");
+    Lines scans, of_replacements;
+    while (plan.step()) {
+      const std::string line(plan.text(3));
+      if (line.find("SEARCH") == std::string::npos && line.find("SUBQUERY") == std::string::npos)
+        scans.push_back(line);
+      if (line.find("replacements") != std::string::npos) of_replacements.push_back(line);
+    }
+    CHECK(scans == Lines{"SCAN executions"});
+    CHECK(of_replacements ==
+          Lines(2,
+                "SEARCH replacements USING INDEX replacements_of_order (order_id=? AND "
+                "executions_before<?)"));
+  }
+  SECTION("PostgreSQL") {
+    PostgresPlace place;
+    place.reopen();
+    place.run(
+        "INSERT INTO executions SELECT i, 0, 1, 20001 + i, 1, 1, 1 FROM generate_series(1, 20000) i;"
+        "INSERT INTO replacements SELECT i, 1, 1, 1, false, i - 1, 1 FROM generate_series(2, 20001) i;"
+        "INSERT INTO orders SELECT i, 0, 0, false, 1, 1, 0, 0, 1, 0 FROM generate_series(20002, 40001) i;"
+        "ANALYZE");
+    std::string plan;
+    for (const std::string& line :
+         place.query("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM tape LIMIT 10"))
+      plan += line + '\n';
+    INFO(plan);
+    for (const char* slow : {"Seq Scan on executions", "Seq Scan on orders",
+                             "Seq Scan on replacements", "Bitmap", "Sort"})
+      CHECK(plan.find(slow) == std::string::npos);
+    CHECK(plan.find("using replacements_of_order") != std::string::npos);
+  }
 }
 
 TEST_CASE("the views of a store without trades are empty") {

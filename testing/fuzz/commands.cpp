@@ -129,7 +129,28 @@ class Day {
     }
     if (what < 19) return CancelAll{account, who % 2 == 0 ? std::optional(symbol) : std::nullopt};
     if (what < 22) return CancelOrder{account, order_id(), reference(who)};
-    return QueryOrder{account, order_id(), false, reference(who)};
+    if (what < 25) return QueryOrder{account, order_id(), false, reference(who)};
+    return replace(account, who);
+  }
+  // Mostly of an open order by its account, if the naive exchange has one there already.
+  ReplaceOrder replace(const AccountId& account, unsigned who) {
+    ReplaceOrder replace{.account = account,
+                         .side = who % 2 == 0 ? Side::buy : Side::sell,
+                         .order = order_id(),
+                         .shares = Shares::from_units(units()),
+                         .limit = Price::from_units(units()),
+                         .reference = reference(who)};
+    const unsigned how = bytes_.byte();
+    OrderId open = std::min(replace.order, model_.orders());
+    while (open > 0 && !model_.is_open(open)) --open;
+    if (open == 0 || how % 8 == 0) return replace;
+    const PlaceOrder& placed = *model_.placed(open);
+    replace.account = placed.account;
+    replace.side = placed.side;
+    replace.order = open;
+    if (how % 2 == 0) replace.reference = placed.reference;
+    if (how >= 128) replace.limit = placed.limit;
+    return replace;
   }
   OptionalReference reference(unsigned who) {
     if (who / 64 != 3) return {};
@@ -171,7 +192,7 @@ class Day {
           too_long ? Outcome(Rejected{Reason::reply_too_long}) : model_.apply(command, now);
       if (changed_state(expected)) newest_change_ = now;
       if (const auto* forgotten = std::get_if<NotInMemory>(&outcome)) {
-        HOLDS(forgotten->order <= released_orders_,
+        HOLDS(forgotten->order <= released_orders_ || model_.placed(forgotten->order) == nullptr,
               "forgot order " + std::to_string(forgotten->order));
         outcome =
             outcome_from_tables(command, forgotten->account, store_.read_order(forgotten->order));

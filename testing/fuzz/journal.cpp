@@ -150,7 +150,8 @@ class Fields {
       rows.orders.push_back({chance() ? count() : i + 1, number(), number(), side(),
                              chance() ? Shares::from_units(units()) : open,
                              Price::from_units(units()), open,
-                             chance() ? Shares::from_units(units()) : Shares(), time(), time()});
+                             chance() ? Shares::from_units(units()) : Shares(), time(), time(),
+                             chance() ? count() : i + 1});
     }
     for (unsigned i = 0, end = bytes_.below(4); i < end; ++i)
       rows.executions.push_back({chance() ? count() : i + 1, number(), count(), count(),
@@ -182,7 +183,7 @@ class Fields {
   bool chance() { return bytes_.byte() > 224; }
   Command next() {
     const auto positive = [&] { return std::max<std::int64_t>(units(), 1); };
-    switch (bytes_.below(9)) {
+    switch (bytes_.below(10)) {
       case 0: return CreateAccount{account(), Cash::from_units(std::max<Int128>(wide_units(), 0))};
       case 1: return CreateSymbol{symbol()};
       case 2: return PlaceShares{symbol(), account(), Shares::from_units(positive())};
@@ -208,6 +209,15 @@ class Fields {
         return order;
       }
       case 7: return CancelAll{account(), chance() ? std::optional(symbol()) : std::nullopt};
+      case 8: {
+        ReplaceOrder replace{.account = account(),
+                             .side = side(),
+                             .order = count(),
+                             .shares = Shares::from_units(positive()),
+                             .limit = Price::from_units(positive())};
+        if (chance()) replace.order = 0, replace.reference = reference();
+        return replace;
+      }
       default: return CancelOrder{account(), count()};
     }
   }

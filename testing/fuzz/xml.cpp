@@ -121,6 +121,8 @@ std::vector<Echo> what_is_repeated(const Element& root) {
           echo_of(child, {"sym", "amount", "limit", "ref", "tif", "post", "type", "stp"}));
     } else if (child.name == "cancel" && echo_of(child, {"id", "ref"}).empty()) {
       asked.push_back(echo_of(child, {"sym"}));
+    } else if (child.name == "replace") {
+      asked.push_back(echo_of(child, {"id", "ref", "amount", "limit"}));
     } else {
       asked.push_back(
           child.name == "query" || child.name == "cancel" ? echo_of(child, {"id", "ref"}) : Echo());
@@ -168,6 +170,7 @@ std::string document_of(const Command& command) {
   if (const auto* cancel = std::get_if<CancelOrder>(&command)) account = &cancel->account;
   if (const auto* query = std::get_if<QueryOrder>(&command)) account = &query->account;
   if (const auto* all = std::get_if<CancelAll>(&command)) account = &all->account;
+  if (const auto* replace = std::get_if<ReplaceOrder>(&command)) account = &replace->account;
   std::vector<std::string> echoes;
   return request_document({command}, account ? *account : AccountId(), echoes);
 }

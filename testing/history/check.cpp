@@ -79,7 +79,9 @@ class Checker {
         const Outcome& outcome = outcomes_.emplace_back(model_.apply(command, batch.record.time));
         const auto* const rejected = std::get_if<Rejected>(&outcome);
         if (rejected == nullptr) continue;
-        if (const auto* order = std::get_if<PlaceOrder>(&command)) model_.number_refused(*order);
+        if (std::holds_alternative<PlaceOrder>(command) ||
+            std::holds_alternative<ReplaceOrder>(command))
+          model_.number_refused();
         verdict_.findings.push_back(
             {"", history::describe(commits_, commit) +
                      " breaks the rules: " + std::string(exchange::describe(rejected->reason))});
@@ -314,9 +316,8 @@ class Checker {
     if (!comparable(index)) return;
     // Of what was acknowledged as a change, and has no commit, matching has spoken.
     for (std::size_t element = 0; element < request.elements.size(); ++element)
-      if (const std::string_view name = name_of(request.replies[element]);
-          request.elements[element].command && !repeats_.contains({index, element}) &&
-          (name == "created" || name == "opened" || name == "canceled"))
+      if (request.elements[element].command && acknowledges_change(request.replies[element]) &&
+          !repeats_.contains({index, element}))
         return;
     verdict_.compared += request.elements.size();
     const Bound latest = latest_of(index);

@@ -110,6 +110,33 @@ RequestElement of_order(const pugi::xml_node& node, const std::optional<AccountI
   return element;
 }
 
+RequestElement replace(const pugi::xml_node& node, const std::optional<AccountId>& by) {
+  RequestElement element{.name = "replace",
+                         .echo = repeated(node, "id") + repeated(node, "ref") +
+                                 repeated(node, "amount") + repeated(node, "limit")};
+  for (const char* term : {"tif", "post", "type", "stp"})
+    if (node.attribute(term)) return element;
+  const auto id = parse_order_id(node.attribute("id").value());
+  const auto reference = parse_order_reference(node.attribute("ref").value());
+  const bool named = node.attribute("id") ? id && !node.attribute("ref") : reference.has_value();
+  const auto amount = parse_shares(node.attribute("amount").value());
+  const bool buys = amount.value > Shares();
+  const auto limit =
+      parse_price(node.attribute("limit").value(), buys ? Rounding::down : Rounding::up);
+  if (!by || !named || !amount || amount.value == Shares() || !limit || limit.value <= Price())
+    return element;
+  ReplaceOrder command{.account = *by,
+                       .side = buys ? Side::buy : Side::sell,
+                       .shares = buys ? amount.value : Shares() - amount.value,
+                       .limit = limit.value};
+  if (reference)
+    command.reference = *reference;
+  else
+    command.order = *id;
+  element.command = command;
+  return element;
+}
+
 RequestElement cancel_all(const pugi::xml_node& node, const std::optional<AccountId>& by) {
   RequestElement element{.name = "cancel", .echo = repeated(node, "sym")};
   const auto symbol = parse_symbol_name(node.attribute("sym").value());
@@ -146,7 +173,8 @@ void read_transactions(const pugi::xml_node& root, Request& request) {
                                : name == "query"            ? of_order<QueryOrder>(node, by)
                                : name == "cancel" && of_one ? of_order<CancelOrder>(node, by)
                                : name == "cancel"           ? cancel_all(node, by)
-                                                  : RequestElement{.name = std::string(name)});
+                               : name == "replace"          ? replace(node, by)
+                                                   : RequestElement{.name = std::string(name)});
   }
 }
 

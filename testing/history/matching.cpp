@@ -22,13 +22,20 @@ struct KeyWriter {
            (c.reference ? join(" as", c.reference->view()) : "") + print_terms(c);
   }
   std::string operator()(const CancelOrder& c) const {
-    return join("cancel", c.account.view(),
-                c.reference ? "ref " + std::string(c.reference->view()) : std::to_string(c.order));
+    return join("cancel", c.account.view(), name(c));
+  }
+  std::string operator()(const ReplaceOrder& c) const {
+    return join("replace", c.account.view(), name(c), c.side == Side::buy ? "buy" : "sell",
+                to_string(c.shares), to_string(c.limit));
   }
   std::string operator()(const CancelAll& c) const {
     return join("cancel all", c.account.view(), c.symbol ? c.symbol->view() : "");
   }
   std::string operator()(const QueryOrder&) const { return "query"; }
+  template <class NamesOrder>
+  static std::string name(const NamesOrder& c) {
+    return c.reference ? "ref " + std::string(c.reference->view()) : std::to_string(c.order);
+  }
   template <class... Part>
   static std::string join(std::string text, const Part&... part) {
     ((text += ' ', text += part), ...);
@@ -55,7 +62,7 @@ class Matcher {
     for (std::size_t i = 0; i < commits.size(); ++i) {
       keys_.push_back(key_of(commits[i].command));
       by_key_[keys_.back()].push_back(i);
-      if (commits[i].order != 0) by_order_.push_back(i);
+      if (commits[i].order != 0) by_order_[commits[i].order] = i;
     }
   }
 
@@ -121,12 +128,9 @@ class Matcher {
     Elements elements;
     const auto& [asked, replies] =
         std::tie(requests_[request].elements, requests_[request].replies);
-    for (std::size_t i = 0; i < std::min(asked.size(), replies.size()); ++i) {
-      const std::string_view name = name_of(replies[i]);
-      if (asked[i].command && (name == "created" || name == "opened" || name == "canceled") &&
-          !repeats_.contains({request, i}))
+    for (std::size_t i = 0; i < std::min(asked.size(), replies.size()); ++i)
+      if (asked[i].command && acknowledges_change(replies[i]) && !repeats_.contains({request, i}))
         elements.push_back(i);
-    }
     return elements;
   }
 
@@ -144,7 +148,8 @@ class Matcher {
     const Command& command = *requests_[request].elements[element].command;
     if (std::holds_alternative<PlaceOrder>(command)) {
       const auto id = id_of(requests_[request].replies[element]);
-      return id && *id <= by_order_.size() ? std::optional(by_order_[*id - 1]) : std::nullopt;
+      const auto order = id ? by_order_.find(*id) : by_order_.end();
+      return order != by_order_.end() ? std::optional(order->second) : std::nullopt;
     }
     const auto found = by_key_.find(key_of(command));
     return found != by_key_.end() && found->second.size() == 1
@@ -324,8 +329,7 @@ class Matcher {
   std::vector<Finding>& findings_;
   std::vector<std::string> keys_;  // of each commit
   std::unordered_map<std::string, std::vector<std::size_t>> by_key_;
-  // commit of order n at n - 1
-  std::vector<std::size_t> by_order_;
+  std::unordered_map<OrderId, std::size_t> by_order_;  // by the id that it got
   Repeats repeats_;
   // By time of those whose commits are known: the commit behind which what was sent later stands,
   // and before which what was answered earlier does.
@@ -339,13 +343,20 @@ std::string_view name_of(const std::string& element) {
   return std::string_view(element).substr(1, end - 1);
 }
 
+bool acknowledges_change(const std::string& element) {
+  const std::string_view name = name_of(element);
+  return name == "created" || name == "opened" || name == "canceled" || name == "replaced";
+}
+
 std::vector<Commit> commits_of(const std::vector<Batch>& journal) {
   std::vector<Commit> commits;
-  OrderId orders = 0;
+  OrderId numbers = 0;  // of orders and of replaces
   for (const Batch& batch : journal)
-    for (const Command& command : batch.record.commands)
-      commits.push_back({command, batch.record.time, batch.number,
-                         std::holds_alternative<PlaceOrder>(command) ? ++orders : 0});
+    for (const Command& command : batch.record.commands) {
+      const bool opens = std::holds_alternative<PlaceOrder>(command);
+      numbers += opens || std::holds_alternative<ReplaceOrder>(command);
+      commits.push_back({command, batch.record.time, batch.number, opens ? numbers : 0});
+    }
   return commits;
 }
 

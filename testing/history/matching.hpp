@@ -43,5 +43,7 @@ Repeats match(const std::vector<Request>& requests, std::vector<Commit>& commits
 
 // The name of a reply element: "opened".
 std::string_view name_of(const std::string& element);
+// Whether the reply element says that something was changed.
+bool acknowledges_change(const std::string& element);
 
 }  // namespace exchange::history

@@ -54,9 +54,18 @@ struct RequestElementWriter {
     echo = c.symbol ? quoted("sym", c.symbol->view()) : "";
     return "<cancel" + echo + "/>";
   }
+  std::string operator()(const ReplaceOrder& c) const {
+    echo = named(c.order, c.reference) +
+           quoted("amount", (c.side == Side::sell ? "-" : "") + to_string(c.shares)) +
+           quoted("limit", to_string(c.limit));
+    return "<replace" + echo + "/>";
+  }
   std::string of(const char* name, OrderId order, const OptionalReference& ref) const {
-    echo = ref ? reference(ref) : quoted("id", std::to_string(order));
+    echo = named(order, ref);
     return "<" + std::string(name) + echo + "/>";
+  }
+  static std::string named(OrderId order, const OptionalReference& ref) {
+    return ref ? reference(ref) : quoted("id", std::to_string(order));
   }
   static std::string reference(const OptionalReference& reference) {
     return reference ? quoted("ref", (*reference).view()) : "";
@@ -81,6 +90,13 @@ inline std::string with_id(const std::string& echo, OrderId order) {
                                    echo.find(" type="), echo.find(" stp="), echo.size()});
   return echo.substr(0, at) + (order != 0 ? quoted("id", std::to_string(order)) : "") +
          echo.substr(at);
+}
+
+// The attributes of a reply to a replace: the number of the order first, whatever named it.
+inline std::string with_id_first(const std::string& echo, OrderId order) {
+  const std::string_view id = " id=\"";
+  const std::size_t rest = echo.starts_with(id) ? echo.find('"', id.size()) + 1 : 0;
+  return quoted("id", std::to_string(order)) + echo.substr(rest);
 }
 
 inline std::string status_element(const std::string& name, const std::string& echo,
@@ -108,6 +124,8 @@ inline std::string reply_element(const Outcome& outcome, const std::string& echo
     return "<opened" + with_id(echo, opened->order) + "/>";
   if (const auto* opened = std::get_if<OpenedBefore>(&outcome))
     return "<opened" + with_id(echo, opened->order) + "/>";
+  if (const auto* replaced = std::get_if<Replaced>(&outcome))
+    return "<replaced" + with_id_first(echo, replaced->order) + "/>";
   if (const auto* status = std::get_if<Status>(&outcome))
     return status_element("status", echo, *status);
   if (const auto* canceled = std::get_if<Canceled>(&outcome))

@@ -42,12 +42,22 @@ const NaiveExchange::Order* NaiveExchange::order(const AccountId& account, Order
   return order.opened <= version && may_see ? &order : nullptr;
 }
 
+const NaiveExchange::Terms& NaiveExchange::terms(const Order& order, Version version) {
+  auto at = order.terms.rbegin();
+  while (at->from > version) ++at;
+  return *at;
+}
+
+Shares NaiveExchange::executed(const Order& order, Version version) {
+  Shares shares;
+  for (const Executed& one : order.executions)
+    if (one.from <= version) shares += one.execution.shares;
+  return shares;
+}
+
 Shares NaiveExchange::open(const Order& order, Version version) {
-  if (order.opened > version) return Shares();
-  Shares open = order.placed.shares;
-  for (const Executed& executed : order.executions)
-    if (executed.from <= version) open -= executed.execution.shares;
-  return order.canceled <= version ? open - order.canceled_shares : open;
+  if (order.opened > version || order.canceled <= version) return Shares();
+  return terms(order, version).shares - executed(order, version);
 }
 
 Status NaiveExchange::status(OrderId id, Version version) const {
@@ -81,7 +91,8 @@ Cash NaiveExchange::balance(const Account& account, Version version) const {
   for (const OrderId id : account.orders) {
     const Order& order = orders_[id - 1];
     const bool buys = order.placed.side == Side::buy;
-    if (buys) balance -= money(open(order, version), order.placed.limit);
+    if (const Shares reserved = open(order, version); buys && reserved > Shares())
+      balance -= money(reserved, terms(order, version).limit);
     for (const auto& [from, execution] : order.executions) {
       const UInt128 paid = from <= version ? money(execution.shares, execution.price) : 0;
       balance += buys ? -paid : paid;
@@ -123,9 +134,8 @@ std::vector<Exchange::Depth> NaiveExchange::depth(const SymbolName& name, Side s
   for (const OrderId id : symbol ? symbol->open : std::vector<OrderId>()) {
     const Order& order = orders_[id - 1];
     if (order.placed.side != side || !is_open(id)) continue;
-    Exchange::Depth& level =
-        levels.try_emplace(order.placed.limit, Exchange::Depth{order.placed.limit, 0, 0})
-            .first->second;
+    const Price limit = terms(order, version_).limit;
+    Exchange::Depth& level = levels.try_emplace(limit, Exchange::Depth{limit, 0, 0}).first->second;
     level.shares_units += open(order, version_).units();
     ++level.orders;
   }
@@ -194,6 +204,29 @@ Outcome NaiveExchange::at(const CancelOrder& command, Version version) const {
   return Canceled{};
 }
 
+Outcome NaiveExchange::at(const ReplaceOrder& command, Version version) const {
+  const Account* const by = account(command.account, version);
+  if (!by) return Rejected{Reason::unknown_account};
+  const OrderId id = meant(command, version);
+  const Order* const named = order(command.account, id, version);
+  if (!named) return Rejected{Reason::unknown_order};
+  const Shares was_open = open(*named, version);
+  if (was_open == Shares()) return Rejected{Reason::nothing_open};
+  if (named->placed.side != command.side) return Rejected{Reason::other_side};
+  if (command.shares <= executed(*named, version)) return Rejected{Reason::executed_more};
+  const Shares open = command.shares - executed(*named, version);
+  if (command.side == Side::buy) {
+    const UInt128 reserved = money(was_open, terms(*named, version).limit);
+    if (UInt128(balance(*by, version).units()) + reserved < money(open, command.limit))
+      return Rejected{Reason::insufficient_funds};
+  } else {
+    const Shares free = position(*by, named->placed.symbol, version);
+    if (UInt128(free.units()) + UInt128(was_open.units()) < UInt128(open.units()))
+      return Rejected{Reason::insufficient_shares};
+  }
+  return Replaced{id};
+}
+
 Outcome NaiveExchange::at(const QueryOrder& command, Version version) const {
   if (!account(command.account, version)) return Rejected{Reason::unknown_account};
   const OrderId id = meant(command, version);
@@ -209,12 +242,15 @@ Outcome NaiveExchange::at(const CancelAll& command, Version version) const {
 }
 
 std::vector<OrderId> NaiveExchange::canceled_by(const CancelAll& command, Version version) const {
-  std::vector<OrderId> ids;
-  std::size_t executions = 0;
+  std::map<OrderId, OrderId> by_place;
   for (const OrderId id : find(accounts_, command.account)->orders) {
     const Order& order = orders_[id - 1];
     const bool named = !command.symbol || order.placed.symbol == *command.symbol;
-    if (!named || open(order, version) == Shares()) continue;
+    if (named && open(order, version) > Shares()) by_place[terms(order, version).place] = id;
+  }
+  std::vector<OrderId> ids;
+  std::size_t executions = 0;
+  for (const auto& [place, id] : by_place) {
     if (ids.size() == 1'000 || executions >= 100'000) break;
     ids.push_back(id);
     executions += status(id, version).executions.size();
@@ -245,44 +281,66 @@ Outcome NaiveExchange::execute(const PlaceShares& command, Timestamp) {
 }
 
 Outcome NaiveExchange::execute(const PlaceOrder& command, Timestamp now) {
-  orders_.push_back({.placed = command, .opened = version_});
-  const OrderId id = orders_.size();
+  const OrderId id = orders_.size() + 1;
+  orders_.push_back({.placed = command,
+                     .opened = version_,
+                     .terms = {{version_, command.shares, command.limit, id}}});
   find(accounts_, command.account)->orders.push_back(id);
-  Order& taker = orders_.back();
-  for (Order* maker; is_open(id) && (maker = best_match(taker)) != nullptr;) {
-    const Price price = maker->placed.limit;
+  Symbol& symbol = symbols_[std::string(command.symbol.view())];
+  symbol.open.push_back(id);
+  symbol.orders.push_back(id);
+  match(id, command, now);
+  if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id))
+    cancel_open(orders_[id - 1], now);
+  return Opened{id};
+}
+
+Outcome NaiveExchange::execute(const ReplaceOrder& command, Timestamp now) {
+  const OrderId id = meant(command, version_);
+  orders_.emplace_back();  // takes a number
+  Order& order = orders_[id - 1];
+  const Terms before = order.terms.back();
+  const bool stays = command.limit == before.limit && command.shares <= before.shares;
+  const OrderId number = orders_.size();
+  replacements_[number] = {number, id, before.shares, before.limit, stays, takers_.size(), now};
+  order.terms.push_back({version_, command.shares, command.limit, stays ? before.place : number});
+  if (stays) return Replaced{id};
+  match(id, {command.account, order.placed.symbol, command.side, command.shares, command.limit},
+        now);
+  return Replaced{id};
+}
+
+void NaiveExchange::match(OrderId id, const PlaceOrder& arriving, Timestamp now) {
+  Order& taker = orders_[id - 1];
+  for (Order* maker; is_open(id) && (maker = best_match(arriving)) != nullptr;) {
+    const Price price = terms(*maker, version_).limit;
     const Shares wanted = std::min(open(taker, version_), open(*maker, version_));
     Shares shares = wanted;
-    if (command.is_market() && command.side == Side::buy) {
-      const auto cash = UInt128(balance(*find(accounts_, command.account), version_).units());
+    if (arriving.is_market() && arriving.side == Side::buy) {
+      const auto cash = UInt128(balance(*find(accounts_, arriving.account), version_).units());
       if (money(wanted, price) > cash)
         shares = Shares::from_units(std::int64_t(cash / UInt128(price.units())));
     }
     if (shares == Shares()) {
       cancel_open(taker, now);
-    } else if (command.self_trade != SelfTrade::allowed &&
-               maker->placed.account == command.account) {
-      cancel_open(command.self_trade == SelfTrade::cancel_taking ? taker : *maker, now);
+    } else if (arriving.self_trade != SelfTrade::allowed &&
+               maker->placed.account == arriving.account) {
+      cancel_open(arriving.self_trade == SelfTrade::cancel_taking ? taker : *maker, now);
     } else {
       for (Order* const order : {&taker, maker})
         order->executions.push_back({version_, {shares, price, now}});
-      ++executions_;
+      takers_.push_back(arriving.side);
       if (shares < wanted) cancel_open(taker, now);
     }
   }
-  if (command.lifetime == Lifetime::immediate_or_cancel && is_open(id)) cancel_open(taker, now);
-  Symbol& symbol = symbols_[std::string(command.symbol.view())];
-  symbol.open.push_back(id);
-  symbol.orders.push_back(id);
-  return Opened{id};
 }
 
 namespace {
 
-bool crosses(const PlaceOrder& a, const PlaceOrder& b) {
-  if (a.side == b.side) return false;
-  const PlaceOrder &buy = a.side == Side::buy ? a : b, &sell = a.side == Side::buy ? b : a;
-  return sell.limit <= buy.limit || buy.is_market();
+bool crosses(const PlaceOrder& arriving, Side side, Price limit) {
+  if (arriving.side == side) return false;
+  return arriving.is_market() ||
+         (side == Side::sell ? limit <= arriving.limit : arriving.limit <= limit);
 }
 
 }  // namespace
@@ -293,16 +351,18 @@ UInt128 NaiveExchange::executable(const PlaceOrder& taker, SelfTrade self_trade,
   std::vector<const Order*> makers;
   for (const OrderId id : symbol ? symbol->orders : std::vector<OrderId>())
     if (const Order& maker = orders_[id - 1];
-        crosses(maker.placed, taker) && open(maker, version) > Shares())
+        open(maker, version) > Shares() &&
+        crosses(taker, maker.placed.side, terms(maker, version).limit))
       makers.push_back(&maker);
-  std::stable_sort(makers.begin(), makers.end(), [&](const Order* a, const Order* b) {
-    return taker.side == Side::buy ? a->placed.limit < b->placed.limit
-                                   : a->placed.limit > b->placed.limit;
+  std::sort(makers.begin(), makers.end(), [&](const Order* left, const Order* right) {
+    const Terms &a = terms(*left, version), &b = terms(*right, version);
+    if (a.limit == b.limit) return a.place < b.place;
+    return taker.side == Side::buy ? a.limit < b.limit : a.limit > b.limit;
   });
   UInt128 sum = 0;
   std::set<Price> prices;
   for (std::size_t i = 0; i < makers.size(); ++i) {
-    prices.insert(makers[i]->placed.limit);
+    prices.insert(terms(*makers[i], version).limit);
     const bool own = makers[i]->placed.account == taker.account;
     if (self_trade == SelfTrade::allowed ? prices.size() > 1'000 : i == 1'000) break;
     if (own && self_trade == SelfTrade::cancel_taking) break;
@@ -318,18 +378,19 @@ void NaiveExchange::cancel_open(Order& order, Timestamp now) {
   order.canceled_at = now;
 }
 
-NaiveExchange::Order* NaiveExchange::best_match(const Order& taker) {
-  Symbol* const symbol = find(symbols_, taker.placed.symbol);
-  if (symbol == nullptr) return nullptr;
+NaiveExchange::Order* NaiveExchange::best_match(const PlaceOrder& arriving) {
+  Symbol* const symbol = find(symbols_, arriving.symbol);
   std::erase_if(symbol->open, [&](OrderId id) { return !is_open(id); });
   Order* best = nullptr;
-  for (const OrderId id : symbol->open) {  // the first at the best price is the oldest
+  for (const OrderId id : symbol->open) {
     Order& maker = orders_[id - 1];
-    const PlaceOrder &a = maker.placed, &b = taker.placed;
-    if (!crosses(a, b)) continue;
-    const bool better = best == nullptr || (a.side == Side::buy ? a.limit > best->placed.limit
-                                                                : a.limit < best->placed.limit);
-    if (better) best = &maker;
+    if (!crosses(arriving, maker.placed.side, terms(maker, version_).limit)) continue;
+    const auto comes_before = [&](const Terms& a, const Terms& b) {
+      if (a.limit == b.limit) return a.place < b.place;
+      return arriving.side == Side::buy ? a.limit < b.limit : a.limit > b.limit;
+    };
+    if (best == nullptr || comes_before(terms(maker, version_), terms(*best, version_)))
+      best = &maker;
   }
   return best;
 }
@@ -366,12 +427,20 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
     const Order& order = orders_[id - 1];
     consider(order.opened);
     consider(order.canceled);
+    for (const Terms& terms : order.terms) consider(terms.from);
     for (const Executed& executed : order.executions) consider(executed.from);
   };
   const auto consider_account = [&](const AccountId& id) {
     const Account* const account = find(accounts_, id);
     if (account) consider(account->created);
     return account;
+  };
+  // all that the account has
+  const auto consider_holdings = [&](const AccountId& id) {
+    const Account* const by = consider_account(id);
+    if (!by) return;
+    for (const auto& [symbol, placements] : by->placements) consider_placements(placements);
+    for (const OrderId order : by->orders) consider_order(order);
   };
   const auto consider_meant = [&](const auto& query_or_cancel) {
     const Account* const by = consider_account(query_or_cancel.account);
@@ -387,10 +456,7 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
     if (const Symbol* const symbol = find(symbols_, place->symbol))
       consider_placements(symbol->placements);
   } else if (const auto* order = std::get_if<PlaceOrder>(&command)) {
-    if (const Account* const by = consider_account(order->account)) {
-      for (const auto& [symbol, placements] : by->placements) consider_placements(placements);
-      for (const OrderId id : by->orders) consider_order(id);
-    }
+    consider_holdings(order->account);
     if (order->post_only || order->lifetime == Lifetime::fill_or_kill)
       if (const Symbol* const symbol = find(symbols_, order->symbol))
         for (const OrderId id : symbol->orders) consider_order(id);
@@ -401,6 +467,8 @@ Version NaiveExchange::next_change(const Command& command, Version at) const {
   } else if (const auto* all = std::get_if<CancelAll>(&command)) {
     if (const Account* const by = consider_account(all->account))
       for (const OrderId id : by->orders) consider_order(id);
+  } else if (const auto* replace = std::get_if<ReplaceOrder>(&command)) {
+    consider_holdings(replace->account);
   }
   return next;
 }

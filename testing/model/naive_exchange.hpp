@@ -1,10 +1,10 @@
 #pragma once
 // NaiveExchange is what the engine is checked against, and what histories are judged by: the market
-// rules (docs/protocol.md, M1 to M11) in their plainest form. It keeps only what happened
-// (deposits, placed shares, orders with their executions and cancels), and the version from which
-// each holds, and works out every balance, position and book from that. So it can also give the
-// outcome that a command would have had after fewer commands. Shares value types with the engine,
-// and no logic. Thread: one at a time.
+// rules (docs/protocol.md, M1 to M11, and those of order terms, cancels and replaces) in their
+// plainest form. It keeps only what happened (deposits, placed shares, orders with their terms,
+// executions and cancels), and the version from which each holds, and works out every balance,
+// position and book from that. So it can also give the outcome that a command would have had after
+// fewer commands. Shares value types with the engine, and no logic. Thread: one at a time.
 
 #include <functional>
 #include <map>
@@ -23,11 +23,12 @@ class NaiveExchange {
  public:
   // As Exchange::apply, except that it remembers every order and so never answers NotInMemory.
   Outcome apply(const Command& command, Timestamp now);
-  // Gives an id to an order that the rules refused and that a journal holds all the same.
-  void number_refused(const PlaceOrder& order) { orders_.push_back({.placed = order}); }
+  // Gives an id to an order or a replace that the rules refused and that a journal holds all the
+  // same.
+  void number_refused() { orders_.emplace_back(); }
 
   // The outcome of the command at this version, at most version(): for a command that would change
-  // something there, Created, Opened{0}, or Canceled or CanceledAll with nothing in it.
+  // something there, Created, Opened{0}, Replaced, or Canceled or CanceledAll with nothing in it.
   Outcome outcome(const Command& command, Version at) const;
   // The first version after `at` at which outcome() may be another one; never if there is none.
   Version next_change(const Command& command, Version at) const;
@@ -39,8 +40,20 @@ class NaiveExchange {
 
   Version version() const { return version_; }
   std::size_t accounts() const { return accounts_.size(); }
+  // Ids given so far: of orders, and the numbers of replaces, which come from the same sequence.
   OrderId orders() const { return orders_.size(); }
-  std::uint64_t executions() const { return executions_; }
+  OrderId replaces() const { return replacements_.size(); }
+  std::uint64_t executions() const { return takers_.size(); }
+  // As it was sent first; null if this is no order but the number of a replace.
+  const PlaceOrder* placed(OrderId id) const {
+    return orders_[id - 1].opened == never ? nullptr : &orders_[id - 1].placed;
+  }
+  // It comes before those of its price with a higher one.
+  OrderId place(OrderId id) const { return terms(orders_[id - 1], version_).place; }
+  // All replaces, by number.
+  const std::map<OrderId, ReplacementRow>& replacements() const { return replacements_; }
+  // Of the two orders of an execution.
+  Side taker(ExecutionId execution) const { return takers_[execution - 1]; }
   bool is_open(OrderId order) const { return open(orders_[order - 1], version_) > Shares(); }
   Status status(OrderId order) const { return status(order, version_); }
 
@@ -57,16 +70,24 @@ class NaiveExchange {
   };
   struct Symbol {
     std::vector<Placement> placements;
-    std::vector<OrderId> open;    // the oldest first
+    std::vector<OrderId> open;    // and perhaps some that have closed
     std::vector<OrderId> orders;  // all of them
   };
   struct Executed {
     Version from;
     Execution execution;
   };
+  // What a replace changes.
+  struct Terms {
+    Version from;
+    Shares shares;
+    Price limit;
+    OrderId place;
+  };
   struct Order {
-    PlaceOrder placed;
-    Version opened = never;  // never: refused
+    PlaceOrder placed;       // as it was sent first
+    Version opened = never;  // never: refused, or the number of a replace
+    std::vector<Terms> terms;
     std::vector<Executed> executions;
     Version canceled = never;
     Shares canceled_shares;
@@ -80,6 +101,7 @@ class NaiveExchange {
   Outcome at(const CancelOrder& command, Version version) const;
   Outcome at(const QueryOrder& command, Version version) const;
   Outcome at(const CancelAll& command, Version version) const;
+  Outcome at(const ReplaceOrder& command, Version version) const;
   Outcome execute(const CreateAccount& command, Timestamp now);
   Outcome execute(const CreateSymbol& command, Timestamp now);
   Outcome execute(const PlaceShares& command, Timestamp now);
@@ -87,6 +109,7 @@ class NaiveExchange {
   Outcome execute(const CancelOrder& command, Timestamp now);
   Outcome execute(const QueryOrder& command, Timestamp now);
   Outcome execute(const CancelAll& command, Timestamp now);
+  Outcome execute(const ReplaceOrder& command, Timestamp now);
 
   // Null if there is none at this version.
   const Account* account(const AccountId& id, Version version) const;
@@ -96,29 +119,35 @@ class NaiveExchange {
   // one, or by its id. 0 if there is no such reference.
   OrderId referenced(const AccountId& account, const OrderReference& reference,
                      Version version) const;
-  template <class QueryOrCancel>
-  OrderId meant(const QueryOrCancel& command, Version version) const {
+  template <class NamesOrder>
+  OrderId meant(const NamesOrder& command, Version version) const {
     return command.reference ? referenced(command.account, *command.reference, version)
                              : command.order;
   }
-  // The open orders that it cancels.
+  // The open orders that it cancels, by place.
   std::vector<OrderId> canceled_by(const CancelAll& command, Version version) const;
   // The shares of orders open at this version that would be executed against this one, as far as
   // a fill-or-kill order reaches.
   UInt128 executable(const PlaceOrder& taker, SelfTrade self_trade, Version version) const;
   void cancel_open(Order& order, Timestamp now);
+  // Executes it as far as it can be; `arriving` has its terms of the moment.
+  void match(OrderId id, const PlaceOrder& arriving, Timestamp now);
   // The open order that this one executes against next, or null.
-  Order* best_match(const Order& taker);
+  Order* best_match(const PlaceOrder& arriving);
   Cash balance(const Account& account, Version version) const;
   Shares position(const Account& account, const SymbolName& symbol, Version version) const;
+  // Of an order that is opened by then.
+  static const Terms& terms(const Order& order, Version version);
+  static Shares executed(const Order& order, Version version);
   static Shares open(const Order& order, Version version);
   Status status(OrderId id, Version version) const;
 
   std::map<std::string, Account, std::less<>> accounts_;
   std::map<std::string, Symbol, std::less<>> symbols_;
-  std::vector<Order> orders_;  // order n at n - 1
+  std::vector<Order> orders_;  // order n at n - 1, and an empty one for each other number
+  std::map<OrderId, ReplacementRow> replacements_;
   Version version_ = 0;
-  std::uint64_t executions_ = 0;
+  std::vector<Side> takers_;  // of execution n at n - 1
 };
 
 }  // namespace exchange

@@ -59,6 +59,7 @@ inline std::string print(const Outcome& outcome) {
       for (const Status& status : o.orders) text += " [" + print(status) + "]";
       return text;
     }
+    std::string operator()(const Replaced& o) { return "replaced " + std::to_string(o.order); }
     std::string operator()(const NotInMemory& o) {
       return "not in memory: account " + std::to_string(o.account) + " order " +
              std::to_string(o.order);
@@ -90,14 +91,24 @@ inline std::string print(const Command& command) {
     std::string operator()(const CancelAll& c) {
       return print(c.account) + " cancels all" + (c.symbol ? " of " + print(*c.symbol) : "");
     }
+    std::string operator()(const ReplaceOrder& c) {
+      return print(c.account) + " replaces " + print(c.order, c.reference) + " by a " +
+             (c.side == Side::buy ? "buy of " : "sell of ") + to_string(c.shares) + " @" +
+             to_string(c.limit);
+    }
   } printer;
   return std::visit(printer, command);
 }
 
-// One line per row, sorted: rows come in any order.
+// One line per row, sorted: rows come in any order. A place is shown if it is not the order's id,
+// the taker of an execution if it is not the order with the higher id.
 inline std::vector<std::string> lines(const Rows& rows) {
   std::vector<std::string> lines;
   const auto number = [](auto n) { return std::to_string(n); };
+  const auto taker = [](const ExecutionRow& r) {
+    const Side newer = r.buy_order > r.sell_order ? Side::buy : Side::sell;
+    return r.taker == newer ? "" : r.taker == Side::buy ? ", taker buy" : ", taker sell";
+  };
   for (const AccountRow& r : rows.accounts)
     lines.push_back("account " + number(r.number) + " " + print(r.id) + ": " +
                     to_string(r.balance));
@@ -112,14 +123,19 @@ inline std::vector<std::string> lines(const Rows& rows) {
                     (r.side == Side::buy ? " buys " : " sells ") + to_string(r.shares) + " of " +
                     number(r.symbol) + " @" + to_string(r.limit) + " at " + print(r.opened_at) +
                     ", open " + to_string(r.open) + ", canceled " + to_string(r.canceled) + " at " +
-                    print(r.canceled_at));
+                    print(r.canceled_at) + (r.place != r.id ? ", place " + number(r.place) : ""));
   for (const ExecutionRow& r : rows.executions)
     lines.push_back("execution " + number(r.id) + ": buy " + number(r.buy_order) + " sell " +
                     number(r.sell_order) + " " + to_string(r.shares) + " of " + number(r.symbol) +
-                    " @" + to_string(r.price) + " at " + print(r.time));
+                    " @" + to_string(r.price) + " at " + print(r.time) + taker(r));
   for (const ReferenceRow& r : rows.references)
     lines.push_back("reference " + std::string(r.reference.view()) + " of " + number(r.account) +
                     ": order " + number(r.order));
+  for (const ReplacementRow& r : rows.replacements)
+    lines.push_back("replacement " + number(r.number) + ": order " + number(r.order) + " was " +
+                    to_string(r.shares) + " @" + to_string(r.limit) +
+                    (r.keeps_place ? ", keeps its place" : "") + ", after execution " +
+                    number(r.executions_before) + " at " + print(r.time));
   std::sort(lines.begin(), lines.end());
   return lines;
 }

@@ -39,13 +39,37 @@ Command RandomCommands::next(OrderId orders) {
     if (self_trade == 0) order.self_trade = SelfTrade::cancel_resting;
     if (self_trade == 1) order.self_trade = SelfTrade::cancel_taking;
     if (order.reference) referenced_ = order;
+    if (!drawn_.empty() && drawn_.back().id == orders + 1) drawn_.pop_back();  // refused
+    drawn_.push_back({orders + 1, order});
+    if (drawn_.size() > 10) drawn_.pop_front();
     return order;
   }
   if (choice < 71) return CancelAll{account, below(2) == 0 ? std::optional(symbol) : std::nullopt};
+  if (choice < 80) return replace(account, orders);
   const OptionalReference reference = RandomCommands::reference();
   const OrderId named = reference ? 0 : order(orders);
   if (choice < 88) return CancelOrder{account, named, reference};
   return QueryOrder{account, named, open_queries_ && below(2) == 0, reference};
+}
+
+// Mostly of one of the newest orders, by its account, which most accounts are not; at times with
+// the same limit, so that it may keep its place.
+ReplaceOrder RandomCommands::replace(const AccountId& account, OrderId orders) {
+  ReplaceOrder replace{.account = account,
+                       .side = below(2) == 0 ? Side::buy : Side::sell,
+                       .shares = Shares::from_units(fixed64_units(5)),
+                       .limit = Price::from_units(fixed64_units(7)),
+                       .reference = reference()};
+  if (!replace.reference) replace.order = order(orders);
+  if (drawn_.empty() || below(8) == 0) return replace;
+  const auto& [id, named] = drawn_[below(drawn_.size())];
+  replace.account = named.account;
+  replace.reference = below(2) == 0 ? named.reference : OptionalReference();
+  replace.order = replace.reference ? 0 : id;
+  if (below(8) != 0) replace.side = named.side;
+  if (below(2) == 0 && !named.is_market()) replace.limit = named.limit;
+  if (below(4) == 0) replace.shares = named.shares;
+  return replace;
 }
 
 // Mostly none; else one of so few that many are used again.

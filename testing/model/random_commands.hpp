@@ -3,6 +3,7 @@
 // refusals and cancels are all frequent. Called by random tests and simulations; the seed is
 // theirs.
 
+#include <deque>
 #include <optional>
 #include <random>
 
@@ -17,7 +18,7 @@ class RandomCommands {
   RandomCommands(std::uint64_t seed, bool extreme, bool open_queries = false)
       : random_(seed), extreme_(extreme), open_queries_(open_queries) {}
 
-  // `orders`: order ids given so far.
+  // `orders`: ids given so far, of orders and replaces.
   Command next(OrderId orders);
   // Stays, or goes on by up to three seconds.
   Timestamp next_time();
@@ -33,10 +34,16 @@ class RandomCommands {
   Cash cash();
   OrderId order(OrderId orders);
   OptionalReference reference();
+  ReplaceOrder replace(const AccountId& account, OrderId orders);
 
   std::mt19937_64 random_;
   bool extreme_, open_queries_;
   std::optional<PlaceOrder> referenced_;  // the newest
+  struct Drawn {
+    OrderId id;  // if it was accepted
+    PlaceOrder order;
+  };
+  std::deque<Drawn> drawn_;  // the newest
   Timestamp now_{1'000'000'000'000};
 };
 

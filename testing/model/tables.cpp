@@ -1,5 +1,7 @@
 #include "model/tables.hpp"
 
+#include <algorithm>
+
 namespace exchange {
 
 void Tables::write(const Rows& rows) {
@@ -9,7 +11,16 @@ void Tables::write(const Rows& rows) {
   for (const OrderRow& row : rows.orders) orders_[row.id] = row;
   for (const ExecutionRow& row : rows.executions) executions_[row.id] = row;
   for (const ReferenceRow& row : rows.references) references_[row.order] = row;
+  for (const ReplacementRow& row : rows.replacements) replacements_[row.number] = row;
   totals_ = rows.totals;
+}
+
+OrderId Tables::place(OrderId order, ExecutionId executions) const {
+  OrderId place = order;
+  for (const auto& [number, row] : replacements_)
+    if (row.order == order && !row.keeps_place && row.executions_before <= executions)
+      place = number;
+  return place;
 }
 
 Rows Tables::image() const {
@@ -18,18 +29,31 @@ Rows Tables::image() const {
   for (const auto& [key, row] : symbols_) image.symbols.push_back(row);
   for (const auto& [key, row] : positions_) image.positions.push_back(row);
   for (const auto& [key, row] : orders_)
-    if (row.is_open()) image.orders.push_back(row);
+    if (row.is_open()) image.orders.push_back(*order(row.id));
+  std::sort(image.orders.begin(), image.orders.end(),
+            [](const OrderRow& a, const OrderRow& b) { return a.place < b.place; });
   for (const auto& [key, row] : executions_)
-    if (orders_.at(row.buy_order).is_open() || orders_.at(row.sell_order).is_open())
-      image.executions.push_back(row);
+    if (orders_.at(row.buy_order).is_open() || orders_.at(row.sell_order).is_open()) {
+      ExecutionRow& execution = image.executions.emplace_back(row);
+      const bool buys = place(row.buy_order, row.id - 1) > place(row.sell_order, row.id - 1);
+      execution.taker = buys ? Side::buy : Side::sell;
+    }
   for (const auto& [key, row] : references_) image.references.push_back(row);
   image.totals = totals_;
   return image;
 }
 
 std::optional<OrderRow> Tables::order(OrderId order) const {
-  const auto row = orders_.find(order);
-  return row == orders_.end() ? std::nullopt : std::optional(row->second);
+  const auto found = orders_.find(order);
+  if (found == orders_.end()) return {};
+  OrderRow row = found->second;
+  row.place = place(order, totals_.executions);
+  return row;
+}
+
+std::optional<ReplacementRow> Tables::replacement(OrderId number) const {
+  const auto row = replacements_.find(number);
+  return row == replacements_.end() ? std::nullopt : std::optional(row->second);
 }
 
 std::vector<Execution> Tables::executions_of(OrderId order) const {
@@ -41,12 +65,14 @@ std::vector<Execution> Tables::executions_of(OrderId order) const {
 }
 
 Outcome Tables::answer(const Command& command, const NotInMemory& forgotten) const {
-  const OrderRow& order = orders_.at(forgotten.order);
+  const auto order = orders_.find(forgotten.order);
+  if (order == orders_.end()) return Rejected{Reason::unknown_order};
+  const OrderRow& row = order->second;
   const auto* query = std::get_if<QueryOrder>(&command);
-  if (order.account != forgotten.account && !(query != nullptr && query->of_any_account))
+  if (row.account != forgotten.account && !(query != nullptr && query->of_any_account))
     return Rejected{Reason::unknown_order};
-  if (std::holds_alternative<CancelOrder>(command)) return Rejected{Reason::nothing_open};
-  return Status{order.id, order.open, order.canceled, order.canceled_at, executions_of(order.id)};
+  if (query == nullptr) return Rejected{Reason::nothing_open};
+  return Status{row.id, row.open, row.canceled, row.canceled_at, executions_of(row.id)};
 }
 
 }  // namespace exchange

@@ -1,6 +1,7 @@
 #pragma once
 // Tables holds the newest row of everything that the engine handed over, as a store does, and gives
-// the image that recovery loads and the answers about orders that the engine forgot.
+// the image that recovery loads and the answers about orders that the engine forgot. What stores
+// keep no column for, the place of an order and the taker of an execution, it works out as they do.
 // Called by tests and simulations.
 
 #include <map>
@@ -16,22 +17,27 @@ class Tables {
  public:
   // The last row of a key wins.
   void write(const Rows& rows);
-  // All accounts, symbols and positions, the open orders and their executions.
+  // All accounts, symbols and positions, the open orders by place, and their executions.
   Rows image() const;
   std::optional<OrderRow> order(OrderId order) const;
+  std::optional<ReplacementRow> replacement(OrderId number) const;
   // Oldest first.
   std::vector<Execution> executions_of(OrderId order) const;
-  // The outcome of this query or cancel, had the engine not answered `forgotten`. Throws
-  // std::out_of_range if the order's row is missing.
+  // The outcome of this command, had the engine not answered `forgotten`. An order without a row is
+  // unknown: the number may be that of a replacement.
   Outcome answer(const Command& command, const NotInMemory& forgotten) const;
 
  private:
+  // Once there were so many executions.
+  OrderId place(OrderId order, ExecutionId executions) const;
+
   std::map<AccountNumber, AccountRow> accounts_;
   std::map<SymbolNumber, SymbolRow> symbols_;
   std::map<std::pair<AccountNumber, SymbolNumber>, PositionRow> positions_;
   std::map<OrderId, OrderRow> orders_;
   std::map<ExecutionId, ExecutionRow> executions_;
   std::map<OrderId, ReferenceRow> references_;
+  std::map<OrderId, ReplacementRow> replacements_;
   Totals totals_;
 };
 

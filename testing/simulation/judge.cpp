@@ -92,6 +92,7 @@ class Judge {
       if (!more) before = model_;
       const Outcome outcome = model_.apply(command, more ? steps_[at_].time : Timestamp{});
       if (changed_state(outcome)) {
+        world_.counts.replaced += more && std::holds_alternative<Replaced>(outcome);
         if (!more) {
           model_ = *before;
           if (std::any_of(replied_now_.begin(), replied_now_.end(), changed_state))
@@ -163,13 +164,20 @@ class Judge {
       violated("the tables hold another state than was promised");
     for (OrderId id = 1; id <= model_.orders(); ++id) {
       const std::optional<OrderRow> row = last.tables.order(id);
-      if (!row) violated("order " + std::to_string(id) + " is not in the tables");
+      const std::optional<ReplacementRow> replacement = last.tables.replacement(id);
+      const bool is_order = model_.placed(id) != nullptr;
+      if (row.has_value() != is_order || replacement.has_value() == is_order)
+        violated((is_order ? "order " : "replacement ") + std::to_string(id) +
+                 " is not in the tables, or as something else");
+      if (!is_order) continue;
+      if (row->place != model_.place(id))
+        violated("order " + std::to_string(id) + " has another place in the tables");
       const Status status{id, row->open, row->canceled, row->canceled_at,
                           last.tables.executions_of(id)};
       if (!(model_.status(id) == status))
         violated("order " + std::to_string(id) + " is another in the tables");
     }
-    if (last.tables.order(model_.orders() + 1))
+    if (last.tables.order(model_.orders() + 1) || last.tables.replacement(model_.orders() + 1))
       violated("the tables hold an order that no client was promised");
   }
 

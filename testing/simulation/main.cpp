@@ -28,7 +28,8 @@ constexpr Counted counted[] = {
     {"of them with a stale primary", &World::Counts::stale_primaries, 20},
     {"connections cut by clients", &World::Counts::cuts, 900},
     {"requests answered and compared", &World::Counts::answered, 25'000},
-    {"unanswered", &World::Counts::unanswered, 2'000}};
+    {"unanswered", &World::Counts::unanswered, 2'000},
+    {"orders replaced", &World::Counts::replaced, 2'000}};
 
 // "1 servers, 2 crashes, ..."
 std::string print(const World::Counts& counts) {

@@ -12,6 +12,22 @@ void set_account(Command& command, const AccountId& account) {
   if (auto* cancel = std::get_if<CancelOrder>(&command)) cancel->account = account;
   if (auto* query = std::get_if<QueryOrder>(&command)) query->account = account;
   if (auto* all = std::get_if<CancelAll>(&command)) all->account = account;
+  if (auto* replace = std::get_if<ReplaceOrder>(&command)) replace->account = account;
+}
+
+// Names an open order of its account, if the tables have one: a number at random is mostly that of
+// another account, or of a closed order.
+void aim(ReplaceOrder& replace, const Tables& tables, Scheduler& scheduler) {
+  const Rows image = tables.image();
+  std::vector<OrderRow> own;
+  for (const OrderRow& order : image.orders)
+    if (image.accounts[order.account].id == replace.account) own.push_back(order);
+  if (own.empty()) return;
+  const OrderRow& order = own[scheduler.below(own.size())];
+  replace.order = order.id;
+  replace.reference = {};
+  if (!scheduler.chance(8)) replace.side = order.side;
+  if (scheduler.chance(2)) replace.limit = order.limit;
 }
 
 AskedRequest request(std::vector<Command> commands, const AccountId& account) {
@@ -55,6 +71,10 @@ AskedRequest World::next_request() {
     };
     if (auto* query = std::get_if<QueryOrder>(&command)) name(*query);
     if (auto* cancel = std::get_if<CancelOrder>(&command)) name(*cancel);
+    if (auto* replace = std::get_if<ReplaceOrder>(&command)) {
+      name(*replace);
+      if (!scheduler.chance(4)) aim(*replace, disk.projections.back().tables, scheduler);
+    }
     commands.push_back(command);
     --left;
   }

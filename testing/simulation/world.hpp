@@ -112,7 +112,7 @@ class World {
   std::deque<Connection> connections;
   struct Counts {
     unsigned servers = 0, crashes = 0, power_cuts = 0, restarts = 0, partitions = 0,
-             stale_primaries = 0, cuts = 0, answered = 0, unanswered = 0;
+             stale_primaries = 0, cuts = 0, answered = 0, unanswered = 0, replaced = 0;
   } counts;
 
  private:

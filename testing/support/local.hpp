@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/committer.hpp"
+#include "core/order_reader.hpp"
 #include "core/recovery.hpp"
 #include "protocol/session.hpp"
 #include "store/memory_store.hpp"
@@ -48,6 +49,11 @@ class LocalService {
     Submission submission{.commands = session.commands()};
     Submission* const one = &submission;
     if (!submission.commands.empty()) committer_.commit({&one, 1});
+    // the number of a replacement is the id of no order
+    for (std::size_t i = 0; i < submission.outcomes.size(); ++i)
+      if (const auto* missing = std::get_if<NotInMemory>(&submission.outcomes[i]))
+        submission.outcomes[i] = outcome_from_tables(submission.commands[i], missing->account,
+                                                     store_.read_order(missing->order));
     session.reply(submission.outcomes);
   }
   Exchange& exchange() { return committer_.exchange(); }

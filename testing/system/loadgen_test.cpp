@@ -289,6 +289,38 @@ TEST_CASE("--audit passes on an honest server for each workload and counts what 
   }
 }
 
+TEST_CASE("--audit passes on an honest server for each kind of request of a mix") {
+  for (const char* mix :
+       {"replace=1", "order=10,cancel_all=1", "order=8,query=2,cancel=1,replace=4,cancel_all=1",
+        "order=4,ioc=1,fok=1,post=1,market=1,stp=2,query=1,cancel=1,replace=4,cancel_all=1"}) {
+    for (const char* more : {"-c 6", "-c 6 --pipeline 4 --orders-per-request 3 --accounts 2"}) {
+      const Reported run = report_of(std::string("-n 2000 --workers 2 --audit --store memory: ") +
+                                     more + " --mix " + mix);
+      INFO(mix << more << "\n" << run.out << run.err);
+      CHECK(run.status == 0);
+      CHECK(run.json["audit"]["passed"] == true);
+      CHECK(run.json["audit"]["not_checked"] == "");
+      CHECK(run.json["audit"]["executions"] > 100);
+      CHECK(run.json["result"]["deviations"].empty());
+    }
+  }
+}
+
+TEST_CASE("--audit finds a cancel of all that leaves out an order") {
+  // Of each reply to one the first order is dropped, if there are others.
+  EditedServer server([](std::string reply, unsigned) {
+    const std::string begin = "<results><canceled ", end = "</canceled><canceled ";
+    const std::size_t second = reply.find(end);
+    if (reply.starts_with(begin) && second != std::string::npos) reply.erase(9, second + 11 - 9);
+    return std::optional(reply);
+  });
+  const Ran run =
+      loadgen("-c 3 -n 600 --audit --mix order=10,cancel_all=1 --connect " + server.address());
+  INFO(run.out << run.err);
+  CHECK(run.status == 1);
+  CHECK(contains_text("audit          FAILED").match(run.out));
+}
+
 TEST_CASE("--audit finds a server that tells of trades that were not") {
   // Every status says that one share more was traded at the first price.
   EditedServer server([](std::string reply, unsigned) {

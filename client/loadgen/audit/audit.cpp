@@ -31,15 +31,17 @@ class Audit {
 
  private:
   void sort_orders();
+  void sort_replaces();
   void ask_for_final_states();
   void ask_for_orders_of(const AuditAccount& account, std::vector<std::uint32_t> orders);
   void take_state(std::uint32_t order, const client::ReplyElement& element);
-  std::string_view unusable(const OrderRecord& order, const OrderDigest& digest) const;
-  std::string_view misfit(const OrderRecord& order, const FinalState& state) const;
+  std::string_view unusable(std::uint32_t order, const OrderDigest& digest) const;
+  std::string_view misfit(std::uint32_t order, const FinalState& state) const;
   std::string_view misfit_of_arrival(const OrderRecord& order, const FinalState& state,
                                      std::uint32_t last_time) const;
   std::set<std::uint16_t> replay(bool all_known);
   std::string what_is_not_known() const;
+  std::string what_is_not_placed() const;
 
   AuditInput input_;
   const Ask& ask_;
@@ -48,13 +50,18 @@ class Audit {
   Deviations deviations_;
   Status state_;                     // of the element being read
   std::set<std::uint16_t> unclear_;  // symbols of orders whose final state is not known
+  // symbols of orders of which it is not known when they were replaced, and how often that was so
+  std::set<std::uint16_t> not_placed_;
+  std::uint64_t replaces_not_placed_ = 0;
 };
 
 AuditResult Audit::run() {
   const auto start = std::chrono::steady_clock::now();
   AuditResult result;
   evidence_.symbol_name = input_.symbol_name;
+  evidence_.account_name = [&](std::uint32_t account) { return input_.accounts.at(account).id; };
   sort_orders();
+  sort_replaces();
   ask_for_final_states();
   const bool all_known = input_.history.unanswered + input_.history.wrongly_answered == 0;
   ReplyChecks reply_checks(evidence_, findings_, all_known);
@@ -74,6 +81,8 @@ AuditResult Audit::run() {
     result.not_checked =
         "not every order's state is known: the symbols of those others were not replayed, and balances not checked";
   }
+  if (all_known && replaces_not_placed_ > 0)
+    result.not_checked += (result.not_checked.empty() ? "" : "; ") + what_is_not_placed();
 
   Cash moved, created;
   for (std::size_t i = 0; i < evidence_.orders.size(); ++i) {
@@ -104,6 +113,15 @@ std::string Audit::what_is_not_known() const {
   return text;
 }
 
+std::string Audit::what_is_not_placed() const {
+  std::string symbols;
+  for (const std::uint16_t symbol : not_placed_) symbols += " " + input_.symbol_name(symbol);
+  return std::to_string(replaces_not_placed_) +
+         " replaces were in requests that opened no order, so that it is not known when they "
+         "happened: whether the executions of these symbols are the right ones was not checked:" +
+         symbols;
+}
+
 // The course leaves some things open: of the ways to read it, the one with the fewest wrong
 // executions, or that explains far more before them. Returns the symbols that could not be replayed
 // to the end.
@@ -114,6 +132,7 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
     std::uint64_t wrong, explained;
     std::vector<Fill> fills;
     std::map<std::uint32_t, std::uint32_t> canceled_by;
+    std::vector<std::int64_t> open_after_ns;
     std::set<std::uint16_t> not_replayed;
   };
   const std::vector<Fill> listed = evidence_.fills;
@@ -124,7 +143,8 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
     Findings findings = findings_;
     Replay replay(evidence_, findings, reading);
     for (const OrderRecord& order : evidence_.orders)
-      if (!all_known || unclear_.contains(order.symbol)) replay.leave_out(order.symbol);
+      if (!all_known || unclear_.contains(order.symbol) || not_placed_.contains(order.symbol))
+        replay.leave_out(order.symbol);
     replay.run();
     const std::uint64_t wrong = findings.count(Check::executions), explained = replay.explained();
     const bool better = !best || wrong < best->wrong ||
@@ -137,11 +157,13 @@ std::set<std::uint16_t> Audit::replay(bool all_known) {
                      explained,
                      std::move(evidence_.fills),
                      std::move(evidence_.canceled_by),
+                     std::move(evidence_.open_after_ns),
                      replay.not_replayed()};
     if (best->wrong == 0) break;
   }
   evidence_.fills = std::move(best->fills);
   evidence_.canceled_by = std::move(best->canceled_by);
+  evidence_.open_after_ns = std::move(best->open_after_ns);
   findings_ = std::move(best->findings);
   if (!best->reading.self_match) deviations_.add(Deviation::self_refused, "");
   return std::move(best->not_replayed);
@@ -159,6 +181,34 @@ void Audit::sort_orders() {
                   "Two orders were opened under the id " + std::to_string(at->id) + " (T6).");
   orders.erase(std::unique(orders.begin(), orders.end(), same_id), orders.end());
   evidence_.states.resize(orders.size());
+}
+
+// Also what each cancel of all orders canceled.
+void Audit::sort_replaces() {
+  std::vector<ReplaceRecord>& replaces = evidence_.replaces;
+  replaces = std::move(input_.history.replaces);
+  std::erase_if(replaces, [&](const ReplaceRecord& replace) {
+    return evidence_.find(replace.id) == evidence_.orders.size();
+  });
+  // Those of one order are in the order of their requests already: one client named it.
+  std::stable_sort(replaces.begin(), replaces.end(),
+                   [](const ReplaceRecord& a, const ReplaceRecord& b) { return a.id < b.id; });
+  std::uint32_t at = 0;
+  for (const OrderRecord& order : evidence_.orders) {
+    evidence_.first_replace.push_back(at);
+    for (; at < replaces.size() && replaces[at].id == order.id; ++at)
+      if (!replaces[at].place.known()) {
+        ++replaces_not_placed_;
+        not_placed_.insert(order.symbol);
+      }
+  }
+  evidence_.first_replace.push_back(at);
+
+  evidence_.cancels_of_all = std::move(input_.history.cancels_of_all);
+  for (std::uint32_t i = 0; i < evidence_.cancels_of_all.size(); ++i)
+    for (const std::uint64_t id : evidence_.cancels_of_all[i].canceled)
+      if (const std::uint32_t order = evidence_.find(id); order < evidence_.orders.size())
+        evidence_.canceled_with.emplace(order, i);
 }
 
 void Audit::ask_for_final_states() {
@@ -222,12 +272,11 @@ void Audit::ask_for_orders_of(const AuditAccount& account, std::vector<std::uint
 }
 
 void Audit::take_state(std::uint32_t order, const client::ReplyElement& element) {
-  const OrderRecord& record = evidence_.orders[order];
   std::string_view problem = read_state(element, state_, deviations_);
   if (problem.empty()) {
     const std::optional<OrderDigest> digest = digest_of(state_);
     problem =
-        digest ? unusable(record, *digest) : "parts of shares, where whole shares were ordered";
+        digest ? unusable(order, *digest) : "parts of shares, where whole shares were ordered";
     if (problem.empty()) {
       FinalState& final = evidence_.states[order];
       final = {.first_fill = evidence_.fills.size(),
@@ -241,7 +290,7 @@ void Audit::take_state(std::uint32_t order, const client::ReplyElement& element)
         evidence_.fills.push_back({std::int32_t(execution.shares.units() / units_per_share),
                                    std::int32_t(execution.price.units() / units_per_cent),
                                    std::uint32_t(execution.time.seconds())});
-      problem = misfit(record, final);
+      problem = misfit(order, final);
     }
   }
   if (!problem.empty())
@@ -252,8 +301,8 @@ void Audit::take_state(std::uint32_t order, const client::ReplyElement& element)
 
 // What no state of the order can have, so that there is nothing to reckon with. `state_` is the one
 // of the digest.
-std::string_view Audit::unusable(const OrderRecord& order, const OrderDigest& digest) const {
-  if (std::max({digest.open, digest.canceled, digest.executed}) > std::abs(order.amount))
+std::string_view Audit::unusable(std::uint32_t order, const OrderDigest& digest) const {
+  if (std::max({digest.open, digest.canceled, digest.executed}) > evidence_.shares_of(order))
     return "more shares than were ordered";
   for (const Execution& execution : state_.executions)
     if (execution.price.units() % units_per_cent != 0 ||
@@ -263,14 +312,21 @@ std::string_view Audit::unusable(const OrderRecord& order, const OrderDigest& di
 }
 
 // What its state has that no order can have.
-std::string_view Audit::misfit(const OrderRecord& order, const FinalState& state) const {
-  if (std::int64_t(state.open) + state.canceled + state.executed != std::abs(order.amount))
-    return "open, canceled and executed shares that are not what was ordered";
+std::string_view Audit::misfit(std::uint32_t number, const FinalState& state) const {
+  const OrderRecord& order = evidence_.orders[number];
+  const bool replaced = !evidence_.replaces_of(number).empty();
+  const std::int32_t worst_limit_cents = evidence_.worst_limit_cents_of(number);
+  if (std::int64_t(state.open) + state.canceled + state.executed != evidence_.shares_of(number))
+    return replaced
+               ? "open, canceled and executed shares that are not what it was replaced by (E27)"
+               : "open, canceled and executed shares that are not what was ordered";
+  if (replaced && never_rests(order.terms))
+    return "been replaced, but such an order never rests (E2, E26)";
   std::uint32_t last_time = 0;
   for (std::size_t i = state.first_fill; i < state.first_fill + state.fills; ++i) {
     const Fill& fill = evidence_.fills[i];
-    if (order.terms != Terms::market && (order.amount > 0 ? fill.price_cents > order.limit_cents
-                                                          : fill.price_cents < order.limit_cents))
+    if (order.terms != Terms::market && (order.amount > 0 ? fill.price_cents > worst_limit_cents
+                                                          : fill.price_cents < worst_limit_cents))
       return "an execution worse than the limit (M3)";
     last_time = fill.time;
   }

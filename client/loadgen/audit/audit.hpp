@@ -4,7 +4,8 @@
 // for the final state of every order, then checks that
 //   - each is complete: open + canceled + executed shares are what was ordered, no price is worse
 //   than the limit;
-//   - replies during the run agree with it, and a cancel was final;
+//   - replies during the run agree with it, a cancel was final, and a cancel of all orders left out
+//   none that was opened before it was sent and open after its reply;
 //   - the executions of buys and sells pair up, so that what buyers paid is what sellers got;
 //   - every execution is the one that price-time priority gives, in a course of events that real
 //   time allows (Replay);
@@ -12,9 +13,10 @@
 //   (BalanceProbe).
 //
 // What it cannot see: an order that was refused although it could be paid for, filled (fok) or
-// posted; which of two orders
-// came first where the replies to both are the same either way; the order of things between a
-// request's sending and its answer, as far as ids leave it open; what happens after the audit.
+// posted, or a replace that was refused; which of two orders came first where the replies to both
+// are the same either way; the order of things between a request's sending and its answer, as far
+// as ids leave it open; what happens after the audit. Where the request of a replace opened no
+// order, it is not known when that happened (Place): the symbols of those orders are not replayed.
 // Where requests went without a right reply (History::unanswered, wrongly_answered) it is not known
 // what they did: pairing, replay and balances are not checked then.
 //

@@ -43,7 +43,7 @@ std::vector<Holdings> BalanceProbe::expected_holdings() const {
     for (const Fill& fill : evidence_.fills_of(i))
       moved += cost(Shares::whole(fill.shares), price_of(fill.price_cents));
     if (order.amount > 0) {
-      const Cash reserved = cost(open, price_of(order.limit_cents));
+      const Cash reserved = cost(open, price_of(evidence_.limit_cents_of(i)));
       holdings.cash -= moved + reserved;
       holdings.cash_reserved += reserved;
       position.free += executed;

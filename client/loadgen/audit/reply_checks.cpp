@@ -1,26 +1,17 @@
 #include "client/loadgen/audit/reply_checks.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "client/loadgen/audit/order_digest.hpp"
 
 namespace exchange::loadgen {
 
-// The order of that id; the number of all orders where there is none.
-std::uint32_t ReplyChecks::find(std::uint64_t id) const {
-  const std::vector<OrderRecord>& orders = evidence_.orders;
-  const auto at = std::lower_bound(
-      orders.begin(), orders.end(), id,
-      [](const OrderRecord& order, std::uint64_t wanted) { return order.id < wanted; });
-  return std::uint32_t(at != orders.end() && at->id == id ? at - orders.begin()
-                                                          : orders.end() - orders.begin());
-}
-
 void ReplyChecks::sort(std::vector<Observation> observations) {
   std::vector<Observation>& kept = evidence_.observations;
   kept = std::move(observations);
   std::erase_if(kept, [&](Observation& observation) {
-    const std::uint32_t order = find(observation.id);
+    const std::uint32_t order = evidence_.find(observation.id);
     if (order == evidence_.orders.size() || !evidence_.states[order].known) return true;
     // A refusal means that all was executed, where it was.
     if (observation.kind == Observation::Kind::cancel_refused)
@@ -47,7 +38,10 @@ void ReplyChecks::run(const std::set<std::uint16_t>& not_replayed) {
     for (const Observation& observation : evidence_.observations_of(i))
       check_observation(observation, i);
     check_cancels(i);
+    check_replaces(i);
   }
+  for (const CancelAllRecord& cancel : evidence_.cancels_of_all) check_list(cancel);
+  check_complete();
 }
 
 void ReplyChecks::check_observation(const Observation& observation, std::uint32_t order) {
@@ -82,9 +76,12 @@ std::string_view ReplyChecks::contradiction(const Observation& observation,
   if (observation.kind == Observation::Kind::cancel_refused)
     return final.open > 0 ? "it was refused, but the order is open" : "";
 
-  if (std::int64_t(digest.open) + digest.canceled + digest.executed !=
-      std::abs(evidence_.orders[order].amount))
-    return "open, canceled and executed shares were not what was ordered";
+  if (const std::int64_t shares = std::int64_t(digest.open) + digest.canceled + digest.executed;
+      shares > std::numeric_limits<std::int32_t>::max() ||
+      !could_have(std::int32_t(shares), observation, order))
+    return evidence_.replaces_of(order).empty()
+               ? "open, canceled and executed shares were not what was ordered"
+               : "open, canceled and executed shares were not what it was replaced by then (E27)";
   const bool is_cancel = observation.kind == Observation::Kind::canceled;
   if (is_cancel && digest.canceled == 0) return "it canceled nothing";
   if (never_rests(evidence_.orders[order].terms)) {
@@ -102,6 +99,23 @@ std::string_view ReplyChecks::contradiction(const Observation& observation,
   return executions_fit(digest, order)
              ? ""
              : "the executions reported then are not the first of those in the end";
+}
+
+// Whether so many shares were ordered at some time between sending and reply, as far as replies to
+// replaces show it; at the end if it was canceled.
+bool ReplyChecks::could_have(std::int32_t shares, const Observation& observation,
+                             std::uint32_t order) const {
+  const std::span<const ReplaceRecord> replaces = evidence_.replaces_of(order);
+  for (std::size_t version = 0; version <= replaces.size(); ++version) {
+    const bool has_begun = version == 0 || replaces[version - 1].sent_ns <= observation.answered_ns,
+               has_ended = version < replaces.size() &&
+                           (observation.digest.canceled > 0 ||
+                            replaces[version].answered_ns < observation.sent_ns);
+    const std::int32_t amount =
+        version == 0 ? evidence_.orders[order].amount : replaces[version - 1].amount;
+    if (has_begun && !has_ended && std::abs(amount) == shares) return true;
+  }
+  return false;
 }
 
 // After a replay executions are in their true order. Without one, those of one second may be listed
@@ -132,6 +146,86 @@ void ReplyChecks::check_cancels(std::uint32_t order) {
   else if (by != evidence_.canceled_by.end())
     check_cancel(order, evidence_.orders[by->second].sent_ns,
                  evidence_.orders[by->second].answered_ns);
+}
+
+// A replace needs something open.
+void ReplyChecks::check_replaces(std::uint32_t order) {
+  const Observation* const cancel = evidence_.cancel_of(order);
+  if (!cancel) return;
+  for (const ReplaceRecord& replace : evidence_.replaces_of(order))
+    if (replace.sent_ns > cancel->answered_ns)
+      findings_.add(Check::replies,
+                    "After it was canceled " + evidence_.name(order) + " was replaced (E26).");
+}
+
+// That it has the orders that it may have, the oldest first.
+void ReplyChecks::check_list(const CancelAllRecord& cancel) {
+  Place last;
+  for (const std::uint64_t id : cancel.canceled) {
+    const std::uint32_t order = evidence_.find(id);
+    if (order == evidence_.orders.size()) {
+      if (all_known_)
+        findings_.add(Check::replies, evidence_.name(cancel) + " canceled order " +
+                                          std::to_string(id) + ", which no request opened (E17).");
+      continue;
+    }
+    const OrderRecord& record = evidence_.orders[order];
+    if (record.account != cancel.account || (cancel.symbol != 0 && record.symbol != cancel.symbol))
+      findings_.add(Check::replies, evidence_.name(cancel) + " canceled " + evidence_.name(order) +
+                                        ", which is another's or of another symbol (E17).");
+    const Place place = evidence_.last_place_of(order);
+    if (place.known() && place < last)
+      findings_.add(Check::replies, evidence_.name(cancel) + " listed " + evidence_.name(order) +
+                                        " behind a younger order (E17, E31).");
+    last = place;
+  }
+}
+
+// That no cancel of all left out an order that was opened before it was sent and open after its
+// reply.
+void ReplyChecks::check_complete() {
+  std::map<std::uint32_t, std::vector<const CancelAllRecord*>> of_account;  // by sending
+  for (const CancelAllRecord& cancel : evidence_.cancels_of_all)
+    of_account[cancel.account].push_back(&cancel);
+  const auto sent_before = [](const CancelAllRecord* a, const CancelAllRecord* b) {
+    return a->sent_ns < b->sent_ns;
+  };
+  for (auto& [account, cancels] : of_account)
+    std::sort(cancels.begin(), cancels.end(), sent_before);
+
+  for (std::uint32_t i = 0; i < evidence_.orders.size(); ++i) {
+    const OrderRecord& order = evidence_.orders[i];
+    const auto own = of_account.find(order.account);
+    if (own == of_account.end() || !evidence_.states[i].known) continue;
+    const std::int64_t open_after = open_after_ns(i);
+    const auto first = std::lower_bound(
+        own->second.begin(), own->second.end(), order.answered_ns,
+        [](const CancelAllRecord* cancel, std::int64_t ns) { return cancel->sent_ns < ns; });
+    for (auto at = first; at != own->second.end() && (*at)->sent_ns <= open_after; ++at) {
+      const CancelAllRecord& cancel = **at;
+      if (cancel.answered_ns > open_after || evidence_.left_to_the_next(i, cancel) ||
+          (cancel.symbol != 0 && cancel.symbol != order.symbol) ||
+          std::count(cancel.canceled.begin(), cancel.canceled.end(), order.id) > 0)
+        continue;
+      findings_.add(Check::replies,
+                    evidence_.name(cancel) +
+                        (cancel.canceled.empty() ? " was refused, but " : " left out ") +
+                        evidence_.name(i) +
+                        (cancel.canceled.empty() ? " was open (E19)." : ", which was open (E17)."));
+    }
+  }
+}
+
+// At this time, or later, the order was open.
+std::int64_t ReplyChecks::open_after_ns(std::uint32_t order) const {
+  if (evidence_.states[order].open > 0) return std::numeric_limits<std::int64_t>::max();
+  std::int64_t ns = evidence_.open_after_ns[order];
+  for (const Observation& observation : evidence_.observations_of(order))
+    if (observation.kind == Observation::Kind::canceled || observation.digest.open > 0)
+      ns = std::max(ns, observation.sent_ns);
+  for (const ReplaceRecord& replace : evidence_.replaces_of(order))
+    ns = std::max(ns, replace.sent_ns);
+  return ns;
 }
 
 // Whether it is canceled without a request by the rules. Where its symbol was not replayed, orders

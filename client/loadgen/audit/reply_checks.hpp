@@ -1,6 +1,6 @@
 #pragma once
-// Checks the replies of the run against the final states: what each reported can have been, and a
-// cancel was final.
+// Checks the replies of the run against the final states: what each reported can have been, a
+// cancel was final, and a cancel of all left out no order that was certainly open.
 
 #include <set>
 #include <string_view>
@@ -20,12 +20,16 @@ class ReplyChecks {
   void run(const std::set<std::uint16_t>& not_replayed);
 
  private:
-  std::uint32_t find(std::uint64_t id) const;
   void check_observation(const Observation& observation, std::uint32_t order);
   std::string_view contradiction(const Observation& observation, std::uint32_t order) const;
+  bool could_have(std::int32_t shares, const Observation& observation, std::uint32_t order) const;
   bool executions_fit(const OrderDigest& then, std::uint32_t order) const;
   void check_cancels(std::uint32_t order);
   void check_cancel(std::uint32_t order, std::int64_t sent_ns, std::int64_t answered_ns);
+  void check_replaces(std::uint32_t order);
+  void check_list(const CancelAllRecord& cancel);
+  void check_complete();
+  std::int64_t open_after_ns(std::uint32_t order) const;
   bool explained(std::uint32_t order) const;
 
   Evidence& evidence_;

@@ -259,7 +259,7 @@ Json load_json(const Options& options) {
           {"reply_check", load.check_replies}};
 }
 
-// Orders with terms only where there are some: reports of other mixes are as they always were.
+// The newer kinds only where there are some: reports of other mixes are as they always were.
 Json mix_json(const Mix& mix) {
   Json json{{"create", 0}, {"order", 0}, {"query", 0}, {"cancel", 0}};
   for (const auto& [name, weight] : mix_weights)

@@ -104,7 +104,7 @@ export function commandRows(history, seconds) {
       .map(({labels, value: count}) => ({kind: labels.kind, result: labels.result, count, rate: history.rate(name, seconds, labels)}));
   const errors = value(history.latest.series, "exchange_client_errors_total");
   if (errors > 0) rows.push({kind: "not understood", result: "malformed", count: errors, rate: history.rate("exchange_client_errors_total", seconds)});
-  const kinds = ["order", "cancel", "cancel_all", "query", "create_account", "create_symbol", "place_shares"];
+  const kinds = ["order", "replace", "cancel", "cancel_all", "query", "create_account", "create_symbol", "place_shares"];
   const rank = (kind) => (kinds.includes(kind) ? kinds.indexOf(kind) : kinds.length);
   return rows.sort((a, b) => rank(a.kind) - rank(b.kind) || (b.result === "ok") - (a.result === "ok") || b.count - a.count);
 }

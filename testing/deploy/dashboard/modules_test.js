@@ -132,11 +132,12 @@ const tests = {
   "commands are listed by kind, refusals after what went well, zeros left out"() {
     const history = new History();
     const text = (funds) => 'exchange_commands_total{kind="cancel",result="ok"} 0\nexchange_commands_total{kind="query",result="ok"} 3\n' +
+      'exchange_commands_total{kind="replace",result="executed_more"} 4\n' +
       `exchange_commands_total{kind="order",result="insufficient_funds"} ${funds}\nexchange_commands_total{kind="order",result="ok"} 2\nexchange_client_errors_total 1`;
     history.add(0, parse(text(40)));
     history.add(10, parse(text(50)));
     equal(commandRows(history, 10).map(({kind, result, count, rate}) => [kind, result, count, rate]),
-          [["order", "ok", 2, 0], ["order", "insufficient_funds", 50, 1], ["query", "ok", 3, 0], ["not understood", "malformed", 1, 0]]);
+          [["order", "ok", 2, 0], ["order", "insufficient_funds", 50, 1], ["replace", "executed_more", 4, 0], ["query", "ok", 3, 0], ["not understood", "malformed", 1, 0]]);
   },
   "orders are listed by kind, then those canceled, zeros left out"() {
     const history = new History();

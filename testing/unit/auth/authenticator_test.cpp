@@ -50,16 +50,40 @@ TEST_CASE(
     return framed(
         "<transactions " + head +
         "><order sym='S' amount='1' limit='2'/><cancel id='1'/><query id='1'/><order sym='S'/>"
-        "</transactions>");
+        "<cancel/><replace id='1' amount='1' limit='2'/></transactions>");
   };
   const std::string of_wrong_key = talk.ask(orders(R"(id="1" key="another secret")"));
   CHECK(of_wrong_key == talk.ask(orders(R"(id="77" key="another secret")")));
   CHECK(of_wrong_key ==
         results(R"(<error sym="S" amount="1" limit="2">unknown account</error>)"
                 R"(<error id="1">unknown account</error><error id="1">unknown account</error>)"
-                R"(<error sym="S">missing attribute 'amount'</error>)"));
+                R"(<error sym="S">missing attribute 'amount'</error><error>unknown account</error>)"
+                R"(<error id="1" amount="1" limit="2">unknown account</error>)"));
   CHECK(guard.service.exchange().totals().orders == 0);
   CHECK(guard.service.exchange().balance(AccountId("1")) == Cash::whole(1000));
+}
+
+TEST_CASE("an order is replaced with the key of its account, and with no other") {
+  Guard guard;
+  Talk talk(guard);
+  talk.ask(account("1", "first secret") + account("2", "second secret"));
+  const auto ask = [](const std::string& key, const std::string& child) {
+    return framed("<transactions id='1' key='" + key + "'>" + child + "</transactions>");
+  };
+  const auto book = [&] { return guard.service.exchange().depth(SymbolName("S"), Side::buy); };
+  talk.ask(ask("first secret", "<order sym='S' amount='1' limit='2' ref='r'/>"));
+  const auto before = book();
+  REQUIRE(before.size() == 1);
+  for (const std::string key : {"second secret", "wrong secret", ""}) {
+    CHECK(talk.ask(ask(key, "<replace id='1' amount='3' limit='4'/>")) ==
+          results(R"(<error id="1" amount="3" limit="4">unknown account</error>)"));
+    CHECK(talk.ask(ask(key, "<replace ref='r' amount='3' limit='4'/>")) ==
+          results(R"(<error ref="r" amount="3" limit="4">unknown account</error>)"));
+    CHECK(book() == before);
+  }
+  CHECK(talk.ask(ask("first secret", "<replace id='1' amount='3' limit='4'/>")) ==
+        results(R"(<replaced id="1" amount="3" limit="4"/>)"));
+  CHECK(book() == std::vector{Exchange::Depth{Price::whole(4), Shares::whole(3).units(), 1}});
 }
 
 TEST_CASE("open queries are open to accounts that have logged in, and to no other") {

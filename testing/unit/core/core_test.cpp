@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <future>
+#include <numeric>
 #include <semaphore>
 
 #include "core/core.hpp"
@@ -184,6 +185,50 @@ TEST_CASE_METHOD(Fixture,
                      Rejected{Reason::unknown_order}, Rejected{Reason::unknown_order}});
   FaultyStore::plan(store.read_faults, {Fault::lost, Fault::lost});
   CHECK(run({QueryOrder{buyer, 1}}) == std::vector<Outcome>{filled});
+  core.reset();
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "a replace of an order that only the tables have is refused and counted") {
+  start();
+  run(market);
+  run({PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)}});
+  run({PlaceOrder{seller, spy, Side::sell, Shares::whole(5), Price::whole(9),
+                  OrderReference("r")}});
+  const ReplaceOrder of_buyer{buyer, Side::buy, 1, Shares::whole(9), Price::whole(10)};
+  for (int tries = 0; tries < 10'000 && metrics.orders_read == 0; ++tries)
+    run({QueryOrder{buyer, 1}});
+  REQUIRE(metrics.orders_read > 0);
+  ReplaceOrder of_other = of_buyer, unknown = of_buyer;
+  of_other.order = 2;
+  unknown.order = 3;
+  const ReplaceOrder by_reference{seller,           Side::sell,       0,
+                                  Shares::whole(9), Price::whole(10), OrderReference("r")};
+  const std::uint64_t read = metrics.orders_read;
+  CHECK(run({of_buyer, by_reference, of_other, unknown}) ==
+        std::vector<Outcome>{Rejected{Reason::nothing_open}, Rejected{Reason::nothing_open},
+                             Rejected{Reason::unknown_order}, Rejected{Reason::unknown_order}});
+  CHECK(metrics.orders_read == read + 3);  // an id that was never given is known to be unknown
+  const auto& counts = metrics.commands[Command(of_buyer).index()];
+  CHECK(counts[1 + std::size_t(Reason::nothing_open)] == 2);
+  CHECK(counts[1 + std::size_t(Reason::unknown_order)] == 2);
+  CHECK(std::accumulate(counts.begin(), counts.end(), std::uint64_t(0)) == 4);
+  core.reset();
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "the number of a replacement is the id of no order, in the tables either") {
+  start();
+  run(market);
+  const ReplaceOrder replace{buyer, Side::buy, 1, Shares::whole(6), Price::whole(10)};
+  CHECK(run({PlaceOrder{buyer, spy, Side::buy, Shares::whole(5), Price::whole(10)}, replace,
+             PlaceOrder{buyer, spy, Side::buy, Shares::whole(1), Price::whole(1)}}) ==
+        std::vector<Outcome>{Opened{1}, Replaced{1}, Opened{3}});
+  ReplaceOrder of_number = replace;
+  of_number.order = 2;
+  CHECK(run({QueryOrder{buyer, 2}, QueryOrder{buyer, 2, true}, CancelOrder{buyer, 2}, of_number}) ==
+        std::vector<Outcome>(4, Rejected{Reason::unknown_order}));
+  CHECK(metrics.commands[Command(replace).index()][0] == 1);
   core.reset();
 }
 

@@ -13,23 +13,29 @@ using namespace exchange;
 
 namespace {
 
-// Resolves what the engine forgot from the tables, as the core does, and expects it to have
-// forgotten exactly the orders in `released`.
-Outcome apply_with_tables(Exchange& engine, const Tables& tables, const std::set<OrderId>& released,
-                          const Command& command, Timestamp now) {
+bool is_replace(const NaiveExchange& model, OrderId number) {
+  return number != 0 && number <= model.orders() && model.placed(number) == nullptr;
+}
+
+// Resolves what the engine does not hold from the tables, as the core does, and expects that to be
+// exactly the orders in `released` and the numbers of replaces.
+Outcome apply_with_tables(Exchange& engine, const NaiveExchange& model, const Tables& tables,
+                          const std::set<OrderId>& released, const Command& command,
+                          Timestamp now) {
   const Outcome outcome = engine.apply(command, now);
   const auto* forgotten = std::get_if<NotInMemory>(&outcome);
   OrderId order = 0;
   bool by_reference = false;
-  const auto read = [&](const auto& query_or_cancel) {
-    order = query_or_cancel.order;
-    by_reference = bool(query_or_cancel.reference);
+  const auto read = [&](const auto& of_order) {
+    order = of_order.order;
+    by_reference = bool(of_order.reference);
   };
   if (const auto* cancel = std::get_if<CancelOrder>(&command)) read(*cancel);
   if (const auto* query = std::get_if<QueryOrder>(&command)) read(*query);
+  if (const auto* replace = std::get_if<ReplaceOrder>(&command)) read(*replace);
   if (by_reference) order = forgotten == nullptr ? 0 : forgotten->order;
-  const bool should_forget =
-      released.count(order) != 0 && outcome != rejected(Reason::unknown_account);
+  const bool should_forget = (released.count(order) != 0 || is_replace(model, order)) &&
+                             outcome != rejected(Reason::unknown_account);
   REQUIRE((forgotten != nullptr) == should_forget);
   if (forgotten == nullptr) return outcome;
   REQUIRE(forgotten->order == order);
@@ -39,9 +45,11 @@ Outcome apply_with_tables(Exchange& engine, const Tables& tables, const std::set
 std::set<OrderId> closed_orders(const NaiveExchange& model) {
   std::set<OrderId> closed;
   for (OrderId order = 1; order <= model.orders(); ++order)
-    if (!model.is_open(order)) closed.insert(order);
+    if (model.placed(order) != nullptr && !model.is_open(order)) closed.insert(order);
   return closed;
 }
+
+OrderId orders_placed(const NaiveExchange& model) { return model.orders() - model.replaces(); }
 
 constexpr int rounds = 200, commands_per_round = 400;
 
@@ -71,24 +79,33 @@ TEST_CASE("random commands have the outcomes of the naive exchange") {
     const auto orders = [&] { return model.orders(); };
     int applied = 0;
     each_command(round, commands, orders, [&](const Command& command, Timestamp now) {
+      const std::uint64_t executions = model.executions();
       const Outcome expected = model.apply(command, now);
-      REQUIRE(engine.apply(command, now) == expected);
+      REQUIRE(apply_with_tables(engine, model, {}, {}, command, now) == expected);
       if (applied++ % 20 == 0) {
         REQUIRE(engine.check_invariants() == "");
         REQUIRE(state_of(engine) == state_of(model));
       }
       const auto* refusal = std::get_if<Rejected>(&expected);
       const auto* status = std::get_if<Status>(&expected);
+      const auto* replaced = std::get_if<Replaced>(&expected);
       ++outcomes[refusal ? std::string(describe(refusal->reason))
                          : "kind " + std::to_string(expected.index())];
       if (status && status->executions.size() > 1) ++outcomes["several executions"];
       if (status && status->open > Shares() && !status->executions.empty())
         ++outcomes["partly filled"];
+      if (!replaced) return;
+      const bool loses_place = model.place(replaced->order) == model.orders();
+      const Side side = std::get<ReplaceOrder>(command).side;
+      ++outcomes[std::string(side == Side::buy ? "buy" : "sell") +
+                 (model.executions() > executions ? " executed by a replace"
+                  : loses_place                   ? " loses its place"
+                                                  : " keeps its place")];
     });
-    REQUIRE(engine.orders_in_memory() == model.orders());
+    REQUIRE(engine.orders_in_memory() == orders_placed(model));
     REQUIRE(engine.accounts() == model.accounts());
   }
-  CHECK(outcomes.size() == 20);  // 11 refusals, 5 other kinds, and the two above
+  CHECK(outcomes.size() == 29);  // 14 refusals, 7 other kinds, and the eight above
   for (const auto& [outcome, times] : outcomes) {
     INFO("" << outcome);
     CHECK(times >= 10);
@@ -109,8 +126,8 @@ TEST_CASE("engine and tables together remember all orders, while closed ones are
     std::set<OrderId> released;
     const auto orders = [&] { return model.orders(); };
     each_command(round, commands, orders, [&](const Command& command, Timestamp now) {
-      REQUIRE(apply_with_tables(engine, tables, released, command, now) ==
-              model.apply(command, now));
+      const Outcome outcome = apply_with_tables(engine, model, tables, released, command, now);
+      REQUIRE(outcome == model.apply(command, now));
       if (commands.below(10) == 0) {
         Rows rows;
         const ClosedMark mark = engine.take_changes(rows);
@@ -121,7 +138,7 @@ TEST_CASE("engine and tables together remember all orders, while closed ones are
         engine.release_closed(taken.front().mark);
         released = std::move(taken.front().closed);
         taken.pop_front();
-        REQUIRE(engine.orders_in_memory() == model.orders() - released.size());
+        REQUIRE(engine.orders_in_memory() == orders_placed(model) - released.size());
         REQUIRE(engine.check_invariants() == "");
         REQUIRE(state_of(engine) == state_of(model));
       }
@@ -134,13 +151,14 @@ TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stoppe
     RandomCommands commands = commands_of(round);
     Exchange first, rebuilt;  // the first one never stops, the other one every now and then
     NaiveExchange model;
+    OrderId replaces = 0;  // in the tables
     Tables tables;
     std::set<OrderId> released;
     const auto orders = [&] { return model.orders(); };
     each_command(round, commands, orders, [&](const Command& command, Timestamp now) {
-      const Outcome outcome = first.apply(command, now);
+      const Outcome outcome = apply_with_tables(first, model, {}, {}, command, now);
       REQUIRE(outcome == model.apply(command, now));
-      REQUIRE(apply_with_tables(rebuilt, tables, released, command, now) == outcome);
+      REQUIRE(apply_with_tables(rebuilt, model, tables, released, command, now) == outcome);
       REQUIRE(rebuilt.totals() == first.totals());
       if (commands.below(20) != 0) return;
 
@@ -150,14 +168,25 @@ TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stoppe
       REQUIRE(lines(rows) == lines(rows_of_first));
       REQUIRE(rows.totals == rows_of_first.totals);
       tables.write(rows);
+      Rows replacements, expected;
+      replacements.replacements = rows.replacements;
+      for (; replaces < model.replaces(); ++replaces)
+        expected.replacements.push_back(
+            std::next(model.replacements().begin(), std::ptrdiff_t(replaces))->second);
+      REQUIRE(lines(replacements) == lines(expected));
+      for (const OrderRow& row : rows.orders) REQUIRE(row.place == model.place(row.id));
+      for (const ExecutionRow& row : rows.executions) REQUIRE(row.taker == model.taker(row.id));
       if (commands.below(3) != 0) return;
 
-      rebuilt = Exchange(tables.image());
+      const Rows image = tables.image();
+      for (const OrderRow& row : image.orders) REQUIRE(row.place == model.place(row.id));
+      for (const ExecutionRow& row : image.executions) REQUIRE(row.taker == model.taker(row.id));
+      rebuilt = Exchange(image);
       released = closed_orders(model);
       REQUIRE(rebuilt.check_invariants() == "");
       REQUIRE(rebuilt.changed_rows() == 0);
       REQUIRE(rebuilt.accounts() == first.accounts());
-      REQUIRE(rebuilt.orders_in_memory() == model.orders() - released.size());
+      REQUIRE(rebuilt.orders_in_memory() == orders_placed(model) - released.size());
       REQUIRE(state_of(rebuilt) == state_of(first));
     });
   }

@@ -268,6 +268,97 @@ TEST_CASE("an order with a reference may be sent again, and has one commit") {
   }
 }
 
+// Order 1 of account 1 has executed 2 of 5; 3 are open at 10.
+struct PartlyFilled : Trade {
+  std::size_t replace(const std::string& attributes, int account = 1) {
+    return ask(account, transactions(account, "<replace " + attributes + "/>"));
+  }
+};
+
+TEST_CASE("an honest history with replaces is possible") {
+  PartlyFilled story;
+  story.ask(2, transactions(2, "<order sym='SPY' amount='-4' limit='12' ref='a'/>"));
+  story.replace("id='01' amount='4' limit='10'");  // keeps its place
+  story.replace("id='1' amount='4' limit='10'");   // changes nothing, and takes a number
+  story.replace("id='1' amount='6' limit='9.999999999'");
+  story.replace("ref='a' amount='-7' limit='9.99999999'", 2);  // executes at once
+  story.query(2, 3);
+  story.query(1, 1);
+  story.order(2, "-1", "20");  // whose number is not the count of orders
+  story.query(2, 7);
+  story.query(2, 8);
+  story.cancel(2, 8);
+  // refused, in the order of the rules
+  for (const char* attributes :
+       {"id='404' amount='1' limit='1'", "id='5' amount='1' limit='1'",
+        "id='2' amount='1' limit='1'", "ref='b' amount='1' limit='1'",
+        "id='1' ref='b' amount='1' limit='1'", "amount='1' limit='1'",
+        "id='1' amount='9' limit='9'", "id='1' amount='0' limit='1'",
+        "id='1' amount='1' limit='-1'", "id='1' amount='9' limit='9' tif='gtc'",
+        "id='1' amount='9' limit='9' post='false'"})
+    story.replace(attributes);
+  story.replace("id='1' amount='1' limit='1'", 404);
+  const std::size_t order = story.order(1, "5", "9");
+  CHECK(story.reply(order).find(" id=\"9\"") != std::string::npos);
+  for (const char* attributes : {"id='9' amount='-5' limit='9'", "id='9' amount='1000' limit='9'"})
+    story.replace(attributes);
+  story.order(2, "-4", "9");
+  story.replace("id='9' amount='4' limit='9'");
+  const std::size_t sell = story.order(2, "-4", "30");
+  story.replace("id='11' amount='-400' limit='30'", 2);
+  CHECK(story.reply(sell).find(" id=\"11\"") != std::string::npos);
+  CHECK(story.findings() == "");
+}
+
+TEST_CASE("wrong replies to replaces are found, and what they would have changed") {
+  PartlyFilled story;
+  const std::size_t kept = story.replace("id='1' amount='4' limit='10'"),
+                    refused = story.replace("id='1' amount='2' limit='10'");
+  story.replace("id='1' amount='5' limit='11'");
+  const std::size_t query = story.query(1, 1);
+  CHECK(story.findings() == "");
+  const auto lie = [&](std::size_t request, const std::string& from, const std::string& to) {
+    PartlyFilled copy = story;
+    std::string& reply = copy.reply(request);
+    INFO(reply << " " << from);
+    const std::size_t at = reply.find(from);
+    REQUIRE(at != std::string::npos);
+    reply.replace(at, from.size(), to);
+    return copy.findings();
+  };
+  CHECK_THAT(lie(kept, R"(id="1")", R"(id="2")"),
+             contains_text(R"(h:6: got <replaced id="2" amount="4" limit="10"/>; )"
+                           R"(right is <replaced id="1" amount="4" limit="10"/>)"));
+  CHECK_THAT(lie(kept, R"(limit="10")", R"(limit="9")"), contains_text("h:6: got <replaced"));
+  CHECK_THAT(lie(kept, story.reply(kept), R"(<error id="1" amount="4" limit="10">no</error>)"),
+             contains_text("(replace 1 1 buy 4 10): no request asked for this"));
+  CHECK_THAT(lie(refused, story.reply(refused), R"(<replaced id="1" amount="2" limit="10"/>)"),
+             contains_text("h:7: got <replaced id=\"1\" amount=\"2\" limit=\"10\"/>, but the "
+                           "journal does not have it: an acknowledged command is lost"));
+  CHECK_THAT(lie(refused, "the order has executed that much already", "insufficient funds"),
+             contains_text("right is <error id=\"1\" amount=\"2\" limit=\"10\">the order has "
+                           "executed that much already</error>"));
+  CHECK_THAT(lie(query, R"(<open shares="3"/>)", R"(<open shares="2"/>)"),
+             contains_text("stale. It was so until batch 5, command 1 (replace 1 1 buy 5 11)"));
+}
+
+TEST_CASE("an order that was replaced stands behind its price, unless it keeps its place") {
+  for (const bool keeps : {true, false}) {
+    PartlyFilled story;
+    story.order(2, "5", "10");  // behind order 1
+    story.replace(keeps ? "id='1' amount='4' limit='10'" : "id='1' amount='6' limit='10'");
+    story.order(2, "-1", "10");
+    std::string& reply = story.reply(story.query(1, 1));
+    const std::string executed = R"(<status id="1"><open shares="1"/>)",
+                      other_executed = R"(<status id="1"><open shares="4"/>)";
+    INFO(reply);
+    REQUIRE(reply.starts_with(keeps ? executed : other_executed));
+    CHECK(story.findings() == "");
+    reply.replace(reply.find("shares=") + 8, 1, keeps ? "2" : "3");
+    CHECK_THAT(story.findings(), contains_text("h:9: got " + reply));
+  }
+}
+
 TEST_CASE("equal requests share their commits as real time allows") {
   Trade trade;
   const std::string create = "<create><symbol sym='NEW'/></create>";
@@ -395,7 +486,10 @@ TEST_CASE(
       std::string elements;
       for (std::uint64_t left = 1 + below(2); left > 0; --left) {
         const auto choice = below(10);
-        elements += choice == 0 ? "<cancel id='" + id + "'/>"
+        elements += choice == 0   ? "<cancel id='" + id + "'/>"
+                    : choice == 9 ? "<replace id='" + id + "' amount='" + (below(2) ? "" : "-") +
+                                        std::to_string(1 + below(30)) + "' limit='" +
+                                        std::to_string(9 + below(3)) + ".5'/>"
                     : choice < 6
                         ? "<query id='" + id + "'/>"
                         : order_element((below(2) ? "" : "-") + std::to_string(1 + below(30)),

@@ -64,6 +64,25 @@ TEST_CASE_METHOD(Market, "symbols, books, trades, accounts and orders are return
   CHECK(get("/api/books/SPY").json()["bids"].empty());
 }
 
+TEST_CASE_METHOD(Market,
+                 "a replaced order is returned as it is now, and listed in the order of places") {
+  post(
+      "<transactions id=\"1\"><order sym=\"SPY\" amount=\"5\" limit=\"10\"/>"
+      "<replace id=\"1\" amount=\"90\" limit=\"145.5\"/></transactions>");
+  await_view();
+  CHECK(
+      without_times("/api/orders/1") ==
+      Json::parse(
+          R"({"order": 1, "account": "1", "symbol": "SPY", "side": "buy", "shares": "90", "limit": "145.5",
+    "open": "50", "canceled": "0", "state": "open", "opened_at_us": 1, "canceled_at_us": null, "executions_total": 1,
+    "executions": [{"shares": "40", "price": "145.67", "time_us": 1}]})"));
+  CHECK(without_times("/api/accounts/1") ==
+        Json::parse(R"({"account": "1", "balance": "86848.2", "reserved": "7325",
+    "positions": [{"symbol": "SPY", "shares": "40", "reserved": "0"}], "open_orders": 2, "orders":
+    [{"order": 3, "symbol": "SPY", "side": "buy", "shares": "5", "limit": "10", "open": "5", "opened_at_us": 1},
+     {"order": 1, "symbol": "SPY", "side": "buy", "shares": "90", "limit": "145.5", "open": "50", "opened_at_us": 1}]})"));
+}
+
 TEST_CASE_METHOD(
     Market, "counts in queries bound what is returned; best levels and newest trades come first") {
   post(
@@ -511,6 +530,21 @@ TEST_CASE_METHOD(Market, "metrics count commands by kind and result, batches, tr
   has("exchange_store_available 1");
   has("process_start_time_seconds 1234");
   CHECK(got.body.ends_with("# EOF\n"));
+}
+
+TEST_CASE_METHOD(Market, "metrics count replaces by result, and they open and cancel no orders") {
+  post(
+      "<transactions id=\"1\"><replace id=\"1\" amount=\"90\" limit=\"145\"/>"
+      "<replace id=\"1\" amount=\"-90\" limit=\"145\"/><replace id=\"1\" amount=\"40\" limit=\"145\"/>"
+      "<replace id=\"1\" amount=\"80\" limit=\"145\"/></transactions>");
+  await_view();
+  const std::string metrics_page = get("/metrics").body;
+  for (const char* line : {"commands_total{kind=\"replace\",result=\"ok\"} 2",
+                           "commands_total{kind=\"replace\",result=\"other_side\"} 1",
+                           "commands_total{kind=\"replace\",result=\"executed_more\"} 1",
+                           "orders_total{kind=\"limit\"} 2",
+                           "canceled_orders_total{reason=\"client\"} 0", "executions_total 1"})
+    CHECK_THAT(metrics_page, contains_text("\nexchange_" + std::string(line) + "\n"));
 }
 
 TEST_CASE_METHOD(

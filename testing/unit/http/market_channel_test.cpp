@@ -79,6 +79,25 @@ TEST_CASE_METHOD(Follow,
          again["asks"] == Json::parse(R"([["140", "40", 1]])") && again["trades"].size() == 1));
 }
 
+TEST_CASE_METHOD(Follow,
+                 "a replaced order changes both its levels, and is the taker if it executes then") {
+  start();
+  trade();
+  post("<transactions id=\"2\"><order sym=\"SPY\" amount=\"-30\" limit=\"146\"/></transactions>");
+  await_view();
+  Socket socket = follow();
+  send(socket, subscribe("SPY"));
+  CHECK(receive(socket)["asks"] == Json::parse(R"([["146", "30", 1]])"));
+  post("<transactions id=\"1\"><replace id=\"1\" amount=\"100\" limit=\"146.5\"/></transactions>");
+  Json update = receive(socket);
+  CHECK(update["trades"][0].erase("time_us") == 1);
+  CHECK(
+      update ==
+      Json::parse(
+          R"({"type": "update", "symbol": "SPY", "sequence": 3, "bids": [["146.5", "70", 1], ["145.67", "0", 0]], "asks": [["146", "0", 0]],
+    "trades": [{"id": 1, "price": "146", "shares": "30", "taker": "buy", "buy_order": 1, "sell_order": 2}]})"));
+}
+
 TEST_CASE_METHOD(Follow, "subscribers get the symbols that they subscribed to and no other") {
   start();
   trade();

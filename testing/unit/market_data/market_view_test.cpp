@@ -23,6 +23,60 @@ std::vector<Exchange::Depth> depth(const std::map<std::int64_t, MarketView::Leve
   return result;
 }
 
+// Alice has cash, and 10 shares of SPY; the newest rows are in the view.
+struct SmallMarket {
+  const AccountId alice{"1"};
+  const SymbolName spy{"SPY"};
+  Exchange engine;
+  MarketView view{trades_kept, 0};
+  Tables tables;
+  std::uint64_t batch = 0;
+
+  SmallMarket() {
+    apply(CreateAccount{alice, Cash::whole(1'000)});
+    apply(PlaceShares{spy, alice, Shares::whole(10)});
+    update();
+  }
+  void apply(const Command& command) { REQUIRE(changed_state(engine.apply(command, {}))); }
+  void buy(int shares, int limit) {
+    apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(shares), Price::whole(limit)});
+  }
+  void sell(int shares, int limit) {
+    apply(PlaceOrder{alice, spy, Side::sell, Shares::whole(shares), Price::whole(limit)});
+  }
+  void replace(OrderId order, Side side, int shares, int limit) {
+    apply(ReplaceOrder{alice, side, order, Shares::whole(shares), Price::whole(limit)});
+  }
+  const std::vector<MarketView::Change>& update() {
+    Rows rows;
+    engine.release_closed(engine.take_changes(rows));
+    tables.write(rows);
+    return view.apply(rows, ++batch);
+  }
+
+  const MarketView::Symbol& symbol() const { return *view.find_symbol(spy); }
+  const MarketView::Account& account() const { return *view.find_account(alice); }
+  // "id: open at limit" of the open orders, as they are listed.
+  std::vector<std::string> orders() const {
+    std::vector<std::string> all;
+    view.visit_open_orders(account(), SIZE_MAX, [&](const OrderRow& row) {
+      all.push_back(std::to_string(row.id) + ": " + to_string(row.open) + " at " +
+                    to_string(row.limit));
+    });
+    return all;
+  }
+};
+
+// "price: shares of orders", best first.
+std::vector<std::string> texts(const std::map<std::int64_t, MarketView::Level>& levels, Side side) {
+  std::vector<std::string> all;
+  for (const auto& [rank, level] : levels)
+    all.push_back(to_string(MarketView::price_of(side, rank)) + ": " +
+                  to_string(Shares::from_units(std::int64_t(level.shares_units))) + " of " +
+                  std::to_string(level.orders));
+  return all;
+}
+
 // What a subscriber of the changes alone knows of one symbol.
 struct Subscriber {
   std::map<std::int64_t, MarketView::Level> levels[2];
@@ -45,7 +99,9 @@ struct Subscriber {
 };
 
 // Free and reserved, from the rows of the tables.
-void check_accounts(const MarketView& view, const Exchange& engine, const Rows& tables) {
+void check_accounts(const MarketView& view, const Exchange& engine, Rows tables) {
+  std::sort(tables.orders.begin(), tables.orders.end(),
+            [](const OrderRow& a, const OrderRow& b) { return a.place < b.place; });
   for (int number = 0; number <= RandomCommands::accounts; ++number) {
     const AccountId id = RandomCommands::account(std::uint64_t(number));
     const MarketView::Account* account = view.find_account(id);
@@ -150,7 +206,7 @@ TEST_CASE("after every apply the view agrees with the engine, and its subscriber
           const MarketView::Trade& trade = symbol.trades[i];
           REQUIRE((trade.id == row.id && trade.price == row.price && trade.shares == row.shares &&
                    trade.time == row.time));
-          REQUIRE((trade.taker == Side::buy) == (row.buy_order > row.sell_order));
+          REQUIRE(trade.taker == row.taker);
         }
       }
     }
@@ -186,6 +242,86 @@ TEST_CASE("what is loaded at start counts neither as trades nor as a change") {
          symbol.trades[0].time == Timestamp{7}));
   CHECK(view.apply({}, 9).empty());
   CHECK(view.batch() == 9);
+}
+
+TEST_CASE("an order that is replaced moves to its new price, and both levels are changes") {
+  SmallMarket market;
+  market.buy(3, 5);  // 1
+  market.buy(2, 5);  // 2
+  market.update();
+  market.replace(1, Side::buy, 4, 6);
+  const auto& changes = market.update();
+  REQUIRE(changes.size() == 1);
+  CHECK(texts(changes[0].levels[int(Side::buy)], Side::buy) ==
+        std::vector<std::string>{"6: 4 of 1", "5: 2 of 1"});
+  CHECK(texts(market.symbol().levels[int(Side::buy)], Side::buy) ==
+        std::vector<std::string>{"6: 4 of 1", "5: 2 of 1"});
+  market.replace(2, Side::buy, 1, 6);
+  const auto& more = market.update();
+  REQUIRE(more.size() == 1);
+  CHECK(texts(more[0].levels[int(Side::buy)], Side::buy) ==
+        std::vector<std::string>{"6: 5 of 2", "5: 0 of 0"});
+  CHECK(market.account().reserved == Cash::whole(5 * 6));
+  CHECK((market.account().open_orders == 2 && market.symbol().open_orders == 2));
+}
+
+TEST_CASE("a sell that is replaced reserves the shares of its new amount") {
+  SmallMarket market;
+  market.sell(4, 5);
+  market.update();
+  market.replace(1, Side::sell, 7, 5);
+  market.update();
+  const MarketView::Position& position = market.account().positions.at(0);
+  CHECK(
+      (position.shares == Shares::whole(3) && position.reserved_units == Shares::whole(7).units()));
+  CHECK(texts(market.symbol().levels[int(Side::sell)], Side::sell) ==
+        std::vector<std::string>{"5: 7 of 1"});
+}
+
+TEST_CASE("open orders are listed by place: an order that keeps it stays where it is") {
+  SmallMarket market;
+  for (int i = 0; i < 3; ++i) market.buy(3, 5);
+  market.update();
+  market.replace(1, Side::buy, 2, 5);
+  market.update();
+  CHECK(market.orders() == std::vector<std::string>{"1: 2 at 5", "2: 3 at 5", "3: 3 at 5"});
+  market.replace(1, Side::buy, 4, 5);
+  market.update();
+  CHECK(market.orders() == std::vector<std::string>{"2: 3 at 5", "3: 3 at 5", "1: 4 at 5"});
+}
+
+TEST_CASE("orders that were opened and replaced between two updates are listed by place") {
+  SmallMarket market;
+  market.buy(3, 5);  // 1
+  market.update();
+  market.replace(1, Side::buy, 2, 5);  // 2: keeps its place, and is the first row that changes
+  market.buy(3, 5);                    // 3
+  market.buy(3, 5);                    // 4
+  market.replace(3, Side::buy, 3, 7);  // 5
+  market.replace(1, Side::buy, 1, 6);  // 6
+  market.buy(1, 4);                    // 7
+  market.update();
+  CHECK(market.orders() ==
+        std::vector<std::string>{"4: 3 at 5", "3: 3 at 7", "1: 1 at 6", "7: 1 at 4"});
+  MarketView restarted(trades_kept, 0);
+  restarted.load(market.tables.image(), market.batch, {});
+  std::vector<OrderId> ids;
+  restarted.visit_open_orders(*restarted.find_account(market.alice), SIZE_MAX,
+                              [&](const OrderRow& row) { ids.push_back(row.id); });
+  CHECK(ids == std::vector<OrderId>{4, 3, 1, 7});
+}
+
+TEST_CASE("an older order that was replaced is the taker of a trade") {
+  SmallMarket market;
+  market.buy(3, 5);   // 1
+  market.sell(2, 6);  // 2
+  market.replace(1, Side::buy, 3, 6);
+  const auto& changes = market.update();
+  REQUIRE(changes.size() == 1);
+  REQUIRE(changes[0].trades.size() == 1);
+  const MarketView::Trade& trade = changes[0].trades[0];
+  CHECK((trade.taker == Side::buy && trade.price == Price::whole(6) && trade.buy_order == 1 &&
+         trade.sell_order == 2));
 }
 
 TEST_CASE("executions that come again are not new trades") {

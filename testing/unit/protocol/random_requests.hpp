@@ -41,6 +41,7 @@ class RandomRequests {
   std::string account() { return pick({"1", "2", "3", "007", "&#49;"}); }
   std::string symbol() { return pick({"SPY", "BTC", "X", "&#x58;"}); }
   std::string number() { return pick({"1", "2", "3.5", "10", ".5", "7.", "100", "0.00000001"}); }
+  std::string amount() { return (chance(2) ? "-" : "") + number(); }
   std::string order_id() { return std::to_string(1 + random_() % 30); }
   std::string blank() { return pick({"", "", "", " ", "\n  ", "<!-- note -->", "<?pi x?>"}); }
 
@@ -73,9 +74,11 @@ class RandomRequests {
         text += "<query" + attribute("id", order_id()) + "/>";
       else if (chance(5))
         text += "<cancel" + attribute("id", order_id()) + "/>";
+      else if (chance(5))
+        text += "<replace" + attribute("id", order_id()) + attribute("amount", amount()) +
+                attribute("limit", number()) + "/>";
       else
-        text += "<order" + attribute("sym", symbol()) +
-                attribute("amount", (chance(2) ? "-" : "") + number()) +
+        text += "<order" + attribute("sym", symbol()) + attribute("amount", amount()) +
                 attribute("limit", number()) + "/>";
     }
     return text + "</transactions>";

@@ -34,6 +34,8 @@ const RequestElement account{Kind::account, {"1"}}, symbol{Kind::symbol, {"S"}},
     placement{Kind::placement, {"S", "1"}}, order{Kind::order, {"S", "-10", "2.50"}},
     query{Kind::query, {"007"}}, cancel{Kind::cancel, {"007"}}, unknown{Kind::unknown};
 const std::string_view absent;
+const RequestElement replace{Kind::replace, {"007", absent, "-10", "2.50"}},
+    replace_by_reference{Kind::replace, {absent, "a&#66;", "+1", "it's"}};
 const Shares five = Shares::whole(5);
 const Timestamp then = {123'999'999};
 
@@ -50,6 +52,12 @@ TEST_CASE("an opened order repeats its attributes as written and adds its id") {
         R"(<opened sym="S" amount="-10" limit="2.50" id="18446744"/>)");
 }
 
+TEST_CASE("a replaced order has its id as a number, and repeats the others as written") {
+  CHECK(element(replace, Replaced{7}) == R"(<replaced id="7" amount="-10" limit="2.50"/>)");
+  CHECK(element(replace_by_reference, Replaced{18'446'744}) ==
+        R"(<replaced id="18446744" ref="a&#66;" amount="+1" limit="it's"/>)");
+}
+
 TEST_CASE("errors repeat what identifies the request, where it was given") {
   CHECK(element(account, Rejected{Reason::account_exists}) ==
         R"(<error id="1">account already exists</error>)");
@@ -61,6 +69,14 @@ TEST_CASE("errors repeat what identifies the request, where it was given") {
         R"(<error id="007">no such order of this account</error>)");
   CHECK(element(cancel, Rejected{Reason::nothing_open}) ==
         R"(<error id="007">order has nothing open</error>)");
+  CHECK(element(replace, Rejected{Reason::other_side}) ==
+        R"(<error id="007" amount="-10" limit="2.50">an order cannot change its side</error>)");
+  CHECK(element(replace_by_reference, Rejected{Reason::executed_more}) ==
+        R"(<error ref="a&#66;" amount="+1" limit="it's">)"
+        "the order has executed that much already</error>");
+  CHECK(error({Kind::replace, {"1", "a", absent, "2"}}, "wrong") ==
+        R"(<error id="1" ref="a" limit="2">wrong</error>)");
+  CHECK(error({Kind::replace}, "wrong") == "<error>wrong</error>");
   CHECK(error(unknown, "unknown element 'x'") == "<error>unknown element 'x'</error>");
   CHECK(error({Kind::order, {"S", absent, ""}}, "wrong") ==
         R"(<error sym="S" limit="">wrong</error>)");

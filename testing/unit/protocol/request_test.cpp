@@ -9,8 +9,8 @@ using Lines = std::vector<std::string>;
 namespace {
 
 std::string print(const RequestElement& element) {
-  static const char* const kinds[] = {"account", "symbol", "placement",  "order",
-                                      "query",   "cancel", "cancel all", "unknown"};
+  static const char* const kinds[] = {"account", "symbol",     "placement", "order",  "query",
+                                      "cancel",  "cancel all", "replace",   "unknown"};
   std::string text = kinds[int(element.kind)];
   std::size_t echoes = element.echo.size();
   while (echoes > 0 && element.echo[echoes - 1].data() == nullptr) --echoes;
@@ -259,22 +259,74 @@ TEST_CASE("a query needs an order, a cancel without one is of all") {
   CHECK(trade("<cancel>1</cancel>") == "cancel all: error: unexpected content in cancel");
 }
 
-TEST_CASE("queries are of any account's order with --open-queries, cancels never") {
+TEST_CASE("a replace names an order and gives its new amount and limit") {
+  CHECK(trade("<replace id='0012' amount='-5.0' limit='2.5'/>") ==
+        "replace [0012] - [-5.0] [2.5]: 7 replaces 12 by a sell of 5 @2.5");
+  CHECK(trade("<replace limit=\"&#50;\" ref=\"a&#66;\" amount=\"&#x31;\" sym=\"x\"/>") ==
+        "replace - [a&#66;] [&#x31;] [&#50;]: 7 replaces aB by a buy of 1 @2");
+  const auto replace = [](const std::string& amount, const std::string& limit) {
+    return after("replace [1] - [" + amount + "] [" + limit + "]: ",
+                 trade("<replace id='1' amount='" + amount + "' limit='" + limit + "'/>"));
+  };
+  // in favour of its owner, as for an order
+  CHECK(replace("1", "2.000000019") == "7 replaces 1 by a buy of 1 @2.00000001");
+  CHECK(replace("-1", "2.000000011") == "7 replaces 1 by a sell of 1 @2.00000002");
+
+  const std::string missing = "error: missing attribute ",
+                    too_many = "has more than the allowed decimals: at most 8 decimals";
+  CHECK(trade("<replace/>") == "replace: " + missing + "'id'");
+  CHECK(trade("<replace amount='1' limit='2'/>") == "replace - - [1] [2]: " + missing + "'id'");
+  CHECK(trade("<replace id='1' limit='2'/>") == "replace [1] - - [2]: " + missing + "'amount'");
+  CHECK(trade("<replace ref='a' amount='1'/>") == "replace - [a] [1]: " + missing + "'limit'");
+  CHECK(trade("<replace id='1' ref='a' amount='1' limit='2'/>") ==
+        "replace [1] [a] [1] [2]: error: both 'id' and 'ref' are given");
+  for (const std::string id : {"", "0", "-1", "1.0", "x", "18446744073709551616"})
+    CHECK(trade("<replace id='" + id + "' amount='1' limit='2'/>") ==
+          "replace [" + id + "] - [1] [2]: error: transaction id must be a whole number from 1");
+  for (const std::string& reference : {std::string(), std::string("a b"), std::string(65, 'r')})
+    CHECK(trade("<replace ref='" + reference + "' amount='1' limit='2'/>") ==
+          "replace - [" + reference +
+              "] [1] [2]: error: ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
+  for (const std::string content : {"x", "<b/>"})
+    CHECK(trade("<replace id='1' amount='1' limit='2'>" + content + "</replace>") ==
+          "replace [1] - [1] [2]: error: unexpected content in replace");
+  for (const std::string term :
+       {"tif='gtc'", "tif=''", "post='false'", "type='limit'", "stp='none'"})
+    CHECK(trade("<replace id='1' amount='1' limit='2' " + term + "/>") ==
+          "replace [1] - [1] [2]: error: a replace cannot have " + term.substr(0, term.find('=')));
+  CHECK(replace("", "2") == "error: amount is empty");
+  CHECK(replace("-0", "2") == "error: amount is zero");
+  CHECK(replace("x", "2") == "error: amount is not a plain decimal number");
+  CHECK(replace("-1.000000001", "2") == "error: amount " + too_many);
+  CHECK(replace("92233720368", "2") == "error: amount is out of range: must be below 92233720368");
+  CHECK(replace("1", "") == "error: limit is empty");
+  for (const std::string low : {"0", "-2"})
+    CHECK(replace("1", low) == "error: limit must be above zero");
+  CHECK(replace("1", "0.000000001") == "error: limit " + too_many);
+  CHECK(replace("-1", "92233720367.999999999") ==
+        "error: limit is out of range: must be below 92233720368");
+}
+
+TEST_CASE("queries are of any account's order with --open-queries, cancels and replaces never") {
   const ProtocolLimits limits{.open_queries = true};
-  CHECK(read("<transactions id='7'><query id='1'/><cancel id='1'/></transactions>", limits) ==
-        Lines{"query [1]: 7 queries 1 of any account", "cancel [1]: 7 cancels 1"});
+  CHECK(read("<transactions id='7'><query id='1'/><cancel id='1'/>"
+             "<replace id='1' amount='2' limit='3'/></transactions>",
+             limits) == Lines{"query [1]: 7 queries 1 of any account", "cancel [1]: 7 cancels 1",
+                              "replace [1] - [2] [3]: 7 replaces 1 by a buy of 2 @3"});
 }
 
 TEST_CASE("transactions without a usable account are an error for each child") {
   const std::string children =
-      "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel sym='A'/><what/>";
+      "<order sym='A' amount='1' limit='2'/><query id='1'/><cancel sym='A'/>"
+      "<replace ref='a' amount='1' limit='2'/><what/>";
   for (const auto& [attribute, sentence] :
        {std::pair<std::string, std::string>{"", "missing attribute 'id' of transactions"},
         {" id=''", "unknown account: an account id is 1 to 64 digits"},
         {" id='x'", "unknown account: an account id is 1 to 64 digits"}})
     CHECK(read("<transactions" + attribute + ">" + children + "</transactions>") ==
           Lines{"order [A] [1] [2]: error: " + sentence, "query [1]: error: " + sentence,
-                "cancel all [A]: error: " + sentence, "unknown: error: unknown element 'what'"});
+                "cancel all [A]: error: " + sentence, "replace - [a] [1] [2]: error: " + sentence,
+                "unknown: error: unknown element 'what'"});
 }
 
 TEST_CASE("transactions without elements give no results, known account or not") {

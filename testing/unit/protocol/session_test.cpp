@@ -287,6 +287,51 @@ TEST_CASE("a connection has so many orders that end with it") {
   }
 }
 
+TEST_CASE("a replaced order ends with the connection that opened it") {
+  LocalService service;
+  const ProtocolLimits limits;
+  LocalClient ends(service, limits), stays(service, limits);
+  const auto ask = [](LocalClient& client, const std::string& children, bool tied) {
+    client.send(framed("<transactions id=\"1\"" +
+                       std::string(tied ? " cancel-on-disconnect=\"true\"" : "") + ">" + children +
+                       "</transactions>"));
+    return client.replies();
+  };
+  const std::string order = R"(<order sym="S" amount="1" limit="2"/>)";
+  const auto replace = [](int id, int amount) {
+    const std::string terms = " id=\"" + std::to_string(id) + "\" amount=\"" +
+                              std::to_string(amount) + "\" limit=\"2\"/>";
+    return std::pair("<replace" + terms, "<replaced" + terms);
+  };
+  stays.send(create);
+  CHECK(stays.replies() == created);
+  CHECK(ask(ends, order, true) == opened(1));
+  CHECK(ask(stays, order, false) == opened(2));
+  // Each is replaced by the other connection too; only the request that opened an order counts.
+  for (LocalClient* const client : {&ends, &stays})
+    for (const int id : {1, 2}) {
+      const auto [request, reply] = replace(id, client == &ends ? 5 : 4);
+      CHECK(ask(*client, request, client == &ends) == results(reply));
+    }
+  ends.end();
+  CHECK(ends.replies() == "");
+  CHECK(ask(stays, R"(<query id="1"/><query id="2"/>)", false) ==
+        results(R"(<status id="1"><canceled shares="4" time=")" +
+                std::to_string(FixedClock::seconds) + R"("/></status>)" +
+                R"(<status id="2"><open shares="4"/></status>)"));
+}
+
+TEST_CASE("the number of a replace is the id of no order") {
+  const std::string replace =
+      framed(R"(<transactions id="1"><replace id="1" amount="3" limit="2"/></transactions>)");
+  CHECK(serve_requests(
+            create + buy + replace + buy +
+            framed(R"(<transactions id="1"><query id="2"/><cancel id="2"/></transactions>)")) ==
+        created + opened(1) + results(R"(<replaced id="1" amount="3" limit="2"/>)") + opened(3) +
+            results(R"(<error id="2">no such order of this account</error>)"
+                    R"(<error id="2">no such order of this account</error>)"));
+}
+
 TEST_CASE("many orders end with one connection") {
   LocalService service;
   const ProtocolLimits limits;

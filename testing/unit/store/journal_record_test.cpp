@@ -47,6 +47,13 @@ const std::vector<Command> every_kind{
     PlaceOrder{AccountId("1"), SymbolName("a"), Side::sell, Shares::from_units(1),
                Price::from_units(2), OrderReference("e"), Lifetime::until_canceled, true,
                SelfTrade::cancel_taking},
+    CancelAll{AccountId("1"), {}},
+    CancelAll{AccountId("1"), SymbolName("a")},
+    ReplaceOrder{AccountId("1"), Side::buy, UINT64_MAX, Shares::from_units(1),
+                 parse_price("92233720367.99999999").value},
+    ReplaceOrder{AccountId(std::string(64, '9')), Side::sell, 0,
+                 parse_shares("92233720367.99999999").value, Price::from_units(1),
+                 OrderReference(std::string(64, '-'))},
 };
 const Totals totals{7, 8, Cash::whole(9), Timestamp{10}, 0xDEADBEEFCAFEF00Du};
 
@@ -83,6 +90,20 @@ TEST_CASE("an account without a key is written as before there were any") {
   CHECK(
       encode(Timestamp{1}, {CreateAccount{AccountId("7"), Cash::from_units(5), some_key}}).size() ==
       payload.size() + 47);
+}
+
+TEST_CASE("a replace is written with its order or its reference") {
+  using namespace std::string_literals;
+  // Version 1, time 1, one command of kind 12; behind it the totals, as above.
+  const auto command = [](const ReplaceOrder& replace) {
+    const std::string payload = encode(Timestamp{1}, {replace});
+    REQUIRE(payload.substr(0, 4) == "\1\1\1\x0C");
+    return payload.substr(4, payload.size() - 4 - 14);
+  };
+  CHECK(command({AccountId("7"), Side::sell, 300, Shares::from_units(3), Price::from_units(128)}) ==
+        "\0017\xAC\2\0\1\3\x80\1"s);
+  CHECK(command({AccountId("7"), Side::buy, 0, Shares::from_units(3), Price::from_units(4),
+                 OrderReference("ab")}) == "\0017\0\2ab\0\3\4"s);
 }
 
 TEST_CASE("an order takes about twenty bytes in the journal") {
@@ -125,11 +146,28 @@ TEST_CASE("a record with a right checksum is refused if JournalWriter cannot hav
                  {"\1", "\1", "\1\1-", "a text that is not a symbol"},
                  {"\1", "\1", "\4\1x\1", no_account},
                  {"\1", "\1", "\5\0011\1", "an unknown command"},
+                 {"\1", "\1", "\x0D\0011\1", "an unknown command"},
                  // 2^60: no memory is reserved for a count that the record only claims
                  {"\1", std::string(8, '\x80') + '\x10', symbol, no_account}};
   for (const auto& [time, count, commands, problem] : refused)
     CHECK_THROWS_WITH(decode_journal_record(record(time, count, commands)),
                       "journal record has " + problem);
+
+  const auto replace = [&](const std::string& fields) {
+    return record("\1", "\1", "\x0C\0017"s + fields);
+  };
+  CHECK(decode_journal_record(replace("\5\0\1\3\4"s)).commands.size() == 1);
+  CHECK(decode_journal_record(replace("\0\1a\0\3\4"s)).commands.size() == 1);
+  for (const std::string& two_or_none : {"\5\1a\1\3\4"s, "\0\0\1\3\4"s})
+    CHECK_THROWS_WITH(decode_journal_record(replace(two_or_none)),
+                      "journal record replaces no order, or two");
+  for (const std::string& zero : {"\5\0\1\0\4"s, "\5\0\1\3\0"s})
+    CHECK_THROWS_WITH(decode_journal_record(replace(zero)),
+                      "journal record has a number out of range");
+  CHECK_THROWS_WITH(decode_journal_record(replace("\5\0\2\3\4"s)),
+                    "journal record has an unknown side");
+  CHECK_THROWS_WITH(decode_journal_record(replace("\0\1 \1\3\4"s)),
+                    "journal record has a text that is not an order reference");
 }
 
 TEST_CASE("random bytes are refused or decoded, and never crash") {

@@ -64,6 +64,19 @@ TEST_CASE("terms of an order as attributes") {
         R"(type="market" stp="cancel-taking")");
 }
 
+TEST_CASE("a replace names its order by id or reference, and has the sign of its side") {
+  const ReplaceOrder by_id{me, Side::sell, 9, Shares::whole(30), Price::from_units(12'750'000'000)},
+      by_reference{me, Side::buy, 0, Shares::whole(3), Price::whole(1), OrderReference("mine")};
+  CHECK(document_of(std::vector<Command>{by_id, by_reference}) ==
+        R"(<transactions id="42"><replace id="9" amount="-30" limit="127.5"/>)"
+        R"(<replace ref="mine" amount="3" limit="1"/></transactions>)");
+  CHECK(same(read_answers(R"(<results><replaced id="9" amount="-30" limit="127.5"/>)"
+                          R"(<error ref="mine" amount="3" limit="1">nothing is open</error>)"
+                          R"(</results>)",
+                          std::vector<Command>{by_id, by_reference}),
+             {{}, {.refused = true}}));
+}
+
 TEST_CASE("replies as the bots read them") {
   const std::vector<Command> commands{CancelOrder{me, 9}, CancelOrder{me, 10}, buy(3, 100),
                                       buy(4, 100)};
@@ -100,6 +113,9 @@ TEST_CASE("a reply that does not fit its request is an error") {
                             R"(<results><status id="9"/></results>)"})
     CHECK_THROWS_AS(read_answers(reply, std::vector<Command>{CancelOrder{me, 9}}),
                     client::BadReply);
+  CHECK_THROWS_AS(read_answers(R"(<results><replaced id="9"/></results>)",
+                               std::vector<Command>{CancelOrder{me, 9}}),
+                  client::BadReply);
 }
 
 TEST_CASE("the list of symbols") {

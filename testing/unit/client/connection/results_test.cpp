@@ -182,15 +182,17 @@ TEST_CASE("a whole reply is read as values, an error with its references resolve
       "<results><created id=\"1\"/><opened sym=\"S\" amount=\"1\" limit=\"1\" id=\"12\"/>"
       "<status id=\"12\"><open shares=\"3\"/></status>"
       "<canceled id=\"13\"><canceled shares=\"2\" time=\"1700000000\"/></canceled>"
+      "<replaced id=\"14\" ref=\"r\" amount=\"-5\" limit=\"1\"/>"
       "<error id=\"2\">a &lt;b&gt; &amp; c</error></results>",
-      5);
-  REQUIRE(results.size() == 5);
+      6);
+  REQUIRE(results.size() == 6);
   CHECK(std::holds_alternative<Created>(results[0]));
   CHECK(std::get<Opened>(results[1]).order == 12);
   CHECK((std::get<Status>(results[2]) == Status{.order = 12, .open = Shares::whole(3)}));
   CHECK((std::get<Canceled>(results[3]).status ==
          Status{.order = 13, .canceled = Shares::whole(2), .canceled_at = at}));
-  CHECK(std::get<Error>(results[4]).message == "a <b> & c");
+  CHECK(std::get<Replaced>(results[4]).order == 14);
+  CHECK(std::get<Error>(results[5]).message == "a <b> & c");
 }
 
 TEST_CASE("one error without attributes answers every element of the request") {
@@ -210,7 +212,8 @@ TEST_CASE("replies that no exchange sends are bad") {
   for (const char* document :
        {"<results/>", "<results><created/><created/></results>", "<results><hello/></results>",
         "<results><opened sym=\"S\"/></results>", "<results><opened id=\"0\"/></results>",
-        "<oops/>", "<results><status id=\"1\"><open shares=\"x\"/></status></results>",
+        "<results><replaced amount=\"1\" limit=\"1\"/></results>", "<oops/>",
+        "<results><status id=\"1\"><open shares=\"x\"/></status></results>",
         "<results><status id=\"1\"><open/></status></results>",
         "<results><status id=\"1\"><bid/></status></results>",
         "<results><status id=\"1\"><executed shares=\"1\" price=\"1\" time=\"soon\"/></status>"

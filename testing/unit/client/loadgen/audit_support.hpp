@@ -14,7 +14,7 @@
 #include "catch.hpp"
 #include "client/connection/results.hpp"
 #include "client/loadgen/audit/audit.hpp"
-#include "client/loadgen/audit/order_digest.hpp"
+#include "client/loadgen/recorder.hpp"
 #include "protocol/reply.hpp"
 #include "support/local.hpp"
 
@@ -63,6 +63,17 @@ enum class Lie {
   self_trade,    // of an order that prevents them
   out_of_reach,  // it cancels a resting order that it would not match
   taking_rests,  // where it is to be canceled
+  replace_without_effect,
+  place_kept,  // of a replace that loses it
+  place_lost,  // although only the amount fell
+  rests_anew,  // though it could be executed
+  amount_is_open,
+  reservation_kept,
+  replaced_after_cancel,
+  cancel_of_all_incomplete,
+  cancel_of_all_refused,
+  symbol_ignored,
+  youngest_first,
 };
 
 // What the only order of a document asks for.
@@ -105,6 +116,7 @@ class LyingServer {
     PlaceOrder placed;
     loadgen::Terms terms;
     Status status;
+    std::uint64_t place;  // the lowest comes first
     std::uint64_t last_command = 0;
   };
 
@@ -128,33 +140,106 @@ class LyingServer {
     return Created{};
   }
   Outcome apply(const CreateSymbol&) { return Created{}; }
-  Outcome apply(const CancelAll&) { return Rejected{Reason::no_open_orders}; }  // never asked
   Outcome apply(const PlaceShares& command) {
     shares(command.account, command.symbol) += command.shares;
     return Created{};
   }
 
   Outcome apply(const PlaceOrder& command) {
-    if (command.side == Side::buy) {
-      if (cash(command.account) < cost(command.shares, command.limit))
-        return Rejected{Reason::insufficient_funds};
-      cash(command.account) -= cost(command.shares, command.limit);
-    } else {
-      if (shares(command.account, command.symbol) < command.shares)
-        return Rejected{Reason::insufficient_shares};
-      shares(command.account, command.symbol) -= command.shares;
-    }
-    orders_.push_back({command, terms_, {.order = orders_.size() + 1, .open = command.shares}});
-    Order& taker = orders_.back();
-    if (const std::optional<Reason> reason = refusal(taker)) {
-      give_back(taker);
+    Order order{command, terms_, {.order = orders_.size() + 1, .open = command.shares}, ++places_};
+    if (const std::optional<Reason> reason = reserve(order)) return Rejected{*reason};
+    orders_.push_back(order);
+    if (const std::optional<Reason> reason = refusal(orders_.back())) {
+      give_back(orders_.back());
       orders_.pop_back();
       return Rejected{*reason};
     }
+    arrive(orders_.back());
+    return Opened{order.status.order};
+  }
+
+  Outcome apply(const ReplaceOrder& command) {
+    Order* const order = find(command.account, command.order);
+    if (!order) return Rejected{Reason::unknown_order};
+    if (order->status.canceled > Shares() && lies(Lie::replaced_after_cancel)) {
+      order->status.canceled = Shares();
+      order->status.open = order->placed.shares;
+      for (const Execution& execution : order->status.executions)
+        order->status.open -= execution.shares;
+    }
+    if (order->status.open == Shares() || order->status.canceled > Shares())
+      return Rejected{Reason::nothing_open};
+    if (order->placed.side != command.side) return Rejected{Reason::other_side};
+    const Shares executed = order->placed.shares - order->status.open;
+    if (command.shares <= executed) return Rejected{Reason::executed_more};
+    const bool keeps_place =
+        command.limit == order->placed.limit && command.shares <= order->placed.shares;
+    if (!keeps_place && lies(Lie::replace_without_effect)) return Replaced{command.order};
+
+    const Order before = *order;
+    give_back(*order);
+    order->placed.limit = command.limit;
+    order->placed.shares = command.shares;
+    order->status.open = command.shares - executed;
+    if (executed > Shares() && lies(Lie::amount_is_open)) order->status.open = command.shares;
+    if (const std::optional<Reason> reason = reserve(*order)) {
+      *order = before;
+      reserve(*order);
+      return Rejected{*reason};
+    }
+    if (command.side == Side::buy && lies(Lie::reservation_kept))
+      cash(command.account) -= Cash::from_units(1);
+    order->terms = loadgen::Terms::none;
+    if (keeps_place) {
+      if (lie_ == Lie::place_lost) order->place = ++places_;
+      return Replaced{command.order};
+    }
+    if (lie_ != Lie::place_kept) order->place = ++places_;
+    if (!lies(Lie::rests_anew)) arrive(*order);
+    return Replaced{command.order};
+  }
+
+  Outcome apply(const CancelAll& command) {
+    const bool any_symbol = !command.symbol || lies(Lie::symbol_ignored);
+    std::vector<Order*> open;
+    for (Order& order : orders_)
+      if (order.status.open > Shares() && order.status.canceled == Shares() &&
+          order.placed.account.view() == command.account.view() &&
+          (any_symbol || order.placed.symbol.view() == command.symbol->view()))
+        open.push_back(&order);
+    if (open.empty() || lies(Lie::cancel_of_all_refused)) return Rejected{Reason::no_open_orders};
+    std::sort(open.begin(), open.end(),
+              [](const Order* a, const Order* b) { return a->place < b->place; });
+    if (open.size() > 1 && lies(Lie::cancel_of_all_incomplete)) open.erase(open.begin());
+    if (lies(Lie::youngest_first)) std::reverse(open.begin(), open.end());
+    CanceledAll canceled;
+    for (Order* const order : open) {
+      cancel(*order);
+      canceled.orders.push_back(reported(*order));
+    }
+    return canceled;
+  }
+
+  // Nothing where the account has enough.
+  std::optional<Reason> reserve(const Order& order) {
+    const PlaceOrder& placed = order.placed;
+    if (placed.side == Side::buy) {
+      if (cash(placed.account) < cost(order.status.open, placed.limit))
+        return Reason::insufficient_funds;
+      cash(placed.account) -= cost(order.status.open, placed.limit);
+    } else {
+      if (shares(placed.account, placed.symbol) < order.status.open)
+        return Reason::insufficient_shares;
+      shares(placed.account, placed.symbol) -= order.status.open;
+    }
+    return std::nullopt;
+  }
+
+  void arrive(Order& taker) {
     while (taker.status.open > Shares()) {
       Order* const maker = next_maker(taker);
       if (!maker) break;
-      const bool own = maker->placed.account.view() == command.account.view();
+      const bool own = maker->placed.account.view() == taker.placed.account.view();
       if (!own || !prevents_self_trades(taker.terms) || lies(Lie::self_trade)) {
         execute(taker, *maker);
       } else if (taker.terms == loadgen::Terms::cancel_resting) {
@@ -168,7 +253,6 @@ class LyingServer {
       cancel(taker);
     if (taker.terms == loadgen::Terms::cancel_resting && lie_ == Lie::out_of_reach)
       cancel_out_of_reach(taker);
-    return Opened{taker.status.order};
   }
 
   void cancel_out_of_reach(const Order& taker) {
@@ -199,7 +283,8 @@ class LyingServer {
           (taker.placed.side == Side::buy ? order.placed.limit <= taker.placed.limit
                                           : order.placed.limit >= taker.placed.limit))
         makers.push_back(&order);
-    std::stable_sort(makers.begin(), makers.end(), [&](const Order* a, const Order* b) {
+    std::sort(makers.begin(), makers.end(), [&](const Order* a, const Order* b) {
+      if (a->placed.limit == b->placed.limit) return a->place < b->place;
       return taker.placed.side == Side::buy ? a->placed.limit < b->placed.limit
                                             : b->placed.limit < a->placed.limit;
     });
@@ -311,7 +396,7 @@ class LyingServer {
   const ProtocolLimits limits_;
   bool in_run_ = true;
   loadgen::Terms terms_ = loadgen::Terms::none;  // of the order in the document
-  std::uint64_t commands_ = 0, chances_ = 0;
+  std::uint64_t commands_ = 0, chances_ = 0, places_ = 0;
   std::map<std::string, Cash> cash_;
   std::map<std::string, Shares> shares_;
   std::vector<Order> orders_;
@@ -356,96 +441,200 @@ inline AuditInput random_accounts(std::mt19937_64& random, unsigned accounts, un
   return input;
 }
 
+// An order of a client that it may name, as replaced last.
+struct OwnOrder {
+  std::uint64_t id;
+  Action action;
+};
+
+// What clients do beside orders, queries and cancels.
+struct Habits {
+  std::vector<Terms> terms = {};  // half of the orders have one of them, if there are any
+  bool replaces = false;          // and cancels of all
+};
+
 // Clients that each send, are served and get their answer at random moments, so that requests
-// overlap. Every client has one account; it orders, queries and cancels. Every step of a client is
-// a nanosecond. Half of the orders have one of `terms`, if there are any.
-inline void random_run(AuditInput& input, const Ask& ask, std::mt19937_64& random, unsigned symbols,
-                       unsigned requests, const std::vector<Terms>& terms = {}) {
+// overlap, recorded as in a run. Every client has one account. Every step of a client is a
+// nanosecond.
+class RandomRun {
+ public:
+  RandomRun(AuditInput& input, const Ask& ask, std::mt19937_64& random, unsigned symbols,
+            const Habits& habits)
+      : input_(input),
+        ask_(ask),
+        random_(random),
+        symbols_(symbols),
+        habits_(habits),
+        clients_(input.accounts.size()) {}
+
+  void run(unsigned requests) {
+    for (unsigned sent = 0, answered = 0; answered < requests; ++now_ns_) {
+      const auto account = std::uint32_t(random_() % clients_.size());
+      Client& client = clients_[account];
+      switch (client.state) {
+        case Client::State::idle:
+          if (sent == requests) break;
+          ++sent;
+          draw(client);
+          write(client, account);
+          client.sent_ns = now_ns_;
+          client.state = Client::State::sent;
+          break;
+        case Client::State::sent:
+          client.reply = ask_(client.request);
+          client.state = Client::State::served;
+          break;
+        case Client::State::served:
+          record(client, account);
+          ++answered;
+          client.state = Client::State::idle;
+          break;
+      }
+    }
+    input_.history = std::move(recorder_.history());
+  }
+
+ private:
   struct Client {
     enum class State { idle, sent, served } state = State::idle;
+    std::vector<Action> actions;
     std::string request, reply;
-    OrderRecord order;
-    Observation observation;
-    std::vector<std::uint64_t> opened;
+    std::int64_t sent_ns = 0;
+    std::vector<OwnOrder> opened;
   };
-  std::vector<Client> clients(input.accounts.size());
-  std::int64_t now_ns = 0;
-  const auto draw = [&](Client& client, std::uint32_t account) {
-    client.request = "<transactions id=\"" + input.accounts[account].id + "\">";
-    client.order = {.account = account};
-    const unsigned percent = unsigned(random() % 100);
-    if (percent < 60 || client.opened.empty()) {
-      const auto shares = std::int32_t(1 + random() % 30);
-      client.order = {.account = account,
-                      .symbol = std::uint16_t(1 + random() % symbols),
-                      .amount = random() % 2 ? shares : -shares,
-                      .limit_cents = std::int32_t(99'80 + 5 * (random() % 9)),
-                      .sent_ns = now_ns};
-      if (!terms.empty() && random() % 2) client.order.terms = terms[random() % terms.size()];
-      const bool market = client.order.terms == Terms::market;
-      if (market) client.order.limit_cents = 0;
-      client.request += "<order sym=\"" + symbol_name(client.order.symbol) + "\" amount=\"" +
-                        std::to_string(client.order.amount) + "\"";
-      if (!market)
-        client.request += " limit=\"" +
-                          to_string(Price::from_units(client.order.limit_cents * 1'000'000ll)) +
-                          "\"";
-      client.request += attribute_text(client.order.terms) + "/>";
-    } else {
-      const bool query = percent < 85;
-      client.observation = {.kind = query ? Observation::Kind::status : Observation::Kind::canceled,
-                            .id = client.opened[random() % client.opened.size()],
-                            .sent_ns = now_ns};
-      client.request += (query ? "<query id=\"" : "<cancel id=\"") +
-                        std::to_string(client.observation.id) + "\"/>";
+
+  std::int32_t draw_limit() { return std::int32_t(99'80 + 5 * (random_() % 9)); }
+  std::int32_t draw_shares() { return std::int32_t(1 + random_() % 30); }
+
+  Action draw_order() {
+    const std::int32_t shares = draw_shares();
+    Action order{.symbol = std::uint16_t(1 + random_() % symbols_),
+                 .amount = random_() % 2 ? shares : -shares,
+                 .limit_cents = draw_limit()};
+    if (!habits_.terms.empty() && random_() % 2)
+      order.terms = habits_.terms[random_() % habits_.terms.size()];
+    if (order.terms == Terms::market) order.limit_cents = 0;
+    return order;
+  }
+
+  // One that is opened.
+  Action plain_order() {
+    Action order = draw_order();
+    order.terms = Terms::none;
+    order.limit_cents = draw_limit();
+    return order;
+  }
+
+  // Keeps the place, or loses it with more shares or another limit, which may match at once.
+  Action draw_replace(const OwnOrder& order) {
+    Action replace = order.action;
+    replace.kind = Action::Kind::replace;
+    replace.id = order.id;
+    const std::int32_t sign = replace.amount > 0 ? 1 : -1;
+    switch (random_() % 3) {
+      case 0:
+        replace.amount -= sign * std::int32_t(random_() % std::uint32_t(sign * replace.amount));
+        break;
+      case 1: replace.amount += sign * draw_shares(); break;
+      default: replace.limit_cents = draw_limit();
     }
-    client.request += "</transactions>";
-  };
-  const auto record = [&](Client& client) {
-    const client::ReplyElement element = only_element(client.reply);
-    if (client.order.amount != 0) {
-      if (element.name == "error") return;
-      REQUIRE(element.name == "opened");
-      client.order.id = std::stoull(std::string(element.attribute("id")));
-      client.order.answered_ns = now_ns;
-      client.opened.push_back(client.order.id);
-      input.history.orders.push_back(client.order);
+    return replace;
+  }
+
+  void draw(Client& client) {
+    client.actions.clear();
+    const unsigned percent = unsigned(random_() % 100);
+    if (client.opened.empty() || percent < (habits_.replaces ? 45 : 60)) {
+      client.actions.push_back(draw_order());
       return;
     }
-    client.observation.answered_ns = now_ns;
-    if (element.name == "error") {
-      REQUIRE(client.observation.kind == Observation::Kind::canceled);
-      client.observation.kind = Observation::Kind::cancel_refused;
+    const OwnOrder& order = client.opened[random_() % client.opened.size()];
+    if (habits_.replaces && percent < 65) {
+      // one of the latest, which may be open yet
+      const std::size_t back = 1 + random_() % std::min<std::size_t>(5, client.opened.size());
+      const OwnOrder& recent = client.opened[client.opened.size() - back];
+      client.actions = {plain_order()};
+      if (!never_rests(recent.action.terms))
+        client.actions.insert(client.actions.begin() + std::ptrdiff_t(random_() % 2),
+                              draw_replace(recent));
+    } else if (percent < 85) {
+      client.actions.push_back({.kind = Action::Kind::query, .id = order.id});
+    } else if (habits_.replaces && percent < 89) {
+      client.actions.push_back({.kind = Action::Kind::cancel_all,
+                                .symbol = std::uint16_t(random_() % 2 ? 0 : order.action.symbol)});
+      const auto way = random_() % 3;
+      if (way > 0)
+        client.actions.insert(client.actions.begin() + std::ptrdiff_t(way - 1), plain_order());
     } else {
-      Status state;
-      Deviations deviations;
-      REQUIRE(read_state(element, state, deviations) == "");
-      client.observation.digest = digest_of(state).value();
-    }
-    input.history.observations.push_back(client.observation);
-  };
-  for (unsigned sent = 0, answered = 0; answered < requests; ++now_ns) {
-    const auto account = std::uint32_t(random() % clients.size());
-    Client& client = clients[account];
-    switch (client.state) {
-      case Client::State::idle:
-        if (sent == requests) break;
-        ++sent;
-        draw(client, account);
-        client.state = Client::State::sent;
-        break;
-      case Client::State::sent:
-        client.reply = ask(client.request);
-        client.state = Client::State::served;
-        break;
-      case Client::State::served:
-        record(client);
-        ++answered;
-        client.state = Client::State::idle;
-        break;
+      client.actions.push_back({.kind = Action::Kind::cancel, .id = order.id});
     }
   }
-}
+
+  void write(Client& client, std::uint32_t account) const {
+    client.request = "<transactions id=\"" + input_.accounts[account].id + "\">";
+    for (const Action& action : client.actions) client.request += text_of(action);
+    client.request += "</transactions>";
+  }
+
+  static std::string text_of(const Action& action) {
+    const auto attribute = [](const char* name, const std::string& value) {
+      return " " + std::string(name) + "=\"" + value + "\"";
+    };
+    const std::string id = attribute("id", std::to_string(action.id)),
+                      symbol = attribute("sym", symbol_name(action.symbol)),
+                      amount = attribute("amount", std::to_string(action.amount)),
+                      limit = attribute(
+                          "limit", to_string(Price::from_units(action.limit_cents * 1'000'000ll)));
+    switch (action.kind) {
+      case Action::Kind::query: return "<query" + id + "/>";
+      case Action::Kind::cancel: return "<cancel" + id + "/>";
+      case Action::Kind::cancel_all:
+        return action.symbol == 0 ? "<cancel/>" : "<cancel" + symbol + "/>";
+      case Action::Kind::replace: return "<replace" + id + amount + limit + "/>";
+      default:
+        return "<order" + symbol + amount + (action.terms == Terms::market ? "" : limit) +
+               attribute_text(action.terms) + "/>";
+    }
+  }
+
+  void record(Client& client, std::uint32_t account) {
+    recorder_.begin_reply();
+    std::size_t count = 0, at = 0;
+    client::ReplyElements counted(client.reply), elements(client.reply);
+    for (client::ReplyElement element; counted.next(element);) ++count;
+    for (client::ReplyElement element; elements.next(element);) {
+      REQUIRE(at < client.actions.size());
+      const Action& action = client.actions[at];
+      CheckedElement checked{.element = element, .action = at, .rejected = element.name == "error"};
+      if (action.kind == Action::Kind::order && !checked.rejected) {
+        checked.opened = std::stoull(std::string(element.attribute("id")));
+        client.opened.push_back({checked.opened, action});
+      }
+      if (action.kind == Action::Kind::replace && !checked.rejected)
+        for (OwnOrder& order : client.opened)
+          if (order.id == action.id) {
+            order.action.amount = action.amount;
+            order.action.limit_cents = action.limit_cents;
+          }
+      REQUIRE(recorder_.record({account, account, client.sent_ns, now_ns_}, action, checked,
+                               deviations_) == "");
+      // as many of a cancel of all as leave one for each of the others
+      if (action.kind != Action::Kind::cancel_all || --count < client.actions.size()) ++at;
+    }
+    REQUIRE(elements.complete());
+    REQUIRE(at == client.actions.size());
+  }
+
+  AuditInput& input_;
+  const Ask& ask_;
+  std::mt19937_64& random_;
+  const unsigned symbols_;
+  const Habits& habits_;
+  std::vector<Client> clients_;
+  Recorder recorder_;
+  Deviations deviations_;
+  std::int64_t now_ns_ = 0;
+};
 
 inline std::string text_of(const AuditResult& result) {
   std::string text;

@@ -10,16 +10,20 @@ using namespace exchange::loadgen;
 namespace {
 
 template <class Server>
-AuditInput run_against(Server& server, std::uint64_t seed, const std::vector<Terms>& terms = {}) {
+AuditInput run_against(Server& server, std::uint64_t seed, const Habits& habits = {}) {
   std::mt19937_64 random(seed);
   constexpr unsigned symbols = 2;
   AuditInput input = random_accounts(random, 8, symbols);
   // the audit relies on it that market buys do not run out of cash
-  if (std::count(terms.begin(), terms.end(), Terms::market) > 0)
-    for (AuditAccount& account : input.accounts) account.cash = 1'000'000'000'000;
+  const bool market = std::count(habits.terms.begin(), habits.terms.end(), Terms::market) > 0;
+  for (AuditAccount& account : input.accounts)
+    if (market || habits.replaces) account.cash = 1'000'000'000'000;
+  // and that the order beside each replace is opened
+  for (AuditAccount& account : input.accounts)
+    if (habits.replaces) account.shares = {{1, 1'000'000}, {2, 1'000'000}};
   const Ask ask = [&](std::string_view document) { return server.ask(document); };
   create(input, ask);
-  random_run(input, ask, random, symbols, 2'000, terms);
+  RandomRun(input, ask, random, symbols, habits).run(2'000);
   return input;
 }
 
@@ -63,9 +67,9 @@ std::string listed(const std::string& reply,
 }
 
 // What the audit finds of a server that lies like this.
-std::string found(Lie lie, bool self_match = true, const std::vector<Terms>& terms = {}) {
+std::string found(Lie lie, bool self_match = true, const Habits& habits = {}) {
   LyingServer server(lie, self_match);
-  AuditInput input = run_against(server, test_seed(), terms);
+  AuditInput input = run_against(server, test_seed(), habits);
   server.end_of_run();
   const AuditResult result = audited(server, std::move(input));
   CHECK(result.passed == result.findings.empty());
@@ -73,19 +77,22 @@ std::string found(Lie lie, bool self_match = true, const std::vector<Terms>& ter
   return text_of(result);
 }
 
-std::string found(Lie lie, const std::vector<Terms>& terms) { return found(lie, true, terms); }
+std::string found(Lie lie, const Habits& habits) { return found(lie, true, habits); }
+std::string found(Lie lie, const std::vector<Terms>& terms) { return found(lie, Habits{terms}); }
 
 const std::vector<Terms> some_terms{Terms::ioc, Terms::fok, Terms::post},
     stp{Terms::cancel_resting, Terms::cancel_taking},
     all_terms{Terms::ioc,          Terms::fok, Terms::post, Terms::market, Terms::cancel_resting,
               Terms::cancel_taking};
+const Habits replaces{.replaces = true}, replaces_of_all_terms{all_terms, true};
 
 }  // namespace
 
 TEST_CASE("an honest server passes, whatever was asked of it") {
   for (std::uint64_t seed = test_seed(); seed < test_seed() + 10; ++seed) {
     HonestServer server;
-    AuditInput input = run_against(server, seed, seed % 2 ? some_terms : std::vector<Terms>());
+    AuditInput input =
+        run_against(server, seed, Habits{seed % 2 ? some_terms : std::vector<Terms>()});
     const std::size_t orders = input.history.orders.size();
     const AuditResult result = audited(server, std::move(input));
     CHECK(text_of(result) == "");
@@ -109,9 +116,120 @@ TEST_CASE("the server that lies in other tests passes while it does not") {
   for (const std::vector<Terms>& terms : {some_terms, stp, {Terms::market}, all_terms})
     for (std::uint64_t seed = test_seed(); seed < test_seed() + 5; ++seed) {
       LyingServer server(Lie::none);
-      AuditInput input = run_against(server, seed, terms);
+      AuditInput input = run_against(server, seed, Habits{terms});
       CHECK(text_of(audited(server, std::move(input))) == "");
     }
+}
+
+TEST_CASE("an honest server passes with replaces and cancels of all orders") {
+  for (std::uint64_t seed = test_seed(); seed < test_seed() + 10; ++seed) {
+    HonestServer honest;
+    LyingServer naive(Lie::none), without_self_match(Lie::none, false);
+    const Habits& habits = seed % 2 ? replaces : replaces_of_all_terms;
+    const auto check = [&](auto& server) {
+      AuditInput input = run_against(server, seed, habits);
+      CHECK(input.history.replaces.size() > 50);
+      CHECK(input.history.cancels_of_all.size() > 20);
+      const AuditResult result = audited(server, std::move(input));
+      INFO("seed " << seed);
+      CHECK(text_of(result) == "");
+      CHECK(result.passed);
+      CHECK(result.executions > 100);
+    };
+    check(honest);
+    check(naive);
+    if (seed % 2) check(without_self_match);
+  }
+}
+
+TEST_CASE("a replace that keeps or loses its place against the rules is found") {
+  for (const Lie lie : {Lie::place_kept, Lie::place_lost})
+    for (const Habits& habits : {replaces, replaces_of_all_terms})
+      CHECK_THAT(found(lie, habits),
+                 contains_text("The order that arrived first at that price was passed over (M4") ||
+                     contains_text("behind a younger order (E17, E31)"));
+}
+
+TEST_CASE("a replace that is not executed at once is found") {
+  CHECK_THAT(found(Lie::rests_anew, replaces),
+             contains_text(", replaced by ") && contains_text("passed over"));
+}
+
+TEST_CASE("a replace that does not count what was executed is found") {
+  CHECK_THAT(found(Lie::amount_is_open, replaces),
+             contains_text("shares that are not what it was replaced by (E27)") ||
+                 contains_text("has more shares than were ordered"));
+}
+
+TEST_CASE("a replace without effect is found") {
+  CHECK_THAT(found(Lie::replace_without_effect, replaces),
+             contains_text("that are not what it was replaced by (E27)"));
+}
+
+TEST_CASE("a replace that keeps the smallest unit of what was reserved is found") {
+  CHECK_THAT(found(Lie::reservation_kept, replaces),
+             contains_text("in cash free; but the server refused"));
+}
+
+TEST_CASE("an order that is replaced after it was canceled is found") {
+  CHECK_THAT(found(Lie::replaced_after_cancel, replaces),
+             contains_text("were not what it was replaced by then (E27); reported then: 0 open, "));
+}
+
+TEST_CASE("a cancel of all that is not of all is found") {
+  CHECK_THAT(
+      found(Lie::cancel_of_all_incomplete, replaces),
+      contains_text("A cancel of all orders of account 7") && contains_text(" left out order "));
+  CHECK_THAT(found(Lie::cancel_of_all_refused, replaces),
+             contains_text(" was refused, but order ") && contains_text(" was open (E19)"));
+}
+
+TEST_CASE("a cancel of all of one symbol that cancels others is found") {
+  CHECK_THAT(found(Lie::symbol_ignored, replaces), contains_text("or of another symbol (E17)"));
+}
+
+TEST_CASE("a cancel of all that lists a younger order first is found") {
+  CHECK_THAT(found(Lie::youngest_first, replaces),
+             contains_text("behind a younger order (E17, E31)"));
+}
+
+TEST_CASE("lies are found among replaces and cancels of all too") {
+  CHECK_THAT(found(Lie::passed_over, replaces), contains_text("passed over"));
+  CHECK_THAT(found(Lie::price_priority, replaces), contains_text("passed over (M4"));
+  CHECK_THAT(found(Lie::takers_price, replaces), contains_text("(M6)"));
+  CHECK_THAT(found(Lie::canceled_unasked, replaces),
+             contains_text("is canceled, but no request canceled it"));
+  CHECK_THAT(found(Lie::refund_dropped, replaces),
+             contains_text("in cash free; but the server refused"));
+  CHECK_THAT(found(Lie::stale_query, replaces), contains_text("A query was stale"));
+}
+
+TEST_CASE(
+    "replaces whose requests opened no order leave the rest to be checked, and are reported") {
+  HonestServer server;
+  AuditInput input = run_against(server, test_seed(), replaces);
+  ReplaceRecord* last = nullptr;
+  int replaced = 0;
+  for (ReplaceRecord& replace : input.history.replaces)
+    for (const OrderRecord& order : input.history.orders)
+      if (order.id == replace.id && order.symbol == 1) {
+        replace.place = {};
+        last = &replace;
+        ++replaced;
+      }
+  REQUIRE(replaced > 10);
+  const AuditResult result = audited(server, input);
+  CHECK(result.findings.empty());
+  CHECK(result.passed);
+  CHECK(result.accounts == 8);
+  CHECK(result.not_checked ==
+        std::to_string(replaced) +
+            " replaces were in requests that opened no order, so that it is not known when they "
+            "happened: whether the executions of these symbols are the right ones was not checked: "
+            "SYM1");
+  // Sums and balances still are.
+  last->amount += last->amount > 0 ? 1 : -1;
+  CHECK(!audited(server, input).passed);
 }
 
 TEST_CASE("a server that does not match orders of one account passes, and is reported") {
@@ -337,12 +455,16 @@ TEST_CASE("the histories of several workers add up") {
   one.unanswered = 1;
   two.orders.resize(3);
   two.observations.resize(4);
+  two.replaces.resize(5);
+  two.cancels_of_all.resize(6);
   two.unanswered = 1;
   two.wrongly_answered = 3;
   all.add(std::move(one));
   all.add(std::move(two));
   CHECK(all.orders.size() == 5);
   CHECK(all.observations.size() == 4);
+  CHECK(all.replaces.size() == 5);
+  CHECK(all.cancels_of_all.size() == 6);
   CHECK(all.unanswered == 2);
   CHECK(all.wrongly_answered == 3);
 }
@@ -398,6 +520,8 @@ struct Reported {
   std::vector<std::string> states;
   std::vector<Observation> observations;
   Terms terms = Terms::none;  // of all
+  std::vector<ReplaceRecord> replaces = {};
+  std::vector<CancelAllRecord> cancels_of_all = {};
 
   std::string findings() const {
     AuditInput input{.accounts = {{"1", 1'000'000, {{1, 1'000'000}}}},
@@ -417,6 +541,8 @@ struct Reported {
       reply += "<status id=\"" + std::to_string(id) + "\">" + states[i] + "</status>";
     }
     input.history.observations = observations;
+    input.history.replaces = replaces;
+    input.history.cancels_of_all = cancels_of_all;
     return text_of(
         audit(std::move(input), [&](std::string_view) { return reply + "</results>\n"; }));
   }
@@ -506,6 +632,151 @@ TEST_CASE("what a query says of an order that was canceled when another came fit
   CHECK_THAT(found({Kind::status, 1, 26, 28, is_open}), contains_text("A query was stale"));
   CHECK_THAT(found({Kind::status, 1, 16, 18, is_canceled}), contains_text("as canceled before"));
   CHECK_THAT(found({Kind::cancel_refused, 1, 16, 18, {}}), contains_text("was refused, and later"));
+}
+
+TEST_CASE("what a query says of an order that is replaced fits the times") {
+  using Kind = Observation::Kind;
+  // Order 1, of 10, is replaced by 6 in the request of order 2, sent at 20 and answered at 25.
+  const auto found = [](const std::string& state, const Observation& observation) {
+    return Reported{{10, 5},
+                    {state, "<open shares=\"5\"/>"},
+                    {observation},
+                    Terms::none,
+                    {{.id = 1,
+                      .place = {2, Place::Side::after},
+                      .amount = 6,
+                      .limit_cents = 100'00,
+                      .sent_ns = 20,
+                      .answered_ns = 25}}}
+        .findings();
+  };
+  const std::string open = "<open shares=\"6\"/>",
+                    canceled = "<canceled shares=\"6\" time=\"1700000000\"/>",
+                    not_then = "were not what it was replaced by then (E27)";
+  const auto status = [](std::int32_t shares, std::int64_t sent_ns, std::int64_t answered_ns) {
+    return Observation{Kind::status, 1, sent_ns, answered_ns, {.open = shares}};
+  };
+  for (const std::int32_t shares : {10, 6})
+    CHECK_THAT(found(open, status(shares, 22, 24)), !contains_text("order 1 ("));
+  CHECK_THAT(found(open, status(10, 16, 18)), !contains_text("order 1 ("));
+  CHECK_THAT(found(open, status(6, 16, 18)), contains_text(not_then));
+  CHECK_THAT(found(open, status(6, 26, 28)), !contains_text("order 1 ("));
+  CHECK_THAT(found(open, status(10, 26, 28)), contains_text(not_then));
+  CHECK_THAT(found(open, status(7, 22, 24)), contains_text(not_then));
+  const auto cancel = [](std::int32_t shares, std::int64_t sent_ns, std::int64_t answered_ns) {
+    return Observation{Kind::canceled,
+                       1,
+                       sent_ns,
+                       answered_ns,
+                       {.canceled = shares, .canceled_time = 1'700'000'000}};
+  };
+  CHECK_THAT(found(canceled, cancel(6, 22, 24)), !contains_text("order 1 ("));
+  CHECK_THAT(found(canceled, cancel(10, 22, 24)), contains_text(not_then));
+  CHECK_THAT(found(canceled, cancel(6, 16, 18)),
+             contains_text("After it was canceled order 1 (buy 10 of SYM1 at 100, replaced by 6 at "
+                           "100) was replaced (E26)."));
+}
+
+TEST_CASE("a final state that no replaced order can have is found") {
+  const auto found = [](const std::string& state, std::int32_t limit_cents, Terms terms) {
+    return Reported{{10, 5},
+                    {state, "<open shares=\"5\"/>"},
+                    {},
+                    terms,
+                    {{.id = 1,
+                      .place = {2, Place::Side::after},
+                      .amount = 6,
+                      .limit_cents = limit_cents,
+                      .sent_ns = 20,
+                      .answered_ns = 25}}}
+        .findings();
+  };
+  const std::string one_open = "<open shares=\"1\"/>";
+  CHECK_THAT(found(one_open + executed("100.5"), 100'50, Terms::none),
+             !contains_text("In the end"));
+  CHECK_THAT(found(one_open + executed("100.51"), 100'50, Terms::none),
+             contains_text("an execution worse than the limit"));
+  CHECK_THAT(found(one_open + executed("100"), 99'00, Terms::none), !contains_text("In the end"));
+  CHECK_THAT(found("<open shares=\"5\"/>" + executed("100"), 100'00, Terms::none),
+             contains_text("not what it was replaced by (E27)"));
+  CHECK_THAT(found("<canceled shares=\"6\" time=\"1700000000\"/>", 100'00, Terms::ioc),
+             contains_text("been replaced, but such an order never rests"));
+}
+
+TEST_CASE("a cancel of all left out what was certainly open") {
+  // Order 1 is sent at 10 and answered at 15, order 2 at 20 and 25.
+  const std::string open = "<open shares=\"10\"/>",
+                    canceled = "<canceled shares=\"10\" time=\"1700000000\"/>";
+  const OrderDigest is_open{.open = 10},
+      is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  using Kind = Observation::Kind;
+  const auto found = [&](const std::string& first, std::vector<Observation> observations,
+                         CancelAllRecord cancel) {
+    for (const std::uint64_t id : cancel.canceled)
+      observations.push_back({Kind::canceled, id, cancel.sent_ns, cancel.answered_ns, is_canceled});
+    return Reported{{10, 10}, {first, canceled}, observations, Terms::none, {}, {cancel}}
+        .findings();
+  };
+  const auto cancel = [](std::int64_t sent_ns, std::int64_t answered_ns,
+                         const std::vector<std::uint64_t>& ids) {
+    return CancelAllRecord{
+        .account = 0, .symbol = 1, .sent_ns = sent_ns, .answered_ns = answered_ns, .canceled = ids};
+  };
+  const std::string left_out =
+      "A cancel of all orders of account 1, symbol SYM1, left out order 1 (buy 10 of SYM1 at 100), "
+      "which was open (E17).";
+  CHECK_THAT(found(open, {}, cancel(30, 35, {2})), contains_text(left_out));
+  CHECK_THAT(found(canceled, {}, cancel(30, 35, {1, 2})), !contains_text("A cancel of all"));
+  // It may have come later than the cancel.
+  CHECK_THAT(found(open, {}, cancel(14, 35, {2})), !contains_text("A cancel of all"));
+  CHECK_THAT(found(open, {}, cancel(30, 35, {})),
+             contains_text("was refused, but order 1 (buy 10 of SYM1 at 100) was open (E19)"));
+  // It was canceled by another request, or seen open, after the reply.
+  const Observation later{Kind::canceled, 1, 35, 40, is_canceled},
+      at_once{Kind::canceled, 1, 34, 40, is_canceled}, seen{Kind::status, 1, 35, 36, is_open};
+  CHECK_THAT(found(canceled, {later}, cancel(30, 35, {2})), contains_text(left_out));
+  CHECK_THAT(found(canceled, {at_once}, cancel(30, 35, {2})), !contains_text("A cancel of all"));
+  CHECK_THAT(found(canceled, {at_once, seen}, cancel(30, 35, {2})), contains_text(left_out));
+  // It was executed by an order that was sent after the reply, or not.
+  const auto executed_later = [&](std::int64_t answered_ns) {
+    return Reported{{5, -5}, {executed("100"), executed("100")}, {}, Terms::none,
+                    {},      {cancel(16, answered_ns, {})}}
+        .findings();
+  };
+  CHECK_THAT(executed_later(20), contains_text("was refused, but order 1"));
+  CHECK_THAT(executed_later(21), !contains_text("A cancel of all"));
+  // Another symbol.
+  CancelAllRecord other = cancel(30, 35, {2});
+  other.symbol = 2;
+  CHECK_THAT(
+      found(open, {}, other),
+      contains_text("which is another's or of another symbol (E17)") && !contains_text("left out"));
+  CHECK_THAT(found(canceled, {}, cancel(30, 35, {2, 1})),
+             contains_text("listed order 1 (buy 10 of SYM1 at 100) behind a younger order"));
+  CHECK_THAT(found(open, {}, cancel(30, 35, {2, 3})),
+             contains_text("canceled order 3, which no request opened (E17)"));
+}
+
+TEST_CASE("a cancel of all leaves the younger orders beyond a thousand to the next one") {
+  Reported run{{}, {}, {}, Terms::none, {}, {}};
+  CancelAllRecord cancel{.account = 0, .sent_ns = 1'000'000, .answered_ns = 1'000'001};
+  const OrderDigest is_canceled{.canceled = 10, .canceled_time = 1'700'000'000};
+  for (std::uint64_t id = 1; id <= 1'001; ++id) {
+    run.amounts.push_back(10);
+    run.states.push_back(id <= 1'000 ? "<canceled shares=\"10\" time=\"1700000000\"/>"
+                                     : "<open shares=\"10\"/>");
+    if (id > 1'000) break;
+    cancel.canceled.push_back(id);
+    run.observations.push_back(
+        {Observation::Kind::canceled, id, cancel.sent_ns, cancel.answered_ns, is_canceled});
+  }
+  run.cancels_of_all = {cancel};
+  CHECK_THAT(run.findings(), !contains_text("left out"));
+  std::swap(run.states.front(), run.states.back());
+  run.cancels_of_all.front().canceled.erase(run.cancels_of_all.front().canceled.begin());
+  run.cancels_of_all.front().canceled.push_back(1'001);
+  run.observations.front().id = 1'001;
+  CHECK_THAT(run.findings(), contains_text("left out order 1 ("));
 }
 
 TEST_CASE("cash and shares that come from nowhere are found") {

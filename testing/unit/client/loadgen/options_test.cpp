@@ -111,6 +111,13 @@ TEST_CASE("flags say what is asked, by whom, and what is expected and written") 
         Mix{.order = 6, .cancel = 7, .ioc = 5, .fok = 4, .post = 3, .market = 2, .stp = 1});
   CHECK(with_terms.orders() == 21);
   CHECK(with_terms.all() == 28);
+  const Mix with_replaces = parse("--mix order=3,replace=2,cancel_all=1").options.workload.mix;
+  CHECK(with_replaces == Mix{.order = 3, .replace = 2, .cancel_all = 1});
+  CHECK(with_replaces.orders() == 6);
+  CHECK(with_replaces.all() == 6);
+  CHECK(parse("--mix replace=1").options.workload.mix == Mix{.replace = 1});
+  CHECK(parse("--mix cancel_all=1,query=1").options.workload.mix ==
+        Mix{.query = 1, .cancel_all = 1});
   CHECK(parse("--mix ioc=1,query=1").options.workload.mix == Mix{.query = 1, .ioc = 1});
 }
 
@@ -152,6 +159,7 @@ TEST_CASE("errors on the command line are usage errors") {
                             "--stage 1s:5 -n 5",
                             "--mix order=0",
                             "--mix query=5",
+                            "--mix cancel-all=5,order=5",
                             "--mix orders=5",
                             "--mix stp=0,query=1",
                             "--mix ioc",

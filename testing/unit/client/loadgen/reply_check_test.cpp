@@ -122,6 +122,67 @@ TEST_CASE("queries and cancels are answered under their own names and ids") {
   CHECK(check(cancel, results("<error id=\"41\">order is closed</error>")).elements.at(0).rejected);
 }
 
+TEST_CASE("a replace is answered by its own attributes") {
+  const Action replace{
+      .kind = Action::Kind::replace, .symbol = 2, .amount = -9, .limit_cents = 99'50, .id = 41};
+  const std::string attributes = "id=\"41\" amount=\"-9\" limit=\"99.50\"";
+  const auto problem = [&](const std::string& element) {
+    return check({replace}, results(element)).problem;
+  };
+  CHECK(problem("<replaced " + attributes + "/>") == "");
+  CHECK(problem("<replaced id=\"42\" amount=\"-9\" limit=\"99.50\"/>") != "");
+  CHECK(problem("<replaced id=\"41\" amount=\"9\" limit=\"99.50\"/>") != "");
+  CHECK(problem("<replaced id=\"41\" amount=\"-9\"/>") != "");
+  CHECK(problem("<replaced id=\"41\"/>") != "");
+  CHECK(problem("<opened " + attributes + "/>") != "");
+  CHECK(problem("<error>no</error>") != "");
+  const std::string refusal = results("<error " + attributes + ">no such order</error>");
+  CHECK(check({replace}, refusal).problem == "");
+  CHECK(check({replace}, refusal).elements.at(0).rejected);
+  const ReplyCheck other_form =
+      check({replace}, results("<replaced id=\"41\" amount=\"-9\" limit=\"99.5\"/>"));
+  CHECK(other_form.problem == "");
+  CHECK(other_form.deviations.sentences().size() == 1);
+}
+
+TEST_CASE("a cancel of all is answered by one element or more, or one error") {
+  const Action all{.kind = Action::Kind::cancel_all},
+      of_symbol{.kind = Action::Kind::cancel_all, .symbol = 3},
+      query{.kind = Action::Kind::query, .id = 12}, cancel{.kind = Action::Kind::cancel, .id = 13};
+  const auto canceled = [](int id) {
+    return "<canceled id=\"" + std::to_string(id) +
+           "\"><canceled shares=\"1\" time=\"5\"/></canceled>";
+  };
+  const std::string status = "<status id=\"12\"><open shares=\"7\"/></status>",
+                    none = "<error>no open orders</error>",
+                    none_of_symbol = "<error sym=\"SYM3\">no open orders</error>";
+  const auto actions = [](const std::vector<Action>& asked, const std::string& document) {
+    const ReplyCheck answer = check(asked, document);
+    std::string text(answer.problem.empty() ? "" : "problem");
+    if (answer.problem.empty())
+      for (const CheckedElement& element : answer.elements) text += std::to_string(element.action);
+    return text;
+  };
+  CHECK(actions({all}, results(canceled(1))) == "0");
+  CHECK(actions({of_symbol}, results(canceled(1) + canceled(2) + canceled(3))) == "000");
+  CHECK(actions({query, all, cancel}, results(status + canceled(1) + canceled(2) + canceled(13))) ==
+        "0112");
+  CHECK(actions({query, all, cancel}, results(status + none + canceled(13))) == "012");
+  CHECK(actions({all}, results(none)) == "0");
+  CHECK(actions({of_symbol}, results(none_of_symbol)) == "0");
+  CHECK(check({all}, results(none)).elements.at(0).rejected);
+
+  CHECK(actions({of_symbol}, results(none)) == "problem");
+  CHECK(actions({all}, results(none_of_symbol)) == "problem");
+  CHECK(actions({all}, results("")) == "problem");
+  CHECK(actions({all}, results(canceled(1) + status)) == "problem");
+  CHECK(actions({all}, results("<canceled><canceled shares=\"1\" time=\"5\"/></canceled>")) ==
+        "problem");
+  CHECK(actions({all}, results(none + canceled(1))) == "problem");
+  CHECK(actions({all}, results(canceled(1) + none)) == "problem");
+  CHECK(actions({all, cancel}, results(canceled(13))) == "problem");
+}
+
 TEST_CASE("several orders in one request are answered each in its place") {
   const Action query{.kind = Action::Kind::query, .id = 12};
   const std::string status = "<status id=\"12\"><open shares=\"7\"/></status>";

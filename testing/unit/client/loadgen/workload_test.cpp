@@ -39,7 +39,7 @@ std::string next_frame(Script& script, std::uint64_t& order) {
   script.next(frame);
   const loadgen::ScriptedRequest request = script.request();
   for (const loadgen::Action& element : request.actions)
-    if (element.kind == Kind::order) script.opened(++order, request.account);
+    if (element.kind == Kind::order) script.opened(++order, request.account, element);
   return frame;
 }
 
@@ -121,18 +121,27 @@ TEST_CASE("the same seed gives the same requests, another seed or client gives o
 }
 
 TEST_CASE("ids that the server gives do not shift the sequence of a mix") {
-  const Workload shared = workload(WorkloadKind::mix, test_seed());
+  WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
+  options.mix.replace = 20;
+  options.mix.cancel_all = 2;
+  const Workload shared(options, 5);
   Script one(shared, 0), other(shared, 0);
   std::string ignored;
-  for (std::uint64_t i = 1; i <= 500; ++i) {
+  std::uint64_t order = 0;
+  for (int i = 0; i < 500; ++i) {
     one.next(ignored);
     other.next(ignored);
-    const loadgen::Action &mine = one.request().actions[0], &its = other.request().actions[0];
-    REQUIRE(mine.kind == its.kind);
-    if (mine.kind != Kind::order) continue;
-    REQUIRE(mine.amount == its.amount);
-    one.opened(i, 0);
-    other.opened(1'000'000'007 * i, 0);
+    const std::span<const loadgen::Action> mine = one.request().actions,
+                                           its = other.request().actions;
+    REQUIRE(mine.size() == its.size());
+    for (std::size_t element = 0; element < mine.size(); ++element) {
+      REQUIRE(mine[element].kind == its[element].kind);
+      REQUIRE(mine[element].amount == its[element].amount);
+      REQUIRE(mine[element].limit_cents == its[element].limit_cents);
+      if (mine[element].kind != Kind::order) continue;
+      one.opened(++order, 0, mine[element]);
+      other.opened(1'000'000'007 * order, 0, its[element]);
+    }
   }
 }
 
@@ -142,6 +151,7 @@ TEST_CASE(
     for (const unsigned orders : {1u, 3u, orders_per_request_max}) {
       WorkloadOptions options = options_of(kind, test_seed());
       options.orders_per_request = orders;
+      if (kind == WorkloadKind::mix) options.mix.replace = options.mix.cancel_all = 20;
       options.accounts = accounts_max;
       options.symbol_prefix = std::string(28, 'Z');
       options.symbols = symbols_max;
@@ -244,6 +254,102 @@ TEST_CASE("orders have the terms that the weights say, and prices that fit them"
   CHECK(std::abs(terms[Terms::cancel_resting] - terms[Terms::cancel_taking]) <= 1);
 }
 
+TEST_CASE("a replace follows an order and names an older one that may rest, in four ways") {
+  constexpr int count = 20'000;
+  WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
+  options.mix = {.order = 2, .cancel = 1, .ioc = 1, .replace = 4};
+  options.accounts = 12;
+  const Workload shared(options, 5);
+  Script script(shared, 1);
+  struct Placed {
+    loadgen::Action action;
+    std::uint32_t account;
+  };
+  std::map<std::uint64_t, Placed> orders;  // as replaced last
+  std::map<std::string, int> ways;
+  std::uint64_t order = 0;
+  int replaces = 0;
+  for (int i = 0; i < count; ++i) {
+    const Understood understood = read(next_frame(script, order));
+    REQUIRE(understood.error == "");
+    const loadgen::ScriptedRequest request = script.request();
+    if (request.actions.size() == 2) {
+      ++replaces;
+      REQUIRE(request.actions[0].kind == Kind::order);
+      REQUIRE(request.actions[0].terms == Terms::none);
+      const loadgen::Action& replace = request.actions[1];
+      REQUIRE(replace.kind == Kind::replace);
+      const auto& asked = std::get<ReplaceOrder>(understood.commands.at(1));
+      REQUIRE(asked.order == replace.id);
+      REQUIRE((asked.side == Side::buy) == (replace.amount > 0));
+      REQUIRE(asked.shares == Shares::whole(std::abs(replace.amount)));
+      REQUIRE(asked.limit == Price::from_units(replace.limit_cents * 1'000'000ll));
+      Placed& placed = orders.at(replace.id);
+      REQUIRE(placed.account == request.account);
+      const bool buy = replace.amount > 0;
+      REQUIRE(!never_rests(placed.action.terms));
+      REQUIRE((buy ? placed.action.limit_cents < 100'00 : placed.action.limit_cents > 100'00));
+      REQUIRE(buy == (placed.action.amount > 0));
+      REQUIRE(replace.amount != 0);
+      if (replace.limit_cents == placed.action.limit_cents)
+        ++ways[std::abs(replace.amount) <= std::abs(placed.action.amount) ? "keeps" : "grows"];
+      else
+        ++ways[(buy ? replace.limit_cents > 100'00 : replace.limit_cents < 100'00) ? "takes"
+                                                                                   : "moves"];
+      placed.action.amount = replace.amount;
+      placed.action.limit_cents = replace.limit_cents;
+    }
+    if (request.actions[0].kind == Kind::order)
+      orders[order] = {request.actions[0], request.account};
+  }
+  CHECK(std::abs(replaces - count / 2) < count / 40);
+  for (const char* way : {"keeps", "grows", "moves", "takes"}) CHECK(ways[way] > replaces / 6);
+}
+
+TEST_CASE(
+    "cancels of all are of all symbols and of one by turns, and no later request names what they canceled") {
+  WorkloadOptions options = options_of(WorkloadKind::mix, test_seed());
+  options.mix = {.order = 10, .query = 5, .cancel = 2, .replace = 4, .cancel_all = 1};
+  options.accounts = 12;
+  options.orders_per_request = 3;
+  const Workload shared(options, 5);
+  Script script(shared, 1);
+  struct Placed {
+    std::uint16_t symbol;
+    std::uint32_t account;
+    bool canceled = false;
+  };
+  std::map<std::uint64_t, Placed> orders;
+  std::uint64_t order = 0;
+  int cancels = 0;
+  std::string ignored;
+  for (int i = 0; i < 5'000; ++i) {
+    script.next(ignored);
+    const loadgen::ScriptedRequest request = script.request();
+    int in_request = 0;
+    for (const loadgen::Action& element : request.actions) {
+      if (element.kind == Kind::cancel_all) {
+        REQUIRE(++in_request == 1);
+        REQUIRE((&element + 1)->kind == Kind::order);
+        REQUIRE((element.symbol == 0) == (cancels++ % 2 == 0));
+        for (auto& [id, placed] : orders)
+          if (placed.account == request.account &&
+              (element.symbol == 0 || placed.symbol == element.symbol))
+            placed.canceled = true;
+      } else if (element.kind != Kind::order) {
+        REQUIRE(orders.at(element.id).account == request.account);
+        REQUIRE(!orders.at(element.id).canceled);
+      }
+    }
+    for (const loadgen::Action& element : request.actions) {
+      if (element.kind != Kind::order) continue;
+      script.opened(++order, request.account, element);
+      orders[order] = {element.symbol, request.account};
+    }
+  }
+  CHECK(cancels > 300);
+}
+
 TEST_CASE("the terms of orders do not change what else is drawn") {
   WorkloadOptions options = options_of(WorkloadKind::transactions, test_seed());
   const Workload plain(options, 1);
@@ -285,7 +391,7 @@ TEST_CASE("queries and cancels name orders of the account that asks, cancels eac
     }
     for (const loadgen::Action& element : request.actions) {
       if (element.kind != Kind::order) continue;
-      script.opened(++order, request.account);
+      script.opened(++order, request.account, element);
       owners[order] = request.account;
     }
   }
