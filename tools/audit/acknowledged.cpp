@@ -22,6 +22,9 @@ struct AcknowledgedOrder {
 
 // All that distinguishes orders before they have an id: account, symbol, side, shares and limit.
 using Sent = std::tuple<std::string, std::string, Side, std::int64_t, std::int64_t>;
+Sent sent_of(const AcknowledgedOrder& order) {
+  return {*order.account, *order.symbol, *order.side, order.shares->units(), order.limit->units()};
+}
 struct Copies {
   std::uint64_t acknowledged = 0, unanswered = 0, found = 0;
 };
@@ -67,8 +70,7 @@ class Lines {
           "an order that was not answered needs account, symbol, amount and limit");
     if (order.account) accounts.insert(*order.account);
     if (whole) {
-      Copies& copies = sent[{*order.account, *order.symbol, *order.side, order.shares->units(),
-                             order.limit->units()}];
+      Copies& copies = sent[sent_of(order)];
       ++(answered ? copies.acknowledged : copies.unanswered);
     }
     if (!answered)
@@ -136,7 +138,9 @@ class AcknowledgedCheck {
       for (std::size_t some = 0; some < orders_at_once && at != lines_.acknowledged.end(); ++some)
         ++at;
       const std::map<OrderId, OrderRow> rows = read_rows(first, at);
-      for (auto line = first; line != at; ++line) check(line->first, line->second, rows);
+      const Replacements replacements = read_replacements(first, at);
+      for (auto line = first; line != at; ++line)
+        check(line->first, line->second, rows, replacements);
     }
     findings_.count("acknowledged orders found", checked_);
     if (beyond_ > 0)
@@ -156,11 +160,17 @@ class AcknowledgedCheck {
     if (!after_.known)
       return findings_.not_checked(
           "whether orders are in the store twice: the journal cannot be read or followed");
-    const auto count = [&](const OrderRow& row) {
+    // `first`: its first replacement, which holds what was sent; nullptr: it was not replaced.
+    const auto count = [&](const OrderRow& row, const ReplacementRow* first) {
       const auto account = accounts_.find(row.account);
       if (account == accounts_.end() || !lines_.accounts.contains(account->second)) return;
-      const auto entry = sent.find(
-          {account->second, symbols_[row.symbol], row.side, row.shares.units(), row.limit.units()});
+      const auto line = lines_.acknowledged.find(row.id);
+      const auto entry =
+          sent.find(line != lines_.acknowledged.end()
+                        ? sent_of(line->second)
+                        : Sent{account->second, symbols_[row.symbol], row.side,
+                               (first != nullptr ? first->shares : row.shares).units(),
+                               (first != nullptr ? first->limit : row.limit).units()});
       if (entry == sent.end())
         return violation(row.id, "is of account " + account->second + ", which never sent it");
       Copies& copies = entry->second;
@@ -169,9 +179,17 @@ class AcknowledgedCheck {
                               " times, but was sent " +
                               std::to_string(copies.acknowledged + copies.unanswered) + " times");
     };
-    for_each_order("ORDER BY id", count);
-    for (auto row = after_.orders.upper_bound(tables_orders_); row != after_.orders.end(); ++row)
-      count(row->second);
+    RowCursor<ReplacementRow> stored(
+        Table<ReplacementRow>::select(source_, "ORDER BY order_id, executions_before, number"));
+    for_each_order("ORDER BY id", [&](const OrderRow& row) {
+      while (stored.row() != nullptr && stored.row()->order < row.id) stored.advance();
+      const bool replaced = stored.row() != nullptr && stored.row()->order == row.id;
+      count(row, replaced ? stored.row() : nullptr);
+    });
+    for (auto row = after_.orders.upper_bound(tables_orders_); row != after_.orders.end(); ++row) {
+      const auto [first, end] = after_.replacements.equal_range(row->first);
+      count(row->second, first != end ? &first->second : nullptr);
+    }
     std::uint64_t unanswered_found = 0;
     for (const auto& [key, copies] : sent)
       if (copies.found > copies.acknowledged)
@@ -182,6 +200,7 @@ class AcknowledgedCheck {
 
  private:
   using Line = std::map<OrderId, AcknowledgedOrder>::const_iterator;
+  using Replacements = std::multimap<OrderId, ReplacementRow>;  // by order, the oldest first
 
   template <class Use>
   void for_each_order(const std::string& rest, Use use) {
@@ -194,14 +213,28 @@ class AcknowledgedCheck {
   // The newest rows of the orders of these lines, from the tables and from the journal after them.
   std::map<OrderId, OrderRow> read_rows(Line first, Line last) {
     std::map<OrderId, OrderRow> rows;
-    for_each_order(where_id_in(first, last), [&](const OrderRow& row) { rows[row.id] = row; });
+    for_each_order(where_in("id", first, last), [&](const OrderRow& row) { rows[row.id] = row; });
     for (auto line = first; line != last; ++line)
       if (const auto newer = after_.orders.find(line->first); newer != after_.orders.end())
         rows[line->first] = newer->second;
     return rows;
   }
 
-  void check(OrderId id, const AcknowledgedOrder& client, const std::map<OrderId, OrderRow>& rows) {
+  Replacements read_replacements(Line first, Line last) {
+    Replacements replacements;
+    for (RowCursor<ReplacementRow> rows(
+             Table<ReplacementRow>::select(source_, where_in("order_id", first, last)));
+         rows.row() != nullptr; rows.advance())
+      replacements.emplace(rows.row()->order, *rows.row());
+    for (auto line = first; line != last; ++line) {
+      const auto [begin, end] = after_.replacements.equal_range(line->first);
+      replacements.insert(begin, end);
+    }
+    return replacements;
+  }
+
+  void check(OrderId id, const AcknowledgedOrder& client, const std::map<OrderId, OrderRow>& rows,
+             const Replacements& replacements) {
     const auto row = rows.find(id);
     if (row == rows.end() && !after_.known && id > tables_orders_) {
       ++beyond_;
@@ -211,14 +244,15 @@ class AcknowledgedCheck {
     if (row == rows.end())
       violation(id, "was acknowledged and is lost");
     else
-      compare(row->second, client);
+      compare(row->second, client, replacements);
   }
 
   void violation(OrderId id, const std::string& problem) {
     findings_.violation("acknowledged", row_name("orders", id), problem);
   }
 
-  void compare(const OrderRow& row, const AcknowledgedOrder& client) {
+  void compare(const OrderRow& row, const AcknowledgedOrder& client,
+               const Replacements& replacements) {
     const auto account = accounts_.find(row.account);
     const Int128 executed = Int128(row.shares.units()) - row.open.units() - row.canceled.units();
     const auto expect = [&](bool sound, const std::string& problem) {
@@ -229,10 +263,24 @@ class AcknowledgedCheck {
     expect(!client.symbol || symbols_[row.symbol] == *client.symbol,
            "is not on symbol " + client.symbol.value_or(""));
     expect(!client.side || row.side == *client.side, "is on the other side");
-    expect(!client.shares || row.shares == *client.shares,
-           "has other shares than were acknowledged");
-    expect(!client.limit || row.limit == *client.limit, "has another limit than was acknowledged");
-    expect(!client.open || row.open <= *client.open, "has more open shares than were acknowledged");
+    // What was acknowledged last may have been replaced since, by a request without a reply.
+    const auto [begin, end] = replacements.equal_range(row.id);
+    bool has_shares = false, has_limit = false, has_both = false;
+    const auto compare_terms = [&](Shares shares, Price limit) {
+      const bool same_shares = !client.shares || shares == *client.shares,
+                 same_limit = !client.limit || limit == *client.limit;
+      has_shares |= same_shares;
+      has_limit |= same_limit;
+      has_both |= same_shares && same_limit;
+    };
+    compare_terms(row.shares, row.limit);
+    for (auto at = begin; at != end; ++at) compare_terms(at->second.shares, at->second.limit);
+    expect(has_shares, "has other shares than were acknowledged");
+    expect(has_limit, "has another limit than was acknowledged");
+    expect(has_both || !has_shares || !has_limit,
+           "never had the shares and the limit that were acknowledged at the same time");
+    expect(!client.open || begin != end || row.open <= *client.open,
+           "has more open shares than were acknowledged");
     expect(!client.canceled || *client.canceled == Shares() || row.canceled == *client.canceled,
            "has other canceled shares than were acknowledged");
     expect(!client.executed || executed >= client.executed->units(),

@@ -4,8 +4,9 @@
 //   17 account=100 symbol=SPY amount=-5 limit=95.5 open=2 executed=3     acknowledged with id 17
 //   -  account=100 symbol=SPY amount=7 limit=96                          sent, not acknowledged
 // With an id all other words are optional; with "-" account, symbol, amount and limit are required.
-// open, canceled and executed are from the last reply that the client received: the order may have
-// executed further since, but not less. Blank lines and lines that begin with # are skipped.
+// amount and limit are what the order was sent with, or what a replace gave it. open, canceled and
+// executed are from the last reply that the client received: the order may have executed further
+// since, but not less. Blank lines and lines that begin with # are skipped.
 //
 // Every acknowledged order must be in the store, as acknowledged. If the file is complete, with all
 // orders that its accounts ever sent, the store must have no order of theirs more often than it was

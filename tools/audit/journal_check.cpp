@@ -180,6 +180,8 @@ class JournalCheck {
       for (const OrderRow& row : rows_.orders) after_.orders[row.id] = row;
       after_.accounts.insert(after_.accounts.end(), rows_.accounts.begin(), rows_.accounts.end());
       after_.symbols.insert(after_.symbols.end(), rows_.symbols.begin(), rows_.symbols.end());
+      for (const ReplacementRow& row : rows_.replacements)
+        after_.replacements.emplace(row.order, row);
     } else if (compare_) {
       compare_->apply(rows_);
     }

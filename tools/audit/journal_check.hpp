@@ -6,7 +6,7 @@
 //   Of a pruned journal, the batches after the projected one are replayed on the loaded tables.
 // The counters and the digest of each replayed record are compared in both cases.
 // Memory: what a server with the same open orders needs, twice for a complete journal; and the
-// orders that changed after the projected batch.
+// orders that changed after the projected batch, with their replacements then.
 
 #include <map>
 
@@ -21,6 +21,7 @@ struct AfterTables {
   std::map<OrderId, OrderRow> orders;
   std::vector<AccountRow> accounts;
   std::vector<SymbolRow> symbols;
+  std::multimap<OrderId, ReplacementRow> replacements;  // by order, the oldest first
 };
 
 // `image`: from check_tables(); `sound`: that found no violation, so that the tables can be loaded.

@@ -49,6 +49,16 @@ struct Layout<OrderRow> {
   }
 };
 template <>
+struct Layout<ReplacementRow> {
+  static constexpr const char* name = "replacements";
+  static constexpr std::array columns{"number",      "order_id",          "shares_e8", "limit_e8",
+                                      "keeps_place", "executions_before", "time_us"};
+  static auto values(auto& row) {
+    return std::tie(row.number, row.order, row.shares, row.limit, row.keeps_place,
+                    row.executions_before, row.time);
+  }
+};
+template <>
 struct Layout<ReferenceRow> {  // without what its order's row has
   static constexpr const char* name = "order_references";
   static constexpr std::array columns{"order_id", "account", "ref"};
@@ -105,10 +115,15 @@ void read(const RowStream& row, int at, const char* column, Cash& cash) {
   require(bool(units), column, " is not an amount of cash");
   cash = Cash::from_units(units.value);
 }
+void read(const RowStream& row, int at, const char* column, bool& value) {
+  const std::int64_t number = row.integer(at);
+  require(number == 0 || number == 1, column, " is neither 0 nor 1");
+  value = number == 1;
+}
 void read(const RowStream& row, int at, const char* column, Side& side) {
-  const std::int64_t is_buy = row.integer(at);
-  require(is_buy == 0 || is_buy == 1, column, " is neither 0 nor 1");
-  side = is_buy == 1 ? Side::buy : Side::sell;
+  bool is_buy = false;
+  read(row, at, column, is_buy);
+  side = is_buy ? Side::buy : Side::sell;
 }
 void read(const RowStream& row, int at, const char* column, AccountId& account) {
   const auto id = parse_account_id(row.text(at));
@@ -137,6 +152,7 @@ std::string text(Price price) { return std::to_string(price.units()); }
 std::string text(Cash cash) { return units_text(cash.units()); }
 std::string text(Timestamp time) { return std::to_string(time.microseconds); }
 std::string text(const KeyHash& key) { return key_text(key); }
+std::string text(std::same_as<bool> auto value) { return value ? "1" : "0"; }
 std::string text(Side side) { return side == Side::buy ? "buy" : "sell"; }
 template <std::size_t Max>
 std::string text(const InlineText<Max>& id) {
@@ -164,18 +180,26 @@ const char* Table<Row>::name() {
 }
 
 template <class Row>
-std::unique_ptr<RowStream> Table<Row>::select(Source& source, const std::string& rest) {
-  if ((std::same_as<Row, AccountKeyRow> ||
-       std::same_as<Row, ReferenceRow>)&&!source.has_table(name()))
-    return source.tables("SELECT 0, 0, '' WHERE 1 = 0");
+int Table<Row>::columns() {
+  return int(Layout<Row>::columns.size());
+}
+
+template <class Row>
+std::unique_ptr<RowStream> Table<Row>::select(Source& source, const std::string& rest,
+                                              const std::string& more) {
+  constexpr bool is_new = std::same_as<Row, AccountKeyRow> || std::same_as<Row, ReferenceRow> ||
+                          std::same_as<Row, ReplacementRow>;
+  if (is_new && !source.has_table(name())) return source.tables("SELECT 0 WHERE 1 = 0");
   std::string select;
   Row types{};
   for_each_column(types, [&]<class Value>(const std::string& column, Value&, int) {
     select += select.empty() ? "SELECT " : ", ";
-    select += std::same_as<Value, Cash>   ? "CAST(" + column + " AS TEXT)"
-              : std::same_as<Value, Side> ? "CAST(" + column + " AS INTEGER) AS " + column
-                                          : column;
+    constexpr bool is_boolean = std::same_as<Value, Side> || std::same_as<Value, bool>;
+    select += std::same_as<Value, Cash> ? "CAST(" + column + " AS TEXT)"
+              : is_boolean              ? "CAST(" + column + " AS INTEGER) AS " + column
+                                        : column;
   });
+  if (!more.empty()) select += ", " + more;
   return source.tables(select + " FROM " + name() + " " + rest);
 }
 
@@ -206,6 +230,7 @@ template struct Table<AccountKeyRow>;
 template struct Table<SymbolRow>;
 template struct Table<PositionRow>;
 template struct Table<OrderRow>;
+template struct Table<ReplacementRow>;
 template struct Table<ReferenceRow>;
 template struct Table<ExecutionRow>;
 

@@ -2,20 +2,27 @@
 // Reads rows of the tables from a Source without trusting them. Used by all checks of the audit. No
 // state.
 
+#include <functional>
+#include <utility>
+
 #include "engine/rows.hpp"
 #include "tools/audit/source.hpp"
 
 namespace exchange::audit {
 
 // The table of one type of engine/rows.hpp: AccountRow, AccountKeyRow, SymbolRow, PositionRow,
-// OrderRow, ReferenceRow or ExecutionRow.
+// OrderRow, ReplacementRow, ReferenceRow or ExecutionRow.
 template <class Row>
 struct Table {
   static const char* name();  // "orders"
-  // `rest`: WHERE, ORDER BY. Stores of servers from before account keys or order references lack
-  // their tables: no rows then.
-  static std::unique_ptr<RowStream> select(Source& source, const std::string& rest = {});
-  // Throws BadValue, with the column, for a value that no server can have written there.
+  // `rest`: WHERE, ORDER BY; `more`: expressions whose values follow the columns of the row. Stores
+  // of servers from before account keys, order references or replacements lack their tables: no
+  // rows then.
+  static std::unique_ptr<RowStream> select(Source& source, const std::string& rest = {},
+                                           const std::string& more = {});
+  static int columns();
+  // Throws BadValue, with the column, for a value that no server can have written there. What no
+  // column holds is left out: the place of an order, the taker of an execution.
   static Row read(const RowStream& row);
   // "orders 17".
   static std::string row_name(const Row& row);
@@ -23,13 +30,42 @@ struct Table {
   static std::string difference(const Row& stored, const Row& expected);
 };
 
-// "WHERE id IN (1,2)", of the keys of a map from `first` to `last`.
+// "WHERE id IN (1,2) ", of the keys of a map from `first` to `last`.
 template <class Entry>
-std::string where_id_in(Entry first, Entry last) {
+std::string where_in(const char* column, Entry first, Entry last) {
   std::string ids;
   for (; first != last; ++first) ids += (ids.empty() ? "" : ",") + std::to_string(first->first);
-  return "WHERE id IN (" + ids + ") ";
+  return std::string("WHERE ") + column + " IN (" + ids + ") ";
 }
+
+// The rows of a query, one after the other. Leaves out each row with a value that no server can
+// have written, and passes it to `unreadable`.
+template <class Row>
+class RowCursor {
+ public:
+  using Unreadable = std::function<void(const RowStream&, const BadValue&)>;
+  explicit RowCursor(std::unique_ptr<RowStream> rows, Unreadable unreadable = {})
+      : rows_(std::move(rows)), unreadable_(std::move(unreadable)) {
+    advance();
+  }
+  const Row* row() const { return there_ ? &row_ : nullptr; }  // nullptr: at the end
+  // The first expression of `more` in the select.
+  std::int64_t more() const { return rows_->integer(Table<Row>::columns()); }
+  void advance() {
+    while ((there_ = rows_->next())) try {
+        row_ = Table<Row>::read(*rows_);
+        return;
+      } catch (const BadValue& error) {
+        if (unreadable_) unreadable_(*rows_, error);
+      }
+  }
+
+ private:
+  std::unique_ptr<RowStream> rows_;
+  const Unreadable unreadable_;
+  Row row_{};
+  bool there_ = false;
+};
 
 struct Projection {
   BatchNumber batch = 0;

@@ -9,6 +9,8 @@ std::uint64_t key(const AccountRow& row) { return row.number; }
 std::uint64_t key(const AccountKeyRow& row) { return row.account; }
 std::uint64_t key(const SymbolRow& row) { return row.number; }
 std::uint64_t key(const ReferenceRow& row) { return row.order; }
+std::uint64_t key(const ExecutionRow& row) { return row.id; }
+std::uint64_t key(const ReplacementRow& row) { return row.number; }
 std::uint64_t key(const PositionRow& row) { return std::uint64_t(row.account) << 32 | row.symbol; }
 
 }  // namespace
@@ -16,9 +18,8 @@ std::uint64_t key(const PositionRow& row) { return std::uint64_t(row.account) <<
 TableCompare::TableCompare(Source& source, Findings& findings)
     : source_(source),
       findings_(findings),
-      executions_(Table<ExecutionRow>::select(source, "ORDER BY id")) {
-  execution_there_ = executions_->next();
-}
+      executions_(Table<ExecutionRow>::select(source, "ORDER BY id")),
+      replacements_(Table<ReplacementRow>::select(source, "ORDER BY number")) {}
 
 void TableCompare::apply(const Rows& rows) {
   for (const AccountRow& row : rows.accounts) accounts_[row.number] = row;
@@ -35,14 +36,15 @@ void TableCompare::apply(const Rows& rows) {
     due_[row.id] = row;
   }
   if (due_.size() >= orders_at_once) compare_orders();
-  for (const ExecutionRow& row : rows.executions) compare_execution(row);
+  for (const ExecutionRow& row : rows.executions) compare_next(executions_, row);
+  for (const ReplacementRow& row : rows.replacements) compare_next(replacements_, row);
 }
 
 void TableCompare::finish(const Totals& stored, const Totals& replayed) {
   due_.merge(open_);
   compare_orders();
-  for (; execution_there_; execution_there_ = executions_->next())
-    surplus("executions " + std::to_string(executions_->integer(0)));
+  report_rest(executions_);
+  report_rest(replacements_);
 
   compare_table("ORDER BY number", accounts_);
   compare_table("ORDER BY account", account_keys_);
@@ -75,19 +77,22 @@ void TableCompare::expect_equal(const std::string& name, const Row& stored, cons
     findings_.violation("replay", name, found);
 }
 
-// Both the table and the replay have executions in the order of their ids.
-void TableCompare::compare_execution(const ExecutionRow& expected) {
-  for (; execution_there_; execution_there_ = executions_->next()) {
-    const ExecutionRow stored = Table<ExecutionRow>::read(*executions_);
-    if (stored.id > expected.id) break;
-    if (stored.id == expected.id) {
-      expect_equal(row_name(stored), stored, expected);
-      execution_there_ = executions_->next();
-      return;
+template <class Row>
+void TableCompare::compare_next(RowCursor<Row>& stored, const Row& expected) {
+  for (; stored.row() != nullptr && key(*stored.row()) <= key(expected); stored.advance()) {
+    if (key(*stored.row()) < key(expected)) {
+      surplus(row_name(*stored.row()));
+      continue;
     }
-    surplus(row_name(stored));
+    expect_equal(row_name(expected), *stored.row(), expected);
+    return stored.advance();
   }
   missing(row_name(expected));
+}
+
+template <class Row>
+void TableCompare::report_rest(RowCursor<Row>& stored) {
+  for (; stored.row() != nullptr; stored.advance()) surplus(row_name(*stored.row()));
 }
 
 // Orders with ids that were never given are found by check_tables().
@@ -96,7 +101,7 @@ void TableCompare::compare_orders() {
     std::map<OrderId, OrderRow> some;
     while (!due_.empty() && some.size() < orders_at_once) some.insert(due_.extract(due_.begin()));
     for (const auto rows = Table<OrderRow>::select(
-             source_, where_id_in(some.begin(), some.end()) + "ORDER BY id");
+             source_, where_in("id", some.begin(), some.end()) + "ORDER BY id");
          rows->next();) {
       const OrderRow stored = Table<OrderRow>::read(*rows);
       expect_equal(row_name(stored), stored, some.at(stored.id));

@@ -1,8 +1,8 @@
 #pragma once
 // TableCompare compares every row of the tables with a replay of the journal from batch 1. Owner:
-// JournalCheck. Closed orders and executions are compared while the replay runs, then dropped;
-// accounts, symbols, positions, references and open orders at its end. Memory: what a server with
-// the same open orders needs, and all references. Thread: one.
+// JournalCheck. Closed orders, executions and replacements are compared while the replay runs, then
+// dropped; accounts, symbols, positions, references and open orders at its end. Memory: what a
+// server with the same open orders needs, and all references. Thread: one.
 
 #include <map>
 #include <unordered_map>
@@ -20,7 +20,11 @@ class TableCompare {
   void finish(const Totals& stored, const Totals& replayed);
 
  private:
-  void compare_execution(const ExecutionRow& expected);
+  // Both the table and the replay have these rows in the order of their keys.
+  template <class Row>
+  void compare_next(RowCursor<Row>& stored, const Row& expected);
+  template <class Row>
+  void report_rest(RowCursor<Row>& stored);
   void compare_orders();
   // Compares every row of a table with the rows of the replay; consumes `expected`.
   template <class Row>
@@ -43,8 +47,8 @@ class TableCompare {
   std::unordered_map<std::uint64_t, PositionRow> positions_;
   std::unordered_map<std::uint64_t, ReferenceRow> references_;
   std::map<OrderId, OrderRow> open_, due_;  // due: to be compared now
-  std::unique_ptr<RowStream> executions_;
-  bool execution_there_ = false;
+  RowCursor<ExecutionRow> executions_;
+  RowCursor<ReplacementRow> replacements_;
 };
 
 }  // namespace exchange::audit

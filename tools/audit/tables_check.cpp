@@ -2,62 +2,96 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "store/stored_text.hpp"
 
 namespace exchange::audit {
 namespace {
 
+using Report = std::function<void(const std::string& row, const std::string& problem)>;
+
 // Streams the executions by their buy order, or by their sell order, in step with a stream of
 // orders by id. Reports executions whose order does not exist.
 class ExecutionsOf {
  public:
-  using Report = std::function<void(std::uint64_t execution, const std::string& problem)>;
-  ExecutionsOf(Source& source, Side side, Report report)
+  // `any_replaced`: else table replacements is not read.
+  ExecutionsOf(Source& source, Side side, bool any_replaced, Report report)
       : side_(side),
         report_(std::move(report)),
         rows_(Table<ExecutionRow>::select(
-            source, side == Side::buy ? "ORDER BY buy_order, id" : "ORDER BY sell_order, id")) {
-    advance();
-  }
+            source, std::string("ORDER BY ") + column(side) + ", id",
+            any_replaced ? place_then(column(side == Side::buy ? Side::sell : Side::buy))
+                         : std::string(column(side == Side::buy ? Side::sell : Side::buy)))) {}
 
-  // Calls use(execution) for the executions of `order`; ids of orders must increase from call to
-  // call. Executions of ids in between belong to no order and are reported.
+  // Calls use(execution, place) for the executions of `order`, with the place of their other order
+  // then; ids of orders must increase from call to call. Executions of ids in between belong to no
+  // order and are reported.
   template <class Use>
   void visit(OrderId order, Use use) {
-    for (; there_ && order_of(row_) <= order; advance()) {
-      if (order_of(row_) == order)
-        use(row_);
+    for (; rows_.row() != nullptr && order_of(*rows_.row()) <= order; rows_.advance()) {
+      if (order_of(*rows_.row()) == order)
+        use(*rows_.row(), OrderId(rows_.more()));
       else
         report_orphan();
     }
   }
   // After the last order: reports the executions that are left.
   void finish() {
-    for (; there_; advance()) report_orphan();
+    for (; rows_.row() != nullptr; rows_.advance()) report_orphan();
   }
 
  private:
+  static const char* column(Side side) { return side == Side::buy ? "buy_order" : "sell_order"; }
+  static std::string place_then(const std::string& order) {
+    return "coalesce((SELECT number FROM replacements WHERE order_id = " + order +
+           " AND NOT keeps_place AND executions_before < executions.id"
+           " ORDER BY executions_before DESC, number DESC LIMIT 1), " +
+           order + ")";
+  }
   OrderId order_of(const ExecutionRow& row) const {
     return side_ == Side::buy ? row.buy_order : row.sell_order;
   }
   void report_orphan() {
-    report_(row_.id, (side_ == Side::buy ? "buy_order " : "sell_order ") +
-                         std::to_string(order_of(row_)) + " does not exist");
-  }
-  void advance() {
-    while ((there_ = rows_->next())) try {
-        row_ = Table<ExecutionRow>::read(*rows_);
-        return;
-      } catch (const BadValue&) {  // reported by check_executions()
-      }
+    const ExecutionRow& row = *rows_.row();
+    report_(row_name(row),
+            std::string(column(side_)) + " " + std::to_string(order_of(row)) + " does not exist");
   }
 
   const Side side_;
   const Report report_;
-  std::unique_ptr<RowStream> rows_;
-  ExecutionRow row_{};
-  bool there_ = false;
+  RowCursor<ExecutionRow> rows_;  // those that cannot be read: check_executions() reports them
+};
+
+// Streams the replacements by their order, in step with a stream of orders by id. Reports
+// replacements whose order does not exist.
+class ReplacementsOf {
+ public:
+  ReplacementsOf(Source& source, Report report)
+      : report_(std::move(report)),
+        rows_(Table<ReplacementRow>::select(source,
+                                            "ORDER BY order_id, executions_before, number")) {}
+
+  // The next replacement of `order`, nullptr if there is none; ids must not decrease from call to
+  // call.
+  const ReplacementRow* next(OrderId order) {
+    for (; rows_.row() != nullptr && rows_.row()->order < order; rows_.advance()) report_orphan();
+    return rows_.row() != nullptr && rows_.row()->order == order ? rows_.row() : nullptr;
+  }
+  void advance() { rows_.advance(); }
+  // After the last order: reports the replacements that are left.
+  void finish() {
+    for (; rows_.row() != nullptr; rows_.advance()) report_orphan();
+  }
+
+ private:
+  void report_orphan() {
+    report_(row_name(*rows_.row()),
+            "order_id " + std::to_string(rows_.row()->order) + " does not exist");
+  }
+
+  const Report report_;
+  RowCursor<ReplacementRow> rows_;  // those that cannot be read: check_orders() reports them
 };
 
 class TablesCheck {
@@ -74,6 +108,8 @@ class TablesCheck {
     check_references();
     check_executions();
     check_sums();
+    std::sort(image_.rows.orders.begin(), image_.rows.orders.end(),
+              [](const auto& a, const auto& b) { return a.place < b.place; });
     std::sort(image_.rows.executions.begin(), image_.rows.executions.end(),
               [](const auto& a, const auto& b) { return a.id < b.id; });
     return std::move(image_);
@@ -110,12 +146,13 @@ class TablesCheck {
     return std::string(table) + " (a row without a number)";
   }
   // Ids run from 1 without gaps; reports those that are missing between `last` and `id`.
-  void expect_next(const char* table, std::uint64_t& last, std::uint64_t id) {
+  void expect_next(const char* table, std::uint64_t& last, std::uint64_t id,
+                   const char* more = "") {
     if (id == last + 2)
-      violation(row_name(table, last + 1), "is missing");
+      violation(row_name(table, last + 1), std::string("is missing") + more);
     else if (id > last + 2)
       violation(row_name(table, last + 1),
-                "is missing, and the rows up to " + std::to_string(id - 1));
+                "is missing, and the rows up to " + std::to_string(id - 1) + more);
     last = id;
   }
   void expect_last(const char* table, std::uint64_t last, std::uint64_t given) {
@@ -125,6 +162,25 @@ class TablesCheck {
     if (last > given)
       violation(row_name(table, last),
                 "should not be there: only " + std::to_string(given) + " ids were given");
+  }
+
+  // Ids of orders and numbers of replacements are one sequence, in which time does not go back.
+  struct Sequence {
+    std::uint64_t last = 0;
+    Timestamp time;
+    bool is_order = true;  // the last one
+    const char* table() const { return is_order ? "orders" : "replacements"; }
+  };
+  void expect_next(Sequence& sequence, bool is_order, std::uint64_t number, Timestamp time) {
+    const std::string row = row_name(is_order ? "orders" : "replacements", number);
+    if (number == sequence.last) violation(row, "its number is the id of an order");
+    expect_next("orders", sequence.last, number, "; no replacement has such a number");
+    if (time < sequence.time)
+      violation(row,
+                std::string(is_order ? "opened before the previous " : "before the previous ") +
+                    (sequence.is_order ? "order" : "replacement"));
+    sequence.time = time;
+    sequence.is_order = is_order;
   }
 
   void check_projection() try {
@@ -174,31 +230,112 @@ class TablesCheck {
   }
 
   void check_orders() {
-    const auto report = [this](std::uint64_t execution, const std::string& problem) {
-      violation(row_name("executions", execution), problem);
+    const Report report = [this](const std::string& row, const std::string& problem) {
+      violation(row, problem);
     };
-    ExecutionsOf bought(source_, Side::buy, report), sold(source_, Side::sell, report);
-    OrderId last = 0;
-    Timestamp last_opened;
-    std::uint64_t open = 0;
-    each<OrderRow>("ORDER BY id", [&](const OrderRow& row) {
-      expect_next("orders", last, row.id);
-      require(row.opened_at >= last_opened, row, "opened before the previous order");
-      last_opened = row.opened_at;
-      Int128 executed = 0;
-      bought.visit(row.id, [&](const ExecutionRow& execution) {
-        executed += check_side(row, Side::buy, execution);
-      });
-      sold.visit(row.id, [&](const ExecutionRow& execution) {
-        executed += check_side(row, Side::sell, execution);
+    const bool any_replaced = Table<ReplacementRow>::select(source_, "LIMIT 1")->next();
+    ExecutionsOf bought(source_, Side::buy, any_replaced, report),
+        sold(source_, Side::sell, any_replaced, report);
+    ReplacementsOf replacements(source_, report);
+    Sequence sequence;
+    std::uint64_t open = 0, replaced = 0;
+    RowCursor<ReplacementRow> numbered(Table<ReplacementRow>::select(source_, "ORDER BY number"),
+                                       [&](const RowStream& row, const BadValue& error) {
+                                         violation(key_of(row, Table<ReplacementRow>::name()),
+                                                   error.what());
+                                         ++replaced;
+                                       });
+    ExecutionId executions_before = 0;
+    const auto check_numbers_below = [&](OrderId id) {
+      for (; numbered.row() != nullptr && numbered.row()->number < id; numbered.advance()) {
+        expect_next(sequence, false, numbered.row()->number, numbered.row()->time);
+        check_replacement(*numbered.row(), executions_before);
+        ++replaced;
+      }
+    };
+    each<OrderRow>("ORDER BY id", [&](OrderRow row) {
+      check_numbers_below(row.id);
+      expect_next(sequence, true, row.id, row.opened_at);
+      const bool buys = row.side == Side::buy;
+      Int128 executed = check_history(row, buys ? bought : sold, replacements);
+      (buys ? sold : bought).visit(row.id, [&](const ExecutionRow& execution, OrderId) {
+        violation(row_name(execution),
+                  (buys ? "its sell_order buys (order " : "its buy_order sells (order ") +
+                      std::to_string(row.id) + ")");
+        executed += execution.shares.units();
       });
       check_order(row, executed);
       open += row.is_open();
     });
+    check_numbers_below(std::numeric_limits<OrderId>::max());
     bought.finish();
     sold.finish();
-    expect_last("orders", last, image_.rows.totals.orders);
+    replacements.finish();
+    expect_last(sequence.table(), sequence.last, image_.rows.totals.orders);
     findings_.count("open orders", open);
+    findings_.count("replacements", replaced);
+  }
+
+  // Without its order.
+  void check_replacement(const ReplacementRow& row, ExecutionId& executions_before) {
+    require(row.order < row.number, row, "order_id is not below its number");
+    require(row.shares > Shares() && row.limit > Price(), row, "shares or limit not above zero");
+    require(row.executions_before >= executions_before, row,
+            "executions_before is below that of the previous replacement");
+    require(row.executions_before <= image_.rows.totals.executions, row,
+            "executions_before is above the number of executions");
+    require(row.time <= image_.rows.totals.last_time, row,
+            "has a time after that of the newest command");
+    executions_before = row.executions_before;
+  }
+
+  // Follows an order through its executions and replacements, and sets its place. Returns the
+  // shares executed.
+  Int128 check_history(OrderRow& row, ExecutionsOf& executions, ReplacementsOf& replacements) {
+    row.place = row.id;
+    Timestamp place_since = row.opened_at, replaced_at = row.opened_at, executed_at = row.opened_at;
+    Int128 executed = 0;
+    const auto shares = [&](const ReplacementRow* next) {
+      return next ? next->shares : row.shares;
+    };
+    const auto limit = [&](const ReplacementRow* next) { return next ? next->limit : row.limit; };
+    const auto replace_before = [&](ExecutionId execution) {
+      for (const ReplacementRow* next = nullptr;
+           (next = replacements.next(row.id)) && next->executions_before < execution;) {
+        const ReplacementRow replacement = *next;
+        replacements.advance();
+        next = replacements.next(row.id);
+        require(executed < replacement.shares.units(), replacement, "its order had nothing open");
+        require(executed < shares(next).units(), replacement,
+                "its order had executed that much already");
+        if (limit(next) == replacement.limit && shares(next) <= replacement.shares)
+          require(replacement.keeps_place, replacement,
+                  "keeps_place is false, but the limit is the same and the amount no larger");
+        else
+          require(!replacement.keeps_place, replacement,
+                  "keeps_place is true, but the limit is another or the amount larger");
+        require(replacement.time >= executed_at, replacement,
+                "before an execution that it counts as earlier");
+        require(row.canceled_at == Timestamp() || replacement.time <= row.canceled_at, replacement,
+                "after its order was canceled");
+        replaced_at = replacement.time;
+        if (replacement.keeps_place) continue;
+        row.place = replacement.number;
+        place_since = replacement.time;
+      }
+    };
+    executions.visit(row.id, [&](const ExecutionRow& execution, OrderId other_place) {
+      replace_before(execution.id);
+      const ReplacementRow* next = replacements.next(row.id);
+      check_side(row, {limit(next), place_since, row.place < other_place}, execution);
+      if (execution.time < replaced_at)
+        violation(row_name(execution),
+                  "before its order was replaced (order " + std::to_string(row.id) + ")");
+      executed_at = execution.time;
+      executed += execution.shares.units();
+    });
+    replace_before(std::numeric_limits<ExecutionId>::max());
+    return executed;
   }
 
   void check_references() {
@@ -212,7 +349,7 @@ class TablesCheck {
              " AND o.account = order_references.account)");
          rows->next();)
       violation(key_of(*rows, Table<ReferenceRow>::name()), "its account has no such order");
-    for (const auto rows = source_.tables(select_newest_references); rows->next();) try {
+    for (const auto rows = source_.tables(newest_references()); rows->next();) try {
         image_.rows.references.push_back(
             {AccountNumber(rows->integer(0)), stored_reference(rows->text(1)),
              OrderId(rows->integer(2)), SymbolNumber(rows->integer(3)),
@@ -222,29 +359,42 @@ class TablesCheck {
       }
   }
 
-  // Compares an execution with one of its two orders. Returns its shares.
-  Int128 check_side(const OrderRow& order, Side side, const ExecutionRow& execution) {
+  std::string newest_references() {
+    std::string select = select_newest_references;
+    const std::string with = "WITH RECURSIVE ";
+    if (!source_.has_table(Table<ReplacementRow>::name()))  // a store of an earlier version
+      select.insert(select.find(with) + with.size(),
+                    "replacements AS (SELECT 0 AS number, 0 AS order_id, 0 AS shares_e8,"
+                    " 0 AS limit_e8, 0 AS executions_before WHERE 1 = 0), ");
+    return select;
+  }
+
+  // An order at one of its executions.
+  struct OrderThen {
+    Price limit;
+    Timestamp place_since;  // when it arrived, or a replacement gave it its place
+    bool is_maker;          // the other order has a higher place
+  };
+  // Compares an execution with one of its two orders.
+  void check_side(const OrderRow& order, const OrderThen& then, const ExecutionRow& execution) {
     const auto expect = [&](bool sound, const std::string& problem) {
       if (!sound)
         violation(row_name(execution), problem + " (order " + std::to_string(order.id) + ")");
     };
-    expect(order.side == side, side == Side::buy ? "its buy_order sells" : "its sell_order buys");
     expect(order.symbol == execution.symbol, "not on the symbol of its order");
-    const bool is_market = order.limit == Price();
-    expect(is_market || (side == Side::buy ? execution.price <= order.limit
-                                           : execution.price >= order.limit),
+    const bool is_market = then.limit == Price();
+    expect(is_market || (order.side == Side::buy ? execution.price <= then.limit
+                                                 : execution.price >= then.limit),
            "its price is beyond the limit of its order");
-    // Market rule 4: the price is the maker's. An order is a taker while it is placed, a maker
-    // later.
-    const bool is_maker = order.id == std::min(execution.buy_order, execution.sell_order);
-    if (is_maker)
-      expect(execution.price == order.limit, "its price is not that of the order that was resting");
-    expect(is_maker ? execution.time >= order.opened_at : execution.time == order.opened_at,
+    // Market rule 4: the price is the maker's. An order is a taker while it is placed or replaced,
+    // a maker later.
+    if (then.is_maker)
+      expect(execution.price == then.limit, "its price is not that of the order that was resting");
+    expect(then.is_maker ? execution.time >= then.place_since : execution.time == then.place_since,
            "not at the time of the order that took it");
     expect(order.canceled_at == Timestamp() || execution.time <= order.canceled_at,
            "after its order was canceled");
     if (order.is_open()) image_.rows.executions.push_back(execution);
-    return execution.shares.units();
   }
 
   void check_order(const OrderRow& row, Int128 executed) {

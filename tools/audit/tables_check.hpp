@@ -1,7 +1,7 @@
 #pragma once
 // Checks the tables without the journal: references, ranges, sums and that no book is crossed;
-// closed orders too. Called by audit(). Streams orders and executions; keeps accounts, symbols,
-// positions and the open orders in memory, as a server does.
+// closed orders too. Called by audit(). Streams orders, executions and replacements; keeps
+// accounts, symbols, positions and the open orders in memory, as a server does.
 
 #include "store/store.hpp"
 #include "tools/audit/stored_rows.hpp"

@@ -1,0 +1,67 @@
+#pragma once
+// A SQLite store that a test damages, and what an audit finds of it.
+
+#include "catch.hpp"
+#include "store/sqlite.hpp"
+#include "support/folder.hpp"
+#include "tools/audit/audit.hpp"
+#include "tools/audit/source.hpp"
+#include "unit/tools/audit/built_store.hpp"
+
+namespace exchange::testing {
+
+struct AuditedStore {
+  void run(const std::string& file, const std::string& sql, std::string_view blob = {}) const {
+    SqliteDatabase database(file, SqliteDatabase::Use::write);
+    if (blob.empty()) return database.run(sql.c_str());
+    SqliteStatement(database, sql).with(SqliteBlob{blob}).run();
+  }
+  void tables(const std::string& sql) const { run(path, sql); }
+  void journal(const std::string& sql) const { run(path + ".journal", sql); }
+  void payload(BatchNumber batch, const std::function<std::string(std::string)>& edit) const {
+    std::string bytes;
+    audit::open_source(url)->journal(batch - 1).front().payload.swap(bytes);
+    run(path + ".journal", "UPDATE journal SET payload = ? WHERE batch = " + std::to_string(batch),
+        edit(bytes));
+  }
+  std::string text(audit::AuditOptions options = {}) const {
+    options.store = url;
+    return text_of(audit::audit(options));
+  }
+  void finds(const std::string& what, audit::AuditOptions options = {}) const {
+    CHECK_THAT(text(std::move(options)), contains_text(what));
+  }
+  void finds_nothing() const { finds("clean: no violation"); }
+
+  struct Planted {
+    std::string sql, found;
+  };
+  // Each change of the tables alone, on a sound store.
+  void check_each_found(const std::vector<Planted>& planted) const {
+    const std::string sound = folder / "sound.db";
+    std::filesystem::copy_file(path, sound, std::filesystem::copy_options::overwrite_existing);
+    for (const auto& [sql, found] : planted) {
+      tables(sql);
+      INFO(sql);
+      finds(found);
+      std::filesystem::copy_file(sound, path, std::filesystem::copy_options::overwrite_existing);
+      std::filesystem::remove(path + "-wal");
+      std::filesystem::remove(path + "-shm");
+    }
+  }
+  // Of `row`, such as "orders 5": the SQL between SET and WHERE, and what is found.
+  void check_each_found(const std::string& row, const std::string& key,
+                        std::vector<Planted> changes) const {
+    const std::string table = row.substr(0, row.find(' ')), number = row.substr(row.find(' ') + 1);
+    for (auto& [sql, found] : changes) {
+      sql = "UPDATE " + table + " SET " + sql + " WHERE " + key + " = " + number;
+      found = "[tables] " + row + ": " + found;
+    }
+    check_each_found(changes);
+  }
+
+  TemporaryFolder folder;
+  const std::string path = folder / "x.db", url = "sqlite:" + path;
+};
+
+}  // namespace exchange::testing
