@@ -31,8 +31,13 @@ struct NewOrder {
   std::string stp = {};  // self-trade prevention; empty: none
 };
 inline constexpr const char* market_price = "market";
+struct Replacement {
+  std::string order;      // id, or "ref:" and a reference
+  Side side = Side::buy;  // the order's own
+  std::string shares, limit;
+};
 struct CancelOrders {
-  std::vector<std::string> orders;  // ids, or "ref:" and a reference; of ShowOrders too
+  std::vector<std::string> orders;  // as in Replacement; of ShowOrders too
 };
 struct CancelAllOrders {
   std::optional<std::string> symbol;  // none: of all
@@ -68,9 +73,9 @@ struct Help {
 };
 struct Quit {};
 
-using Command = std::variant<NewAccount, NewSymbol, NewOrder, CancelOrders, CancelAllOrders,
-                             ShowOrders, ShowAccount, ShowBook, ShowTrades, ShowSymbols, Watch,
-                             StartShell, UseAccount, ShowXml, Help, Quit>;
+using Command = std::variant<NewAccount, NewSymbol, NewOrder, Replacement, CancelOrders,
+                             CancelAllOrders, ShowOrders, ShowAccount, ShowBook, ShowTrades,
+                             ShowSymbols, Watch, StartShell, UseAccount, ShowXml, Help, Quit>;
 
 enum ExitCode {
   exit_ok = 0,

@@ -49,18 +49,29 @@ std::string checked(const pugi::xml_document& xml) {
   return document;
 }
 
+// `order`: its id, or "ref:" and its reference.
+void set_order(Node node, const std::string& order) {
+  constexpr std::string_view by_reference = "ref:";
+  if (order.starts_with(by_reference))
+    set(node, "ref", order.substr(by_reference.size()));
+  else
+    set(node, "id", order);
+}
+
+// The protocol's sign is the side. Here both sides count their shares from zero up.
+void set_amount(Node node, Side side, const std::string& typed) {
+  const auto shares = parse_shares(typed);
+  if (!shares)
+    throw UsageError("number of shares " + std::string(describe_shares_error(shares.error)));
+  if (shares.value <= Shares()) throw UsageError("number of shares must be above zero");
+  set(node, "amount", (side == Side::sell ? "-" : "") + typed);
+}
+
 std::string by_id(const char* element, const std::vector<std::string>& orders,
                   const std::string& account, const std::string& key) {
   pugi::xml_document document;
   Node root = transactions(document, account, key);
-  constexpr std::string_view by_reference = "ref:";
-  for (const std::string& order : orders) {
-    const Node node = root.append_child(element);
-    if (order.starts_with(by_reference))
-      set(node, "ref", order.substr(by_reference.size()));
-    else
-      set(node, "id", order);
-  }
+  for (const std::string& order : orders) set_order(root.append_child(element), order);
   return checked(document);
 }
 
@@ -89,15 +100,10 @@ std::string document_of(const NewSymbol& created) {
 
 std::string document_of(const NewOrder& placed, const std::string& account,
                         const std::string& key) {
-  // The protocol's sign is the side. Here both sides count their shares from zero up.
-  const auto shares = parse_shares(placed.shares);
-  if (!shares)
-    throw UsageError("number of shares " + std::string(describe_shares_error(shares.error)));
-  if (shares.value <= Shares()) throw UsageError("number of shares must be above zero");
   pugi::xml_document document;
   const Node order = transactions(document, account, key).append_child("order");
   set(order, "sym", placed.symbol);
-  set(order, "amount", (placed.side == Side::sell ? "-" : "") + placed.shares);
+  set_amount(order, placed.side, placed.shares);
   if (placed.limit == market_price)
     set(order, "type", "market");
   else
@@ -106,6 +112,16 @@ std::string document_of(const NewOrder& placed, const std::string& account,
   if (!placed.tif.empty()) set(order, "tif", placed.tif);
   if (placed.post_only) set(order, "post", "true");
   if (!placed.stp.empty()) set(order, "stp", placed.stp);
+  return checked(document);
+}
+
+std::string document_of(const Replacement& replacement, const std::string& account,
+                        const std::string& key) {
+  pugi::xml_document document;
+  const Node order = transactions(document, account, key).append_child("replace");
+  set_order(order, replacement.order);
+  set_amount(order, replacement.side, replacement.shares);
+  set(order, "limit", replacement.limit);
   return checked(document);
 }
 

@@ -12,6 +12,8 @@ std::string document_of(const NewAccount& account, const std::string& key = {});
 std::string document_of(const NewSymbol& symbol);
 std::string document_of(const NewOrder& order, const std::string& account,
                         const std::string& key = {});
+std::string document_of(const Replacement& replacement, const std::string& account,
+                        const std::string& key = {});
 std::string document_of(const CancelOrders& cancel, const std::string& account,
                         const std::string& key = {});
 std::string document_of(const CancelAllOrders& cancel, const std::string& account,

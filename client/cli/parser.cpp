@@ -27,6 +27,8 @@ const Entry entries[] = {
     {"create symbol", "SYM [ACCOUNT=SHARES …]", "Create", "a symbol, or more shares of it"},
     {"buy", "SYM SHARES PRICE|market", "Trade", "an order to buy, at PRICE or lower"},
     {"sell", "SYM SHARES PRICE|market", "Trade", "an order to sell, at PRICE or higher"},
+    {"replace", "ORDER buy|sell SHARES PRICE", "Trade",
+     "another amount and limit for an open order"},
     {"cancel", "ORDER …|all [SYM]", "Trade", "take back what is open of orders"},
     {"status", "[ORDER …]", "Look", "the account, or orders of it"},
     {"book", "SYM", "Look", "open orders by price"},
@@ -83,12 +85,12 @@ class HelpFormat : public CLI::Formatter {
   const Place place_;
 };
 
-// SHARES PRICE, SHARES@PRICE or SHARES @ PRICE.
-std::pair<std::string, std::string> shares_and_limit(const std::vector<std::string>& words) {
+// SHARES PRICE, SHARES@PRICE or SHARES @ PRICE. `limit_name`: what may stand for PRICE.
+std::pair<std::string, std::string> shares_and_limit(const std::vector<std::string>& words,
+                                                     const char* limit_name) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  if (text.find_first_of("@ ") == std::string::npos)
-    throw CLI::RequiredError("a price, or 'market',");
+  if (text.find_first_of("@ ") == std::string::npos) throw CLI::RequiredError(limit_name);
   std::string parts = text;
   if (const std::size_t sign = parts.find('@'); sign != std::string::npos) parts[sign] = ' ';
   std::istringstream in(parts);
@@ -240,7 +242,7 @@ class Parser {
     symbol->add_option("ACCOUNT=SHARES", list_, "shares that accounts get");
     for (const Side side : {Side::buy, Side::sell}) {
       CLI::App* const order = add(side == Side::buy ? "buy" : "sell", [this, side] {
-        auto [shares, limit] = shares_and_limit(list_);
+        auto [shares, limit] = shares_and_limit(list_, "a price, or 'market',");
         return NewOrder{side,  words_[0], std::move(shares), std::move(limit), reference_, tif_,
                         post_, stp_};
       });
@@ -268,6 +270,20 @@ class Parser {
           ->required()
           ->expected(1, 3);
     }
+    CLI::App* const replace = add("replace", [this] {
+      if (words_[1] != "buy" && words_[1] != "sell")
+        throw CLI::ArgumentMismatch("'" + words_[1] + "' is neither 'buy' nor 'sell'");
+      auto [shares, limit] = shares_and_limit(list_, "a price");
+      return Replacement{words_[0], words_[1] == "buy" ? Side::buy : Side::sell, shares, limit};
+    });
+    replace->add_option("ORDER", words_[0], "id of the order, or ref:REF")->required();
+    replace->add_option("buy|sell", words_[1], "the side that it has")->required();
+    replace
+        ->add_option(
+            "SHARES PRICE", list_,
+            "also as SHARES@PRICE; SHARES: the whole amount, with what was executed before")
+        ->required()
+        ->expected(1, 3);
     add("cancel", [this] { return cancel_of(list_); })
         ->add_option("ORDER", list_,
                      "ids of orders, or ref:REF; all: all open ones, or those of SYM")

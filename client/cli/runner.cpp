@@ -120,15 +120,33 @@ struct Runner::Step {
     const std::string id = std::to_string(opened->order);
     runner.known_orders_[id] = order;
     runner.symbols_seen_.insert(order.symbol);
+    show_state(id, "placed");
+  }
+
+  // What is open of a known order, and what was executed. `done`: to say if that is not known.
+  void show_state(const std::string& id, const char* done) {
     try {
       const Results state =
           question(document_of(ShowOrders{{id}}, settings.account, settings.key), 1);
       if (const auto* found = accepted<Status>(state.front(), "order " + id))
-        say(sentence(id, *found, &order));
+        say(sentence(id, *found, terms_of(id)));
     } catch (const client::Unreachable&) {
-      say("order " + id + ": placed; its state could not be queried");
+      say("order " + id + ": " + done + "; its state could not be queried");
       throw;
     }
+  }
+
+  // Not sent again: another request may have replaced the order in between.
+  void operator()(const Replacement& replacement) {
+    const Results results = change(document_of(replacement, account(), settings.key), 1);
+    const auto* replaced = accepted<Replaced>(results.front(), "order " + replacement.order);
+    if (replaced == nullptr) return;
+    const std::string id = std::to_string(replaced->order);
+    NewOrder& order = runner.known_orders_[id];
+    order.side = replacement.side;
+    order.shares = replacement.shares;
+    order.limit = replacement.limit;
+    show_state(id, "replaced");
   }
 
   void operator()(const CancelOrders& cancel) {

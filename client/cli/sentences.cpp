@@ -46,6 +46,7 @@ std::string at_prices(const Status& status) {
 
 std::string sentence(const std::string& id, const Status& status, const NewOrder* terms) {
   const bool buy = terms != nullptr && terms->side == Side::buy;
+  const std::string symbol = terms == nullptr || terms->symbol.empty() ? "" : " " + terms->symbol;
   std::string text = "order " + id + ": ", rest;
   if (status.open > Shares()) rest = to_string(status.open);
   if (status.canceled > Shares()) rest = to_string(status.canceled);
@@ -54,13 +55,12 @@ std::string sentence(const std::string& id, const Status& status, const NewOrder
       status.executions.begin(), status.executions.end(), Shares(),
       [](Shares sum, const Execution& execution) { return sum + execution.shares; });
   if (any) {
-    text += terms == nullptr
-                ? "executed " + to_string(executed)
-                : (buy ? "bought " : "sold ") + to_string(executed) + " " + terms->symbol;
+    text += terms == nullptr ? "executed " + to_string(executed)
+                             : (buy ? "bought " : "sold ") + to_string(executed) + symbol;
     text += " " + at_prices(status);
     if (!rest.empty()) text += ", ";
-  } else if (terms != nullptr && !rest.empty()) {
-    rest += " " + terms->symbol;
+  } else if (!rest.empty()) {
+    rest += symbol;
   }
   if (status.open > Shares()) {
     text += rest + (any ? " still open" : " open");

@@ -8,7 +8,8 @@
 
 namespace exchange::cli {
 
-// Orders whose terms are known, by id: those placed in this session.
+// Orders whose terms are known, by id: those placed or replaced in this session. The symbol of an
+// order that was placed in another one is empty.
 using KnownOrders = std::map<std::string, NewOrder>;
 
 // "order 7: bought 40 SPY @ 145.67, 60 still open at limit 145.67". `terms` may be null.

@@ -194,7 +194,12 @@ std::vector<std::string> completions(const std::string& line, Runner& runner) {
     for (const std::string& account : runner.accounts_seen()) offer(account);
   } else if (symbol && !prefix.starts_with('-')) {
     for (const std::string& name : runner.symbols()) offer(name);
-  } else if (command == "cancel" || command == "status") {
+  } else if (command == "replace" && words.size() == 2) {
+    const auto known = runner.known_orders().find(words[1]);
+    for (const Side side : {Side::buy, Side::sell})
+      if (known == runner.known_orders().end() || known->second.side == side)
+        offer(side == Side::buy ? "buy" : "sell");
+  } else if (command == "cancel" || command == "status" || (first && command == "replace")) {
     for (const auto& [order, terms] : runner.known_orders()) offer(order);
     if (first && command == "cancel" && !prefix.empty()) offer("all");  // never by Tab alone
   }

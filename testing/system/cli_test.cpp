@@ -193,6 +193,24 @@ TEST_CASE("a first trade from the command line") {
        "<results><status id=\"4\"><open shares=\"1\"/></status></results>\n");
 }
 
+TEST_CASE("an order of an earlier call is replaced") {
+  const Market market;
+  market.set_up("create account 2 0\ncreate symbol SPY 2=500\nbuy SPY 100 145 --ref mine\n");
+  REQUIRE(market.run("-a 2 sell SPY 40 145").status == 0);
+  CHECK(market.run("-a 1 replace ref:mine buy 90 146").out ==
+        "order 1: bought 40 @ 145, 50 still open at limit 146\n");
+  CHECK_THAT(
+      market.run("-a 1 --xml replace 1 buy 80 146").out,
+      contains_text("\n<results><replaced id=\"1\" amount=\"80\" limit=\"146\"/></results>\n"));
+  const Ran refused = market.run("-a 1 replace 1 sell 80 146");
+  CHECK(refused.status == 1);
+  CHECK(refused.err == "exchange-cli: order 1: an order cannot change its side\n");
+  CHECK_THAT(market.run("-a 1 status").out,
+             contains_text("    1  buy   SPY         80    146    40  20"));
+  CHECK(market.run("book SPY").out ==
+        "SPY\nORDERS  SHARES  BID  ASK  SHARES  ORDERS\n     1      40  146\n");
+}
+
 TEST_CASE("the exit status distinguishes a refusal, an error and a server that is not there") {
   const Market market;
   REQUIRE(market.run("create account 1 10").status == 0);

@@ -32,6 +32,10 @@ TEST_CASE("each command becomes one document, its numbers as typed") {
   CHECK(
       document_of(NewOrder{Side::sell, "SPY", "0.00000001", "5."}, "1") ==
       R"(<transactions id="1"><order sym="SPY" amount="-0.00000001" limit="5."/></transactions>)");
+  CHECK(document_of(Replacement{"7", Side::buy, "80", "145.50"}, "1") ==
+        R"(<transactions id="1"><replace id="7" amount="80" limit="145.50"/></transactions>)");
+  CHECK(document_of(Replacement{"ref:a-7", Side::sell, ".5", "5."}, "1") ==
+        R"(<transactions id="1"><replace ref="a-7" amount="-.5" limit="5."/></transactions>)");
   CHECK(document_of(CancelOrders{{"1", "2"}}, "3") ==
         R"(<transactions id="3"><cancel id="1"/><cancel id="2"/></transactions>)");
   CHECK(document_of(CancelAllOrders{}, "3") == R"(<transactions id="3"><cancel/></transactions>)");
@@ -70,6 +74,11 @@ TEST_CASE("an error is reported with the server's sentence") {
         "number of shares is not a plain decimal number");
   CHECK(error(NewOrder{Side::buy, "S", "1", "1"}, "one") == "account id must be 1 to 64 digits");
   CHECK(error(CancelOrders{{"0"}}, "1") == "transaction id must be a whole number from 1");
+  CHECK(error(Replacement{"x", Side::buy, "1", "1"}, "1") ==
+        "transaction id must be a whole number from 1");
+  CHECK(error(Replacement{"1", Side::buy, "1", "market"}, "1") ==
+        "limit is not a plain decimal number");
+  CHECK(error(Replacement{"1", Side::buy, "1", "0"}, "1") == "limit must be above zero");
   for (const char* symbol : {"", "S P"})
     CHECK(error(CancelAllOrders{symbol}, "1") == "symbol must be 1 to 32 letters and digits");
   CHECK(error(ShowOrders{{"7", "1.5"}}, "1") == "transaction id must be a whole number from 1");
@@ -77,8 +86,10 @@ TEST_CASE("an error is reported with the server's sentence") {
 
 TEST_CASE("a number of shares never turns an order to the other side") {
   for (const Side side : {Side::buy, Side::sell})
-    for (const char* shares : {"-5", "0", "-0", "--5"})
+    for (const char* shares : {"-5", "0", "-0", "--5"}) {
       CHECK(error(NewOrder{side, "S", shares, "1"}, "1") != "");
+      CHECK(error(Replacement{"7", side, shares, "1"}, "1") != "");
+    }
   CHECK(error(NewOrder{Side::buy, "S", "-5", "1"}, "1") == "number of shares must be above zero");
 }
 
@@ -90,6 +101,8 @@ TEST_CASE("nothing typed breaks out of an attribute") {
   CHECK(error(NewAccount{"1&#50;", "1"}) == "account id must be 1 to 64 digits");
   CHECK(error(NewAccount{"1\n", "1"}) == "account id must be 1 to 64 digits");
   CHECK(error(CancelOrders{{"1<"}}, "1") == "transaction id must be a whole number from 1");
+  CHECK(error(Replacement{R"(ref:a" amount="5)", Side::buy, "1", "1"}, "1") ==
+        "ref must be 1 to 64 characters of A-Z a-z 0-9 . _ : -");
 }
 
 TEST_CASE("without an account the message says how to choose one") {

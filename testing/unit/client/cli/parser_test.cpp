@@ -115,6 +115,15 @@ TEST_CASE("every command is read with its words") {
   // refused later, with a sentence
   const auto sell = command<NewOrder>("sell SPY -5 3");
   CHECK((sell.side == Side::sell && sell.shares == "-5"));
+  for (const char* text :
+       {"replace 7 sell 80 145.5", "replace 7 sell 80@145.5", "replace 7 sell 80 @ 145.5"}) {
+    const auto replacement = command<Replacement>(text);
+    CHECK(replacement.side == Side::sell);
+    CHECK((replacement.order == "7" && replacement.shares == "80" && replacement.limit == "145.5"));
+  }
+  const auto rise = command<Replacement>("replace ref:mine buy -5 market");  // refused later
+  CHECK((rise.order == "ref:mine" && rise.side == Side::buy));
+  CHECK((rise.shares == "-5" && rise.limit == "market"));
   CHECK(command<CancelOrders>("cancel 1 22").orders == Words{"1", "22"});
   CHECK(!command<CancelAllOrders>("cancel all").symbol);
   CHECK(command<CancelAllOrders>("cancel all SPY").symbol == "SPY");
@@ -143,6 +152,13 @@ TEST_CASE("what cannot be meant ends with 2, help with 0") {
                            "buy SPY market",
                            "buy SPY 1 market 2",
                            "buy SPY 1 2 --stp both",
+                           "replace 7",
+                           "replace 7 buy",
+                           "replace 7 buy 80",
+                           "replace 7 80 145",
+                           "replace 7 both 80 145",
+                           "replace 7 buy 80 145 1",
+                           "replace 7 buy 80 145 --tif ioc",
                            "cancel",
                            "cancel all SPY ABC",
                            "watch",
@@ -174,6 +190,10 @@ TEST_CASE("an error is reported with what would be right") {
   CHECK(error("-a 3") == "a command is missing; 'help' lists them");
   CHECK(error("buy SPY 1") ==
         "a price, or 'market', is required\nusage: buy SYM SHARES PRICE|market");
+  CHECK(error("replace 7 80 145.5") ==
+        "'80' is neither 'buy' nor 'sell'\nusage: replace ORDER buy|sell SHARES PRICE");
+  CHECK(error("replace 7 sell 80") ==
+        "a price is required\nusage: replace ORDER buy|sell SHARES PRICE");
   CHECK(error("cancel all SPY ABC") == "'ABC' is too much\nusage: cancel ORDER …|all [SYM]");
   CHECK(error("book SPY ABC") == "'ABC' is too much\nusage: book SYM");
   CHECK(error("book 'SPY") == "the quote ' does not end");
@@ -209,6 +229,8 @@ TEST_CASE("help of the shell lists the commands as they are written, and describ
   const std::string all = help_text({});
   CHECK_THAT(all, contains_text("buy SYM SHARES PRICE|market"));
   CHECK_THAT(help_text({"cancel"}), contains_text("all open ones, or those of SYM"));
+  CHECK_THAT(all, contains_text("  replace ORDER buy|sell SHARES PRICE  another amount and limit"));
+  CHECK_THAT(help_text({"replace"}), contains_text("with what was executed before"));
   CHECK_THAT(all, contains_text("xml on|off"));
   CHECK(all.find("--connect") == std::string::npos);
   CHECK_THAT(help_text({"trades"}), contains_text("Usage: trades SYM\n"));

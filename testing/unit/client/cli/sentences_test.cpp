@@ -44,6 +44,15 @@ TEST_CASE("an order is described by what was executed and what remains") {
   CHECK(shown("", nullptr) == "order 7: nothing open");
 }
 
+TEST_CASE("an order whose symbol is not known is described without it") {
+  const NewOrder replaced{Side::sell, "", "100", "140"};
+  const std::string open = "<open shares=\"60\"/>", some = executed("40", "145.67");
+  CHECK(shown(open, &replaced) == "order 7: 60 open, to sell at limit 140");
+  CHECK(shown(open + some, &replaced) == "order 7: sold 40 @ 145.67, 60 still open at limit 140");
+  CHECK(shown("<canceled shares=\"60\" time=\"1700000001\"/>", &replaced) ==
+        "order 7: 60 canceled");
+}
+
 TEST_CASE("several prices are shown with the exact sum") {
   CHECK(shown(executed("40", "145.67") + executed("0.5", "145.67"), &buy) ==
         "order 7: bought 40.5 SPY @ 145.67");

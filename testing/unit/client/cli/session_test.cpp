@@ -143,6 +143,66 @@ TEST_CASE("an order may keep from trading with its own account") {
   CHECK_THAT(seat.said(), contains_text("order 1: bought 1 SPY @ 100, 2 canceled\n"));
 }
 
+TEST_CASE("a replaced order is shown as it is then") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.start("account 2\nsell SPY 40 140\nsell SPY 40 150 --ref far\naccount 1\n");
+  seat.run("buy SPY 50 140 --ref mine", exit_ok,
+           "order 3: bought 40 SPY @ 140, 10 still open at limit 140\n");
+  seat.run("replace 3 buy 90 141", exit_ok,
+           "order 3: bought 40 SPY @ 140, 50 still open at limit 141\n");
+  seat.run("status 3 --xml", exit_ok,
+           "> <transactions id=\"1\"><query id=\"3\"/></transactions>\n"
+           "<results><status id=\"3\"><open shares=\"50\"/><executed shares=\"40\" price=\"140\" "
+           "time=\"1700000000\"/></status></results>\n");
+  seat.run("replace ref:mine buy 100@150", exit_ok,
+           "order 3: bought 80 SPY for 11600 (40 @ 140, 40 @ 150), 20 still open at limit 150\n");
+  seat.run("cancel 3", exit_ok,
+           "order 3: bought 80 SPY for 11600 (40 @ 140, 40 @ 150), 20 canceled\n");
+}
+
+TEST_CASE("an order of another session is replaced by the side that is typed") {
+  EditedServer server(honest);
+  Seat(server.address()).start("account 2\nsell SPY 40 140\n");
+  Seat seat(server.address());
+  seat.runner->settings().account = "2";
+  seat.run("replace 1 buy 30 140", exit_refused, "", "order 1: an order cannot change its side\n");
+  CHECK(seat.runner->known_orders().empty());
+  seat.run("replace 1 sell 30 141", exit_ok, "order 1: 30 open, to sell at limit 141\n");
+  seat.run("status 1", exit_ok, "order 1: 30 open, to sell at limit 141\n");
+  seat.run("cancel 1", exit_ok, "order 1: 30 canceled\n");
+}
+
+TEST_CASE("a refused replace names its order as it was typed") {
+  EditedServer server(honest);
+  Seat seat(server.address());
+  seat.start("buy SPY 50 140\naccount 2\nsell SPY 40 140\naccount 1\n");
+  seat.run("replace 1 buy 40 141", exit_refused, "",
+           "order 1: the order has executed that much already\n");
+  seat.run("replace 1 buy 1000 141", exit_refused, "", "order 1: insufficient funds\n");
+  seat.run("replace ref:none buy 1 1", exit_refused, "",
+           "order ref:none: no such order of this account\n");
+  seat.run("status 1 --account 1 --xml", exit_ok,
+           "> <transactions id=\"1\"><query id=\"1\"/></transactions>\n"
+           "<results><status id=\"1\"><open shares=\"10\"/><executed shares=\"40\" price=\"140\" "
+           "time=\"1700000000\"/></status></results>\n");
+}
+
+TEST_CASE("a replace whose reply does not come is not sent again, even with --retry") {
+  std::atomic<unsigned> asked = 0;
+  EditedServer server([&](std::string reply, unsigned number) {
+    asked = number;
+    return number < 4 ? std::optional(reply) : std::nullopt;
+  });
+  Seat seat(server.address(), "127.0.0.1:1", 0.5, true);
+  seat.start("buy SPY 1 1\n");
+  REQUIRE(asked == 3);
+  CHECK(seat.run("replace 1 buy 2 1") == exit_unreachable);
+  CHECK_THAT(seat.complained(),
+             contains_text("Whether the exchange executed it is not known: 'status' shows."));
+  CHECK(asked == 4);
+}
+
 TEST_CASE("all open orders are canceled, or those of one symbol") {
   EditedServer server(honest);
   Seat seat(server.address());
@@ -410,6 +470,10 @@ TEST_CASE("completion offers commands, the server's symbols, own orders and acco
       {"buy SPY ", {}},
       {"watch SPY A", {"ABC"}},
       {"cancel ", {"1", "2"}},
+      {"replace ", {"1", "2"}},
+      {"replace 2 ", {"buy"}},
+      {"replace 9 ", {"buy", "sell"}},
+      {"replace 2 buy ", {}},
       {"cancel a", {"all"}},
       {"cancel all S", {"SPQR", "SPY"}},
       {"status 1 2", {"2"}},
