@@ -139,6 +139,56 @@ class Trading(Served):
             with self.assertRaises(Refused):
                 exchange.buy("SPY", 1, 80, stp="cancel-both")
 
+    def test_an_order_is_replaced(self):
+        self.fund()
+        with Exchange(self.address, 1) as buyer, Exchange(self.address, 2) as seller:
+            ask = seller.sell("SPY", 100, 140)
+            bid = buyer.buy("SPY", 40, 140)
+            moved = seller.replace(ask, 90, "141.5")  # 50 of them open
+            self.assertEqual((ask.id, "SPY"), (moved.id, moved.symbol))
+            self.assertEqual((-90, Decimal("141.5")), (moved.amount, moved.limit))
+            status = seller.query(moved)
+            self.assertEqual((50, 40, 0), (status.open, status.executed, status.canceled))
+            rising = buyer.buy("SPY", 10, 139)
+            buyer.replace(rising.id, 10, 142, side="buy")
+            self.assertEqual((10, 1_415), (buyer.query(rising).executed, buyer.query(rising).cash))
+            for limit, shares, side, sentence in (
+                (141, 90, "buy", "cannot change its side"),
+                (141, 50, "sell", "has executed that much already"),
+                (141, 1_000, "sell", "insufficient shares"),
+            ):
+                with self.subTest(sentence), self.assertRaisesRegex(Refused, sentence):
+                    seller.replace(ask.id, shares, limit, side=side)
+            with self.assertRaises(Refused):
+                buyer.replace(bid, 80, 140)  # nothing is open
+            self.assertEqual(40, seller.query(ask).open)
+
+    def test_an_order_is_replaced_by_its_reference(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            order = exchange.buy("SPY", 10, 99, ref="mine")
+            changed = exchange.replace(None, 5, 99, ref="mine", side="buy")
+            self.assertEqual((order.id, "mine"), (changed.id, changed.ref))
+            self.assertEqual(order.id, exchange.buy("SPY", 10, 99, ref="mine").id)
+            self.assertEqual(5, exchange.query(ref="mine").open)
+
+    def test_orders_are_replaced_together(self):
+        self.fund()
+        with Exchange(self.address, 1) as exchange:
+            with exchange.pipeline() as pipeline:
+                orders = [pipeline.buy("SPY", 2, 9), pipeline.buy("SPY", 2, 8)]
+            with exchange.pipeline() as pipeline:
+                smaller = [pipeline.replace(order.result(), 1, 9) for order in orders]
+            opened = [exchange.query(order.result()).open for order in smaller]
+        self.assertEqual([1, 1], opened)
+
+        async def run():
+            async with AsyncExchange(self.address, 1) as exchange:
+                orders = [order.result() for order in smaller]
+                return await asyncio.gather(*(exchange.replace(one, 3, 7) for one in orders))
+
+        self.assertEqual([(1, 3), (2, 3)], [(one.id, one.amount) for one in asyncio.run(run())])
+
     def test_all_orders_are_canceled(self):
         self.fund()
         with Exchange(self.address, 1) as exchange:

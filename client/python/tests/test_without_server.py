@@ -12,6 +12,7 @@ from exchange_client import (
     ConnectionFailed,
     Exchange,
     InDoubt,
+    Order,
     Refused,
 )
 from exchange_client.market import Books
@@ -20,6 +21,7 @@ from exchange_client.protocol import ReplyReader
 from support import FakeServer
 
 OPENED = b'<results><opened sym="S" amount="1" limit="2" id="7"/></results>\n'
+REPLACED = b'<results><replaced id="7" amount="-80" limit="141"/></results>\n'
 STATUS = (
     b'<results><status id="7"><open shares="60"/>'
     b'<executed shares="40" price="145.67" time="1700000000"/></status></results>\n'
@@ -49,6 +51,54 @@ class Requests(unittest.TestCase):
             ' ref="R" tif="ioc" post="true" stp="cancel-taking"/></transactions>',
             server.requests[0],
         )
+
+    def test_a_replace_takes_the_side_of_its_order(self):
+        bid, ask = (Order(7, "S", Decimal(amount), Decimal(140), "R") for amount in (100, -100))
+        with FakeServer(lambda *_: REPLACED) as server, Exchange(server.address, 1) as exchange:
+            self.assertEqual(
+                [
+                    Order(7, "S", Decimal("80.5"), Decimal("1e2"), "R"),
+                    Order(7, "S", Decimal(-80), Decimal(141), "R"),
+                    Order(7, "", Decimal(80), Decimal(141)),
+                    Order(7, "", Decimal(-80), Decimal(141), "R"),
+                ],
+                [
+                    exchange.replace(bid, "80.5", "1e2"),
+                    exchange.replace(ask, 80, 141),
+                    exchange.replace(7, 80, 141, side="buy"),
+                    exchange.replace(None, 80, 141, ref="R", side="sell"),
+                ],
+            )
+            self.assertEqual(
+                [
+                    f'<transactions id="1"><replace {attributes}/></transactions>'
+                    for attributes in (
+                        'id="7" amount="80.5" limit="100"',
+                        'id="7" amount="-80" limit="141"',
+                        'id="7" amount="80" limit="141"',
+                        'ref="R" amount="-80" limit="141"',
+                    )
+                ],
+                server.requests,
+            )
+
+    def test_wrong_arguments_of_a_replace_are_refused_before_anything_is_sent(self):
+        exchange, bid = Exchange("127.0.0.1:1", 1), Order(7, "S", Decimal(1), Decimal(1))
+        for arguments, more, error in (
+            ((7, 80, 141), {}, ValueError),
+            ((7, 80, 141), {"side": "both"}, ValueError),
+            ((None, 80, 141), {"side": "buy"}, ValueError),
+            ((7, 80, 141), {"side": "buy", "ref": "R"}, ValueError),
+            ((bid, 0, 141), {}, ValueError),
+            ((bid, -80, 141), {}, ValueError),
+            ((bid, 0.5, 141), {}, TypeError),
+            ((bid, 80, 1.5), {}, TypeError),
+            ((bid, 80, MARKET), {}, TypeError),
+            ((bid, 80), {}, TypeError),
+            ((bid, 80, 141), {"tif": "ioc"}, TypeError),
+        ):
+            with self.subTest(arguments=arguments, more=more), self.assertRaises(error):
+                exchange.replace(*arguments, **more)
 
     def test_a_cancel_of_all_is_alone_in_its_request(self):
         root = '<transactions id="1">'
@@ -135,6 +185,16 @@ class Replies(unittest.TestCase):
                 with Exchange(server.address, 1) as exchange, self.assertRaises(BadReply):
                     exchange.buy("S", 1, 2)
 
+    def test_what_is_no_reply_to_a_replace(self):
+        for reply, error in (
+            (OPENED, BadReply),
+            (b'<results><replaced amount="1" limit="1"/></results>\n', BadReply),
+            (b'<results><error id="7">nothing is open</error></results>\n', Refused),
+        ):
+            with self.subTest(reply), FakeServer(lambda *_, reply=reply: reply) as server:
+                with Exchange(server.address, 1) as exchange, self.assertRaises(error):
+                    exchange.replace(7, 1, 1, side="buy")
+
     def test_a_cancel_of_all_repeats_its_request_until_nothing_is_open(self):
         def answer(_, number):
             if number > 2:
@@ -210,6 +270,18 @@ class LostConnections(unittest.TestCase):
             self.assertEqual(1, len(server.requests))
             with Exchange(server.address, 1, retry=1) as exchange, self.assertRaises(InDoubt):
                 exchange.cancel_all()
+            self.assertEqual(2, len(server.requests))
+
+    def test_a_replace_is_not_sent_again(self):
+        async def run(address):
+            async with AsyncExchange(address, 1, retry=1) as exchange:
+                await exchange.replace(7, 1, 1, side="buy")
+
+        with FakeServer(lambda *_: None) as server:
+            with Exchange(server.address, 1, retry=1) as exchange, self.assertRaises(InDoubt):
+                exchange.replace(7, 1, 1, side="buy")
+            with self.assertRaises(InDoubt):
+                asyncio.run(run(server.address))
             self.assertEqual(2, len(server.requests))
 
     def test_the_active_one_of_several_servers_is_found(self):

@@ -13,7 +13,7 @@ from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .market import MarketUpdate, market_data
-from .protocol import Limit, Number, Operation, Order, ReplyReader, Status, Terms
+from .protocol import Limit, Number, Operation, Order, ReplyReader, Side, Status, Terms
 from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls
 
 if TYPE_CHECKING:
@@ -125,6 +125,17 @@ class AsyncExchange(Client):
         **terms: Unpack[Terms],
     ) -> Order:
         return await self._perform(self._order(-1, symbol, shares, limit, ref, **terms))
+
+    async def replace(
+        self,
+        order: int | Order | None,
+        shares: Number,
+        limit: Number,
+        *,
+        ref: str | None = None,
+        side: Side | None = None,
+    ) -> Order:
+        return await self._perform(self._replace(order, shares, limit, ref, side))
 
     async def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
         return await self._perform(protocol.query(self._root(), order, ref))

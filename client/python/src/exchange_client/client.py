@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from . import protocol
-from .protocol import Limit, Number, Operation, Order, Terms, decimal
+from .protocol import Limit, Number, Operation, Order, Side, Terms, decimal
 from .servers import References, Tls, addresses, tls_context
 
 if TYPE_CHECKING:
@@ -45,9 +46,29 @@ class Client:
         ref: str | None,
         **terms: Unpack[Terms],
     ) -> Operation[Order]:
-        amount = decimal(shares, "shares")
-        if amount <= 0:
-            raise ValueError(f"shares: {shares!r} is not above 0")
+        amount = sign * _above_zero(shares)
         if ref is None and self._retry:
             ref = self._references.make()
-        return protocol.order(self._root(), symbol, sign * amount, limit, ref, **terms)
+        return protocol.order(self._root(), symbol, amount, limit, ref, **terms)
+
+    def _replace(
+        self,
+        order: int | Order | None,
+        shares: Number,
+        limit: Number,
+        ref: str | None,
+        side: Side | None,
+    ) -> Operation[Order]:
+        if side is None and isinstance(order, Order):
+            side = "buy" if order.amount > 0 else "sell"
+        if side not in ("buy", "sell"):
+            raise ValueError(f"side: give that of the order, 'buy' or 'sell', not {side!r}")
+        amount = _above_zero(shares) * (1 if side == "buy" else -1)
+        return protocol.replace(self._root(), order, ref, amount, limit)
+
+
+def _above_zero(shares: Number) -> Decimal:
+    number = decimal(shares, "shares")
+    if number <= 0:
+        raise ValueError(f"shares: {shares!r} is not above 0")
+    return number

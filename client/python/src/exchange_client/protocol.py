@@ -29,6 +29,7 @@ MARKET: Final = Market.MARKET  # in place of a limit: the best prices there are,
 Limit: TypeAlias = Number | Market
 Tif: TypeAlias = Literal["gtc", "ioc", "fok"]
 Stp: TypeAlias = Literal["none", "cancel-resting", "cancel-taking"]
+Side: TypeAlias = Literal["buy", "sell"]
 
 
 class Terms(TypedDict, total=False):
@@ -56,10 +57,10 @@ class Execution:
 
 @dataclass(frozen=True)
 class Order:
-    """An order that the exchange opened. It may have been executed at once: query() shows."""
+    """An order that the exchange opened or replaced. It may have been executed at once: query() shows."""
 
     id: int
-    symbol: str
+    symbol: str  # empty: of an order that was replaced by its id or reference
     amount: Decimal  # above 0: a buy; below: a sell
     limit: Decimal | None  # None: a market order
     ref: str | None = None
@@ -152,6 +153,22 @@ def order(
         return Order(_id(_accepted(replies[0], "opened")), symbol, amount, price, ref)
 
     return Operation(root, element, 1, parse, ref is not None)
+
+
+def replace(
+    root: str, order: int | Order | None, ref: str | None, amount: Decimal, limit: Number
+) -> Operation[Order]:
+    price = decimal(limit, "limit")
+    element = (
+        f"<replace {_which(order, ref)} amount={quoteattr(text(amount))}"
+        f" limit={quoteattr(text(price))}/>"
+    )
+    symbol, name = (order.symbol, order.ref) if isinstance(order, Order) else ("", ref)
+
+    def parse(replies: Sequence[ET.Element]) -> Order:
+        return Order(_id(_accepted(replies[0], "replaced")), symbol, amount, price, name)
+
+    return Operation(root, element, 1, parse, False)
 
 
 def query(root: str, order: int | Order | None, ref: str | None) -> Operation[Status]:

@@ -19,6 +19,7 @@ from .protocol import (
     Order,
     Outcome,
     ReplyReader,
+    Side,
     Status,
     Terms,
 )
@@ -138,6 +139,24 @@ class Exchange(Client):
         **terms: Unpack[Terms],
     ) -> Order:
         return self._one(self._order(-1, symbol, shares, limit, ref, **terms))
+
+    def replace(
+        self,
+        order: int | Order | None,
+        shares: Number,
+        limit: Number,
+        *,
+        ref: str | None = None,
+        side: Side | None = None,
+    ) -> Order:
+        """Gives an open order another amount and limit, in one step. It keeps its id; returns it as it is now.
+
+        order: an Order, an id, or None with `ref`. An id or a reference needs the side that the order has.
+        shares: all of it, so that what was executed before counts. With the same limit and no larger amount the order keeps its place among
+        those of its price; else it is executed as far as it can be, and the rest is behind all others. Refused if nothing is open, or nothing would be;
+        then the order goes on as it was.
+        """
+        return self._one(self._replace(order, shares, limit, ref, side))
 
     def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
         return self._one(protocol.query(self._root(), order, ref))
@@ -307,6 +326,17 @@ class Pipeline:
         **terms: Unpack[Terms],
     ) -> Pending[Order]:
         return self._add(self._exchange._order(-1, symbol, shares, limit, ref, **terms))
+
+    def replace(
+        self,
+        order: int | Order | None,
+        shares: Number,
+        limit: Number,
+        *,
+        ref: str | None = None,
+        side: Side | None = None,
+    ) -> Pending[Order]:
+        return self._add(self._exchange._replace(order, shares, limit, ref, side))
 
     def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Pending[Status]:
         return self._add(protocol.query(self._exchange._root(), order, ref))
