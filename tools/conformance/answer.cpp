@@ -46,6 +46,9 @@ std::vector<Element> read_with(std::string_view document, unsigned options) {
 
 constexpr std::array<std::string_view, 9> attribute_order{
     "sym", "amount", "limit", "shares", "price", "time", "id", "ref", "key"};
+// Of an element without a symbol: in a reply to a replace, the order comes first.
+constexpr std::array<std::string_view, 9> order_without_symbol{
+    "id", "ref", "amount", "limit", "shares", "price", "time", "sym", "key"};
 
 void write_canonical(const Element& element, bool computed, std::string& out) {
   out += "<" + element.name;
@@ -55,11 +58,12 @@ void write_canonical(const Element& element, bool computed, std::string& out) {
     out += units ? to_string(Shares::from_units(*units)) : value;
     out += "\"";
   };
-  for (const std::string_view known : attribute_order)
+  const auto& order = element.find("sym") != nullptr ? attribute_order : order_without_symbol;
+  for (const std::string_view known : order)
     if (const std::string* value = element.find(known)) write(std::string(known), *value);
   for (const auto& [name, value] : element.attributes) {
     bool known = false;
-    for (const std::string_view other : attribute_order) known |= name == other;
+    for (const std::string_view other : order) known |= name == other;
     if (!known) write(name, value);
   }
   if (element.children.empty() && element.text.empty()) {

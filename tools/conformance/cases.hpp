@@ -25,6 +25,7 @@ void add_transaction_cases(Cases& cases);
 void add_reference_cases(Cases& cases);
 void add_term_cases(Cases& cases);
 void add_cancel_cases(Cases& cases);
+void add_replace_cases(Cases& cases);
 void add_market_cases(Cases& cases);
 void add_number_cases(Cases& cases);
 void add_concurrency_cases(Cases& cases);

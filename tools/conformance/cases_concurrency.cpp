@@ -100,7 +100,7 @@ Cases all_cases() {
   for (const auto add :
        {add_framing_cases, add_document_cases, add_reply_cases, add_create_cases,
         add_transaction_cases, add_reference_cases, add_term_cases, add_cancel_cases,
-        add_market_cases, add_number_cases, add_concurrency_cases})
+        add_replace_cases, add_market_cases, add_number_cases, add_concurrency_cases})
     add(cases);
   return cases;
 }

@@ -14,7 +14,14 @@ from test_faults import course_server
 
 SCRIPTS = Path(__file__).parents[2] / "wire"
 OPTIONS = {"close_after_reply", "open_queries", "reply_lengths"}  # of our server
-EXTENSIONS = {"order_terms", "market_orders", "self_trades", "cancel_all", "cancel_on_disconnect"}
+EXTENSIONS = {
+    "order_terms",
+    "market_orders",
+    "self_trades",
+    "cancel_all",
+    "cancel_on_disconnect",
+    "replace",
+}
 LEFT_OUT = OPTIONS | EXTENSIONS | {"xml"}  # limits of documents
 STEP = re.compile(rb"(\w+) (sends|gets|ends|is closed) *(raw )?(.*)\Z", re.DOTALL)
 ESCAPE = re.compile(rb"\\(?:x(..)|(.))")

@@ -59,8 +59,10 @@ FAULTS = {
         {"M4", "M5", "M6", "M7", "M8", "M9", "M10", "R10", "R12", "T1", "T9", "T10"},
     ),
 }
-# Of the rules of this exchange alone: limits, an answer to a length that is too long, and terms of orders.
-NOT_KEPT = {"F18", "X8", "X9", "X10", "E1", "E2", "E3", *(f"E{n}" for n in (*range(5, 21), 22))}
+# Of the rules of this exchange alone: limits, an answer to a length that is too long, terms of orders, and replaces.
+NOT_KEPT = {"F18", "X8", "X9", "X10", "E1", "E2", "E3"} | {
+    f"E{n}" for n in (*range(5, 21), 22, *range(26, 33))
+}
 
 
 def command(port, *options):

@@ -166,6 +166,10 @@ TEST_CASE("replies are compared by meaning") {
   CHECK(canonical(pretty) ==
         "<results><status id=\"3\"><executed shares=\"2\" price=\"127.5\" time=\"5\"/></status>"
         "<error sym=\"S\">no</error></results>");
+  CHECK(canonical("<results><opened id='1' limit='2' ref='a' amount='3' sym='S'/>"
+                  "<replaced limit='2' ref='a' amount='3' id='1'/></results>") ==
+        "<results><opened sym=\"S\" amount=\"3\" limit=\"2\" id=\"1\" ref=\"a\"/>"
+        "<replaced id=\"1\" ref=\"a\" amount=\"3\" limit=\"2\"/></results>");
   const std::vector<Element> elements = read_answer(pretty);
   REQUIRE(elements.size() == 2);
   CHECK(elements[0].attribute("id") == "3");
