@@ -12,7 +12,7 @@ ALTER TABLE journal ALTER COLUMN payload SET STORAGE EXTERNAL;  -- it is compact
 CREATE TABLE IF NOT EXISTS fence (
   one int PRIMARY KEY CHECK (one = 1),
   epoch bigint NOT NULL,               -- counts the servers that have opened the store
-  schema_version int NOT NULL
+  schema_version int NOT NULL          -- 2 once an order was replaced: not for servers that know no replaces
 );
 -- The newest epoch whose server said at its end that it answers nothing more.
 ALTER TABLE fence ADD COLUMN IF NOT EXISTS ended_epoch bigint NOT NULL DEFAULT 0;
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS order_references (
   ref text NOT NULL,                   -- what its client calls the order; only orders that have one
   PRIMARY KEY (account, order_id)
 );
-CREATE TABLE IF NOT EXISTS replacements ( -- what an order was before it was replaced
+CREATE TABLE IF NOT EXISTS order_replacements ( -- what an order was before it was replaced
   number bigint PRIMARY KEY,           -- from the sequence of the ids of orders
   order_id bigint NOT NULL,
   shares_e8 bigint NOT NULL,           -- before
@@ -66,7 +66,8 @@ CREATE TABLE IF NOT EXISTS replacements ( -- what an order was before it was rep
   executions_before bigint NOT NULL,   -- the newest execution then, of any order
   time_us bigint NOT NULL
 );
-CREATE INDEX IF NOT EXISTS replacements_of_order ON replacements (order_id, executions_before, number);
+CREATE INDEX IF NOT EXISTS replacements_of_order ON order_replacements (order_id, executions_before, number);
+CREATE INDEX IF NOT EXISTS places_of_order ON order_replacements (order_id, executions_before, number) WHERE NOT keeps_place;
 CREATE TABLE IF NOT EXISTS executions (
   id bigint PRIMARY KEY,
   symbol bigint NOT NULL,

@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS order_references (
   ref TEXT NOT NULL,                   -- what its client calls the order; only orders that have one
   PRIMARY KEY (account, order_id)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS replacements ( -- what an order was before it was replaced
+CREATE TABLE IF NOT EXISTS order_replacements ( -- what an order was before it was replaced
   number INTEGER PRIMARY KEY,          -- from the sequence of the ids of orders
   order_id INTEGER NOT NULL REFERENCES orders,
   shares_e8 INTEGER NOT NULL,          -- before
@@ -50,7 +50,8 @@ CREATE TABLE IF NOT EXISTS replacements ( -- what an order was before it was rep
   executions_before INTEGER NOT NULL,  -- the newest execution then, of any order
   time_us INTEGER NOT NULL
 );
-CREATE INDEX IF NOT EXISTS replacements_of_order ON replacements (order_id, executions_before);  -- and number, the rowid
+CREATE INDEX IF NOT EXISTS replacements_of_order ON order_replacements (order_id, executions_before);  -- and number, the rowid
+CREATE INDEX IF NOT EXISTS places_of_order ON order_replacements (order_id, executions_before) WHERE NOT keeps_place;
 CREATE TABLE IF NOT EXISTS executions (
   id INTEGER PRIMARY KEY,
   symbol INTEGER NOT NULL REFERENCES symbols,

@@ -15,16 +15,16 @@ CREATE VIEW book AS
   ORDER BY symbols.name, is_buy DESC, CASE WHEN is_buy THEN -limit_e8 ELSE limit_e8 END;
 
 -- Executions, newest first; time in UTC. LEFT JOIN makes the planner read executions in the order of their ids.
--- The taker is the order whose place was behind then: its number is that of the newest replacement that had not kept the place, else the id.
+-- As in server/store/stored_text.hpp, the taker is the order whose place was behind then: its number is that of the newest replacement that had not kept the place, else the id.
 DROP VIEW IF EXISTS tape;
 CREATE VIEW tape AS
   SELECT executions.id, strftime('%Y-%m-%d %H:%M:%S', time_us / 1000000, 'unixepoch') || printf('.%06dZ', time_us % 1000000) AS time,
          symbols.name AS symbol,
          rtrim(rtrim(printf('%d.%08d', price_e8 / 100000000, price_e8 % 100000000), '0'), '.') AS price,
          rtrim(rtrim(printf('%d.%08d', executions.shares_e8 / 100000000, executions.shares_e8 % 100000000), '0'), '.') AS shares,
-         CASE WHEN coalesce((SELECT number FROM replacements WHERE order_id = buy_order AND NOT keeps_place AND executions_before < executions.id
+         CASE WHEN coalesce((SELECT number FROM order_replacements WHERE order_id = buy_order AND NOT keeps_place AND executions_before < executions.id
                              ORDER BY executions_before DESC, number DESC LIMIT 1), buy_order) >
-                   coalesce((SELECT number FROM replacements WHERE order_id = sell_order AND NOT keeps_place AND executions_before < executions.id
+                   coalesce((SELECT number FROM order_replacements WHERE order_id = sell_order AND NOT keeps_place AND executions_before < executions.id
                              ORDER BY executions_before DESC, number DESC LIMIT 1), sell_order) THEN 'buy' ELSE 'sell' END AS taker,
          buy_order, sell_order, buyer.id AS buy_account, seller.id AS sell_account
   FROM executions

@@ -142,7 +142,7 @@ void prepare_put_rows(pqxx::connection& connection) {
       " ON CONFLICT DO NOTHING");
   connection.prepare(
       "put_replacements",
-      "INSERT INTO replacements SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
+      "INSERT INTO order_replacements SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],"
       " $5::boolean[], $6::bigint[], $7::bigint[]) ON CONFLICT (number) DO NOTHING");
 }
 

@@ -27,7 +27,8 @@ constexpr long long schema_lock = advisory_lock + 1;
 constexpr BatchNumber kept_for_standbys_max = 200'000;
 // until PostgreSQL notices that the server that held the lock has died
 constexpr auto lock_wait = std::chrono::seconds(15);
-constexpr int schema_version = 1;
+// A store with replaced orders is not for servers of version 0.4, which would rest them by id.
+constexpr int schema_version = 1, schema_version_with_replacements = 2;
 
 // A statement without effect whose transaction must be replicated before it can commit. Needs no
 // right and no row lock.
@@ -127,16 +128,17 @@ bool try_advisory_lock(pqxx::connection& connection) {
 // Creates what is missing of the schema.
 void bring_up_schema(pqxx::transaction_base& work, const std::string& database) {
   // Only if the newest table is missing, since it needs locks that a running pg_dump would deny.
-  const bool complete = !work.exec("SELECT to_regclass('replacements')")[0][0].is_null();
+  const bool complete = !work.exec("SELECT to_regclass('order_replacements')")[0][0].is_null();
   if (!complete) {
     work.exec("SELECT pg_advisory_xact_lock(" + std::to_string(schema_lock) + ")");
     work.exec(schema::postgresql);
   }
   const int found = work.exec("SELECT schema_version FROM fence")[0][0].as<int>();
-  if (found != schema_version)
+  if (found != schema_version && found != schema_version_with_replacements)
     throw StoreCorrupt(database + " was written by another version of the exchange (schema " +
                        std::to_string(found) + ", this server knows " +
-                       std::to_string(schema_version) + "); start the server that wrote it");
+                       std::to_string(schema_version_with_replacements) +
+                       "); start the server that wrote it");
 }
 
 struct TakenEpoch {
@@ -473,6 +475,10 @@ void PostgresStore::project(const Rows& rows, BatchNumber batch) {
                          " has lost a projection: was it restored, or failed over to an older copy?"
                          " A restart replays the journal");
     try {
+      if (!rows.replacements.empty())
+        work.exec("UPDATE fence SET schema_version = " +
+                  std::to_string(schema_version_with_replacements) + " WHERE schema_version < " +
+                  std::to_string(schema_version_with_replacements));
       put_rows(work, rows, {before[0][1].as<OrderId>(), before[0][2].as<ExecutionId>()});
     } catch (const pqxx::integrity_constraint_violation& error) {  // not retryable
       throw StoreCorrupt(one_line(error) + ": the tables do not take batch " +

@@ -238,7 +238,7 @@ void SqliteStore::open_tables() {
                  " limit_e8 = excluded.limit_e8, open_e8 = excluded.open_e8,"
                  " canceled_e8 = excluded.canceled_e8, canceled_at_us = excluded.canceled_at_us");
   put_references_ = SqliteRows(tables_, "order_references", 3, "(account, order_id) DO NOTHING");
-  put_replacements_ = SqliteRows(tables_, "replacements", 7, "(number) DO NOTHING");
+  put_replacements_ = SqliteRows(tables_, "order_replacements", 7, "(number) DO NOTHING");
   put_executions_ = SqliteRows(tables_, "executions", 7, "(id) DO NOTHING");
   put_projection_ = SqliteStatement(
       tables_,

@@ -16,18 +16,19 @@
 
 namespace exchange {
 
-// SQL of both databases. The orders by executions_before, which never falls with the number, let
-// the index replacements_of_order find one row, however often an order was replaced.
+// SQL of both databases. A client may replace an order any number of times: each look-up reads one
+// row of an index, since executions_before never falls with the number, and places_of_order lacks
+// the replacements that keep the place. The tape of db/*_views.sql finds takers in the same way.
 
 // The place of the order `o` (OrderRow::place).
 inline const std::string place_of_order =
-    "coalesce((SELECT number FROM replacements WHERE order_id = o.id AND NOT keeps_place"
+    "coalesce((SELECT number FROM order_replacements WHERE order_id = o.id AND NOT keeps_place"
     " ORDER BY executions_before DESC, number DESC LIMIT 1), o.id)";
 
 // Whether the buy of the execution `e` arrived, or was replaced, after the sell.
 inline const std::string taker_is_buy = [] {
   const auto place = [](const std::string& order) {
-    return "coalesce((SELECT number FROM replacements WHERE order_id = " + order +
+    return "coalesce((SELECT number FROM order_replacements WHERE order_id = " + order +
            " AND NOT keeps_place AND executions_before < e.id"
            " ORDER BY executions_before DESC, number DESC LIMIT 1), " +
            order + ")";
@@ -47,8 +48,8 @@ inline constexpr const char* select_newest_references =
     " SELECT (SELECT min(account) FROM order_references WHERE account > a.account) FROM a"
     " WHERE a.account IS NOT NULL)"
     " SELECT r.account, r.ref, r.order_id, o.symbol, CAST(o.is_buy AS INTEGER),"
-    " coalesce((SELECT shares_e8 FROM replacements WHERE order_id = o.id ORDER BY executions_before, number LIMIT 1), o.shares_e8),"
-    " coalesce((SELECT limit_e8 FROM replacements WHERE order_id = o.id ORDER BY executions_before, number LIMIT 1), o.limit_e8)"
+    " coalesce((SELECT shares_e8 FROM order_replacements WHERE order_id = o.id ORDER BY executions_before, number LIMIT 1), o.shares_e8),"
+    " coalesce((SELECT limit_e8 FROM order_replacements WHERE order_id = o.id ORDER BY executions_before, number LIMIT 1), o.limit_e8)"
     " FROM a CROSS JOIN order_references r CROSS JOIN orders o"
     " WHERE r.account = a.account AND o.id = r.order_id AND r.order_id > coalesce("
     "(SELECT order_id FROM order_references WHERE account = a.account"

@@ -34,8 +34,9 @@ class Steps {
   }
 };
 
-// Ten open orders, each half filled, and `filled` orders that are filled.
-Rows market(int filled) {
+// Ten open orders, each half filled, and `filled` orders that are filled. The newest was replaced
+// so often, and kept its place each time.
+Rows market(int filled, int replaced = 0) {
   const AccountId buyer("1"), seller("2");
   const SymbolName spy("SPY");
   Exchange exchange;
@@ -49,6 +50,10 @@ Rows market(int filled) {
   };
   for (int i = 0; i < filled / 2; ++i) trade(1, 1);
   for (int i = 0; i < 10; ++i) trade(2 + i, 2);  // with ids above those of the open orders
+  const OrderId newest = exchange.totals().orders;
+  for (int i = 0; i < replaced; ++i)
+    exchange.apply(ReplaceOrder{buyer, Side::buy, newest, Shares::whole(2), Price::whole(2 + 9)},
+                   {});
   Rows rows;
   exchange.take_changes(rows);
   return rows;
@@ -62,12 +67,12 @@ void check_start(Store& store) {
   CHECK(store.newest_executions(5).size() == 5);
 }
 
-std::uint64_t steps_of_start(int filled) {
+std::uint64_t steps_of_start(int filled, int replaced = 0) {
   TemporaryFolder folder;
   {
     SqliteStore store(folder / "x.db");
     store.open();
-    store.project(market(filled), 1);
+    store.project(market(filled, replaced), 1);
   }
   const Steps steps;
   SqliteStore store(folder / "x.db");
@@ -83,27 +88,36 @@ TEST_CASE("a start on SQLite reads what is open, however much has been filled") 
   CHECK(many < few + few / 2);
 }
 
+TEST_CASE(
+    "a start on SQLite reads one row for the place of an order, however often it was replaced") {
+  const std::uint64_t few = steps_of_start(10, 10), many = steps_of_start(10, 10'000);
+  CHECK(few > 100);
+  CHECK(many < few + few / 2);
+}
+
 TEST_CASE("a start on PostgreSQL reads what is open, even without statistics") {
   const std::string url = shared_cluster().create_database();
   pqxx::connection admin(url);
   const auto ask = [&](const std::string& sql) { return pqxx::nontransaction(admin).exec(sql); };
   const auto count = [&](const std::string& sql) { return ask(sql)[0][0].as<std::int64_t>(); };
   // The steps of a connection are counted when it closes.
-  const auto rows_read = [&](const std::string& how) {
+  const auto rows_read = [&](const std::string& how, const std::string& table = "executions") {
     while (
         count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
               "pg_backend_pid()") > 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return count("SELECT " + how + " FROM pg_stat_user_tables WHERE relname = 'executions'");
+    return count("SELECT " + how + " FROM pg_stat_user_tables WHERE relname = '" + table + "'");
   };
   {
     PostgresStore store(url);
     store.open();
     ask("ALTER TABLE orders SET (autovacuum_enabled = off)");
     ask("ALTER TABLE executions SET (autovacuum_enabled = off)");
-    store.project(market(10'000), 1);
+    store.project(market(10'000, 10'000), 1);
   }
-  const std::int64_t by_scan = rows_read("seq_tup_read"), by_index = rows_read("idx_tup_fetch");
+  ask("VACUUM order_replacements");
+  const std::int64_t by_scan = rows_read("seq_tup_read"), by_index = rows_read("idx_tup_fetch"),
+                     replacements = rows_read("seq_tup_read + idx_tup_fetch", "order_replacements");
   {
     PostgresStore store(url);
     check_start(store);
@@ -111,4 +125,5 @@ TEST_CASE("a start on PostgreSQL reads what is open, even without statistics") {
   CHECK(rows_read("seq_tup_read") == by_scan);
   CHECK(rows_read("idx_tup_fetch") - by_index >= 10);
   CHECK(rows_read("idx_tup_fetch") - by_index < 100);
+  CHECK(rows_read("seq_tup_read + idx_tup_fetch", "order_replacements") - replacements < 100);
 }

@@ -368,6 +368,24 @@ TEST_CASE("tables give back what was projected, also the places and takers of re
   }
 }
 
+TEST_CASE("servers that know no replaces refuse a PostgreSQL store that has had one") {
+  PostgresPlace place;
+  Store& store = place.reopen();
+  store.load();
+  Exchange exchange;
+  const auto version = [&] { return place.query("SELECT schema_version FROM fence"); };
+  exchange.apply(CreateAccount{alice, Cash::whole(9)}, {});
+  exchange.apply(PlaceOrder{alice, spy, Side::buy, Shares::whole(1), Price::whole(1)}, {});
+  project(store, exchange, 1);
+  CHECK(version() == Lines{"1"});
+  exchange.apply(ReplaceOrder{alice, Side::buy, 1, Shares::whole(2), Price::whole(1)}, {});
+  project(store, exchange, 2);
+  CHECK(version() == Lines{"2"});
+  place.reopen();
+  place.run("UPDATE fence SET schema_version = 3");
+  CHECK_THROWS_WITH(place.reopen(), contains_text("another version of the exchange (schema 3"));
+}
+
 TEST_CASE("a store from before accounts had keys opens, keeps what it holds, and takes keys") {
   const auto place = any_sql_place();
   {
@@ -379,7 +397,7 @@ TEST_CASE("a store from before accounts had keys opens, keeps what it holds, and
     place->run("DROP TABLE account_keys");
     place->run("DROP TABLE order_references");
     place->run("DROP VIEW tape");  // reads it
-    place->run("DROP TABLE replacements");
+    place->run("DROP TABLE order_replacements");
   }
   Store& store = place->reopen();
   Recovered recovered = recover(store);

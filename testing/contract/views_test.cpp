@@ -148,7 +148,7 @@ TEST_CASE("indexes find the newest rows of the tape, also if an order was replac
     CHECK(scans == Lines{"SCAN executions"});
     CHECK(of_replacements ==
           Lines(2,
-                "SEARCH replacements USING INDEX replacements_of_order (order_id=? AND "
+                "SEARCH order_replacements USING INDEX places_of_order (order_id=? AND "
                 "executions_before<?)"));
   }
   SECTION("PostgreSQL") {
@@ -156,7 +156,7 @@ TEST_CASE("indexes find the newest rows of the tape, also if an order was replac
     place.reopen();
     place.run(
         "INSERT INTO executions SELECT i, 0, 1, 20001 + i, 1, 1, 1 FROM generate_series(1, 20000) i;"
-        "INSERT INTO replacements SELECT i, 1, 1, 1, false, i - 1, 1 FROM generate_series(2, 20001) i;"
+        "INSERT INTO order_replacements SELECT i, 1, 1, 1, i % 10 > 0, i - 1, 1 FROM generate_series(2, 20001) i;"
         "INSERT INTO orders SELECT i, 0, 0, false, 1, 1, 0, 0, 1, 0 FROM generate_series(20002, 40001) i;"
         "ANALYZE");
     std::string plan;
@@ -165,9 +165,9 @@ TEST_CASE("indexes find the newest rows of the tape, also if an order was replac
       plan += line + '\n';
     INFO(plan);
     for (const char* slow : {"Seq Scan on executions", "Seq Scan on orders",
-                             "Seq Scan on replacements", "Bitmap", "Sort"})
+                             "Seq Scan on order_replacements", "Bitmap", "Sort"})
       CHECK(plan.find(slow) == std::string::npos);
-    CHECK(plan.find("using replacements_of_order") != std::string::npos);
+    CHECK(plan.find("using places_of_order") != std::string::npos);
   }
 }
 

@@ -12,7 +12,7 @@
 namespace exchange::audit {
 namespace {
 
-constexpr int schema_version = 1;
+constexpr int schema_version_max = 2;  // 1: no order was replaced
 constexpr int rows_at_once = 5'000;
 constexpr int journal_rows_at_once = 100;  // a row may have hundreds of kilobytes
 
@@ -74,7 +74,8 @@ class PostgresSource final : public Source {
               "default_transaction_read_only = on");
       work_ = std::make_unique<SnapshotWork>(*connection_);
       const pqxx::result fence = work_->exec("SELECT epoch, schema_version FROM fence");
-      if (fence.size() != 1 || integer_of(fence[0][1]) != schema_version)
+      if (fence.size() != 1 || integer_of(fence[0][1]) < 1 ||
+          integer_of(fence[0][1]) > schema_version_max)
         throw CannotRead(description_ + " is not a store of this version of the exchange");
       epoch_ = Epoch(integer_of(fence[0][0]));
     });

@@ -50,7 +50,7 @@ struct Layout<OrderRow> {
 };
 template <>
 struct Layout<ReplacementRow> {
-  static constexpr const char* name = "replacements";
+  static constexpr const char* name = "order_replacements";
   static constexpr std::array columns{"number",      "order_id",          "shares_e8", "limit_e8",
                                       "keeps_place", "executions_before", "time_us"};
   static auto values(auto& row) {

@@ -15,7 +15,7 @@ using Report = std::function<void(const std::string& row, const std::string& pro
 // orders by id. Reports executions whose order does not exist.
 class ExecutionsOf {
  public:
-  // `any_replaced`: else table replacements is not read.
+  // `any_replaced`: else table order_replacements is not read.
   ExecutionsOf(Source& source, Side side, bool any_replaced, Report report)
       : side_(side),
         report_(std::move(report)),
@@ -44,7 +44,7 @@ class ExecutionsOf {
  private:
   static const char* column(Side side) { return side == Side::buy ? "buy_order" : "sell_order"; }
   static std::string place_then(const std::string& order) {
-    return "coalesce((SELECT number FROM replacements WHERE order_id = " + order +
+    return "coalesce((SELECT number FROM order_replacements WHERE order_id = " + order +
            " AND NOT keeps_place AND executions_before < executions.id"
            " ORDER BY executions_before DESC, number DESC LIMIT 1), " +
            order + ")";
@@ -169,10 +169,10 @@ class TablesCheck {
     std::uint64_t last = 0;
     Timestamp time;
     bool is_order = true;  // the last one
-    const char* table() const { return is_order ? "orders" : "replacements"; }
+    const char* table() const { return is_order ? "orders" : "order_replacements"; }
   };
   void expect_next(Sequence& sequence, bool is_order, std::uint64_t number, Timestamp time) {
-    const std::string row = row_name(is_order ? "orders" : "replacements", number);
+    const std::string row = row_name(is_order ? "orders" : "order_replacements", number);
     if (number == sequence.last) violation(row, "its number is the id of an order");
     expect_next("orders", sequence.last, number, "; no replacement has such a number");
     if (time < sequence.time)
@@ -364,7 +364,7 @@ class TablesCheck {
     const std::string with = "WITH RECURSIVE ";
     if (!source_.has_table(Table<ReplacementRow>::name()))  // a store of an earlier version
       select.insert(select.find(with) + with.size(),
-                    "replacements AS (SELECT 0 AS number, 0 AS order_id, 0 AS shares_e8,"
+                    "order_replacements AS (SELECT 0 AS number, 0 AS order_id, 0 AS shares_e8,"
                     " 0 AS limit_e8, 0 AS executions_before WHERE 1 = 0), ");
     return select;
   }

@@ -83,7 +83,7 @@ TEST_CASE_METHOD(Replaced, "the rest of a pruned journal is replayed on orders i
 TEST_CASE_METHOD(Replaced, "what is wrong with a replacement is found, with its row") {
   make();
   const auto check = [&](int number, std::vector<Planted> changes) {
-    check_each_found("replacements " + std::to_string(number), "number", std::move(changes));
+    check_each_found("order_replacements " + std::to_string(number), "number", std::move(changes));
   };
   check(3, {
                {"order_id = 99", "order_id 99 does not exist"},
@@ -115,25 +115,25 @@ TEST_CASE_METHOD(Replaced, "what is wrong with a replacement is found, with its 
                {"time_us = time_us + 86400000000", "has a time after that of the newest command"},
            });
   check_each_found({
-      {"UPDATE replacements SET number = 2 WHERE number = 3",
-       "[tables] replacements 2: its number is the id of an order"},
-      {"UPDATE replacements SET shares_e8 = 200000000 WHERE number = 8",
-       "[tables] replacements 5: its order had executed that much already"},
+      {"UPDATE order_replacements SET number = 2 WHERE number = 3",
+       "[tables] order_replacements 2: its number is the id of an order"},
+      {"UPDATE order_replacements SET shares_e8 = 200000000 WHERE number = 8",
+       "[tables] order_replacements 5: its order had executed that much already"},
       {"UPDATE orders SET shares_e8 = 800000000 WHERE id = 1",
-       "[tables] replacements 9: its order had executed that much already"},
+       "[tables] order_replacements 9: its order had executed that much already"},
       {"UPDATE orders SET canceled_at_us = opened_at_us WHERE id = 10",
-       "[tables] replacements 11: after its order was canceled"},
-      {"UPDATE replacements SET time_us = time_us + 86400000000 WHERE number = 5",
+       "[tables] order_replacements 11: after its order was canceled"},
+      {"UPDATE order_replacements SET time_us = time_us + 86400000000 WHERE number = 5",
        "[tables] orders 6: opened before the previous replacement"},
-      {"DELETE FROM replacements WHERE number = 5",
+      {"DELETE FROM order_replacements WHERE number = 5",
        "[tables] orders 5: is missing; no replacement has such a number"},
-      {"DELETE FROM replacements WHERE number IN (8, 9)",
+      {"DELETE FROM order_replacements WHERE number IN (8, 9)",
        "[tables] orders 8: is missing, and the rows up to 9; no replacement has such a number"},
-      {"DELETE FROM replacements WHERE number = 11",
+      {"DELETE FROM order_replacements WHERE number = 11",
        "[tables] orders 11: is missing: 11 ids were given"},
-      {"INSERT INTO replacements SELECT 12, order_id, shares_e8, limit_e8, keeps_place, "
-       "executions_before, time_us FROM replacements WHERE number = 11",
-       "[tables] replacements 12: should not be there: only 11 ids were given"},
+      {"INSERT INTO order_replacements SELECT 12, order_id, shares_e8, limit_e8, keeps_place, "
+       "executions_before, time_us FROM order_replacements WHERE number = 11",
+       "[tables] order_replacements 12: should not be there: only 11 ids were given"},
   });
 }
 
@@ -141,18 +141,18 @@ TEST_CASE_METHOD(Replaced, "executions are compared with what their orders were 
   make();
   check_each_found({
       // Order 1 takes execution 4 with the limit 7, which replacement 8 gave it.
-      {"UPDATE replacements SET executions_before = 4 WHERE number = 8",
+      {"UPDATE order_replacements SET executions_before = 4 WHERE number = 8",
        "[tables] executions 4: its price is beyond the limit of its order (order 1)"},
-      {"UPDATE replacements SET limit_e8 = 400000000 WHERE number = 5",
+      {"UPDATE order_replacements SET limit_e8 = 400000000 WHERE number = 5",
        "[tables] executions 1: its price is beyond the limit of its order (order 1)"},
-      {"UPDATE replacements SET limit_e8 = 600000000 WHERE number = 8",
+      {"UPDATE order_replacements SET limit_e8 = 600000000 WHERE number = 8",
        "[tables] executions 3: its price is not that of the order that was resting (order 1)"},
-      {"UPDATE replacements SET time_us = time_us + 1 WHERE number = 8",
+      {"UPDATE order_replacements SET time_us = time_us + 1 WHERE number = 8",
        "[tables] executions 4: not at the time of the order that took it (order 1)"},
       // In its place of before, order 1 would have been the maker.
-      {"UPDATE replacements SET keeps_place = 1 WHERE number = 8",
+      {"UPDATE order_replacements SET keeps_place = 1 WHERE number = 8",
        "[tables] executions 4: not at the time of the order that took it (order 7)"},
-      {"UPDATE replacements SET executions_before = 0 WHERE number = 5",
+      {"UPDATE order_replacements SET executions_before = 0 WHERE number = 5",
        "[tables] executions 1: before its order was replaced (order 1)"},
       {"UPDATE executions SET price_e8 = 600000000 WHERE id = 4",
        "[tables] executions 4: its price is not that of the order that was resting (order 7)"},
@@ -162,14 +162,14 @@ TEST_CASE_METHOD(Replaced, "executions are compared with what their orders were 
 TEST_CASE_METHOD(Replaced, "replacements that contradict the journal alone are found") {
   make();
   check_each_found({
-      {"UPDATE replacements SET shares_e8 = 1100000000 WHERE number = 3",
-       "[replay] replacements 3: shares_e8 is 1100000000, should be 1000000000"},
-      {"UPDATE replacements SET limit_e8 = 200000000, keeps_place = 0 WHERE number = 11",
-       "[replay] replacements 11: limit_e8 is 200000000, should be 100000000"},
-      {"UPDATE replacements SET time_us = time_us - 1 WHERE number = 9",
-       "[replay] replacements 9: time_us is "},
-      {"UPDATE replacements SET order_id = 2 WHERE number = 3",
-       "[replay] replacements 3: order_id is 2, should be 1"},
+      {"UPDATE order_replacements SET shares_e8 = 1100000000 WHERE number = 3",
+       "[replay] order_replacements 3: shares_e8 is 1100000000, should be 1000000000"},
+      {"UPDATE order_replacements SET limit_e8 = 200000000, keeps_place = 0 WHERE number = 11",
+       "[replay] order_replacements 11: limit_e8 is 200000000, should be 100000000"},
+      {"UPDATE order_replacements SET time_us = time_us - 1 WHERE number = 9",
+       "[replay] order_replacements 9: time_us is "},
+      {"UPDATE order_replacements SET order_id = 2 WHERE number = 3",
+       "[replay] order_replacements 3: order_id is 2, should be 1"},
   });
 }
 
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(AuditedStore, "a store of an earlier version has no replacement
     const std::vector<Outcome> outcomes = writer.commit({order(seller, Side::sell, 2, 5)});
     REQUIRE(outcomes == std::vector<Outcome>{Opened{2}});
   }
-  tables("DROP VIEW tape; DROP TABLE replacements");
+  tables("DROP VIEW tape; DROP TABLE order_replacements");
   finds("  orders: 1\n  open orders: 1\n  replacements: 0\n");
   finds_nothing();
   journal("DELETE FROM journal WHERE batch = 1");
@@ -262,17 +262,17 @@ TEST_CASE("replacements of a PostgreSQL store are audited too") {
   CHECK_THAT(audit_of(), contains_text("  replacements: 5\n") &&
                              contains_text("  rows compared with the replay: 21\n") &&
                              contains_text("clean: no violation"));
-  run("UPDATE replacements SET keeps_place = NOT keeps_place WHERE number = 8");
+  run("UPDATE order_replacements SET keeps_place = NOT keeps_place WHERE number = 8");
   CHECK_THAT(
       audit_of(),
       contains_text("[tables] executions 4: not at the time of the order that took it (order "
                     "7)"));
-  run("UPDATE replacements SET keeps_place = NOT keeps_place WHERE number = 8;"
-      "UPDATE replacements SET time_us = time_us - 1 WHERE number = 9");
-  CHECK_THAT(audit_of(), contains_text("[replay] replacements 9: time_us is "));
-  run("UPDATE replacements SET time_us = time_us + 1 WHERE number = 9");
+  run("UPDATE order_replacements SET keeps_place = NOT keeps_place WHERE number = 8;"
+      "UPDATE order_replacements SET time_us = time_us - 1 WHERE number = 9");
+  CHECK_THAT(audit_of(), contains_text("[replay] order_replacements 9: time_us is "));
+  run("UPDATE order_replacements SET time_us = time_us + 1 WHERE number = 9");
   CHECK_THAT(audit_of(), contains_text("clean: no violation"));
-  run("DROP VIEW tape; DROP TABLE replacements");
+  run("DROP VIEW tape; DROP TABLE order_replacements");
   CHECK_THAT(audit_of(), contains_text("[tables] orders 3: is missing; no replacement has such a "
                                        "number"));
 }
