@@ -30,10 +30,12 @@ class TiedOrders {
         for (const Status& status : all->orders) orders_.erase(status.order);
       } else if (const auto* status = std::get_if<Status>(&outcome)) {
         if (status->open == Shares()) orders_.erase(status->order);
-      } else if (const auto* cancel = std::get_if<CancelOrder>(&commands[i])) {
-        const auto* rejected = std::get_if<Rejected>(&outcome);
-        if (rejected != nullptr && rejected->reason == Reason::nothing_open)
+      } else if (const auto* rejected = std::get_if<Rejected>(&outcome);
+                 rejected != nullptr && rejected->reason == Reason::nothing_open) {
+        if (const auto* cancel = std::get_if<CancelOrder>(&commands[i]))
           orders_.erase(cancel->order);
+        if (const auto* replace = std::get_if<ReplaceOrder>(&commands[i]))
+          orders_.erase(replace->order);
       }
     }
   }

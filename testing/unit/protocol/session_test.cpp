@@ -263,10 +263,11 @@ TEST_CASE("a connection has so many orders that end with it") {
   CHECK(client.replies() == full);
   client.send(buy);
   CHECK(client.replies() == opened(6));
-  // It shows that an order is closed: by the error of a cancel, or by its status.
+  // It shows that an order is closed: by the error of a cancel or replace, or by its status.
   LocalClient other(service, limits);
   for (const char* const closed :
-       {R"(<cancel id="2"/>)", R"(<query id="4"/>)", R"(<query id="5"/>)"}) {
+       {R"(<cancel id="2"/>)", R"(<query id="4"/>)", R"(<query id="5"/>)",
+        R"(<replace id="7" amount="1" limit="3"/>)"}) {
     const std::string id(1, closed[std::string_view(closed).find('"') + 1]);
     other.send(framed("<transactions id=\"1\"><cancel id=\"" + id + "\"/></transactions>"));
     other.replies();
@@ -279,8 +280,13 @@ TEST_CASE("a connection has so many orders that end with it") {
   }
   client.end();
   CHECK(client.replies() == "");
-  for (const auto& [id, open] :
-       {std::pair(2, false), {3, true}, {6, true}, {7, false}, {8, false}, {9, false}}) {
+  for (const auto& [id, open] : {std::pair(2, false),
+                                 {3, true},
+                                 {6, true},
+                                 {7, false},
+                                 {8, false},
+                                 {9, false},
+                                 {10, false}}) {
     other.send(
         framed("<transactions id=\"1\"><query id=\"" + std::to_string(id) + "\"/></transactions>"));
     CHECK_THAT(other.replies(), contains_text(open ? "<open shares" : "<canceled shares"));
