@@ -173,6 +173,7 @@ TEST_CASE("a cancel of all is answered by one element or more, or one error") {
   CHECK(check({all}, results(none)).elements.at(0).rejected);
 
   CHECK(actions({of_symbol}, results(none)) == "problem");
+  CHECK(actions({all}, results("<error>unknown account</error>")) == "problem");
   CHECK(actions({all}, results(none_of_symbol)) == "problem");
   CHECK(actions({all}, results("")) == "problem");
   CHECK(actions({all}, results(canceled(1) + status)) == "problem");
