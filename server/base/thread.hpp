@@ -3,6 +3,8 @@
 // the store's projector and the readers.
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <exception>
 #include <functional>
@@ -15,11 +17,19 @@ using Thread = std::thread;
 // Called with the message of an exception that ended a thread; ends the process in the server.
 using OnFatal = std::function<void(const std::string&)>;
 
+// low: gives way to threads that clients wait for. If all want the same CPU, it still gets a third
+// as much as one of them.
+enum class Priority { usual, low };
+
 // Runs `work` on a new thread; if it throws a std::exception, calls `on_fatal` on that thread.
 // `on_fatal` must outlive the thread. `name`: shown by debuggers and top; at most 15 characters.
-inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::function<void()> work) {
-  return Thread([name, &on_fatal, work = std::move(work)] {
+inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::function<void()> work,
+                           Priority priority = Priority::usual) {
+  return Thread([name, &on_fatal, work = std::move(work), priority] {
     pthread_setname_np(pthread_self(), name);
+    constexpr int low_nice = 5;
+    if (priority == Priority::low)
+      setpriority(PRIO_PROCESS, id_t(::gettid()), low_nice);  // of this thread alone, on Linux
     try {
       work();
     } catch (const std::exception& error) {

@@ -20,7 +20,8 @@ Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metri
       on_projected_(std::move(on_projected)),
       on_idle_(std::move(on_idle)),
       on_fatal_(std::move(on_fatal)) {
-  thread_ = start_thread("projector", on_fatal_, [this] { run(); });
+  thread_ = start_thread(
+      "projector", on_fatal_, [this] { run(); }, Priority::low);
 }
 
 Projector::~Projector() {

@@ -22,7 +22,10 @@ class Thread {
   simulation::Task task_ = 0;
 };
 
-inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::function<void()> work) {
+enum class Priority { usual, low };
+
+inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::function<void()> work,
+                           Priority = Priority::usual) {
   simulation::Scheduler& scheduler = *simulation::Scheduler::current();
   return Thread(
       scheduler.spawn(name, scheduler.process(), true, [&on_fatal, work = std::move(work)] {
