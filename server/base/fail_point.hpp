@@ -31,10 +31,11 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"recovery.replayed", false, false},
     FailPointPlace{"start.before_ready", false, false},
     FailPointPlace{"append.before", true, false},
-    // the row is written, its transaction open; open() passes here too when it takes its epoch
+    // the row is written, not synced; open() passes here too when it takes its epoch
     FailPointPlace{"append.before_commit", false, true},
     FailPointPlace{"append.after_commit", true, false},
-    FailPointPlace{"resolve.before", true, false}, FailPointPlace{"resolve.after", true, false},
+    FailPointPlace{"resolve.before", true, false},
+    FailPointPlace{"resolve.after", true, false},
     // the batch is committed, no reply is sent
     FailPointPlace{"reply.before_completion", false, false},
     FailPointPlace{"reply.before_send", false, false},
@@ -44,9 +45,11 @@ inline constexpr std::array fail_points = {
     FailPointPlace{"projection.before_commit", true, false},
     FailPointPlace{"projection.after_commit", true, false},
     FailPointPlace{"checkpoint.before", false, true},
-    FailPointPlace{"checkpoint.after", false, true}, FailPointPlace{"prune.before", true, false},
+    FailPointPlace{"checkpoint.after", false, true},
+    FailPointPlace{"prune.before", true, false},
     FailPointPlace{"prune.after", true, false},
-    FailPointPlace{"prune.rows_deleted", true, true},  // in the transaction of an append
+    // a block of the journal that will be needed; open() passes here too when it makes the first
+    FailPointPlace{"journal.block_written", false, true},
 };
 
 // Arms the fail points of `text`, the value of EXCHANGE_FAIL_POINT; an empty text arms none. Called

@@ -2,6 +2,7 @@
 
 #include "base/fail_point.hpp"
 #include "store/checksum_vfs.hpp"
+#include "store/raw_file.hpp"
 #include "store/sqlite_log.hpp"
 
 namespace exchange {
@@ -92,9 +93,7 @@ void SqliteDatabase::check(int code) const {
       path_ + ": " +
       (handle_ != nullptr && sqlite3_extended_errcode(handle_) == code ? sqlite3_errmsg(handle_)
                                                                        : sqlite3_errstr(code));
-  // After a failed sync the content of the disk is unknown, and reading it again may return wrong
-  // data from the page cache (Rebello et al., "Can Applications Recover from fsync Failures?",
-  // 2020). Fatal: the next start recovers from what is on the disk.
+  // fatal, as in RawFile::sync()
   if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
     throw StoreCorrupt(problem + after_failed_sync);
   if (code == SQLITE_IOERR_DATA)

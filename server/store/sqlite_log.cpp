@@ -1,76 +1,15 @@
 #include "store/sqlite_log.hpp"
 
-#include <sqlite3.h>
-
 #include <algorithm>
-#include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
 #include "store/checksum_vfs.hpp"
-#include "store/store.hpp"
+#include "store/raw_file.hpp"
 #include "store/wal_frames.hpp"
 
 namespace exchange {
 namespace {
-
-// A file, opened through SQLite's default VFS but not as a database.
-class RawFile {
- public:
-  RawFile(const std::string& path, int flags) : path_(path) {
-    sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
-    memory_.resize(std::size_t(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
-    int found_flags = 0;
-    // after a failed xOpen there is nothing to close
-    if (vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) != SQLITE_OK)
-      throw StoreUnavailable(path_ + " cannot be opened; may this user read and write the file?");
-    if (file()->pMethods->xFileSize(file(), &size_) != SQLITE_OK) {
-      file()->pMethods->xClose(file());
-      throw unreadable();
-    }
-  }
-  ~RawFile() { file()->pMethods->xClose(file()); }
-  RawFile(const RawFile&) = delete;
-  RawFile& operator=(const RawFile&) = delete;
-
-  sqlite3_int64 size() const { return size_; }
-  // Returns false at the end of the file. A read that fails throws StoreUnavailable: it must not
-  // look like the end.
-  bool read(unsigned char* into, std::size_t bytes, sqlite3_int64 offset) {
-    const int code = file()->pMethods->xRead(file(), into, int(bytes), offset);
-    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) throw unreadable();
-    return code == SQLITE_OK;
-  }
-  void write(const unsigned char* from, std::size_t bytes, sqlite3_int64 offset) {
-    require_written(file()->pMethods->xWrite(file(), from, int(bytes), offset));
-  }
-  void cut(sqlite3_int64 size) { require_written(file()->pMethods->xTruncate(file(), size)); }
-  bool sync() { return file()->pMethods->xSync(file(), SQLITE_SYNC_NORMAL) == SQLITE_OK; }
-
- private:
-  StoreUnavailable unreadable() const {
-    return StoreUnavailable(path_ + " cannot be read; is the disk sound?");
-  }
-  void require_written(int code) const {
-    if (code != SQLITE_OK)
-      throw StoreUnavailable(
-          path_ + " cannot be written; is the disk full, and may this user write the file?");
-  }
-  sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(memory_.data()); }
-  const std::string path_;  // SQLite keeps a pointer to it
-  std::vector<std::max_align_t> memory_;
-  sqlite3_int64 size_ = 0;
-};
-
-// The file that `file` leads to: a VFS opens paths without symbolic links only.
-std::string behind_links(std::filesystem::path file) {
-  std::error_code none;
-  constexpr int links_max = 100;  // SQLite's own limit
-  for (int links = 0; links < links_max && std::filesystem::is_symlink(file, none); ++links)
-    file = file.parent_path() / std::filesystem::read_symlink(file, none);
-  return file.string();
-}
 
 // A file too short for a header has lost it, and counts as one with checksums.
 bool has_checksums(const std::string& path) {
@@ -89,12 +28,6 @@ std::optional<WalState> examine(const std::string& path, RawFile& log) {
 }
 
 }  // namespace
-
-bool file_has_content(const std::string& path) {
-  sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
-  int found = 0;
-  return vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && found != 0;
-}
 
 std::string log_of(const std::string& path) { return behind_links(path) + "-wal"; }
 
@@ -122,9 +55,9 @@ void secure_log(const std::string& path) {
     const auto bytes = std::size_t(std::min<sqlite3_int64>(size - at, sqlite3_int64(chunk.size())));
     if (!log.read(chunk.data(), bytes, at))
       throw StoreUnavailable(name + " became shorter; does another program write it?");
-    log.write(chunk.data(), bytes, at);
+    log.write({reinterpret_cast<const char*>(chunk.data()), bytes}, at);
   }
-  if (!log.sync()) throw StoreCorrupt(name + after_failed_sync);
+  log.sync();
 }
 
 }  // namespace exchange

@@ -8,13 +8,6 @@
 
 namespace exchange {
 
-// Ends of error messages: what the operator can do.
-inline constexpr const char* restore_store = "restore the store from a backup (docs/recovery.md)";
-inline constexpr const char* after_failed_sync =
-    ": the disk failed to sync; start again once it is sound";
-
-// Whether a file exists and is not empty, as SQLite sees it.
-bool file_has_content(const std::string& path);
 // The name of the log of a database file. If that is a symbolic link, SQLite keeps the log beside
 // the target of the link.
 std::string log_of(const std::string& path);

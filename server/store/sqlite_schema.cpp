@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "store/checksum_vfs.hpp"
+#include "store/raw_file.hpp"
 #include "store/schema.hpp"
 #include "store/sqlite_log.hpp"
 
@@ -67,8 +68,7 @@ std::string rewrite(SqliteDatabase& database, const std::string& path) {
 
 }  // namespace
 
-void create_schema(SqliteDatabase& database, const char* schema, const char* own_table,
-                   const std::string& path) {
+bool has_schema(SqliteDatabase& database, const char* own_table, const std::string& path) {
   const std::int64_t found = version_of(database);
   if (found != 0 && found != schema_without_checksums && found != schema_with_checksums)
     throw StoreCorrupt(path + " was written by another version of the exchange (schema " +
@@ -79,10 +79,15 @@ void create_schema(SqliteDatabase& database, const char* schema, const char* own
     throw StoreCorrupt(
         path + " has no table '" + own_table +
         "': it is the other file of a store, or was changed by another program; put the right file back");
-  table.reset();
+  return found != 0;
+}
+
+void create_schema(SqliteDatabase& database, const char* schema, const char* own_table,
+                   const std::string& path) {
+  const bool is_new = !has_schema(database, own_table, path);
   database.run("BEGIN IMMEDIATE");
   database.run(schema);
-  if (found == 0)
+  if (is_new)
     database.run(set_version(has_page_checksums(database.handle()) ? schema_with_checksums
                                                                    : schema_without_checksums)
                      .c_str());

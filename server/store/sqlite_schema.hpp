@@ -12,6 +12,8 @@ namespace exchange {
 // change pages and keep the old checksums.
 inline constexpr std::int64_t schema_without_checksums = 1, schema_with_checksums = 2;
 
+// Whether the file has the tables of a server. Throws as create_schema().
+bool has_schema(SqliteDatabase& database, const char* own_table, const std::string& path);
 // Creates missing tables of `schema` (db/*.sql). `own_table`: a table that only this file of the
 // store has, so that a swapped file is detected. Throws StoreCorrupt if the file belongs to another
 // version or another program.

@@ -12,6 +12,7 @@
 
 #include "base/fail_point.hpp"
 #include "store/acknowledged_mark.hpp"
+#include "store/old_journal.hpp"
 #include "store/schema.hpp"
 #include "store/sqlite_log.hpp"
 #include "store/sqlite_schema.hpp"
@@ -84,8 +85,9 @@ void SqliteStore::open() {
     open_journal();
     open_tables();
     pair_files();
+    check_reach();
     check_mark();
-    add_checksums(journal_, journal_path());
+    upgrade_journal();
     add_checksums(tables_, path_);
     open_reader();
     take_epoch();
@@ -96,10 +98,8 @@ void SqliteStore::open() {
 }
 
 void SqliteStore::take_epoch() {
-  SqliteStatement take(journal_, "UPDATE fence SET epoch = epoch + 1 RETURNING epoch");
-  take.step();
-  epoch_ = Epoch(take.integer(0));
-  take.run();
+  journal_->take_epoch();
+  epoch_ = journal_->epoch();
   SqliteStatement(tables_, "UPDATE projection SET epoch = ?1").with(epoch_).run();
 }
 
@@ -126,7 +126,9 @@ void SqliteStore::lock() {
 // Refuses a store with a missing file. Must come before SQLite opens the files: it would create the
 // missing one anew and delete the log that was left of it.
 void SqliteStore::check_presence() const {
-  const bool tables = file_has_content(path_), journal = file_has_content(journal_path());
+  const bool tables = file_has_content(path_),
+             journal = is_old_journal(journal_path()) || JournalFile::is_complete(journal_path()) ||
+                       JournalFile::is_complete(new_journal_of(journal_path()));
   if (tables && !journal)
     throw StoreCorrupt(
         journal_path() + " is missing or empty, but its tables " + path_ +
@@ -139,86 +141,70 @@ void SqliteStore::check_presence() const {
           " is there, but the database that it belongs to is not; put both files of the store back, or remove the log for a new store");
 }
 
+void SqliteStore::open_journal() {
+  journal_.reset();
+  const std::string path = journal_path(), copy = new_journal_of(path);
+  const bool is_old = is_old_journal(path);
+  upgrades_journal_ = is_old && copy_old_journal(path, journal_block_bytes_);
+  if (upgrades_journal_) {
+    journal_ = std::make_unique<JournalFile>(copy, JournalFile::Use::write);
+    return;
+  }
+  if (!is_old && !JournalFile::is_complete(path) && JournalFile::is_complete(copy))
+    replace_old_journal(path, journal_block_bytes_);
+  else if (is_old || !JournalFile::is_complete(path))
+    JournalFile::create(path, random_id(), 0, 0, journal_block_bytes_);
+  if (file_has_content(copy)) remove_file(copy);
+  journal_ = std::make_unique<JournalFile>(path, JournalFile::Use::write);
+}
+
+// Once all checks have passed: a store that is refused stays as it is.
+void SqliteStore::upgrade_journal() {
+  if (!upgrades_journal_) return;
+  journal_.reset();
+  replace_old_journal(journal_path(), journal_block_bytes_);
+  journal_ = std::make_unique<JournalFile>(journal_path(), JournalFile::Use::write);
+}
+
 // Checks that both files have the same store id, since a journal must not be replayed into the
-// tables of another store; gives new files an id. The journal gets it first, so that after a crash
+// tables of another store; gives new tables the id. The journal has it first, so that after a crash
 // in between the tables are known to be new, not lost.
 void SqliteStore::pair_files() {
-  std::string of_tables = store_id(tables_), of_journal = store_id(journal_);
-  SqliteStatement epoch(journal_, "SELECT epoch FROM fence");
-  const bool never_opened = epoch.step() && epoch.integer(0) == 0;
-  epoch.reset();
-  if (of_journal.empty() && of_tables.empty()) {
-    of_journal = random_id();
-    SqliteStatement(journal_, "INSERT INTO store VALUES (1, ?)")
-        .with(std::string_view(of_journal))
-        .run();
-  }
-  if (of_tables.empty() && (never_opened || journal_is_complete())) {
-    if (!never_opened)
-      spdlog::warn(
-          "{} is missing or new: rebuilding it from {}, which goes back to the first batch", path_,
-          journal_path());
-    of_tables = of_journal;
-    SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)")
-        .with(std::string_view(of_tables))
-        .run();
-  }
-  if (of_tables.empty())
+  id_ = journal_->id();
+  const std::string of_tables = store_id(tables_);
+  if (of_tables == id_) return;
+  if (!of_tables.empty())
+    throw StoreCorrupt(path_ + " and " + journal_path() +
+                       " belong to different stores; put back the two files of one");
+  const bool never_opened = journal_->epoch() == 0;
+  if (!never_opened && journal_->begins_after() > 0)
     throw StoreCorrupt(
         path_ + " is missing or new, and its journal " + journal_path() +
         " does not go back to the first batch; put the tables back, or a backup of them that the journal reaches back to (docs/recovery.md)");
-  if (of_journal.empty())
-    throw StoreCorrupt(journal_path() + " has no store id, but its tables " + path_ + " do (was " +
-                       journal_path() + "-wal deleted?); put the journal back");
-  if (of_tables != of_journal)
-    throw StoreCorrupt(path_ + " and " + journal_path() +
-                       " belong to different stores; put back the two files of one");
-  id_ = of_journal;
+  if (!never_opened)
+    spdlog::warn("{} is missing or new: rebuilding it from {}, which goes back to the first batch",
+                 path_, journal_path());
+  SqliteStatement(tables_, "INSERT INTO store VALUES (1, ?)").with(std::string_view(id_)).run();
 }
 
-// Whether the journal has all batches from the first on. Pruning keeps the newest row, so that a
-// journal without rows has never had any.
-bool SqliteStore::journal_is_complete() {
-  SqliteStatement first(journal_, "SELECT coalesce(min(batch), 1) FROM journal");
-  return first.step() && first.integer(0) == 1;
+void SqliteStore::check_reach() {
+  SqliteStatement tables(tables_, "SELECT batch FROM projection");
+  if (!tables.step() || BatchNumber(tables.integer(0)) >= journal_->begins_after()) return;
+  throw StoreCorrupt(
+      path_ + " has the batches up to " + std::to_string(tables.integer(0)) +
+      ", but the journal begins after batch " + std::to_string(journal_->begins_after()) +
+      ": batches are missing; put newer tables back, or restore the store from a backup");
 }
 
 void SqliteStore::check_mark() {
   const std::optional<AcknowledgedMark> mark = read_mark(lock_file_);
-  if (!mark || mark->store != id_) return;
-  SqliteStatement newest(journal_, "SELECT coalesce(max(batch), 0) FROM journal");
-  newest.step();
-  if (BatchNumber(newest.integer(0)) >= mark->batch) return;
-  throw StoreCorrupt(journal_path() + " ends with batch " + std::to_string(newest.integer(0)) +
-                     ", but batch " + std::to_string(mark->batch) +
-                     " was acknowledged: the end of the journal is lost (was " + journal_path() +
-                     "-wal deleted or cut?); put it back, or, to go back to a" +
-                     " backup on purpose and lose what came after it, remove " + path_ + ".lock");
-}
-
-void SqliteStore::open_journal() {
-  append_ = SqliteStatement();  // statements must be destroyed before their database
-  prune_ = SqliteStatement();
-  resolve_ = SqliteStatement();
-  confirm_ = SqliteStatement();
-  journal_ = SqliteDatabase();
-  journal_ = SqliteDatabase(journal_path(), SqliteDatabase::Use::write);
-  // This is the only connection to the journal: with an exclusive lock it needs no others per
-  // commit.
-  journal_.run("PRAGMA locking_mode=EXCLUSIVE");
-  create_schema(journal_, schema::sqlite_journal, "journal", journal_path());
-  append_ = SqliteStatement(journal_,
-                            "INSERT INTO journal SELECT ?1, epoch, ?3 FROM fence WHERE epoch = ?2");
-  // At most 1,000 rows at a time, since a client's commit waits for it.
-  prune_ = SqliteStatement(
-      journal_,
-      "DELETE FROM journal WHERE batch <= min(?1, (SELECT min(batch) FROM journal) + 1000, (SELECT max(batch) FROM journal) - 1)");
-  sqlite3_commit_hook(
-      journal_.handle(), [](void*) { return fail_point("append.before_commit"), 0; }, nullptr);
-  resolve_ = SqliteStatement(
-      journal_,
-      "SELECT fence.epoch, journal.batch FROM fence LEFT JOIN journal ON journal.batch = ?1");
-  confirm_ = SqliteStatement(journal_, "SELECT 1 FROM fence WHERE epoch = ?1");
+  if (!mark || mark->store != id_ || journal_->newest_batch() >= mark->batch) return;
+  throw StoreCorrupt(journal_path() + " ends with batch " +
+                     std::to_string(journal_->newest_batch()) + ", but batch " +
+                     std::to_string(mark->batch) +
+                     " was acknowledged: the end of the journal is lost; put it back, or, to go"
+                     " back to a backup on purpose and lose what came after it, remove " +
+                     path_ + ".lock");
 }
 
 void SqliteStore::open_tables() {
@@ -317,51 +303,30 @@ std::vector<ExecutionRow> SqliteStore::newest_executions(std::size_t count) {
 
 void SqliteStore::read_journal(BatchNumber after,
                                const std::function<void(const JournalRow&)>& visit) {
-  SqliteStatement s(journal_,
-                    "SELECT batch, epoch, payload FROM journal WHERE batch > ?1 ORDER BY batch");
-  for (s.with(after); s.step();)
-    visit({BatchNumber(s.integer(0)), Epoch(s.integer(1)), std::string(s.text(2))});
+  journal_->read(after, [&](const JournalRow& row) { return visit(row), true; });
 }
 
 void SqliteStore::append(BatchNumber batch, std::string_view payload) {
-  if (journal_.handle() == nullptr) throw StoreUnavailable(journal_path() + " is not open");
+  if (journal_ == nullptr) throw StoreUnavailable(journal_path() + " is not open");
   fail_point<StoreUnavailable>("append.before");
-  const BatchNumber prune_through = prune_through_;
-  try {
-    if (prune_through > 0) {
-      journal_.run("BEGIN IMMEDIATE");
-      BatchNumber done = prune_through;  // unless the projector has asked for more since
-      if (prune_.with(prune_through).run() == 0) prune_through_.compare_exchange_strong(done, 0);
-    }
-    if (append_.with(batch, epoch_, SqliteBlob{payload}).run() != 1) throw_fenced();
-    if (prune_through > 0) fail_point<StoreUnavailable>("prune.rows_deleted");
-    if (prune_through > 0) journal_.run("COMMIT");
-    journal_.check_checkpoint();
-    fail_point<StoreUnavailable>("append.after_commit");
-    write_mark(lock_file_, id_, batch);
-  } catch (...) {
-    journal_.rollback();
-    throw;
-  }
+  if (batch <= journal_->newest_batch())
+    throw StoreUnavailable("batch " + std::to_string(batch) + " is in the journal already");
+  journal_->append(batch, payload);
+  fail_point<StoreUnavailable>("append.after_commit");
+  write_mark(lock_file_, id_, batch);
 }
 
+// The journal is locked, so that this server knows what is in it, unless its file was replaced.
 bool SqliteStore::resolve_in_doubt(BatchNumber batch) {
   fail_point<StoreUnavailable>("resolve.before");
-  open_journal();
-  resolve_.with(batch).step();
-  const bool ours = Epoch(resolve_.integer(0)) == epoch_,
-             there = resolve_.integer(1) == std::int64_t(batch);
-  resolve_.reset();
-  if (!ours) throw_fenced();
+  if (journal_ == nullptr) throw StoreUnavailable(journal_path() + " is not open");
+  if (!journal_->is_current()) throw_fenced();
   fail_point<StoreUnavailable>("resolve.after");
-  return there;
+  return journal_->newest_batch() >= batch;
 }
 
 void SqliteStore::confirm_epoch() {
-  if (journal_.handle() == nullptr) throw StoreUnavailable(journal_path() + " is not open");
-  const bool ours = confirm_.with(epoch_).step();
-  confirm_.reset();
-  if (!ours) throw_fenced();
+  if (journal_ == nullptr) throw StoreUnavailable(journal_path() + " is not open");
 }
 
 void SqliteStore::project(const Rows& rows, BatchNumber batch) {
@@ -388,6 +353,16 @@ void SqliteStore::project(const Rows& rows, BatchNumber batch) {
     throw;
   }
   checkpoint_projection();
+  prepare_journal();
+}
+
+// So that no commit has to make a block of the journal. If the disk is full, a commit tries again
+// once it needs the block, and reports it.
+void SqliteStore::prepare_journal() {
+  try {
+    journal_->prepare();
+  } catch (const StoreUnavailable&) {
+  }
 }
 
 // A failed checkpoint is not a failed projection: what was committed is durable in the log, and
@@ -404,13 +379,13 @@ void SqliteStore::checkpoint_projection() {
   }
 }
 
-// Each projection is durable in the log of the tables. Journal rows are deleted only after a
-// checkpoint has moved it into the file, so that even the loss of that log loses nothing.
+// Each projection is durable in the log of the tables. Batches are given up only after a checkpoint
+// has moved it into the file, so that even the loss of that log loses nothing.
 void SqliteStore::prune(BatchNumber through) {
   SqliteStatement checkpoint(tables_, "PRAGMA wal_checkpoint(FULL)");
   const bool busy = !checkpoint.step() || checkpoint.integer(0) != 0;
   checkpoint.run();
-  if (!busy) prune_through_ = through;
+  if (!busy) journal_->prune(through);
 }
 
 void SqliteStore::upsert(const Rows& rows) {

@@ -1,18 +1,19 @@
 #pragma once
 // SqliteStore keeps the exchange in files beside each other (docs/recovery.md):
 //   PATH           the tables (db/sqlite.sql)
-//   PATH.journal   the journal and the fence (db/sqlite_journal.sql)
+//   PATH.journal   the journal (journal_file.hpp)
 //   PATH.lock      locked while a server lives; contains the acknowledged mark
 //                  (acknowledged_mark.hpp)
-//   -wal, -shm     SQLite's write-ahead log and its index, of each database file
-// Two databases, since SQLite has one writer per file: the projector's transactions never delay the
-// core's commits. Both have the same random id, so that files of different stores are refused.
-// Every commit is synced before it returns.
+//   -wal, -shm     SQLite's write-ahead log of the tables and its index
+// Tables and journal have the same random id, so that files of different stores are refused. Every
+// commit is synced before it returns.
 //
-// It owns one connection for each thread that uses the store, and the descriptor of PATH.lock.
+// It owns a connection for the projector and one for the reader, the journal, and the descriptor of
+// PATH.lock.
 
-#include <atomic>
+#include <memory>
 
+#include "store/journal_file.hpp"
 #include "store/sqlite_rows.hpp"
 #include "store/store.hpp"
 
@@ -20,7 +21,10 @@ namespace exchange {
 
 class SqliteStore : public Store {
  public:
-  explicit SqliteStore(std::string path) : path_(std::move(path)) {}
+  // `journal_block_bytes`: of a new journal.
+  explicit SqliteStore(std::string path,
+                       std::uint32_t journal_block_bytes = JournalFile::usual_block_bytes)
+      : path_(std::move(path)), journal_block_bytes_(journal_block_bytes) {}
   ~SqliteStore() override;
 
   std::string describe() const override { return "sqlite:" + path_; }
@@ -33,8 +37,7 @@ class SqliteStore : public Store {
   bool resolve_in_doubt(BatchNumber batch) override;
   void confirm_epoch() override;
   void project(const Rows& rows, BatchNumber batch) override;
-  // Checkpoints the tables; the next append then deletes the rows, at most 1,000 at a time, since
-  // the journal file has one writer.
+  // Checkpoints the tables; then the journal may use blocks again.
   void prune(BatchNumber through) override;
   std::optional<StoredOrder> read_order(OrderId order) override;
 
@@ -46,24 +49,25 @@ class SqliteStore : public Store {
   void open_journal();
   void open_tables();
   void pair_files();
-  bool journal_is_complete();
+  void check_reach();
   void check_mark();
+  void upgrade_journal();
   void open_reader();
   void take_epoch();
 
   void upsert(const Rows& rows);
   void checkpoint_projection();
+  void prepare_journal();
   [[noreturn]] void throw_fenced() const;
 
   const std::string path_;
+  const std::uint32_t journal_block_bytes_;
   int lock_file_ = -1;
   Epoch epoch_ = 0;
-  std::string id_;                             // of the store; in both files and in the mark
-  std::atomic<BatchNumber> prune_through_{0};  // from projector to core thread; 0: nothing to do
+  std::string id_;  // of the store; in both files and in the mark
 
-  // Core thread.
-  SqliteDatabase journal_;
-  SqliteStatement append_, prune_, resolve_, confirm_;
+  bool upgrades_journal_ = false;
+  std::unique_ptr<JournalFile> journal_;  // core thread; the projector's calls are its own
   // Projector thread.
   SqliteDatabase tables_;
   SqliteRows put_accounts_, put_account_keys_, put_symbols_, put_positions_, put_orders_,

@@ -17,8 +17,9 @@
 // before its append is known to be durable. Some batches later project() writes the rows that it
 // changed to the tables; later still prune() lets the journal row be deleted.
 //
-// Fencing: each open() increments the store's epoch. Every write checks in its own transaction that
-// the epoch is still the one that this server took, so a server that was replaced cannot commit.
+// Fencing: each open() increments the store's epoch. A server that was replaced cannot commit:
+// every write checks in its own transaction that the epoch is still the one that this server took,
+// or needs a lock that a living server does not give up (SQLite's journal).
 
 #include <cstdint>
 #include <functional>

@@ -8,28 +8,6 @@
 using namespace exchange;
 using namespace exchange::testing;
 
-TEST_CASE(
-    "a fenced SQLite server can neither append, resolve an append in doubt nor confirm its epoch") {
-  TemporaryFolder folder;
-  const std::string path = folder / "x.db";
-  SqliteStore(path).open();
-  // A server locks its journal file exclusively, so a trigger acts as the successor: with batch 2.
-  run_sqlite(
-      path + ".journal",
-      "CREATE TRIGGER successor AFTER INSERT ON journal WHEN new.batch = 2 BEGIN UPDATE fence "
-      "SET epoch = epoch + 1; END");
-  SqliteStore fenced(path);
-  fenced.open();
-  fenced.append(1, "payload");
-  CHECK(fenced.resolve_in_doubt(1));
-  fenced.confirm_epoch();
-  fenced.append(2, "payload");
-  CHECK_THROWS_AS(fenced.confirm_epoch(), StoreFenced);
-  CHECK_THROWS_AS(fenced.append(3, "of the fenced server"), StoreFenced);
-  CHECK_THROWS_AS(fenced.resolve_in_doubt(3), StoreFenced);
-  CHECK(journal_after(fenced, 0).size() == 2);
-}
-
 TEST_CASE("a fenced SQLite server cannot change the tables") {
   TemporaryFolder folder;
   const std::string path = folder / "x.db";

@@ -55,7 +55,12 @@ TEST_CASE("SQLite refuses files of different stores, and files that are not a da
     CHECK_THAT(open_error(), contains_text("a.db.journal is missing"));
   }
   SECTION("no tables, and a journal that was pruned") {
-    run_sqlite(folder / "a.db.journal", "UPDATE journal SET batch = 2");
+    std::string id;
+    {
+      JournalFile journal(folder / "a.db.journal", JournalFile::Use::read);
+      id = journal.id();
+    }
+    JournalFile::create(folder / "a.db.journal", id, 1, 1, 4'096);
     run("rm a.db");
     CHECK_THAT(open_error(), contains_text("a.db is missing"));
   }
@@ -179,11 +184,12 @@ TEST_CASE("a SQLite store is not opened twice, though its lock file was removed"
   REQUIRE(std::remove((path + ".lock").c_str()) == 0);
   SqliteStore successor(path);
   // The first locks the journal while it lives, so the second cannot even open it.
-  CHECK_THROWS_AS(successor.open(), StoreCorrupt);
+  CHECK_THROWS_AS(successor.open(), StoreFenced);
   fenced.append(1, "payload");
 }
 
-TEST_CASE("a SQLite server that finds the journal of a successor can neither resolve nor append") {
+TEST_CASE(
+    "a SQLite server that finds the journal of a successor cannot resolve an append in doubt") {
   TemporaryFolder folder;
   const std::string path = folder / "x.db";
   const auto run = [&](const std::string& command) {
@@ -191,16 +197,20 @@ TEST_CASE("a SQLite server that finds the journal of a successor can neither res
   };
   SqliteStore fenced(path);
   fenced.open();
-  // The journal is locked while it is open. resolve_in_doubt() opens it again, and finds what a
-  // successor has written.
-  run("cp x.db.journal new && cp x.db.journal-wal new-wal && sqlite3 new 'UPDATE fence SET epoch "
-      "= epoch + 1'");
-  run("mv new x.db.journal && rm x.db.journal-wal");
+  fenced.append(1, "payload");
+  CHECK(fenced.resolve_in_doubt(1));
+  // The journal is locked while it is open: a successor can only have another file in its place.
+  run("cp x.db.journal new");
+  {
+    JournalFile journal(folder / "new", JournalFile::Use::write);
+    journal.take_epoch();
+  }
+  run("mv new x.db.journal");
   CHECK_THROWS_AS(fenced.resolve_in_doubt(1), StoreFenced);
-  CHECK_THROWS_AS(fenced.append(1, "of the fenced server"), StoreFenced);
 }
 
-TEST_CASE("SQLite deletes journal rows only when the tables that replace them are in their file") {
+TEST_CASE(
+    "SQLite gives journal batches up only when the tables that replace them are in their file") {
   TemporaryFolder folder;
   const std::string path = folder / "x.db";
   SqliteStore store(path);

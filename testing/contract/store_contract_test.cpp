@@ -174,7 +174,11 @@ TEST_CASE("pruning deletes old rows only") {
   store.append(6, "payload");  // some stores prune with the next append
   std::set<BatchNumber> left;
   for (const JournalRow& row : journal_after(store, 0)) left.insert(row.batch);
-  CHECK(left == std::set<BatchNumber>{4, 5, 6});
+  // The journal of SQLite gives up whole blocks (journal_file_test.cpp), so that it has all here.
+  if (dynamic_cast<SqliteStore*>(&store) != nullptr)
+    CHECK(left == std::set<BatchNumber>{1, 2, 3, 4, 5, 6});
+  else
+    CHECK(left == std::set<BatchNumber>{4, 5, 6});
 }
 
 TEST_CASE("recovery replays what the tables lack and ends in the same state") {
@@ -199,7 +203,20 @@ TEST_CASE("recovery replays what the tables lack and ends in the same state") {
   CHECK(recovered.exchange.check_invariants() == "");
 }
 
-TEST_CASE("recovery refuses a journal with a gap, a broken record or a replay that differs") {
+TEST_CASE("recovery refuses a journal with a gap") {
+  // No journal file can have one (journal_file.hpp), so not on SQLite.
+  std::unique_ptr<Place> place;
+  if (GENERATE(false, true))
+    place = std::make_unique<PostgresPlace>();
+  else
+    place = std::make_unique<MemoryPlace>();
+  Store& store = place->reopen();
+  Exchange exchange;
+  commit(store, exchange, 2, {CreateAccount{alice, Cash::whole(5)}});
+  CHECK_THROWS_WITH(recover(store), contains_text("rows are missing"));
+}
+
+TEST_CASE("recovery refuses a journal with a broken record or a replay that differs") {
   const auto place = any_place();
   Store& store = place->reopen();
   JournalWriter writer;
@@ -208,10 +225,6 @@ TEST_CASE("recovery refuses a journal with a gap, a broken record or a replay th
   Exchange exchange;
   exchange.apply(CreateAccount{alice, Cash::whole(5)}, Timestamp{1});
   const std::string good(writer.finish(exchange.totals()));
-  SECTION("gap") {
-    store.append(2, good);
-    CHECK_THROWS_WITH(recover(store), contains_text("rows are missing"));
-  }
   SECTION("any byte changed") {
     std::string bad = good;
     bad[bad.size() / 2] = char(bad[bad.size() / 2] ^ 1);

@@ -5,9 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "catch.hpp"
-#include "store/sqlite_store.hpp"
-#include "support/folder.hpp"
+#include "contract/places.hpp"
 
 using namespace exchange;
 using namespace exchange::testing;
@@ -80,27 +78,41 @@ TEST_CASE("SQLite syncs its journal before append returns, and its tables at che
   SqliteStore store(path);
   store.open();
   for (BatchNumber batch = 1; batch <= 5; ++batch) {
-    const int before = files.counts(path + ".journal-wal").syncs;
+    const int before = files.counts(path + ".journal").syncs;
     store.append(batch, "payload");
-    CHECK(files.counts(path + ".journal-wal").syncs > before);
+    CHECK(files.counts(path + ".journal").syncs > before);
   }
   const int tables = files.counts(path).syncs, log = files.counts(path + "-wal").syncs;
   store.project(Rows{}, 5);
-  store.prune(4);
   CHECK(files.counts(path + "-wal").syncs > log);
+  store.prune(4);
   CHECK(files.counts(path).syncs > tables);
 }
 
-TEST_CASE("a commit is one write to the log") {
+TEST_CASE("a commit is one write to the journal, and one sync") {
   TemporaryFolder folder;
   const std::string path = folder / "x.db";
   SqliteStore store(path);
   CountingFiles::instance();
   store.open();
-  store.append(1, "payload");  // begins the log
-  const auto count = [&] { return CountingFiles::instance().counts(path + ".journal-wal"); };
+  store.append(1, "payload");
+  const auto count = [&] { return CountingFiles::instance().counts(path + ".journal"); };
   const auto before = count();
   store.append(2, std::string(20'000, 'x'));
+  CHECK(count().writes - before.writes == 1);
+  CHECK(count().syncs - before.syncs == 1);
+}
+
+TEST_CASE("a projection is one write to the log, and one sync") {
+  TemporaryFolder folder;
+  const std::string path = folder / "x.db";
+  SqliteStore store(path);
+  CountingFiles::instance();
+  store.open();
+  store.project(one_account(), 1);
+  const auto count = [&] { return CountingFiles::instance().counts(path + "-wal"); };
+  const auto before = count();
+  store.project(one_account(), 2);
   CHECK(count().writes - before.writes == 1);
   CHECK(count().syncs - before.syncs == 1);
 }

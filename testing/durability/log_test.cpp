@@ -217,23 +217,27 @@ TEST_CASE_METHOD(LoggedDatabase, "a log that cannot be read is not cut short") {
 TEST_CASE_METHOD(Place, "a file behind a symbolic link has its log beside it") {
   make("x", true);
   fs::create_directory(folder / "elsewhere");
-  const std::string there = folder / "elsewhere/j";
-  for (const char* part : {"", "-wal"}) fs::rename(db() + ".journal" + part, there + part);
+  const std::string there = folder / "elsewhere/t";
+  for (const char* part : {"", "-wal"}) fs::rename(db() + part, there + part);
+  fs::create_symlink("elsewhere/t", db());
+  fs::rename(db() + ".journal", folder / "elsewhere/j");
   fs::create_symlink("elsewhere/j", db() + ".journal");
-  SECTION("found") { CHECK(start() == "batch 9"); }
+  SECTION("found") {
+    CHECK(start() == "batch 9");
+    CHECK(fs::is_symlink(db() + ".journal"));
+  }
   SECTION("damaged") {
     std::fstream(there + "-wal", std::ios::in | std::ios::out | std::ios::binary)
-        .seekp(32 + 4'120 + page_at)
+        .seekp(32 + page_at)
         .put('\x7F');
-    fs::remove(db() + ".lock");
     CHECK_THAT(start(),
-               contains_text("elsewhere/j-wal: frame 2 is damaged, and later commits follow"));
+               contains_text("elsewhere/t-wal: frame 1 is damaged, and later commits follow"));
   }
   SECTION("left behind alone") {
-    for (const std::string& file : {there, db(), db() + "-wal"}) fs::remove(file);
+    for (const std::string& file : {there, std::string(folder / "elsewhere/j")}) fs::remove(file);
     CHECK_THAT(
         start(),
-        contains_text("elsewhere/j-wal is there, but the database that it belongs to is not"));
+        contains_text("elsewhere/t-wal is there, but the database that it belongs to is not"));
   }
 }
 

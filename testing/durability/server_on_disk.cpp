@@ -10,7 +10,9 @@
 namespace exchange::testing {
 // The real store; records the batch in flight, and ends the wait for a disk that stays unavailable.
 struct ServerOnDisk::Recorder : SqliteStore {
-  Recorder(ServerOnDisk& owner, const std::string& path) : SqliteStore(path), server(owner) {}
+  // Records in one block, and in many.
+  Recorder(ServerOnDisk& owner, const std::string& path)
+      : SqliteStore(path, 256u << owner.random_() % 8), server(owner) {}
   void append(BatchNumber batch, std::string_view payload) override {
     CHECK(batch == server.payloads_.size() + 1);
     server.in_flight_ = payload;

@@ -50,10 +50,8 @@ TEST_CASE_METHOD(
     OldStore,
     "files without page checksums get them at the next start, and older servers refuse them") {
   CHECK(start() == "batch 9");
-  for (const char* file : {"", ".journal"}) {
-    CHECK(contents(db() + file)[20] == checksum_bytes);
-    CHECK(version_in(contents(db() + file)) == 2);
-  }
+  CHECK(contents(db())[20] == checksum_bytes);
+  CHECK(version_in(contents(db())) == 2);
   std::fstream damaged(db(), std::ios::in | std::ios::out | std::ios::binary);
   damaged.seekp(4'096 + 4'000).put('x');
   damaged.close();
@@ -62,13 +60,11 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(Place, "files with page checksums have a version of their own") {
   make("x", false);
-  for (const char* file : {"", ".journal"}) {
-    CHECK(version_in(contents(db() + file)) == 2);
-    SqliteDatabase(db() + file, SqliteDatabase::Use::write).run("PRAGMA user_version = 1");
-    REQUIRE(version_in(contents(db() + file)) == 1);
-  }
+  CHECK(version_in(contents(db())) == 2);
+  SqliteDatabase(db(), SqliteDatabase::Use::write).run("PRAGMA user_version = 1");
+  REQUIRE(version_in(contents(db())) == 1);
   CHECK(start() == "batch 9");
-  for (const char* file : {"", ".journal"}) CHECK(version_in(contents(db() + file)) == 2);
+  CHECK(version_in(contents(db())) == 2);
 }
 
 TEST_CASE_METHOD(
@@ -78,7 +74,7 @@ TEST_CASE_METHOD(
   SimulatedDisk disk(3);
   put_on(disk);
   // Enough for the journal's rewriting, not for that of the tables.
-  const std::uint64_t capacity = disk.used() + 400'000;
+  const std::uint64_t capacity = disk.used() + 2 * JournalFile::usual_block_bytes + 2'500'000;
   disk.full = [&](const std::string& name, std::uint64_t bytes) {
     return !name.empty() && disk.used() - disk.bytes_of(name).size() + bytes > capacity;
   };
@@ -86,7 +82,7 @@ TEST_CASE_METHOD(
     CHECK(start() == "batch 9");
     CHECK(disk.used() < capacity - 100'000);
     const auto files = disk.files();
-    CHECK(version_in(files.at(db() + ".journal")) == 2);
+    CHECK(JournalFile::is_complete(db() + ".journal"));
     CHECK(version_in(files.at(db())) == 1);
     CHECK(files.at(db())[20] == 0);
   }
@@ -140,6 +136,131 @@ TEST_CASE_METHOD(
   log.seekp(32 + 4'120 + 24 + 1'000).put('x');
   log.close();
   CHECK(start() == "batch 9");
+}
+
+namespace {
+
+struct OldJournal : Place {
+  void make_old_with(bool checksums) const {
+    make("x", false);
+    make_old_journal("x", checksums);
+  }
+  std::vector<JournalRow> rows() const {
+    std::vector<JournalRow> rows;
+    JournalFile(db() + ".journal", JournalFile::Use::read).read(0, [&](const JournalRow& row) {
+      return rows.push_back(row), true;
+    });
+    return rows;
+  }
+};
+
+bool same(const std::vector<JournalRow>& a, const std::vector<JournalRow>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const JournalRow& one, const JournalRow& other) {
+        return one.batch == other.batch && one.epoch == other.epoch && one.payload == other.payload;
+      });
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(OldJournal, "the journal of an older server is rewritten with the same batches") {
+  const bool checksums = GENERATE(false, true);
+  make("x", false);
+  const std::vector<JournalRow> before = rows();
+  REQUIRE(before.size() == 9);
+  make_old_journal("x", checksums);
+  CHECK(start() == "batch 9");
+  CHECK(same(rows(), before));
+  CHECK(start() == "batch 9");
+  for (const char* const left : {".journal-new", ".journal-wal", ".journal-shm"})
+    CHECK_FALSE(fs::exists(db() + left));
+}
+
+TEST_CASE_METHOD(OldJournal,
+                 "the pruned journal of an older server is rewritten, and stays pruned") {
+  make_old_with(true);
+  SqliteDatabase(db() + ".journal", SqliteDatabase::Use::write)
+      .run("DELETE FROM journal WHERE batch < 6");
+  CHECK(start() == "batch 9");
+  CHECK(rows().front().batch == 6);
+  fs::remove(db());
+  CHECK_THAT(start(), contains_text("does not go back to the first batch"));
+}
+
+TEST_CASE_METHOD(OldJournal, "an old journal without its log is refused, and may be put back") {
+  make_old_with(true);
+  const std::string journal = db() + ".journal";
+  // As an old server that was killed: its newest batch is in the log.
+  SqliteDatabase(journal, SqliteDatabase::Use::write)
+      .run(
+          "CREATE TABLE later AS SELECT * FROM journal WHERE batch = 9; "
+          "DELETE FROM journal WHERE batch = 9");
+  run_and_kill([&] {
+    auto* const killed = new SqliteDatabase(journal, SqliteDatabase::Use::write);
+    killed->run("INSERT INTO journal SELECT * FROM later");
+  });
+  fs::rename(journal + "-wal", db("kept"));
+  CHECK_THAT(start(), contains_text("ends with batch 8, but batch 9 was acknowledged"));
+  CHECK(contents(journal).starts_with("SQLite format 3"));
+  fs::rename(db("kept"), journal + "-wal");
+  CHECK(start() == "batch 9");
+}
+
+TEST_CASE_METHOD(OldJournal, "the file of an old journal keeps its rights and the links to it") {
+  make_old_with(true);
+  fs::create_directory(folder / "elsewhere");
+  const std::string there = folder / "elsewhere/exchange-journal";
+  fs::rename(db() + ".journal", there);
+  fs::create_symlink("elsewhere/exchange-journal", db() + ".journal");
+  fs::permissions(there, fs::perms::owner_read | fs::perms::owner_write);
+  CHECK(start() == "batch 9");
+  CHECK(fs::is_symlink(db() + ".journal"));
+  CHECK(fs::status(there).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+  CHECK(JournalFile::is_complete(there));
+}
+
+TEST_CASE_METHOD(OldJournal, "a damaged journal of an older server is refused and left as it is") {
+  make_old_with(true);
+  std::fstream(db() + ".journal", std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(4'096 + 4'000)
+      .put('x');
+  const std::string damaged = contents(db() + ".journal");
+  CHECK_THAT(start(), contains_text("fails its checksum") && contains_text("restore"));
+  CHECK(contents(db() + ".journal") == damaged);
+}
+
+TEST_CASE_METHOD(OldJournal, "every operation of the rewriting of an old journal may be the last") {
+  make("x", false);
+  const std::vector<JournalRow> before = rows();
+  make_old_journal("x", true);
+  std::map<std::string, SimulatedDisk::Bytes> files;
+  for (const std::string& file : {db(), db() + ".journal"}) {
+    const std::string bytes = contents(file);
+    files[file].assign(bytes.begin(), bytes.end());
+  }
+  const bool full = GENERATE(false, true);
+  std::uint64_t stops = 0;
+  for (std::uint64_t at = 1;; ++at) {
+    INFO("operation " << at);
+    SimulatedDisk disk(at);
+    disk.set_files(files);
+    disk.plan(disk.operations() + at,
+              full ? SimulatedDisk::Fault::full : SimulatedDisk::Fault::power_cut);
+    bool opened = false;
+    try {
+      SqliteStore store(db(), 256);
+      store.open();
+      opened = true;
+    } catch (const std::runtime_error&) {
+    }
+    const bool met = disk.stopped() || disk.faults_met() > 0;
+    stops += met;
+    disk.restart();
+    CHECK(start() == "batch 9");
+    CHECK(same(rows(), before));
+    if (opened && !met) break;
+  }
+  CHECK(stops > (full ? 20 : 60));
 }
 
 // Written before a buy could create its symbol. Account 1 asked to buy NEW before it was there, and

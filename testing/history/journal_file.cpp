@@ -1,9 +1,6 @@
 #include "history/journal_file.hpp"
 
-#include <sqlite3.h>
-
-#include <memory>
-
+#include "store/journal_file.hpp"
 #include "store/pqxx_shim.hpp"
 
 namespace exchange::history {
@@ -21,30 +18,23 @@ void add(std::vector<Batch>& batches, BatchNumber number, std::string_view paylo
 }
 
 std::vector<Batch> read_sqlite(const std::string& path) {
-  // A server that was killed leaves its last batches in the write-ahead log: SQLite reads them
-  // from there.
-  sqlite3* opened = nullptr;
-  const int code =
-      sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
-  const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> database(opened, sqlite3_close);
-  const auto check = [&](int result) {
-    if (result != SQLITE_OK)
-      throw Unusable("cannot read " + path + ": " + sqlite3_errmsg(opened) +
-                     " (is a server still running?)");
-  };
-  check(code);
-  sqlite3_stmt* prepared = nullptr;
-  check(sqlite3_prepare_v2(opened, "SELECT batch, payload FROM journal ORDER BY batch", -1,
-                           &prepared, nullptr));
-  const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> rows(prepared, sqlite3_finalize);
   std::vector<Batch> batches;
-  int step;
-  while ((step = sqlite3_step(prepared)) == SQLITE_ROW) {
-    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(prepared, 1));
-    add(batches, BatchNumber(sqlite3_column_int64(prepared, 0)),
-        {bytes, std::size_t(sqlite3_column_bytes(prepared, 1))});
+  const auto cannot_read = [&](const std::exception& error) {
+    return Unusable("cannot read " + path + ": " + error.what());
+  };
+  try {
+    JournalFile journal(path, JournalFile::Use::read);
+    journal.read(0, [&](const JournalRow& row) {
+      add(batches, row.batch, row.payload);
+      return true;
+    });
+  } catch (const StoreFenced&) {
+    throw Unusable("cannot read " + path + ", which is locked; is a server still running?");
+  } catch (const StoreUnavailable& error) {
+    throw cannot_read(error);
+  } catch (const StoreCorrupt& error) {
+    throw cannot_read(error);
   }
-  check(step == SQLITE_DONE ? SQLITE_OK : step);
   return batches;
 }
 

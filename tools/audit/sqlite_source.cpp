@@ -1,17 +1,16 @@
 // Reads the two files of a SQLite store. The tables are read in one read transaction, which a
 // running server does not prevent. The journal can be read only while no server runs, since a
-// server locks it exclusively: in short transactions, each on its own connection, so that a server
-// that starts meanwhile waits for milliseconds only. The audit then notices its new epoch and
-// stops. Checksums of pages and logs are compared as in a server.
+// server locks it: in portions, each of which locks it anew, so that a server that starts meanwhile
+// waits for moments only. The audit then notices its new epoch and stops. Checksums of pages, of
+// the log and of journal records are compared as in a server.
 
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include <fstream>
-
 #include "store/acknowledged_mark.hpp"
 #include "store/checksum_vfs.hpp"
+#include "store/journal_file.hpp"
 #include "store/sqlite_log.hpp"
 #include "store/sqlite_schema.hpp"
 #include "tools/audit/source.hpp"
@@ -20,8 +19,8 @@ namespace exchange::audit {
 namespace {
 
 constexpr int busy_ms = 1'000;
-// per short transaction
-constexpr std::size_t journal_bytes_at_once = 4 << 20, journal_rows_at_once = 1'000;
+// while the journal is locked
+constexpr std::size_t journal_bytes_at_once = 4 << 20, journal_rows_at_once = 20'000;
 constexpr int problems_max = 10;  // of SQLite's integrity_check
 
 class Database {
@@ -108,12 +107,14 @@ std::string one_text(const Database& database, const std::string& select) {
 }
 
 bool begins_as_database(const std::string& path) {
-  char found[16] = "";
-  std::ifstream(path, std::ios::binary).read(found, sizeof found);
-  return std::string_view(found, sizeof found) == std::string_view("SQLite format 3", sizeof found);
+  constexpr std::string_view magic("SQLite format 3", 16);
+  std::string found(magic.size(), '\0');
+  RawFile(behind_links(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB)
+      .read(found.data(), found.size(), 0);
+  return found == magic;
 }
 
-// Runs `work`, which reads the journal of a stopped server.
+// Runs `work`, which reads the journal of a stopped server or the log of its tables.
 template <class Work>
 auto while_closed(Work work) try {
   return work();
@@ -127,23 +128,25 @@ class SqliteSource final : public Source {
     for (const std::string& file : {path_, journal_path_})
       if (::access(file.c_str(), R_OK) != 0)
         throw CannotRead(file + " is missing or cannot be read");
-    const std::string* file = &path_;
     try {
       tables_ = std::make_unique<Database>(path_);
       Statement(*tables_, "BEGIN").next();
       id_ = one_text(*tables_, "SELECT id FROM store");  // this first read fixes the snapshot
       check_version(*tables_, path_);
-      file = &journal_path_;
-      const Database journal(journal_path_);
-      check_version(journal, journal_path_);
-      epoch_ = read_epoch(journal);
-      id_of_journal_ = one_text(journal, "SELECT id FROM store");
+    } catch (const Damaged& error) {
+      if (!begins_as_database(path_)) throw;
+      damaged_ = {path_, error.what()};
+      return;
+    }
+    try {
+      with_journal([&](const JournalFile& journal) {
+        epoch_ = journal.epoch();
+        id_of_journal_ = journal.id();
+      });
       read_acknowledged();
     } catch (const Damaged& error) {
-      if (!begins_as_database(*file)) throw;
-      damaged_ = {*file, error.what()};
+      damaged_ = {journal_path_, error.what()};
     } catch (const Busy&) {
-      if (file == &path_) throw;
       hidden_ = "a running server has locked " + journal_path_;
     }
   }
@@ -166,20 +169,19 @@ class SqliteSource final : public Source {
   }
 
   std::vector<JournalRow> journal(BatchNumber after) override {
-    return while_closed([&] {
-      const Database journal(journal_path_);
-      Statement(journal, "BEGIN").next();
-      expect_same_epoch(journal);
-      std::vector<JournalRow> rows;
-      Statement statement(journal, "SELECT batch, epoch, payload FROM journal WHERE batch > " +
-                                       std::to_string(after) + " ORDER BY batch");
-      for (std::size_t bytes = 0;
-           bytes < journal_bytes_at_once && rows.size() < journal_rows_at_once && statement.next();
-           bytes += rows.back().payload.size())
-        rows.push_back({BatchNumber(statement.integer(0)), Epoch(statement.integer(1)),
-                        std::string(statement.bytes(2))});
-      return rows;
+    std::vector<JournalRow> rows;
+    while_closed([&] {
+      with_journal([&](JournalFile& journal) {
+        expect_same_epoch(journal);
+        std::size_t bytes = 0;
+        journal.read(after, [&](const JournalRow& row) {
+          rows.push_back(row);
+          bytes += row.payload.size();
+          return bytes < journal_bytes_at_once && rows.size() < journal_rows_at_once;
+        });
+      });
     });
+    return rows;
   }
 
   std::optional<BatchNumber> acknowledged() const override { return acknowledged_; }
@@ -189,20 +191,36 @@ class SqliteSource final : public Source {
       findings.violation("files", damaged_.first, damaged_.second);
       return false;
     }
-    if (hidden_.empty() && !check_logs(findings)) return false;
+    if (hidden_.empty() && !check_log(findings)) return false;
     const bool tables_sound = check_structure(findings, *tables_, path_);
     if (!hidden_.empty()) return tables_sound;
     if (id_ != id_of_journal_)
       findings.violation("files", "store",
                          path_ + " and " + journal_path_ + " belong to different stores");
-    return while_closed(
-               [&] { return check_structure(findings, Database(journal_path_), journal_path_); }) &&
-           tables_sound;
+    return check_records(findings) && tables_sound;
   }
 
  private:
-  void expect_same_epoch(const Database& journal) const {
-    if (read_epoch(journal) != epoch_) throw Busy("");
+  // Runs `work` with the journal, locked for readers. Throws Busy, Damaged, CannotRead.
+  template <class Work>
+  void with_journal(Work work) const try {
+    if (begins_as_database(journal_path_))
+      throw CannotRead(journal_path_ +
+                       " has the form of an earlier version of the exchange; start the server once"
+                       " on this store, which rewrites it");
+    if (!JournalFile::is_complete(journal_path_))
+      throw CannotRead(journal_path_ + " is empty or unfinished");
+    JournalFile journal(journal_path_, JournalFile::Use::read);
+    work(journal);
+  } catch (const StoreFenced& error) {
+    throw Busy(error.what());
+  } catch (const StoreCorrupt& error) {
+    throw Damaged(error.what());
+  } catch (const StoreUnavailable& error) {
+    throw CannotRead(error.what());
+  }
+  void expect_same_epoch(const JournalFile& journal) const {
+    if (journal.epoch() != epoch_) throw Busy("");
   }
 
   // The mark that the last server left, if it is of this store.
@@ -213,25 +231,25 @@ class SqliteSource final : public Source {
       acknowledged_ = mark->batch;
     ::close(file);
   }
-  // Only of a stopped store: a running server writes to its logs.
-  bool check_logs(Findings& findings) try {
-    return while_closed([&] {
-      bool sound = true;
-      for (const std::string& file : {path_, journal_path_})
-        if (const std::string damage = find_log_damage(file); !damage.empty()) {
-          expect_same_epoch(Database(journal_path_));
-          findings.violation("files", log_of(file), damage);
-          sound = false;
-        }
-      return sound;
-    });
+  // Only of a stopped store: a running server writes to its log.
+  bool check_log(Findings& findings) try {
+    const std::string damage = find_log_damage(path_);
+    if (damage.empty()) return true;
+    while_closed(
+        [&] { with_journal([&](const JournalFile& journal) { expect_same_epoch(journal); }); });
+    findings.violation("files", log_of(path_), damage);
+    return false;
   } catch (const StoreUnavailable& error) {
     throw CannotRead(error.what());
   }
-  static Epoch read_epoch(const Database& journal) {
-    Statement statement(journal, "SELECT epoch FROM fence");
-    if (!statement.next()) throw CannotRead("the journal has no row in table fence");
-    return Epoch(statement.integer(0));
+  // Reads every record, with its checksum.
+  bool check_records(Findings& findings) try {
+    for (std::vector<JournalRow> rows = journal(0); !rows.empty();)
+      rows = journal(rows.back().batch);
+    return true;
+  } catch (const Damaged& error) {
+    findings.violation("files", journal_path_, error.what());
+    return false;
   }
   static void check_version(const Database& database, const std::string& path) {
     Statement version(database, "PRAGMA user_version");

@@ -10,6 +10,7 @@ import unittest
 
 import support
 from exchange_server import BIN, POLICIES, loadgen_command, run_loadgen
+from journal_file import bytes_of_records
 from random_clients import Client, History, Market, play, set_up_market
 from servers import journaling_server
 
@@ -74,7 +75,7 @@ class LoadGenerator(support.HistoryTest):
             self.porcupine()
 
     def test_kill_9_and_a_restart_in_the_middle(self):
-        journal = self.folder / "x.db.journal-wal"
+        journal = self.folder / "x.db.journal"
 
         def wait_for(is_so):
             while load.poll() is None and not is_so():
@@ -90,9 +91,7 @@ class LoadGenerator(support.HistoryTest):
                 text=True,
             )
             self.addCleanup(load.kill)
-            wait_for(
-                lambda: journal.exists() and journal.stat().st_size > 100_000
-            )  # it is well under way
+            wait_for(lambda: bytes_of_records(journal) > 100_000)  # it is well under way
             killed = time.monotonic_ns()
             server.kill()
         with journaling_server(self.store, port=server.port):

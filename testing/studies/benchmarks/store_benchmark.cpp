@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   const BatchNumber batches = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 2'000;
   const std::uint64_t orders = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 60;
   const std::string path = std::string(argv[1]) + "/store_benchmark.db";
-  for (const char* end : {"", "-wal", "-shm", ".journal", ".journal-wal", ".lock"})
+  for (const char* end : {"", "-wal", "-shm", ".journal", ".lock"})
     std::filesystem::remove(path + end);
   SqliteStore store(path);
   store.open();

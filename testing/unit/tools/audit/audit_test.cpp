@@ -79,7 +79,7 @@ const std::string open_buy =
 TEST_CASE_METHOD(
     SqliteFixture,
     "a sound store is clean, every row is compared with a replay, and no file is written to") {
-  const std::string tables_before = contents(path), journal_before = contents(path + ".journal");
+  const std::string tables_before = contents(path), journal_before = contents(journal);
   const Audit result = audit::audit({.store = url});
   std::map<std::string, std::uint64_t> counts(result.findings.counts().begin(),
                                               result.findings.counts().end());
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(
             counts["replacements"] + 1);
   CHECK(counts["replacements"] > 5);
   CHECK(contents(path) == tables_before);
-  CHECK(contents(path + ".journal") == journal_before);
+  CHECK(contents(journal) == journal_before);
 }
 
 TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, with its row") {
@@ -179,9 +179,10 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the tables alone is found, w
 }
 
 TEST_CASE_METHOD(SqliteFixture, "a journal of large records is read in pieces of some megabytes") {
-  journal(
-      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30) "
-      "INSERT INTO journal SELECT 1000000 + i, 1, zeroblob(1000000) FROM n");
+  edit_journal(journal, [](JournalContent& content) {
+    for (BatchNumber i = 1; i <= 30; ++i)
+      content.rows.push_back({Past::batches + i, 1, std::string(1'000'000, '\0')});
+  });
   const auto source = open_source(url);
   std::size_t large = 0, most = 0;
   BatchNumber last = 0;
@@ -240,24 +241,24 @@ TEST_CASE_METHOD(
   fs::copy_file(sound_store().path + ".lock", path + ".lock");
   const auto written = fs::last_write_time(path + ".lock");
   finds_nothing();
-  journal("DELETE FROM journal WHERE batch > 190");
+  keep(1, 190);
   finds("[journal] journal batch 200: was acknowledged, but the journal ends with batch 190");
   tables("UPDATE store SET id = '0123456789abcdef0123456789abcdef'");
   // the mark is of another store
-  journal("UPDATE store SET id = '0123456789abcdef0123456789abcdef'");
+  edit_journal(journal,
+               [](JournalContent& content) { content.id = "0123456789abcdef0123456789abcdef"; });
   finds_nothing();
   CHECK(fs::last_write_time(path + ".lock") == written);
 }
 
 TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is only read") {
-  const std::string copy = folder.path() + "/y.db", log = copy + ".journal-wal";
+  const std::string copy = folder.path() + "/y.db", log = copy + "-wal";
   {
     SqliteStore store(path);
     store.open();
-    for (BatchNumber batch = Past::batches + 1; batch <= Past::batches + 5; ++batch)
-      store.append(batch, "payload");
-    for (const char* part : {"", "-wal", ".journal", ".journal-wal"})
-      fs::copy_file(path + part, copy + part);
+    const Rows rows{.totals = store.load().rows.totals};
+    for (BatchNumber i = 1; i <= 5; ++i) store.project(rows, Past::projected + i);
+    for (const char* part : {"", "-wal", ".journal"}) fs::copy_file(path + part, copy + part);
   }
   std::fstream(log, std::ios::binary | std::ios::in | std::ios::out)
       .seekp(32 + 4'120 + 24 + 1'000)
@@ -266,6 +267,61 @@ TEST_CASE_METHOD(SqliteFixture, "damage within a log is found, and the log is on
   CHECK_THAT(text_of(audit::audit({.store = "sqlite:" + copy})),
              contains_text("[files] " + log + ": frame 2 is damaged, and later commits follow"));
   CHECK(contents(log) == before);
+}
+
+TEST_CASE_METHOD(SqliteFixture, "a damaged record of the journal is found, in old blocks too") {
+  const std::uint32_t block_bytes = GENERATE(1u << 20, 8'192u);
+  edit_journal(
+      journal, [](JournalContent&) {}, block_bytes);
+  REQUIRE((fs::file_size(journal) < 20 * 8'192) == (block_bytes == 8'192));
+  finds_nothing();
+  damage_journal(0.2);
+  const std::string damaged = contents(journal);
+  const std::string found = text();
+  CHECK_THAT(found, contains_text("[files] " + journal + ": ") &&
+                        contains_text(": the record at byte ") && contains_text(" is damaged"));
+  CHECK_THAT(found,
+             contains_text("not checked: tables, journal and replay: the files are damaged"));
+  CHECK(contents(journal) == damaged);
+}
+
+TEST_CASE_METHOD(SqliteFixture, "a damaged header of the journal is found") {
+  SECTION("of the file") {
+    std::fstream(journal, std::ios::binary | std::ios::in | std::ios::out).seekp(20).put('?');
+    finds("[files] " + journal + ": ");
+    finds(": its header is damaged");
+  }
+  SECTION("of a block") {
+    std::fstream(journal, std::ios::binary | std::ios::in | std::ios::out).seekp(4'100).put('?');
+    finds(": the header of block 0 is damaged");
+  }
+}
+
+TEST_CASE_METHOD(SqliteFixture,
+                 "a journal of an earlier version, or an empty one, is refused with the reason") {
+  const auto error = [&]() -> std::string {
+    try {
+      return text();
+    } catch (const CannotRead& refused) {
+      return refused.what();
+    }
+  };
+  fs::resize_file(journal, 0);
+  CHECK(error() == journal + " is empty or unfinished");
+  SqliteDatabase(journal, SqliteDatabase::Use::write).run("CREATE TABLE journal (batch, payload)");
+  CHECK(error() == journal +
+                       " has the form of an earlier version of the exchange; start the server"
+                       " once on this store, which rewrites it");
+}
+
+TEST_CASE_METHOD(SqliteFixture, "a server may start during an audit, which then ends") {
+  const auto source = open_source(url);
+  Findings findings(1);
+  CHECK(source->check_files(findings));
+  CHECK(source->journal(0).size() == Past::batches);
+  SqliteStore(path).open();
+  CHECK_THROWS_WITH(source->journal(0), contains_text("a server has opened the store while it was"
+                                                      " audited; audit it again"));
 }
 
 TEST_CASE_METHOD(SqliteFixture,
@@ -309,26 +365,17 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
     finds("[journal] journal batch 7: journal record fails its checksum");
     finds("not checked: a replay of the journal: batch 7 cannot be read");
   }
-  SECTION("a batch that is not there") {
-    journal("DELETE FROM journal WHERE batch = 7");
-    finds("[journal] journal batch 7: is missing: the next is 8");
-  }
   SECTION("the first batches gone, beyond the tables") {
-    journal("DELETE FROM journal WHERE batch <= " + std::to_string(Past::projected + 2));
+    keep(Past::projected + 3, Past::batches);
     finds("[journal] journal batch 181: is missing: the tables are at batch 180");
   }
   SECTION("an end before the tables") {
-    journal("DELETE FROM journal WHERE batch >= " + std::to_string(Past::projected));
+    keep(1, Past::projected - 1);
     finds("[journal] journal batch 179: is the last, but the tables are at batch 180");
   }
   SECTION("no batch at all") {
-    journal("DELETE FROM journal");
+    keep(1, 0);
     finds("[journal] journal batch 180: is missing, as are all others");
-  }
-  SECTION("an epoch that no server took") {
-    journal("UPDATE journal SET epoch = 9 WHERE batch = 7");
-    finds("[journal] journal batch 7: its epoch 9 was never taken: the fence is at 1");
-    finds("[journal] journal batch 8: its epoch 1 is below that of the previous batch, 9");
   }
   SECTION("other commands under the same promises") {
     payload(7, [](const std::string& bytes) {
@@ -358,7 +405,7 @@ TEST_CASE_METHOD(SqliteFixture, "what is wrong with the journal is found, with i
 TEST_CASE_METHOD(
     SqliteFixture,
     "of a pruned journal the rest is replayed on the tables, and the audit reports so") {
-  journal("DELETE FROM journal WHERE batch <= 100");
+  keep(101, Past::batches);
   finds(
       "not checked: the tables, row by row, against a replay: the journal was pruned, it begins "
       "with batch 101");
@@ -366,7 +413,7 @@ TEST_CASE_METHOD(
   finds_nothing();
   tables("UPDATE projection SET digest = digest + 1");
   finds("[replay] journal batch 181: leads to ");
-  journal("DELETE FROM journal WHERE batch > 180");
+  keep(101, 180);
   finds("[replay] projection: has ");
   tables("UPDATE projection SET digest = digest - 1");
   finds_nothing();
@@ -464,8 +511,10 @@ TEST_CASE_METHOD(
     "beside a running server the tables of a SQLite store are audited, and the journal is left alone") {
   SqliteStore running(path);
   running.open();
-  finds("not checked: the journal and its replay: a running server has locked ");
-  finds_nothing();
+  CHECK_THAT(text(), contains_text("not checked: the journal and its replay: a running server has"
+                                   " locked " +
+                                   journal) &&
+                         contains_text("clean: no violation"));
   running.append(Past::batches + 1, "not hindered");
 }
 
@@ -532,7 +581,14 @@ TEST_CASE(
        "[journal] journal batch 7: journal record fails its checksum"},
       {"UPDATE journal SET epoch = 5 WHERE batch = 7",
        "UPDATE journal SET epoch = 1 WHERE batch = 7",
-       "[journal] journal batch 7: its epoch 5 was never taken"},
+       "[journal] journal batch 7: its epoch 5 was never taken: the fence is at 1"},
+      {"UPDATE journal SET epoch = 5 WHERE batch = 7",
+       "UPDATE journal SET epoch = 1 WHERE batch = 7",
+       "[journal] journal batch 8: its epoch 1 is below that of the previous batch, 5"},
+      {"CREATE TABLE kept AS SELECT * FROM journal WHERE batch = 7; DELETE FROM journal WHERE batch "
+       "= 7",
+       "INSERT INTO journal SELECT * FROM kept; DROP TABLE kept",
+       "[journal] journal batch 7: is missing: the next is 8"},
   };
   for (const auto& [damage, repair, found] : planted) {
     INFO(damage);

@@ -1,9 +1,12 @@
 #pragma once
 // A SQLite store that a test damages, and what an audit finds of it.
 
+#include <fstream>
+
 #include "catch.hpp"
 #include "store/sqlite.hpp"
 #include "support/folder.hpp"
+#include "support/journal_rows.hpp"
 #include "tools/audit/audit.hpp"
 #include "tools/audit/source.hpp"
 #include "unit/tools/audit/built_store.hpp"
@@ -11,18 +14,23 @@
 namespace exchange::testing {
 
 struct AuditedStore {
-  void run(const std::string& file, const std::string& sql, std::string_view blob = {}) const {
-    SqliteDatabase database(file, SqliteDatabase::Use::write);
-    if (blob.empty()) return database.run(sql.c_str());
-    SqliteStatement(database, sql).with(SqliteBlob{blob}).run();
+  void tables(const std::string& sql) const {
+    SqliteDatabase(path, SqliteDatabase::Use::write).run(sql.c_str());
   }
-  void tables(const std::string& sql) const { run(path, sql); }
-  void journal(const std::string& sql) const { run(path + ".journal", sql); }
+  void keep(BatchNumber first, BatchNumber last) const { keep_batches(journal, first, last); }
   void payload(BatchNumber batch, const std::function<std::string(std::string)>& edit) const {
-    std::string bytes;
-    audit::open_source(url)->journal(batch - 1).front().payload.swap(bytes);
-    run(path + ".journal", "UPDATE journal SET payload = ? WHERE batch = " + std::to_string(batch),
-        edit(bytes));
+    edit_journal(journal, [&](JournalContent& content) {
+      JournalRow& row = content.rows.at(batch - content.rows.front().batch);
+      row.payload = edit(row.payload);
+    });
+  }
+  // Changes a byte of the journal, `share` of the way to the end of its records.
+  void damage_journal(double share) const {
+    const std::string bytes = contents(journal);
+    const auto at = std::size_t(double(bytes.find_last_not_of('\0')) * share);
+    std::fstream(journal, std::ios::binary | std::ios::in | std::ios::out)
+        .seekp(std::streamoff(at))
+        .put(char(bytes[at] ^ 1));
   }
   std::string text(audit::AuditOptions options = {}) const {
     options.store = url;
@@ -61,7 +69,7 @@ struct AuditedStore {
   }
 
   TemporaryFolder folder;
-  const std::string path = folder / "x.db", url = "sqlite:" + path;
+  const std::string path = folder / "x.db", journal = path + ".journal", url = "sqlite:" + path;
 };
 
 }  // namespace exchange::testing

@@ -1,0 +1,60 @@
+#pragma once
+// A file, opened through SQLite's default VFS but not as a database: the tests that simulate a disk
+// see these files too. Positions and sizes are in bytes. Errors are StoreUnavailable. Owner: the
+// object that holds it, on one thread at a time.
+
+#include <sqlite3.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/store.hpp"
+
+namespace exchange {
+
+// Ends of error messages: what the operator can do.
+inline constexpr const char* restore_store = "restore the store from a backup (docs/recovery.md)";
+inline constexpr const char* after_failed_sync =
+    ": the disk failed to sync; start again once it is sound";
+
+// Whether a file exists and is not empty, as SQLite sees it.
+bool file_has_content(const std::string& path);
+// The file that `path` leads to: a VFS opens paths without symbolic links only.
+std::string behind_links(const std::string& path);
+// Removes a file, durably. One that does not exist is no error.
+void remove_file(const std::string& path);
+
+class RawFile {
+ public:
+  // `flags`: SQLITE_OPEN_... With SQLITE_OPEN_SUPER_JOURNAL, the first sync makes a new file's name
+  // durable.
+  RawFile(const std::string& path, int flags);
+  ~RawFile() { file()->pMethods->xClose(file()); }
+  RawFile(const RawFile&) = delete;
+  RawFile& operator=(const RawFile&) = delete;
+
+  // When it was opened.
+  sqlite3_int64 size() const { return size_; }
+  // Returns false at the end of the file. A read that fails throws: it must not look like the end.
+  bool read(void* into, std::size_t bytes, sqlite3_int64 offset);
+  void write(std::string_view bytes, sqlite3_int64 offset);
+  void cut(sqlite3_int64 size) { require_written(file()->pMethods->xTruncate(file(), size)); }
+  // Throws StoreCorrupt if it fails: what the disk holds is unknown then.
+  void sync();
+  // Locks the file for one writer, or for readers; needs SQLITE_OPEN_MAIN_DB. Returns false if
+  // another process, or another RawFile, has it locked.
+  bool try_lock(bool for_writing);
+
+ private:
+  StoreUnavailable unreadable() const;
+  void require_written(int code) const;
+  sqlite3_file* file() { return reinterpret_cast<sqlite3_file*>(memory_.data()); }
+
+  const std::string path_;  // SQLite keeps a pointer to it
+  std::vector<std::max_align_t> memory_;
+  sqlite3_int64 size_ = 0;
+};
+
+}  // namespace exchange
