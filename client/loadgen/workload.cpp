@@ -255,7 +255,7 @@ void Script::draw_replace(const Action& order, std::uint32_t back, bool own_acco
 }
 
 // And an order after it. Of all symbols and of that of `order` by turns. One in each request, so
-// that its reply elements can be told from those of other cancels by their number.
+// that its reply elements can be distinguished from those of other cancels by their number.
 void Script::draw_cancel_all(const Action& order) {
   const auto is_one = [](const Action& action) { return action.kind == Action::Kind::cancel_all; };
   if (std::any_of(actions_.begin(), actions_.end(), is_one)) return actions_.push_back(order);
