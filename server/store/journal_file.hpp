@@ -53,6 +53,7 @@ namespace exchange {
 
 class JournalFile {
  public:
+  // read_unlocked: beside a writer in this process, which makes no block meanwhile.
   enum class Use { write, read, read_unlocked };
   // As large as a second of full load writes; so much more than what was pruned stays on the disk.
   static constexpr std::uint32_t usual_block_bytes = 1 << 20;

@@ -33,11 +33,11 @@ RawFile::RawFile(const std::string& path, int flags) : path_(path) {
   int found_flags = 0;
   // after a failed xOpen there is nothing to close
   const bool opened = vfs->xOpen(vfs, path_.c_str(), file(), flags, &found_flags) == SQLITE_OK;
-  // SQLite opens a file that it may not write for reading
-  const bool as_asked =
-      opened && (found_flags & SQLITE_OPEN_READONLY) <= (flags & SQLITE_OPEN_READONLY);
-  if (opened && !as_asked) file()->pMethods->xClose(file());
-  if (!as_asked)
+  // SQLite opens a file that this user may not write for reading only.
+  const bool cannot_write =
+      (flags & SQLITE_OPEN_READWRITE) != 0 && (found_flags & SQLITE_OPEN_READONLY) != 0;
+  if (opened && cannot_write) file()->pMethods->xClose(file());
+  if (!opened || cannot_write)
     throw StoreUnavailable(path_ + " cannot be opened; may this user read and write the file?");
   if (file()->pMethods->xFileSize(file(), &size_) != SQLITE_OK) {
     file()->pMethods->xClose(file());
