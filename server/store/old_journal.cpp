@@ -8,13 +8,6 @@
 
 namespace exchange {
 
-bool is_old_journal(const std::string& path) {
-  if (!file_has_content(path)) return false;
-  RawFile file(behind_links(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB);
-  std::string begin(16, '\0');
-  return file.read(begin.data(), begin.size(), 0) && begin == std::string("SQLite format 3", 16);
-}
-
 std::string new_journal_of(const std::string& path) { return path + "-new"; }
 
 bool copy_old_journal(const std::string& path, std::uint32_t block_bytes) {

@@ -10,8 +10,6 @@
 
 namespace exchange {
 
-// Whether the journal is an old one.
-bool is_old_journal(const std::string& path);
 std::string new_journal_of(const std::string& path);
 // Makes the copy. Returns false if the old journal holds nothing, since no server has used it.
 bool copy_old_journal(const std::string& path, std::uint32_t block_bytes);

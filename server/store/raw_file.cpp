@@ -11,6 +11,14 @@ bool file_has_content(const std::string& path) {
   return vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && found != 0;
 }
 
+bool begins_as_database(const std::string& path) {
+  if (!file_has_content(path)) return false;
+  constexpr std::string_view magic("SQLite format 3", 16);
+  std::string begin(magic.size(), '\0');
+  RawFile file(behind_links(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB);
+  return file.read(begin.data(), begin.size(), 0) && begin == magic;
+}
+
 std::string behind_links(const std::string& path) {
   std::filesystem::path file = path;
   std::error_code none;

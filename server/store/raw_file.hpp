@@ -21,6 +21,8 @@ inline constexpr const char* after_failed_sync =
 
 // Whether a file exists and is not empty, as SQLite sees it.
 bool file_has_content(const std::string& path);
+// Whether a file begins as a SQLite database does. Throws StoreUnavailable if it cannot be read.
+bool begins_as_database(const std::string& path);
 // The file that `path` leads to: a VFS opens paths without symbolic links only.
 std::string behind_links(const std::string& path);
 // Removes a file, durably. One that does not exist is no error.

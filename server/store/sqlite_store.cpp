@@ -127,7 +127,8 @@ void SqliteStore::lock() {
 // missing one anew and delete the log that was left of it.
 void SqliteStore::check_presence() const {
   const bool tables = file_has_content(path_),
-             journal = is_old_journal(journal_path()) || JournalFile::is_complete(journal_path()) ||
+             journal = begins_as_database(journal_path()) ||
+                       JournalFile::is_complete(journal_path()) ||
                        JournalFile::is_complete(new_journal_of(journal_path()));
   if (tables && !journal)
     throw StoreCorrupt(
@@ -144,15 +145,16 @@ void SqliteStore::check_presence() const {
 void SqliteStore::open_journal() {
   journal_.reset();
   const std::string path = journal_path(), copy = new_journal_of(path);
-  const bool is_old = is_old_journal(path);
+  const bool is_old = begins_as_database(path);
   upgrades_journal_ = is_old && copy_old_journal(path, journal_block_bytes_);
   if (upgrades_journal_) {
     journal_ = std::make_unique<JournalFile>(copy, JournalFile::Use::write);
     return;
   }
-  if (!is_old && !JournalFile::is_complete(path) && JournalFile::is_complete(copy))
+  const bool is_complete = !is_old && JournalFile::is_complete(path);
+  if (!is_old && !is_complete && JournalFile::is_complete(copy))
     replace_old_journal(path, journal_block_bytes_);
-  else if (is_old || !JournalFile::is_complete(path))
+  else if (!is_complete)
     JournalFile::create(path, random_id(), 0, 0, journal_block_bytes_);
   if (file_has_content(copy)) remove_file(copy);
   journal_ = std::make_unique<JournalFile>(path, JournalFile::Use::write);

@@ -13,6 +13,7 @@
 #include "model/random_commands.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/folder.hpp"
+#include "support/journal_rows.hpp"
 #include "support/stores.hpp"
 
 using namespace exchange;
@@ -328,25 +329,16 @@ TEST_CASE("a page that goes bad while the server runs is refused when it is read
 TEST_CASE("a journal of other rows is refused by their number") {
   Specimen specimen(test_seed(), End::closed);
   std::mt19937_64 random(test_seed());
-  const std::string path = specimen.path() + ".journal";
   using JournalRows = std::vector<JournalRow>;
   const auto error_after = [&](const std::function<void(JournalRows&)>& edit) -> std::string {
     specimen.put(specimen.files(), true);
-    JournalRows rows;
-    std::string id;
-    Epoch epoch = 0;
-    {
-      JournalFile journal(path, JournalFile::Use::read);
-      id = journal.id();
-      epoch = journal.epoch();
-      journal.read(0, [&](const JournalRow& row) { return rows.push_back(row), true; });
-    }
-    edit(rows);
-    JournalFile::create(path, id, rows.front().batch - 1, epoch, Specimen::journal_block_bytes,
-                        [&](JournalFile& journal) {
-                          for (const JournalRow& row : rows)
-                            if (!row.payload.empty()) journal.import(row);
-                        });
+    edit_journal(
+        specimen.path() + ".journal",
+        [&](JournalContent& content) {
+          edit(content.rows);
+          std::erase_if(content.rows, [](const JournalRow& row) { return row.payload.empty(); });
+        },
+        Specimen::journal_block_bytes);
     try {
       return same_everything(read_everything(specimen.path()), specimen.stored()) ? "same"
                                                                                   : "different";

@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "store/sqlite_store.hpp"
 #include "support/folder.hpp"
+#include "support/journal_rows.hpp"
 #include "support/stores.hpp"
 
 namespace exchange::testing {
@@ -85,20 +86,17 @@ struct Place {
         "CREATE TABLE journal (batch INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, payload BLOB NOT "
         "NULL); CREATE TABLE fence (one INTEGER PRIMARY KEY, epoch INTEGER NOT NULL);"
         "CREATE TABLE store (one INTEGER PRIMARY KEY, id TEXT NOT NULL);";
-    {
-      JournalFile journal(db(name) + ".journal", JournalFile::Use::read);
-      sql += "INSERT INTO store VALUES (1, '" + journal.id() + "'); INSERT INTO fence VALUES (1, " +
-             std::to_string(journal.epoch()) + ");";
-      journal.read(0, [&](const JournalRow& row) {
-        std::string hex;
-        for (const unsigned char byte : row.payload) {
-          hex += "0123456789abcdef"[byte >> 4];
-          hex += "0123456789abcdef"[byte & 15];
-        }
-        sql += "INSERT INTO journal VALUES (" + std::to_string(row.batch) + ", " +
-               std::to_string(row.epoch) + ", x'" + hex + "');";
-        return true;
-      });
+    const JournalContent content = read_journal_file(db(name) + ".journal");
+    sql += "INSERT INTO store VALUES (1, '" + content.id + "'); INSERT INTO fence VALUES (1, " +
+           std::to_string(content.epoch) + ");";
+    for (const JournalRow& row : content.rows) {
+      std::string hex;
+      for (const unsigned char byte : row.payload) {
+        hex += "0123456789abcdef"[byte >> 4];
+        hex += "0123456789abcdef"[byte & 15];
+      }
+      sql += "INSERT INTO journal VALUES (" + std::to_string(row.batch) + ", " +
+             std::to_string(row.epoch) + ", x'" + hex + "');";
     }
     std::filesystem::remove(db(name) + ".journal");
     if (with_checksums) {

@@ -145,13 +145,7 @@ struct OldJournal : Place {
     make("x", false);
     make_old_journal("x", checksums);
   }
-  std::vector<JournalRow> rows() const {
-    std::vector<JournalRow> rows;
-    JournalFile(db() + ".journal", JournalFile::Use::read).read(0, [&](const JournalRow& row) {
-      return rows.push_back(row), true;
-    });
-    return rows;
-  }
+  std::vector<JournalRow> rows() const { return read_journal_file(db() + ".journal").rows; }
 };
 
 bool same(const std::vector<JournalRow>& a, const std::vector<JournalRow>& b) {

@@ -11,6 +11,7 @@
 #include "store/acknowledged_mark.hpp"
 #include "store/checksum_vfs.hpp"
 #include "store/journal_file.hpp"
+#include "store/raw_file.hpp"
 #include "store/sqlite_log.hpp"
 #include "store/sqlite_schema.hpp"
 #include "tools/audit/source.hpp"
@@ -104,14 +105,6 @@ class Statement final : public RowStream {
 std::string one_text(const Database& database, const std::string& select) {
   Statement statement(database, select);
   return statement.next() ? std::string(statement.bytes(0)) : std::string();
-}
-
-bool begins_as_database(const std::string& path) {
-  constexpr std::string_view magic("SQLite format 3", 16);
-  std::string found(magic.size(), '\0');
-  RawFile(behind_links(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB)
-      .read(found.data(), found.size(), 0);
-  return found == magic;
 }
 
 // Runs `work`, which reads the journal of a stopped server or the log of its tables.
