@@ -27,6 +27,7 @@ Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metri
 Projector::~Projector() {
   slot_.with([](Slot& slot) { slot.stopping = true; });
   slot_.notify();
+  bursts_.hurry();
   thread_.join();
 }
 
@@ -52,6 +53,7 @@ ClosedMark Projector::projected_closed() {
 void Projector::hurry() {
   slot_.with([](Slot& slot) { slot.hurry = true; });
   slot_.notify();
+  bursts_.hurry();
 }
 
 void Projector::run() {
@@ -68,16 +70,26 @@ void Projector::run() {
                                    return true;
                                  });
     if (!work) return;
-    project(rows, batch);
-    prune(batch);
-    slot_.wait_for(std::chrono::milliseconds(limits_.projection_interval_ms),
-                   [](const Slot& slot) { return slot.hurry || slot.stopping; });
+    take_turn(rows, batch);
     slot_.with([&](Slot& slot) {
       slot.busy = slot.hurry = false;
       slot.projected_closed = slot.closed;
     });
     on_idle_();
   }
+}
+
+void Projector::take_turn(const Rows& rows, BatchNumber batch) {
+  const std::chrono::milliseconds interval(limits_.projection_interval_ms);
+  const std::int64_t begin_ns = clock_.monotonic_ns();
+  {
+    // Much work takes more time than the interval: fewer projections, with fewer rows in all.
+    const Bursts::Work work(bursts_, interval * 5 / 2);
+    project(rows, batch);
+    prune(batch);
+  }
+  const std::chrono::nanoseconds taken(clock_.monotonic_ns() - begin_ns);
+  slot_.wait_for(interval - taken, [](const Slot& slot) { return slot.hurry || slot.stopping; });
 }
 
 void Projector::project(const Rows& rows, BatchNumber batch) {

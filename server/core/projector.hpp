@@ -1,10 +1,11 @@
 #pragma once
-// Projector writes changed rows into the tables, on its own thread, one hand-over at a time. The
-// core hands over only rows of committed batches. Meanwhile further changes collect in the
-// exchange, where a row that changes several times is written once.
+// Projector writes changed rows into the tables, on its own thread, one hand-over at a time, in
+// bursts. The core hands over only rows of committed batches. Meanwhile further changes collect in
+// the exchange, where a row that changes several times is written once.
 
 #include <functional>
 
+#include "base/bursts.hpp"
 #include "base/guarded.hpp"
 #include "base/thread.hpp"
 #include "core/clock.hpp"
@@ -35,7 +36,7 @@ class Projector {
   void offer(Rows& rows, BatchNumber batch, ClosedMark closed);
   // Core thread. Orders that closed up to this mark are in the tables.
   ClosedMark projected_closed();
-  // Skips the pause after the current projection. Any thread.
+  // Skips what is left of the current projection's rests and of the pause after it. Any thread.
   void hurry();
 
  private:
@@ -47,6 +48,8 @@ class Projector {
   };
 
   void run();
+  // Writes the rows, prunes, and waits until the next projection may begin.
+  void take_turn(const Rows& rows, BatchNumber batch);
   void project(const Rows& rows, BatchNumber batch);
   void prune(BatchNumber batch);
 
@@ -59,6 +62,7 @@ class Projector {
   const std::function<void()> on_idle_;
   const OnFatal on_fatal_;
   Guarded<Slot> slot_;
+  Bursts bursts_;
   BatchNumber pruned_ = 0;
   Thread thread_;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bursts.hpp"
 #include "store/wal_frames.hpp"
 
 namespace exchange {
@@ -191,6 +192,7 @@ bool is_frame_page(int amount, sqlite3_int64 offset) {
 }
 
 int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
+  Bursts::rest_if_due();
   File& file = of(base);
   const int code = read_below(file, into, amount, offset);
   if (code == SQLITE_IOERR_SHORT_READ && file.kind == File::Kind::database && file.sealed &&
@@ -216,6 +218,12 @@ int read(sqlite3_file* base, void* into, int amount, sqlite3_int64 offset) {
 
 int write(sqlite3_file* base, const void* from, int amount, sqlite3_int64 offset) {
   File& file = of(base);
+  // A large sync would delay commits of the journal, which is on the same disk.
+  if (Bursts::rest_if_due())
+    if (const int code =
+            file.below->pMethods->xSync(file.below, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+        code != SQLITE_OK)
+      return code;
   const auto* bytes = static_cast<const unsigned char*>(from);
   std::vector<unsigned char> sealed;
   if (file.kind == File::Kind::database && is_page(amount, offset)) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "base/bursts.hpp"
 #include "base/fail_point.hpp"
 #include "store/stored_text.hpp"
 
@@ -45,7 +46,10 @@ void put(pqxx::transaction_base& work, const char* statement, const std::vector<
          Add add) {
   if (rows.empty()) return;
   std::array<ArrayText, column_count> columns;
-  for (const Row& row : rows) add(columns, row);
+  for (const Row& row : rows) {
+    add(columns, row);
+    Bursts::rest_if_due();
+  }
   std::apply([&](auto&... column) { work.exec_prepared(statement, column.finish()...); }, columns);
 }
 
@@ -58,6 +62,7 @@ class Copy {
   void add(Column... columns) {
     if (!stream_) stream_ = copy_into(work_, table_);
     *stream_ << std::array<std::int64_t, sizeof...(Column)>{std::int64_t(columns)...};
+    Bursts::rest_if_due();
   }
   void complete() {
     if (stream_) stream_->complete();

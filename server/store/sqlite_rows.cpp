@@ -1,5 +1,6 @@
 #include "store/sqlite_rows.hpp"
 
+#include "base/bursts.hpp"
 #include "base/ensure.hpp"
 
 namespace exchange {
@@ -52,6 +53,7 @@ int filter(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) 
   return SQLITE_OK;
 }
 int next(sqlite3_vtab_cursor* cursor) noexcept {
+  Bursts::rest_if_due();
   Source& source = source_of(cursor);
   source.move_to(source.at + 1);
   return SQLITE_OK;

@@ -27,7 +27,7 @@ struct ServerOnDisk::Recorder : SqliteStore {
 };
 
 ServerOnDisk::ServerOnDisk(std::uint64_t seed)
-    : disk(seed), random_(seed + 1), commands_(seed + 2, false) {
+    : disk(seed), random_(seed + 1), commands_(seed + 2, false), rests_(seed % 2 == 0) {
   spdlog::set_level(
       spdlog::level::off);  // thousands of stores become unavailable and available again
   // The kernel writes the lock file to the disk at some time or never.
@@ -163,6 +163,7 @@ void ServerOnDisk::project() {
   Rows rows;
   const ClosedMark closed = committer_->exchange().take_changes(rows);
   for (;;) {
+    const Bursts::Work work(bursts_, std::chrono::hours(rests_ ? 1 : 0));
     try {
       store_->project(rows, committer_->last_batch());
       break;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bursts.hpp"
 #include "core/committer.hpp"
 #include "core/recovery.hpp"
 #include "durability/simulated_disk.hpp"
@@ -60,6 +61,9 @@ class ServerOnDisk {
   std::unique_ptr<Recorder> store_;
   std::unique_ptr<Committer> committer_;
   BatchNumber projected_ = 0;
+  // Half of the servers rest, and therefore sync, at each write of a projection.
+  Bursts bursts_{std::chrono::nanoseconds(1)};
+  const bool rests_;
 
   std::vector<std::string> payloads_;     // of every batch that must be there, from batch 1
   std::optional<std::string> in_flight_;  // of the batch whose commit has not returned

@@ -1,0 +1,53 @@
+#pragma once
+// Bursts lets a background thread work in short bursts of CPU time with rests between them. If it
+// shares a CPU with threads that clients wait for, they wait for a burst at most. Linux alone lets
+// it run for up to 4 ms (a timer tick), even at a low priority: a thread that got little time is
+// owed some (https://docs.kernel.org/scheduler/sched-eevdf.html).
+//   Bursts::Work work(bursts, spread);
+//   for (...) { ...; Bursts::rest_if_due(); }
+// Code far below, such as the file layer of a database, may call rest_if_due() too.
+
+#include <atomic>
+#include <chrono>
+
+namespace exchange {
+
+class Bursts {
+ public:
+  using Nanoseconds = std::chrono::nanoseconds;
+
+  // `burst`: CPU time of a burst.
+  explicit Bursts(Nanoseconds burst = std::chrono::microseconds(200)) : burst_(burst) {}
+
+  // While it lives, this thread works in bursts; one at a time for each thread and each Bursts. Its
+  // rests are so long that work of as much CPU time as the last one takes `spread`, but at most ten
+  // times as long as a burst.
+  class Work {
+   public:
+    Work(Bursts& bursts, Nanoseconds spread);
+    Work(const Work&) = delete;
+    ~Work();
+
+   private:
+    Bursts& bursts_;
+    const Nanoseconds began_;  // CPU time of the thread
+  };
+
+  // No more rests for the work in progress, or else for the next one. Any thread.
+  void hurry() { hurried_.store(true, std::memory_order_relaxed); }
+
+  // Rests if this thread works in bursts and one is over; returns whether it has. Cheap enough for
+  // each row of a table.
+  static bool rest_if_due();
+
+ private:
+  bool rest();
+
+  const Nanoseconds burst_;
+  std::atomic<bool> hurried_ = false;
+  Nanoseconds rest_{0};           // after each burst
+  Nanoseconds last_work_{0};      // CPU time of the last work
+  Nanoseconds clock_{0}, cpu_{0};  // when the burst began: time of the clock, CPU time
+};
+
+}  // namespace exchange
