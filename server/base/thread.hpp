@@ -3,6 +3,7 @@
 // the store's projector and the readers.
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,6 +21,9 @@ using OnFatal = std::function<void(const std::string&)>;
 // low: gives way to threads that clients wait for. If all want the same CPU, it still gets a third
 // as much as one of them.
 enum class Priority { usual, low };
+
+// Lets threads go first that are ready and share this CPU.
+inline void yield_cpu() { sched_yield(); }
 
 // Runs `work` on a new thread; if it throws a std::exception, calls `on_fatal` on that thread.
 // `on_fatal` must outlive the thread. `name`: shown by debuggers and top; at most 15 characters.

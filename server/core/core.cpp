@@ -120,6 +120,9 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
     wait_for_reply_memory();
     batch = batch.first(committer_.commit(batch));
     complete(batch);
+    // On a shared CPU the transport sends these replies now, and what it receives meanwhile joins
+    // the next batch: fewer commits and fewer switches between threads.
+    yield_cpu();
     note_unprojected();
     first += batch.size();
     if (committer_.exchange().changed_rows() > limits_.unprojected_rows_max) wait_for_projector();

@@ -24,6 +24,8 @@ class Thread {
 
 enum class Priority { usual, low };
 
+inline void yield_cpu() { simulation::Scheduler::current()->preempt(); }
+
 inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::function<void()> work,
                            Priority = Priority::usual) {
   simulation::Scheduler& scheduler = *simulation::Scheduler::current();
