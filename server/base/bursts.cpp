@@ -19,7 +19,8 @@ Bursts::Nanoseconds now(clockid_t clock) {
 
 }  // namespace
 
-Bursts::Work::Work(Bursts& bursts, Nanoseconds spread) : bursts_(bursts), began_(now(CLOCK_THREAD_CPUTIME_ID)) {
+Bursts::Work::Work(Bursts& bursts, Nanoseconds spread)
+    : bursts_(bursts), began_(now(CLOCK_THREAD_CPUTIME_ID)) {
   of_this_thread = &bursts;
   bursts.clock_ = now(CLOCK_MONOTONIC);
   bursts.cpu_ = began_;

@@ -45,8 +45,8 @@ class Bursts {
 
   const Nanoseconds burst_;
   std::atomic<bool> hurried_ = false;
-  Nanoseconds rest_{0};           // after each burst
-  Nanoseconds last_work_{0};      // CPU time of the last work
+  Nanoseconds rest_{0};            // after each burst
+  Nanoseconds last_work_{0};       // CPU time of the last work
   Nanoseconds clock_{0}, cpu_{0};  // when the burst began: time of the clock, CPU time
 };
 

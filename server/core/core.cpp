@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "base/fail_point.hpp"
 
 namespace exchange {
 
 constexpr std::chrono::seconds confirm_interval(1);
+constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
 Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& limits,
            Metrics& metrics, OnFatal on_fatal, OnProjected on_projected)
@@ -57,11 +59,11 @@ void Core::run() {
   std::vector<Submission*> submissions;
   bool stopping = false;
   note_unprojected();
-  offer_projection();  // batches that recovery replayed
+  offer_projection(all);  // batches that recovery replayed
   while (!stopping) {
     const auto has_work = [&](const Inbox& inbox) {
       return !inbox.submissions.empty() || inbox.projector_idle || inbox.stopping ||
-             !large_.empty();
+             !large_.empty() || hand_over_ || !all_released_;
     };
     // A standby server takes over if this one's connection is lost, idle or not.
     while (has_standbys_ && !inbox_.wait_for(confirm_interval, has_work)) committer_.confirm();
@@ -72,12 +74,13 @@ void Core::run() {
       inbox.projector_idle = false;
       stopping = inbox.stopping && submissions.empty() && large_.empty();
     });
-    committer_.exchange().release_closed(projector_.projected_closed());
+    commands_ = 0;
     defer_large(submissions);
     run_batches(submissions);
     take_large(submissions);
     run_batches(submissions);
-    offer_projection();
+    release_closed(limits_.orders_at_once + commands_);
+    offer_projection(limits_.orders_at_once + commands_);
     Metrics::set(metrics_.orders_in_memory, committer_.exchange().orders_in_memory());
   }
   if (!inbox_.with([](const Inbox& inbox) { return inbox.leaves_projection; })) project_rest();
@@ -125,6 +128,7 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
     yield_cpu();
     note_unprojected();
     first += batch.size();
+    commands_ += commands;
     if (committer_.exchange().changed_rows() > limits_.unprojected_rows_max) wait_for_projector();
   }
 }
@@ -157,14 +161,22 @@ void Core::note_unprojected() {
     health_->note_unprojected(clock_.monotonic_ns());
 }
 
+void Core::release_closed(std::size_t orders_max) {
+  all_released_ = committer_.exchange().release_closed(projector_.projected_closed(), orders_max);
+}
+
 // Called between batches, when everything applied is committed: the tables never contain a change
 // that the journal lacks.
-void Core::offer_projection() {
+void Core::offer_projection(std::size_t orders_max) {
   Exchange& exchange = committer_.exchange();
-  if (exchange.changed_rows() == 0 || !projector_.idle()) return;
-  const ClosedMark closed = exchange.take_changes(rows_);
-  health_->note_offered();
-  projector_.offer(rows_, committer_.last_batch(), closed);
+  if (!hand_over_) {
+    if (exchange.changed_rows() == 0 || !projector_.idle()) return;
+    hand_over_ = HandOver{committer_.last_batch(), exchange.begin_hand_over(rows_)};
+    health_->note_offered();
+  }
+  if (!exchange.continue_hand_over(rows_, orders_max)) return;
+  projector_.offer(rows_, hand_over_->batch, hand_over_->closed);
+  hand_over_.reset();
 }
 
 // Back-pressure: the tables lag too far behind, so no batch starts until one projection has ended.
@@ -172,17 +184,18 @@ void Core::wait_for_projector() {
   Metrics::add(metrics_.lag_waits);
   // to /readyz and the stall metrics this wait is part of a batch
   health_->begin_batch(clock_.monotonic_ns());
+  if (hand_over_) offer_projection(all);
   projector_.hurry();
   while (!projector_.idle())
     inbox_.when([](const Inbox& inbox) { return inbox.projector_idle; },
                 [](Inbox& inbox) { inbox.projector_idle = false; });
   health_->end_batch();
-  committer_.exchange().release_closed(projector_.projected_closed());
-  offer_projection();
+  release_closed(all);
+  offer_projection(all);
 }
 
 void Core::project_rest() {
-  while (committer_.exchange().changed_rows() > 0) wait_for_projector();
+  while (hand_over_ || committer_.exchange().changed_rows() > 0) wait_for_projector();
 }
 
 }  // namespace exchange

@@ -6,6 +6,7 @@
 // OrderReader.
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "base/guarded.hpp"
@@ -45,6 +46,12 @@ class Core final : public Service {
     bool stopping = false, leaves_projection = false;
   };
 
+  // What is handed to the projector once all of it is copied into rows_.
+  struct HandOver {
+    BatchNumber batch;
+    ClosedMark closed;
+  };
+
   void run();
   void defer_large(std::vector<Submission*>& submissions);
   void take_large(std::vector<Submission*>& submissions);
@@ -52,7 +59,8 @@ class Core final : public Service {
   void run_batches(std::vector<Submission*>& submissions);
   void complete(std::span<Submission* const> submissions);
   void note_unprojected();
-  void offer_projection();
+  void release_closed(std::size_t orders_max);
+  void offer_projection(std::size_t orders_max);
   void wait_for_projector();
   void project_rest();
 
@@ -64,8 +72,11 @@ class Core final : public Service {
   Committer committer_;
   const std::shared_ptr<Health> health_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: at most one submission each
-  std::deque<Submission*> large_;  // taken from the inbox, deferred behind small ones
-  Rows rows_;                      // swapped with the projector's, so that memory is reused
+  std::deque<Submission*> large_;      // taken from the inbox, deferred behind small ones
+  std::size_t commands_ = 0;           // of the batches of this turn
+  Rows rows_;                          // swapped with the projector's, so that memory is reused
+  std::optional<HandOver> hand_over_;  // in progress
+  bool all_released_ = true;           // of the closed orders that are in the tables
   std::vector<std::pair<CompletionSink*, std::vector<Submission*>>> by_sink_;
   OrderReader order_reader_;
   Projector projector_;

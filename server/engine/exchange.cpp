@@ -214,8 +214,8 @@ bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp 
       continue;
     }
     level.shares_units -= shares.units();
-    execute(taker, maker, shares, now);
     mark_order_dirty(maker_index);
+    execute(taker, maker, shares, now);
     if (maker.open == Shares()) {
       unlink(maker_index);
       close(maker_index);
@@ -365,6 +365,7 @@ void Exchange::cancel_resting(std::uint32_t index, Timestamp now) {
 
 void Exchange::cancel_open(std::uint32_t index, Timestamp now) {
   Order& order = orders_[index];
+  mark_order_dirty(index);
   if (order.side == Side::buy) {
     accounts_[order.account].balance += cost(order.open, order.limit);
     mark_dirty(order.account);
@@ -374,7 +375,6 @@ void Exchange::cancel_open(std::uint32_t index, Timestamp now) {
   histories_[index].canceled = order.open;
   histories_[index].canceled_at = now;
   order.open = Shares();
-  mark_order_dirty(index);
   update_digest(now, 'C', order.id, std::uint64_t(histories_[index].canceled.units()));
   close(index);
 }
@@ -515,12 +515,13 @@ void Exchange::close(std::uint32_t index) {
   ++closed_;
 }
 
-void Exchange::release_closed(ClosedMark mark) {
+bool Exchange::release_closed(ClosedMark mark, std::size_t orders_max) {
   ENSURE(mark <= closed_);
   for (; released_ < mark; ++released_) {
+    if (orders_max-- == 0) return false;
     const std::uint32_t index = closed_first_;
     const Order& order = orders_[index];
-    ENSURE(!order.dirty);
+    ENSURE(order.dirty == 0);
     closed_first_ = order.next;
     if (closed_first_ == no_index) closed_last_ = no_index;
     for (std::uint32_t at = order.first_execution; at != no_index;) {
@@ -531,6 +532,7 @@ void Exchange::release_closed(ClosedMark mark) {
     order_index_.erase(order.id);
     orders_.release(index);
   }
+  return true;
 }
 
 // --- looking in

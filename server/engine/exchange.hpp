@@ -98,12 +98,20 @@ class Exchange {
   // Copies every row that changed since the last call into `rows` (overwritten), with its present
   // values. Returns the mark to pass to release_closed() once these rows are in the tables.
   ClosedMark take_changes(Rows& rows);
+  // The same in steps, so that commands between them need not wait long: all but orders first, then
+  // in each step up to `orders_max` orders, as they were at the beginning. Returns true once all
+  // are in `rows`, which must be those of the beginning. The next hand-over begins after that.
+  ClosedMark begin_hand_over(Rows& rows);
+  bool continue_hand_over(Rows& rows, std::size_t orders_max);
   // Marks rows that take_changes() returned, and that are not in the tables, as changed again.
   void restore_changes(const Rows& rows);
-  // Number of rows that take_changes() would copy now.
+  // Number of rows that take_changes() would copy now, or those that changed since a hand-over
+  // began.
   std::size_t changed_rows() const;
-  // Frees the orders that closed up to `mark`.
-  void release_closed(ClosedMark mark);
+  // Frees the orders that closed up to `mark`, at most `orders_max` of them, and returns whether
+  // these were all.
+  bool release_closed(ClosedMark mark,
+                      std::size_t orders_max = std::numeric_limits<std::size_t>::max());
 
   const Totals& totals() const { return totals_; }
   // Orders canceled by the terms of an order since this object was made; no part of the state.
@@ -175,8 +183,8 @@ class Exchange {
     std::uint32_t previous, next;
     std::uint32_t first_execution, last_execution;
     Side side;
-    bool dirty;
-    OrderId place;  // OrderRow::place
+    std::uint8_t dirty;  // 0, or dirty_mark_ when it changed
+    OrderId place;       // OrderRow::place
   };
   static_assert(sizeof(Order) == 64);
   struct OrderHistory {
@@ -241,7 +249,8 @@ class Exchange {
 
   void mark_dirty(AccountNumber account);
   void mark_symbol_dirty(SymbolNumber symbol);
-  void mark_order_dirty(std::uint32_t index);
+  void mark_order_dirty(std::uint32_t index);  // before it changes
+  void copy_order(std::uint32_t index);
   void update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b);
 
   Interner<AccountId> account_ids_;
@@ -265,6 +274,12 @@ class Exchange {
 
   // Changed since take_changes(): numbers, indices and keys, each once; executions are always new.
   std::vector<std::uint32_t> dirty_accounts_, dirty_symbols_, dirty_orders_;
+  // The orders of a hand-over, those copied so far, and the next one to copy. dirty_mark_ is 1 or
+  // 2, the other one in the next hand-over.
+  std::vector<std::uint32_t> handed_orders_;
+  std::vector<OrderRow> copied_orders_;
+  std::size_t next_handed_ = 0;
+  std::uint8_t dirty_mark_ = 1;
   std::vector<std::uint64_t> dirty_positions_;
   std::vector<ExecutionRow> new_executions_;
   std::vector<AccountKeyRow> new_account_keys_;  // as they came; the engine keeps none

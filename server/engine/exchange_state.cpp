@@ -26,7 +26,13 @@ void Exchange::mark_dirty(AccountNumber account) {
 void Exchange::mark_symbol_dirty(SymbolNumber symbol) {
   mark(symbols_[symbol], symbol, dirty_symbols_);
 }
-void Exchange::mark_order_dirty(std::uint32_t index) { mark(orders_[index], index, dirty_orders_); }
+void Exchange::mark_order_dirty(std::uint32_t index) {
+  Order& order = orders_[index];
+  if (order.dirty == dirty_mark_) return;
+  if (order.dirty != 0) copy_order(index);
+  order.dirty = dirty_mark_;
+  dirty_orders_.push_back(index);
+}
 
 void Exchange::update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
   totals_.last_time = now;
@@ -41,6 +47,13 @@ std::size_t Exchange::changed_rows() const {
 }
 
 ClosedMark Exchange::take_changes(Rows& rows) {
+  const ClosedMark mark = begin_hand_over(rows);
+  continue_hand_over(rows, handed_orders_.size());
+  return mark;
+}
+
+ClosedMark Exchange::begin_hand_over(Rows& rows) {
+  ENSURE(next_handed_ == handed_orders_.size());
   rows.accounts.clear();
   for (const AccountNumber number : dirty_accounts_) {
     accounts_[number].dirty = false;
@@ -57,17 +70,16 @@ ClosedMark Exchange::take_changes(Rows& rows) {
     position.set_dirty(false);
     rows.positions.push_back({account_of(key), symbol_of(key), position.shares()});
   }
+  handed_orders_.clear();
+  handed_orders_.swap(dirty_orders_);
+  next_handed_ = 0;
+  dirty_mark_ = std::uint8_t(3 - dirty_mark_);
   rows.orders.clear();
-  for (const std::uint32_t index : dirty_orders_) {
-    Order& order = orders_[index];
-    order.dirty = false;
-    const OrderHistory& history = histories_[index];
-    rows.orders.push_back({order.id, order.account, order.symbol, order.side, history.shares,
-                           order.limit, order.open, history.canceled, history.opened_at,
-                           history.canceled_at, order.place});
-  }
+  rows.orders.swap(copied_orders_);
+  copied_orders_.reserve(handed_orders_.size());  // growing would move them all
   rows.executions.clear();
   rows.executions.swap(new_executions_);
+  new_executions_.reserve(rows.executions.size());
   rows.account_keys.clear();
   rows.account_keys.swap(new_account_keys_);
   rows.references.clear();
@@ -78,8 +90,28 @@ ClosedMark Exchange::take_changes(Rows& rows) {
   dirty_accounts_.clear();
   dirty_symbols_.clear();
   dirty_positions_.clear();
-  dirty_orders_.clear();
   return closed_;
+}
+
+bool Exchange::continue_hand_over(Rows& rows, std::size_t orders_max) {
+  const std::size_t end = next_handed_ + std::min(orders_max, handed_orders_.size() - next_handed_);
+  for (; next_handed_ < end; ++next_handed_) {
+    Order& order = orders_[handed_orders_[next_handed_]];
+    if (order.dirty == dirty_mark_) continue;  // changed since, and copied then
+    copy_order(handed_orders_[next_handed_]);
+    order.dirty = 0;
+  }
+  if (next_handed_ < handed_orders_.size()) return false;
+  rows.orders.swap(copied_orders_);
+  return true;
+}
+
+void Exchange::copy_order(std::uint32_t index) {
+  const Order& order = orders_[index];
+  const OrderHistory& history = histories_[index];
+  copied_orders_.push_back({order.id, order.account, order.symbol, order.side, history.shares,
+                            order.limit, order.open, history.canceled, history.opened_at,
+                            history.canceled_at, order.place});
 }
 
 void Exchange::restore_changes(const Rows& rows) {

@@ -146,6 +146,48 @@ TEST_CASE("engine and tables together remember all orders, while closed ones are
   }
 }
 
+TEST_CASE("a hand-over in steps has the rows of its beginning, whatever commands come in between") {
+  const auto sorted = [](const Rows& rows) {
+    std::vector<std::string> all = lines(rows);
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  int longest = 0;
+  for (int round = 0; round < rounds; ++round) {
+    RandomCommands commands = commands_of(round);
+    Exchange whole, stepped;
+    Rows rows_of_whole, rows;
+    ClosedMark mark = 0;
+    int steps = 0;  // of the hand-over in progress
+    const auto orders = [&] { return whole.totals().orders; };
+    each_command(round, commands, orders, [&](const Command& command, Timestamp now) {
+      REQUIRE(stepped.apply(command, now) == whole.apply(command, now));
+      if (steps == 0) {
+        if (commands.below(20) != 0) return;
+        mark = whole.take_changes(rows_of_whole);
+        REQUIRE(stepped.begin_hand_over(rows) == mark);
+        steps = 1;
+        return;
+      }
+      longest = std::max(longest, ++steps);
+      if (!stepped.continue_hand_over(rows, commands.below(3))) return;
+      REQUIRE(sorted(rows) == sorted(rows_of_whole));
+      REQUIRE(rows.totals == rows_of_whole.totals);
+      REQUIRE(stepped.changed_rows() == whole.changed_rows());
+      whole.release_closed(mark);
+      for (bool all = false; !all;) {
+        const std::size_t before = stepped.orders_in_memory();
+        all = stepped.release_closed(mark, 1);
+        REQUIRE(stepped.orders_in_memory() + 1 >= before);
+      }
+      REQUIRE(stepped.orders_in_memory() == whole.orders_in_memory());
+      REQUIRE(stepped.check_invariants() == "");
+      steps = 0;
+    });
+  }
+  CHECK(longest > 20);
+}
+
 TEST_CASE("an exchange rebuilt from its tables goes on as if it had never stopped") {
   for (int round = 0; round < rounds; ++round) {
     RandomCommands commands = commands_of(round);
