@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/address_quota.hpp"
+#include "base/bursts.hpp"
 #include "http/http_routes.hpp"
 #include "http/market_channel.hpp"
 #include "net/any_stream.hpp"
@@ -118,7 +119,11 @@ class HttpServer::State {
   // readers cannot delay the view, and with it the projector.
   void apply() try {
     channel_.begin_turn();
-    for (const MarketFeed::Projected& projected : feed_.take())
+    const std::vector<MarketFeed::Projected> unread = feed_.take();
+    if (unread.empty()) return;
+    // Requests over HTTP wait for about that long, so that those of the XML port need not.
+    const Bursts::Work work(bursts_, std::chrono::milliseconds(20));
+    for (const MarketFeed::Projected& projected : unread)
       channel_.publish(view_.apply(projected.rows, projected.batch));
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
     spdlog::critical("market data over HTTP ends until a restart: {}", error.what());
@@ -273,6 +278,7 @@ class HttpServer::State {
   Metrics& metrics_;
   Certificate* const certificate_;
   MarketView view_;
+  Bursts bursts_;  // of its updates
   MarketFeed& feed_;
   AddressQuota connections_{
       limits_.connections_max,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bursts.hpp"
 #include "base/guarded.hpp"
 #include "engine/rows.hpp"
 
@@ -23,7 +24,7 @@ class MarketFeed {
 
   // Projector's thread.
   void push(const Rows& rows, std::uint64_t batch) {
-    Projected projected{rows, batch};  // copied before the lock: the reader would wait for it
+    Projected projected{copy(rows), batch};  // before the lock: the reader would wait for it
     const auto wake =
         state_.when([&](const State& state) { return state.rows < rows_max_ || state.ended; },
                     [&](State& state) {
@@ -64,6 +65,28 @@ class MarketFeed {
     std::function<void()> wake;
     bool ended = false;
   };
+  static Rows copy(const Rows& rows) {
+    return {.accounts = copy(rows.accounts),
+            .account_keys = copy(rows.account_keys),
+            .symbols = copy(rows.symbols),
+            .positions = copy(rows.positions),
+            .orders = copy(rows.orders),
+            .executions = copy(rows.executions),
+            .references = copy(rows.references),
+            .replacements = copy(rows.replacements),
+            .totals = rows.totals};
+  }
+  template <class Row>
+  static std::vector<Row> copy(const std::vector<Row>& rows) {
+    std::vector<Row> copy;
+    copy.reserve(rows.size());
+    for (const Row& row : rows) {
+      copy.push_back(row);
+      Bursts::rest_if_due();
+    }
+    return copy;
+  }
+
   const std::size_t rows_max_;
   Guarded<State> state_;
 };

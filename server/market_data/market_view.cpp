@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/bursts.hpp"
+
 namespace exchange {
 
 MarketView::MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed)
@@ -30,19 +32,32 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   for (const Change& change : changes_) change_index_[change.symbol] = no_index;
   changes_.clear();
   batch_ = batch;
-  for (const AccountRow& row : rows.accounts) put_account(row);
+  for (const AccountRow& row : rows.accounts) {
+    put_account(row);
+    Bursts::rest_if_due();
+  }
   for (const SymbolRow& row : rows.symbols) put_symbol(row);
-  for (const PositionRow& row : rows.positions)
+  for (const PositionRow& row : rows.positions) {
     position(row.account, row.symbol).shares = row.shares;
+    Bursts::rest_if_due();
+  }
   entering_.clear();
-  for (const OrderRow& row : rows.orders) put_order(row);
+  for (const OrderRow& row : rows.orders) {
+    put_order(row);
+    Bursts::rest_if_due();
+  }
   // The rows come in any order. All places in it are behind those of the orders that stay.
   std::sort(entering_.begin(), entering_.end(),
             [](const OrderRow* a, const OrderRow* b) { return a->place < b->place; });
-  for (const OrderRow* row : entering_) open(*row);
+  for (const OrderRow* row : entering_) {
+    open(*row);
+    Bursts::rest_if_due();
+  }
   // A server that took over projects executions again that it has shown as a standby.
-  for (const ExecutionRow& row : rows.executions)
+  for (const ExecutionRow& row : rows.executions) {
     if (row.id > newest_execution_) add_trade(row);
+    Bursts::rest_if_due();
+  }
   for (Change& change : changes_) {
     Symbol& symbol = symbols_[change.symbol];
     change.sequence = ++symbol.sequence;
