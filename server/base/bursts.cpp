@@ -26,6 +26,7 @@ Bursts::Work::Work(Bursts& bursts, Nanoseconds spread)
   bursts.cpu_ = began_;
   const auto bursts_and_rests = spread / std::max(bursts.last_work_, bursts.burst_);
   bursts.rest_ = bursts.burst_ * std::clamp<std::int64_t>(bursts_and_rests - 1, 0, 10);
+  bursts.rests_until_ = bursts.clock_ + 2 * spread;
 }
 
 Bursts::Work::~Work() {
@@ -40,7 +41,7 @@ bool Bursts::rest_if_due() { return of_this_thread != nullptr && of_this_thread-
 bool Bursts::rest() {
   if (rest_ <= Nanoseconds(0) || hurried_.load(std::memory_order_relaxed)) return false;
   const Nanoseconds clock = now(CLOCK_MONOTONIC);
-  if (clock - clock_ < burst_) return false;
+  if (clock - clock_ < burst_ || clock > rests_until_) return false;
   const Nanoseconds ran = now(CLOCK_THREAD_CPUTIME_ID) - cpu_;
   if (ran < burst_) {
     clock_ = clock - ran;

@@ -21,7 +21,7 @@ class Bursts {
 
   // While it lives, this thread works in bursts; one at a time for each thread and each Bursts. Its
   // rests are so long that work of as much CPU time as the last one takes `spread`, but at most ten
-  // times as long as a burst.
+  // times as long as a burst. After twice that time it rests no more.
   class Work {
    public:
     Work(Bursts& bursts, Nanoseconds spread);
@@ -45,9 +45,9 @@ class Bursts {
 
   const Nanoseconds burst_;
   std::atomic<bool> hurried_ = false;
-  Nanoseconds rest_{0};            // after each burst
-  Nanoseconds last_work_{0};       // CPU time of the last work
-  Nanoseconds clock_{0}, cpu_{0};  // when the burst began: time of the clock, CPU time
+  Nanoseconds rest_{0}, rests_until_{0};  // after each burst; time of the clock
+  Nanoseconds last_work_{0};              // CPU time of the last work
+  Nanoseconds clock_{0}, cpu_{0};         // when the burst began: time of the clock, CPU time
 };
 
 }  // namespace exchange

@@ -80,7 +80,9 @@ void Core::run() {
     take_large(submissions);
     run_batches(submissions);
     release_closed(limits_.orders_at_once + commands_);
-    offer_projection(limits_.orders_at_once + commands_);
+    // a command changes its own order, and may change a maker in part and close others
+    offer_projection(limits_.orders_at_once + 3 * commands_);
+    if (commands_ == 0) yield_cpu();  // so that the transport need not wait for all portions
     Metrics::set(metrics_.orders_in_memory, committer_.exchange().orders_in_memory());
   }
   if (!inbox_.with([](const Inbox& inbox) { return inbox.leaves_projection; })) project_rest();

@@ -23,11 +23,11 @@ class Health {
   // How long the batch under way has taken; 0 if there is none.
   std::int64_t batch_age_ns(std::int64_t now_ns) const { return age(batch_began_ns_, now_ns); }
 
-  // Core thread: there are changes that were not offered to the projector, the oldest since
+  // Core thread: there are changes that no hand-over to the projector has, the oldest since
   // note_unprojected().
   bool lacks_projection() const { return unprojected_ns_.load(std::memory_order_relaxed) != 0; }
   void note_unprojected(std::int64_t now_ns) { set(unprojected_ns_, now_ns); }
-  // Core thread: all changes go to the projector.
+  // Core thread: all changes are being handed to the projector.
   void note_offered() { set(offered_ns_, unprojected_ns_.exchange(0, std::memory_order_relaxed)); }
   // Projector thread: what was offered is in the tables.
   void note_projected() { set(offered_ns_, 0); }

@@ -12,10 +12,10 @@ struct CoreLimits {
   std::size_t reply_executions_max = 100'000;
   // rows the tables may lag behind before the core waits for them
   std::size_t unprojected_rows_max = 400'000;
-  // Orders that the core copies for the projector, and that it frees, between two batches, beside
-  // as many as those batches had commands. Requests wait for it.
+  // Orders that the core copies for the projector, and that it frees, in a turn, beside some for
+  // each command of the turn. Requests wait for it.
   std::size_t orders_at_once = 512;
-  // least time between two projections: rows that change often are written once
+  // least time from the begin of a projection to the next: rows that change often are written once
   std::uint32_t projection_interval_ms = 200;
   std::uint64_t journal_batches_kept = 1'000;  // projected journal rows kept before pruning
   std::uint64_t journal_prune_step = 1'000;    // least number of rows deleted together

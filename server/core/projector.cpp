@@ -8,6 +8,12 @@
 #include "base/fail_point.hpp"
 
 namespace exchange {
+namespace {
+
+// Much work takes so many projection intervals: fewer projections, with fewer rows in all.
+constexpr double spread_intervals = 2.5;
+
+}  // namespace
 
 Projector::Projector(Store& store, Clock& clock, const CoreLimits& limits, Metrics& metrics,
                      Health& health, OnProjected on_projected, std::function<void()> on_idle,
@@ -83,8 +89,8 @@ void Projector::take_turn(const Rows& rows, BatchNumber batch) {
   const std::chrono::milliseconds interval(limits_.projection_interval_ms);
   const std::int64_t begin_ns = clock_.monotonic_ns();
   {
-    // Much work takes more time than the interval: fewer projections, with fewer rows in all.
-    const Bursts::Work work(bursts_, interval * 5 / 2);
+    const Bursts::Work work(
+        bursts_, std::chrono::duration_cast<std::chrono::nanoseconds>(interval * spread_intervals));
     project(rows, batch);
     prune(batch);
   }

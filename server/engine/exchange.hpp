@@ -157,7 +157,7 @@ class Exchange {
     void set_dirty(bool dirty) { word_ = (word_ & ~std::uint64_t(1)) | dirty; }
 
    private:
-    std::uint64_t word_ = 0;  // units of shares, then one bit: changed since take_changes()
+    std::uint64_t word_ = 0;  // units of shares, then one bit: changed since a hand-over began
   };
   struct Symbol {
     PriceIndex sides[2];
@@ -272,7 +272,8 @@ class Exchange {
   std::uint32_t closed_first_ = no_index, closed_last_ = no_index;
   ClosedMark closed_ = 0, released_ = 0;
 
-  // Changed since take_changes(): numbers, indices and keys, each once; executions are always new.
+  // Changed since a hand-over began: numbers, indices and keys, each once; executions are always
+  // new.
   std::vector<std::uint32_t> dirty_accounts_, dirty_symbols_, dirty_orders_;
   // The orders of a hand-over, those copied so far, and the next one to copy. dirty_mark_ is 1 or
   // 2, the other one in the next hand-over.

@@ -121,7 +121,7 @@ class HttpServer::State {
     channel_.begin_turn();
     const std::vector<MarketFeed::Projected> unread = feed_.take();
     if (unread.empty()) return;
-    // Requests over HTTP wait for about that long, so that those of the XML port need not.
+    // Requests over HTTP wait twice that long at most, so that those of the XML port need not.
     const Bursts::Work work(bursts_, std::chrono::milliseconds(20));
     for (const MarketFeed::Projected& projected : unread)
       channel_.publish(view_.apply(projected.rows, projected.batch));

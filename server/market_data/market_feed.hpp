@@ -66,18 +66,14 @@ class MarketFeed {
     bool ended = false;
   };
   static Rows copy(const Rows& rows) {
-    return {.accounts = copy(rows.accounts),
-            .account_keys = copy(rows.account_keys),
-            .symbols = copy(rows.symbols),
-            .positions = copy(rows.positions),
-            .orders = copy(rows.orders),
-            .executions = copy(rows.executions),
-            .references = copy(rows.references),
-            .replacements = copy(rows.replacements),
-            .totals = rows.totals};
+    const auto& [accounts, account_keys, symbols, positions, orders, executions, references,
+                 replacements, totals] = rows;
+    return {copied(accounts),   copied(account_keys), copied(symbols),
+            copied(positions),  copied(orders),       copied(executions),
+            copied(references), copied(replacements), totals};
   }
   template <class Row>
-  static std::vector<Row> copy(const std::vector<Row>& rows) {
+  static std::vector<Row> copied(const std::vector<Row>& rows) {
     std::vector<Row> copy;
     copy.reserve(rows.size());
     for (const Row& row : rows) {
