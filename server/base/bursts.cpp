@@ -26,7 +26,7 @@ Bursts::Work::Work(Bursts& bursts, Nanoseconds spread)
   bursts.cpu_ = began_;
   const auto bursts_and_rests = spread / std::max(bursts.last_work_, bursts.burst_);
   bursts.rest_ = bursts.burst_ * std::clamp<std::int64_t>(bursts_and_rests - 1, 0, 10);
-  bursts.rests_until_ = bursts.clock_ + 2 * spread;
+  bursts.rests_until_ = bursts.clock_ + 4 * spread;
 }
 
 Bursts::Work::~Work() {

@@ -21,7 +21,8 @@ class Bursts {
 
   // While it lives, this thread works in bursts; one at a time for each thread and each Bursts. Its
   // rests are so long that work of as much CPU time as the last one takes `spread`, but at most ten
-  // times as long as a burst. After twice that time it rests no more.
+  // times as long as a burst. Waits for the disk come on top. After four times that time it rests
+  // no more.
   class Work {
    public:
     Work(Bursts& bursts, Nanoseconds spread);

@@ -121,8 +121,8 @@ class HttpServer::State {
     channel_.begin_turn();
     const std::vector<MarketFeed::Projected> unread = feed_.take();
     if (unread.empty()) return;
-    // Requests over HTTP wait twice that long at most, so that those of the XML port need not.
-    const Bursts::Work work(bursts_, std::chrono::milliseconds(20));
+    // Requests over HTTP wait four times that long at most, so that those of the XML port need not.
+    const Bursts::Work work(bursts_, std::chrono::milliseconds(10));
     for (const MarketFeed::Projected& projected : unread)
       channel_.publish(view_.apply(projected.rows, projected.batch));
   } catch (const std::exception& error) {  // no memory: the view is wrong from here on
