@@ -104,7 +104,8 @@ Options parse_options(int argc, char** argv) {
       "commands in one commit at most; a request is never split", "EXCHANGE_BATCH_COMMANDS_MAX")
       ->check(CLI::Range(1, 1'000'000));
   add("--projection-interval-ms", options.core.projection_interval_ms,
-      "milliseconds from one update of the tables to the next at least", "EXCHANGE_PROJECTION_INTERVAL_MS")
+      "milliseconds from one update of the tables to the next at least",
+      "EXCHANGE_PROJECTION_INTERVAL_MS")
       ->check(CLI::Range(0, 60'000));
   add("--store-wait-s", options.core.store_wait_s,
       "seconds to wait at start for a database that is not there yet", "EXCHANGE_STORE_WAIT_S")
