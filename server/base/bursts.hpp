@@ -4,7 +4,7 @@
 // it run for up to 4 ms (a timer tick), even at a low priority: a thread that got little time is
 // owed some (https://docs.kernel.org/scheduler/sched-eevdf.html).
 //   Bursts::Work work(bursts, spread);
-//   for (...) { ...; Bursts::rest_if_due(); }
+//   Bursts::each(rows, [](const Row& row) { ... });
 // Code far below, such as the file layer of a database, may call rest_if_due() too.
 
 #include <atomic>
@@ -40,6 +40,14 @@ class Bursts {
   // Rests if this thread works in bursts and one is over; returns whether it has. Cheap enough for
   // each row of a table.
   static bool rest_if_due();
+  // Calls function(one) for each of `range`, with rests.
+  template <class Range, class Function>
+  static void each(const Range& range, Function function) {
+    for (const auto& one : range) {
+      function(one);
+      rest_if_due();
+    }
+  }
 
  private:
   bool rest();

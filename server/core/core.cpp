@@ -74,15 +74,14 @@ void Core::run() {
       inbox.projector_idle = false;
       stopping = inbox.stopping && submissions.empty() && large_.empty();
     });
-    commands_ = 0;
     defer_large(submissions);
-    run_batches(submissions);
+    std::size_t commands = run_batches(submissions);
     take_large(submissions);
-    run_batches(submissions);
-    release_closed(limits_.orders_at_once + commands_);
+    commands += run_batches(submissions);
+    release_closed(limits_.orders_at_once + commands);
     // a command changes its own order, and may change a maker in part and close others
-    offer_projection(limits_.orders_at_once + 3 * commands_);
-    if (commands_ == 0) yield_cpu();  // so that the transport need not wait for all portions
+    offer_projection(limits_.orders_at_once + 3 * commands);
+    if (commands == 0) yield_cpu();  // so that the transport need not wait for all portions
     Metrics::set(metrics_.orders_in_memory, committer_.exchange().orders_in_memory());
   }
   if (!inbox_.with([](const Inbox& inbox) { return inbox.leaves_projection; })) project_rest();
@@ -115,7 +114,8 @@ void Core::wait_for_reply_memory() {
     clock_.pause(1);
 }
 
-void Core::run_batches(std::vector<Submission*>& submissions) {
+std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
+  std::size_t commands_of_all = 0;
   for (std::size_t first = 0; first < submissions.size();) {
     std::size_t last = first, commands = 0;
     while (last < submissions.size() && commands < limits_.batch_commands_max)
@@ -130,9 +130,10 @@ void Core::run_batches(std::vector<Submission*>& submissions) {
     yield_cpu();
     note_unprojected();
     first += batch.size();
-    commands_ += commands;
+    commands_of_all += commands;
     if (committer_.exchange().changed_rows() > limits_.unprojected_rows_max) wait_for_projector();
   }
+  return commands_of_all;
 }
 
 // The only place, with OrderReader, that releases outcomes to connections.

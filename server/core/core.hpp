@@ -56,7 +56,7 @@ class Core final : public Service {
   void defer_large(std::vector<Submission*>& submissions);
   void take_large(std::vector<Submission*>& submissions);
   void wait_for_reply_memory();
-  void run_batches(std::vector<Submission*>& submissions);
+  std::size_t run_batches(std::vector<Submission*>& submissions);  // returns their commands
   void complete(std::span<Submission* const> submissions);
   void note_unprojected();
   void release_closed(std::size_t orders_max);
@@ -73,7 +73,6 @@ class Core final : public Service {
   const std::shared_ptr<Health> health_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: at most one submission each
   std::deque<Submission*> large_;      // taken from the inbox, deferred behind small ones
-  std::size_t commands_ = 0;           // of the batches of this turn
   Rows rows_;                          // swapped with the projector's, so that memory is reused
   std::optional<HandOver> hand_over_;  // in progress
   bool all_released_ = true;           // of the closed orders that are in the tables

@@ -76,10 +76,7 @@ class MarketFeed {
   static std::vector<Row> copied(const std::vector<Row>& rows) {
     std::vector<Row> copy;
     copy.reserve(rows.size());
-    for (const Row& row : rows) {
-      copy.push_back(row);
-      Bursts::rest_if_due();
-    }
+    Bursts::each(rows, [&](const Row& row) { copy.push_back(row); });
     return copy;
   }
 

@@ -32,32 +32,21 @@ const std::vector<MarketView::Change>& MarketView::apply(const Rows& rows, std::
   for (const Change& change : changes_) change_index_[change.symbol] = no_index;
   changes_.clear();
   batch_ = batch;
-  for (const AccountRow& row : rows.accounts) {
-    put_account(row);
-    Bursts::rest_if_due();
-  }
+  Bursts::each(rows.accounts, [&](const AccountRow& row) { put_account(row); });
   for (const SymbolRow& row : rows.symbols) put_symbol(row);
-  for (const PositionRow& row : rows.positions) {
+  Bursts::each(rows.positions, [&](const PositionRow& row) {
     position(row.account, row.symbol).shares = row.shares;
-    Bursts::rest_if_due();
-  }
+  });
   entering_.clear();
-  for (const OrderRow& row : rows.orders) {
-    put_order(row);
-    Bursts::rest_if_due();
-  }
+  Bursts::each(rows.orders, [&](const OrderRow& row) { put_order(row); });
   // The rows come in any order. All places in it are behind those of the orders that stay.
   std::sort(entering_.begin(), entering_.end(),
             [](const OrderRow* a, const OrderRow* b) { return a->place < b->place; });
-  for (const OrderRow* row : entering_) {
-    open(*row);
-    Bursts::rest_if_due();
-  }
+  Bursts::each(entering_, [&](const OrderRow* row) { open(*row); });
   // A server that took over projects executions again that it has shown as a standby.
-  for (const ExecutionRow& row : rows.executions) {
+  Bursts::each(rows.executions, [&](const ExecutionRow& row) {
     if (row.id > newest_execution_) add_trade(row);
-    Bursts::rest_if_due();
-  }
+  });
   for (Change& change : changes_) {
     Symbol& symbol = symbols_[change.symbol];
     change.sequence = ++symbol.sequence;

@@ -46,10 +46,7 @@ void put(pqxx::transaction_base& work, const char* statement, const std::vector<
          Add add) {
   if (rows.empty()) return;
   std::array<ArrayText, column_count> columns;
-  for (const Row& row : rows) {
-    add(columns, row);
-    Bursts::rest_if_due();
-  }
+  Bursts::each(rows, [&](const Row& row) { add(columns, row); });
   std::apply([&](auto&... column) { work.exec_prepared(statement, column.finish()...); }, columns);
 }
 

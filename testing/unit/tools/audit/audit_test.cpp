@@ -585,8 +585,8 @@ TEST_CASE(
       {"UPDATE journal SET epoch = 5 WHERE batch = 7",
        "UPDATE journal SET epoch = 1 WHERE batch = 7",
        "[journal] journal batch 8: its epoch 1 is below that of the previous batch, 5"},
-      {"CREATE TABLE kept AS SELECT * FROM journal WHERE batch = 7; DELETE FROM journal WHERE batch "
-       "= 7",
+      {"CREATE TABLE kept AS SELECT * FROM journal WHERE batch = 7; "
+       "DELETE FROM journal WHERE batch = 7",
        "INSERT INTO journal SELECT * FROM kept; DROP TABLE kept",
        "[journal] journal batch 7: is missing: the next is 8"},
   };
