@@ -19,8 +19,8 @@ using Thread = std::thread;
 using OnFatal = std::function<void(const std::string&)>;
 
 // low: gives way to threads that clients wait for. If all want the same CPU, it still gets a third
-// as much as one of them.
-enum class Priority { usual, low };
+// as much as one of them. idle: runs if no other thread wants the CPU, and may wait for ever.
+enum class Priority { usual, low, idle };
 
 // Lets threads go first that are ready and share this CPU.
 inline void yield_cpu() { sched_yield(); }
@@ -34,6 +34,8 @@ inline Thread start_thread(const char* name, const OnFatal& on_fatal, std::funct
     constexpr int low_nice = 5;
     if (priority == Priority::low)
       setpriority(PRIO_PROCESS, id_t(::gettid()), low_nice);  // of this thread alone, on Linux
+    const sched_param none{};
+    if (priority == Priority::idle) pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
     try {
       work();
     } catch (const std::exception& error) {

@@ -123,6 +123,8 @@ class Exchange {
   std::size_t accounts() const { return accounts_.size(); }
   std::size_t orders_in_memory() const { return orders_.used(); }
 
+  // Orders, levels and executions get their memory there, if it has any. `pages` outlives it.
+  void take_pages_from(PageSource& pages);
   // Empty if cash + reserved cash = cash created, shares + reserved shares = shares created, no
   // book is crossed and every index agrees; else a sentence that names the first violation. Takes
   // time in O(state).

@@ -34,6 +34,13 @@ void Exchange::mark_order_dirty(std::uint32_t index) {
   dirty_orders_.push_back(index);
 }
 
+void Exchange::take_pages_from(PageSource& pages) {
+  orders_.take_pages_from(pages);
+  histories_.take_pages_from(pages);
+  levels_.take_pages_from(pages);
+  executions_.take_pages_from(pages);
+}
+
 void Exchange::update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
   totals_.last_time = now;
   const std::uint64_t mixed = (totals_.digest ^ a) * 0x9e3779b97f4a7c15u ^ (b + what);

@@ -24,18 +24,23 @@ class Chunks {
     if (index >> bits >= chunks_.size()) chunks_.push_back(new_chunk());
     return (*this)[index];
   }
+  // From now on, takes chunks of one page there first.
+  void take_pages_from(PageSource& pages) { pages_ = &pages; }
 
  private:
   static constexpr std::uint32_t bits = 15, mask = (1u << bits) - 1;
   struct Free {
     void operator()(T* chunk) const { std::free(chunk); }
   };
-  static std::unique_ptr<T[], Free> new_chunk() {
+  std::unique_ptr<T[], Free> new_chunk() {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-    void* memory = allocate_huge_pages(sizeof(T) << bits);
+    constexpr std::size_t bytes = sizeof(T) << bits;
+    void* memory = bytes <= huge_page && pages_ != nullptr ? pages_->take_page() : nullptr;
+    if (memory == nullptr) memory = allocate_huge_pages(bytes);
     return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
   }
   std::vector<std::unique_ptr<T[], Free>> chunks_;
+  PageSource* pages_ = nullptr;
 };
 
 template <class T>
@@ -61,6 +66,7 @@ class Pool {
     free_.push_back(index);
   }
   std::size_t used() const { return used_; }
+  void take_pages_from(PageSource& pages) { items_.take_pages_from(pages); }
 
  private:
   Chunks<T> items_;

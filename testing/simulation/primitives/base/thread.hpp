@@ -22,7 +22,7 @@ class Thread {
   simulation::Task task_ = 0;
 };
 
-enum class Priority { usual, low };
+enum class Priority { usual, low, idle };
 
 inline void yield_cpu() { simulation::Scheduler::current()->preempt(); }
 
