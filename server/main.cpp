@@ -20,6 +20,7 @@
 #include "auth/authenticator.hpp"
 #include "base/fail_point.hpp"
 #include "core/core.hpp"
+#include "core/spare_pages.hpp"
 #include "core/standby.hpp"
 #include "http/http_server.hpp"
 #include "market_data/market_feed.hpp"
@@ -34,6 +35,8 @@ using namespace exchange;
 namespace {
 
 constexpr auto stop_time_max = std::chrono::milliseconds(4'800);
+// At full load the engine needs five a second.
+constexpr std::size_t spare_pages_kept = 4;
 
 [[noreturn]] void die(const std::string& why) {
   spdlog::critical("{}", why);
@@ -198,11 +201,13 @@ int run(Options options) {
   if (options.standby && !store->allows_standby())
     throw std::invalid_argument("--standby needs a PostgreSQL store; " + options.store +
                                 " has one server at a time");
+  SparePages spare_pages(spare_pages_kept, die);
   const bool active = open_store(*store, options);
   if (options.store == "memory:")
     spdlog::warn("memory store: everything is lost when this process ends");
   if (!active) store->keep_journal_from(store->projected_batch());
   Recovered recovered = recover(*store, std::random_device()());
+  recovered.exchange.take_pages_from(spare_pages);
   spdlog::info("{}: {} accounts, {} open orders, batch {} ({} replayed from the journal)",
                options.store == "memory:" ? "memory store" : store->describe(),
                recovered.exchange.accounts(), recovered.exchange.orders_in_memory(),
@@ -210,6 +215,7 @@ int run(Options options) {
 
   // 3. The HTTP port, which a standby server has too.
   MarketView view(options.http.trades_kept_max, std::random_device()());
+  view.take_pages_from(spare_pages);
   if (options.http_port) {
     std::vector<ExecutionRow> trades = store->newest_executions(options.http.trades_loaded_max);
     // An active server may have projected more since the tables were loaded: they come as changes.

@@ -18,7 +18,6 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
       clock_(clock),
       has_standbys_(store.allows_standby()),
       on_fatal_(std::move(on_fatal)),
-      spare_pages_(limits.spare_pages, on_fatal_),
       committer_(std::move(recovered.exchange), recovered.last_batch, store, clock, limits,
                  metrics),
       health_(committer_.health()),
@@ -30,7 +29,6 @@ Core::Core(Recovered recovered, Store& store, Clock& clock, const CoreLimits& li
             inbox_.notify();
           },
           on_fatal_) {
-  committer_.exchange().take_pages_from(spare_pages_);
   Metrics::set(metrics_.executions, committer_.exchange().totals().executions);
   Metrics::set(metrics_.batch, recovered.last_batch);
   Metrics::set(metrics_.projected_batch, recovered.last_batch - recovered.batches_replayed);

@@ -16,7 +16,6 @@
 #include "core/projector.hpp"
 #include "core/recovery.hpp"
 #include "core/service.hpp"
-#include "core/spare_pages.hpp"
 
 namespace exchange {
 
@@ -70,7 +69,6 @@ class Core final : public Service {
   Clock& clock_;
   const bool has_standbys_;  // may have
   const OnFatal on_fatal_;
-  SparePages spare_pages_;
   Committer committer_;
   const std::shared_ptr<Health> health_;
   Guarded<Inbox> inbox_;  // bounded by the number of connections: at most one submission each

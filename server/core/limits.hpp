@@ -15,8 +15,6 @@ struct CoreLimits {
   // Orders that the core copies for the projector, and that it frees, in a turn, beside some for
   // each command of the turn. Requests wait for it.
   std::size_t orders_at_once = 512;
-  // Huge pages (2 MiB) that are accessed before the engine needs them, from its first growth on.
-  std::size_t spare_pages = 4;
   // least time from the begin of a projection to the next: rows that change often are written once
   std::uint32_t projection_interval_ms = 200;
   std::uint64_t journal_batches_kept = 1'000;  // projected journal rows kept before pruning

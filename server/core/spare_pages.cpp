@@ -14,14 +14,13 @@ void access(void* page) {
 
 }  // namespace
 
-SparePages::SparePages(std::size_t pages, const OnFatal& on_fatal) : wanted_(pages) {
-  if (pages > 0)
-    thread_ = start_thread(
-        "spare pages", on_fatal, [this] { run(); }, Priority::idle);
+SparePages::SparePages(std::size_t pages, OnFatal on_fatal)
+    : wanted_(pages), on_fatal_(std::move(on_fatal)) {
+  thread_ = start_thread(
+      "spare pages", on_fatal_, [this] { run(); }, Priority::idle);
 }
 
 SparePages::~SparePages() {
-  if (wanted_ == 0) return;
   pages_.with([](Pages& pages) { pages.stopping = true; });
   pages_.notify();
   thread_.join();

@@ -1,6 +1,6 @@
 #pragma once
-// SparePages has a thread that accesses huge pages before the engine needs them. That thread runs
-// only while a CPU is idle: if there is no spare page, the engine makes one itself.
+// SparePages has a thread that accesses huge pages before the engine or the market view needs them.
+// That thread runs only while a CPU is idle: who finds no spare page makes one itself. Owner: main.
 
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace exchange {
 
 class SparePages final : public PageSource {
  public:
-  // It keeps so many pages from the first take_page() on. 0: none, and no thread.
-  SparePages(std::size_t pages, const OnFatal& on_fatal);
+  // It keeps so many pages ready from the first take_page() on.
+  SparePages(std::size_t pages, OnFatal on_fatal);
   ~SparePages();
   SparePages(const SparePages&) = delete;
 
@@ -30,6 +30,7 @@ class SparePages final : public PageSource {
   void run();
 
   const std::size_t wanted_;
+  const OnFatal on_fatal_;
   Guarded<Pages> pages_;
   Thread thread_;
 };

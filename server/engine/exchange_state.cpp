@@ -18,6 +18,13 @@ void mark(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty
   dirty.push_back(index);
 }
 
+// Growing later would move all rows. More than it needs: hand-overs differ in size, and new memory
+// is slow.
+template <class Row>
+void make_room(std::vector<Row>& rows, std::size_t size) {
+  if (size > rows.capacity()) rows.reserve(2 * size);
+}
+
 }  // namespace
 
 void Exchange::mark_dirty(AccountNumber account) {
@@ -83,10 +90,10 @@ ClosedMark Exchange::begin_hand_over(Rows& rows) {
   dirty_mark_ = std::uint8_t(3 - dirty_mark_);
   rows.orders.clear();
   rows.orders.swap(copied_orders_);
-  copied_orders_.reserve(handed_orders_.size());  // growing would move them all
+  make_room(copied_orders_, handed_orders_.size());
   rows.executions.clear();
   rows.executions.swap(new_executions_);
-  new_executions_.reserve(rows.executions.size());
+  make_room(new_executions_, rows.executions.size());
   rows.account_keys.clear();
   rows.account_keys.swap(new_account_keys_);
   rows.references.clear();

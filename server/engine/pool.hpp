@@ -2,6 +2,7 @@
 // Pool<T>: objects at stable 32-bit indices, freed slots used again last-in first-out (they are
 // warm). Grows in chunks, so that growth never moves what is there; never shrinks.
 
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace exchange {
 
-// Chunks of huge pages, at stable addresses.
+// Chunks of one huge page, at stable addresses.
 template <class T>
 class Chunks {
  public:
@@ -24,19 +25,19 @@ class Chunks {
     if (index >> bits >= chunks_.size()) chunks_.push_back(new_chunk());
     return (*this)[index];
   }
-  // From now on, takes chunks of one page there first.
+  // From now on, takes chunks there, while it has any.
   void take_pages_from(PageSource& pages) { pages_ = &pages; }
 
  private:
-  static constexpr std::uint32_t bits = 15, mask = (1u << bits) - 1;
+  static constexpr auto bits = std::bit_width(huge_page / sizeof(T)) - 1;
+  static constexpr std::uint32_t mask = (1u << bits) - 1;
   struct Free {
     void operator()(T* chunk) const { std::free(chunk); }
   };
   std::unique_ptr<T[], Free> new_chunk() {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-    constexpr std::size_t bytes = sizeof(T) << bits;
-    void* memory = bytes <= huge_page && pages_ != nullptr ? pages_->take_page() : nullptr;
-    if (memory == nullptr) memory = allocate_huge_pages(bytes);
+    void* memory = pages_ != nullptr ? pages_->take_page() : nullptr;
+    if (memory == nullptr) memory = allocate_huge_pages(huge_page);
     return std::unique_ptr<T[], Free>(static_cast<T*>(memory));
   }
   std::vector<std::unique_ptr<T[], Free>> chunks_;

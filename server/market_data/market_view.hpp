@@ -73,6 +73,9 @@ class MarketView {
   // `hash_seed`: see Exchange. At least one trade is kept.
   MarketView(std::size_t trades_kept_max, std::uint64_t hash_seed);
 
+  // Open orders get their memory there, if it has any. `pages` outlives the view.
+  void take_pages_from(PageSource& pages) { orders_.take_pages_from(pages); }
+
   // The state to begin with, of `batch`; `trades`, oldest first, are from before it. Returns no
   // changes.
   void load(const Rows& tables, std::uint64_t batch, std::span<const ExecutionRow> trades);

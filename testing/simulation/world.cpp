@@ -29,7 +29,6 @@ Plan Plan::draw(Scheduler& scheduler, Disk& disk) {
   plan.mostly_queries = scheduler.chance(6);
   plan.core.batch_commands_max = 1 + scheduler.below(scheduler.chance(2) ? 3 : 40);
   plan.core.unprojected_rows_max = scheduler.chance(2) ? 3 + scheduler.below(20) : 400'000;
-  plan.core.spare_pages = scheduler.chance(8) ? 1 + scheduler.below(2) : 0;
   plan.core.orders_at_once = 1 + scheduler.below(scheduler.chance(2) ? 3 : 512);
   plan.core.projection_interval_ms = std::uint32_t(scheduler.below(3) * 100);
   plan.core.journal_batches_kept = scheduler.below(20);

@@ -39,9 +39,3 @@ TEST_CASE("pages are made ready from the first one taken on, and again for each 
     CHECK(is_resident(page.get()));
   }
 }
-
-TEST_CASE("without spare pages there is none to take") {
-  SparePages spare(0, fail);
-  CHECK(spare.take_page() == nullptr);
-  CHECK(spare.ready() == 0);
-}

@@ -22,7 +22,7 @@ class Thread {
   simulation::Task task_ = 0;
 };
 
-enum class Priority { usual, low, idle };
+enum class Priority { usual, low };
 
 inline void yield_cpu() { simulation::Scheduler::current()->preempt(); }
 
