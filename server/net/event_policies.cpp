@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <boost/asio/defer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "net/connection.hpp"
 #include "net/listener.hpp"
@@ -73,9 +75,13 @@ class PoolPolicy final : public Transport, public Host {
     Submission* const one = &connection;
     parts_.service.submit({&one, 1});
   }
+  // Core threads. One wake-up for all: if each were posted here, a thread of the pool that shares
+  // the core's CPU would run in between, and sleep again, for each of them.
   void completed(std::span<Submission* const> submissions) override {
-    for (Submission* submission : submissions)
-      asio::post(context_, [submission] { resume(*static_cast<Connection*>(submission)); });
+    asio::post(context_, [this, all = std::vector(submissions.begin(), submissions.end())] {
+      for (Submission* submission : all)
+        asio::defer(context_, [submission] { resume(*static_cast<Connection*>(submission)); });
+    });
   }
 
   const TransportParts parts_;
