@@ -12,7 +12,10 @@ from simulator import WAIT, YIELD, Cpus, Simulator, Sleep
 EVENTS_MAX = 128  # that a loop takes from epoll at once
 CLIENT_EVENTS_MAX = 256
 YIELDS = 4  # of a client's thread, before it sleeps until its commit
-PROJECTION_INTERVAL_US = 200_000
+# Of the projector (core/projector.cpp, base/bursts.hpp): it rests after each burst of CPU time, so that its work takes SPREAD_US.
+PROJECTION_INTERVAL_US, SPREAD_US = 200_000, 500_000
+BURST_US, REST_US_MAX = 200, 2_000
+RESTS_END_US = 4 * SPREAD_US
 BEFORE_SYNC = 0.75  # part of the CPU time of a commit before its disk wait
 
 
@@ -175,18 +178,17 @@ class Exchange:
                     yield self.write_us
                     self._reply(connection)
 
-        def add(is_read, connection):
-            work.append((is_read, connection))
-            if idle:
+        def add(is_read, connections):
+            work.extend((is_read, connection) for connection in connections)
+            for _ in range(min(len(connections), len(idle))):
                 self._wake(threads[idle.pop()])
 
         def complete(batch):
-            for connection in batch:
-                yield self.complete_us
-                add(False, connection)
+            yield self.complete_us * len(batch)
+            add(False, batch)
 
         threads = [self._server_thread(body(number)) for number in range(self.cell.cores)]
-        self.arrived, self.completed = (lambda connection: add(True, connection)), complete
+        self.arrived, self.completed = (lambda connection: add(True, [connection])), complete
         self.transport = threads
 
     def _start_thread(self):
@@ -242,7 +244,8 @@ class Exchange:
 
     def _start_core(self):
         self.inbox, self.changed, self.offered, self.replicated = [], 0, 0, 0
-        self.projector_is_idle = True
+        self.projector_is_idle, self.projector_syncs = True, False
+        self.done = {"projection": 0.0, "project": 0.0, "replica": 0.0}  # as costs; parts count
         self.core = self.cpus.start(self._core())
         self.projector = self.cpus.start(self._projector())
         self.replica = self.cpus.start(self._replica())
@@ -263,11 +266,12 @@ class Exchange:
             yield costs["apply"] * len(batch) + costs["batch"] * BEFORE_SYNC
             applied_at = self.simulator.now
             for _ in range(self._disk_waits()):
-                yield Sleep(self.draw["beside" if self.projector.in_sleep else "alone"]())
+                yield Sleep(self.draw["beside" if self.projector_syncs else "alone"]())
             if self.measuring:
                 self.commit_us += self.simulator.now - max(applied_at, self.measured_from)
             yield costs["batch"] * (1 - BEFORE_SYNC)
             yield from self.completed(batch)
+            yield YIELD
             self.changed += len(batch)
             if self.measuring:
                 self.batches += 1
@@ -287,17 +291,32 @@ class Exchange:
             self._wake(self.projector)
 
     def _projector(self):
-        costs = self.costs
+        costs, simulator, last_work_us = self.costs, self.simulator, 0.0
         while True:
             while not self.offered:
                 yield WAIT
             requests, self.offered = self.offered, 0
-            yield costs["project"] * requests + costs["projection"]
-            if self.disk:
-                yield Sleep(self.disk["projection"] + self.disk["project"] * requests)
+            began, work_us = simulator.now, costs["project"] * requests + costs["projection"]
+            sync_us = self.disk["projection"] + self.disk["project"] * requests if self.disk else 0
+            # The memory store has a lock while it writes, and takes no rests.
+            bursts = max(1, round(work_us / BURST_US)) if self.disk else 1
+            rest_us = (SPREAD_US // max(last_work_us, BURST_US) - 1) * BURST_US
+            rest_us = min(max(rest_us, 0), REST_US_MAX) if self.disk else 0
+            for _ in range(bursts):
+                yield work_us / bursts
+                self.done["projection"] += 1 / bursts
+                self.done["project"] += requests / bursts
+                if sync_us:
+                    self.projector_syncs = True
+                    yield Sleep(sync_us / bursts)
+                    self.projector_syncs = False
+                if rest_us and simulator.now < began + RESTS_END_US:
+                    yield Sleep(rest_us)
+            last_work_us = work_us
             self.replicated += requests
             self._wake(self.replica)
-            self.simulator.at(self.simulator.now + PROJECTION_INTERVAL_US, self._projector_idle)
+            idle_at = max(simulator.now, began + PROJECTION_INTERVAL_US)
+            simulator.at(idle_at, self._projector_idle)
 
     def _replica(self):
         """The HTTP thread, which keeps the rows that the dashboard shows."""
@@ -306,6 +325,7 @@ class Exchange:
                 yield WAIT
             requests, self.replicated = self.replicated, 0
             yield self.costs["replica"] * requests
+            self.done["replica"] += requests
 
     def _projector_idle(self):
         self.projector_is_idle = True
@@ -322,20 +342,23 @@ class Exchange:
             "client": self.workers,
         }
 
-    def _totals(self, what):
-        return {
-            name: sum(getattr(one, what) for one in threads)
-            for name, threads in self._groups().items()
-        }
+    def _totals(self):
+        def of_threads(what):
+            return {
+                name: sum(getattr(one, what) for one in threads)
+                for name, threads in self._groups().items()
+            }
+
+        return of_threads("used_us"), of_threads("cold_wakes"), dict(self.done)
 
     def run(self, seconds, warmup_s):
         self.simulator.run(warmup_s * 1e6)
-        before = self._totals("used_us"), self._totals("cold_wakes")
+        before = self._totals()
         self.measuring, self.measured_from = True, self.simulator.now
         self.simulator.run((warmup_s + seconds) * 1e6)
-        after = self._totals("used_us"), self._totals("cold_wakes")
-        used, cold = (
-            {name: end[name] - begin[name] for name in end} for begin, end in zip(before, after)
+        used, cold, done = (
+            {name: end[name] - begin[name] for name in end}
+            for begin, end in zip(before, self._totals())
         )
         times, answered = sorted(self.times), max(1, len(self.times))
         of_server = sum(us for name, us in used.items() if name != "client")
@@ -346,6 +369,7 @@ class Exchange:
             "requests_per_batch": self.requests / max(1, self.batches),
             "cpu_us": {name: us / answered for name, us in used.items()},
             "cold_wakes": {name: wakes / answered for name, wakes in cold.items()},
+            "done": {name: times / answered for name, times in done.items()},
             "cpus_busy": {
                 "server": of_server / seconds / 1e6,
                 "core": used["core"] / seconds / 1e6,

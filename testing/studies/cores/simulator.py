@@ -35,7 +35,7 @@ class Thread:
         self.virtual = self.deadline = self.lag = 0.0
         self.left = 0.0  # CPU time of the present step
         self.used_us, self.cold_wakes, self.ran_at = 0.0, 0, 0.0
-        self.is_blocked, self.is_woken, self.in_sleep = True, False, False
+        self.is_blocked, self.is_woken = True, False
 
 
 class Cpu:
@@ -184,9 +184,8 @@ class Cpus:
                     self._push(cpu, thread)
                     return True
             elif step.__class__ is Sleep:
-                thread.in_sleep = True
                 self._sleeps(cpu, thread)
-                self.simulator.at(self.simulator.now + step.us, self._end_sleep, thread)
+                self.simulator.at(self.simulator.now + step.us, self._ready, thread)
                 return True
             else:
                 thread.left += step
@@ -195,10 +194,6 @@ class Cpus:
     def _sleeps(self, cpu, thread):
         thread.lag = min(max(cpu.leave(thread), -self.lag_max_us), self.lag_max_us)
         thread.ran_at = self.simulator.now
-
-    def _end_sleep(self, thread):
-        thread.in_sleep = False
-        self._ready(thread)
 
     def _ran(self, cpu):
         thread, chunk, now = cpu.thread, cpu.chunk, self.simulator.now

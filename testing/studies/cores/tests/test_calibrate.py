@@ -8,6 +8,7 @@ from pathlib import Path
 import calibrate
 from calibrate import CalibrationError, fit_policy, load, medians, non_negative
 from cells import POLICIES, STORES, fit_cells
+from measure import QUANTILES
 from model import Exchange
 from test_model import COSTS, disk
 
@@ -41,18 +42,21 @@ class Fit(unittest.TestCase):
         self.assertEqual(non_negative([[1, 1], [1, 3]], [4, 2], [1, 1])[1], 0)
 
     def test_the_costs_of_a_simulated_server_are_found_again(self):
-        waits, measured = disk(100.0), {}
+        # Of different lengths: with equal ones, few clients stay in step, and small changes of a cost change the step.
+        spread = {"alone": [40 + 6 * i for i in range(len(QUANTILES))]}
+        waits, measured = {**disk(0), **spread, "beside": [2 * us for us in spread["alone"]]}, {}
         for cell in fit_cells():
             if (cell.policy, cell.store) == ("loop", "sqlite"):
-                seen = Exchange(cell, COSTS, waits, 1.0).run(0.8, 0.2)
+                seen = Exchange(cell, COSTS, waits, 1.0).run(*calibrate.TRIAL_S)
                 stages = {"apply": COSTS["apply"] * seen["requests_per_batch"]}
                 measured[cell.key] = {**seen, "stages_us": stages, "write_p50_us": COSTS["write"]}
         found = fit_policy("loop", "sqlite", measured, waits, 1.0)
+        # What a projection costs, and each of its rows, is harder to tell apart.
+        within = {"read": 0.15, "write": 0.15, "batch": 0.15, "client": 0.15, "project": 0.3}
         for cores in ("one", "several"):
-            for name in ("read", "write", "batch", "project", "client"):
-                self.assertAlmostEqual(
-                    found[cores][name] / COSTS[name], 1, delta=0.15, msg=(cores, name)
-                )
+            for name, delta in within.items():
+                ratio = found[cores][name] / COSTS[name]
+                self.assertAlmostEqual(ratio, 1, delta=delta, msg=(cores, name))
 
     def test_cost_moves_between_batches_and_requests(self):
         costs = {"apply": 1.0, "complete": 0.0, "batch": 5.0}
