@@ -215,7 +215,6 @@ int run(Options options) {
 
   // 3. The HTTP port, which a standby server has too.
   MarketView view(options.http.trades_kept_max, std::random_device()());
-  view.take_pages_from(spare_pages);
   if (options.http_port) {
     std::vector<ExecutionRow> trades = store->newest_executions(options.http.trades_loaded_max);
     // An active server may have projected more since the tables were loaded: they come as changes.
@@ -224,6 +223,7 @@ int run(Options options) {
     });
     view.load(recovered.tables, recovered.last_batch - recovered.batches_replayed, trades);
   }
+  view.take_pages_from(spare_pages);
   recovered.tables = {};
   KeyRing keys;
   MarketFeed feed(options.http.unread_rows_max);

@@ -19,7 +19,8 @@ using Thread = std::thread;
 using OnFatal = std::function<void(const std::string&)>;
 
 // low: gives way to threads that clients wait for. If all want the same CPU, it still gets a third
-// as much as one of them. idle: runs if no other thread wants the CPU, and may wait for ever.
+// as much as one of them. idle: runs if no other thread wants the CPU, and may wait long; so it
+// must not have a lock that others want.
 enum class Priority { usual, low, idle };
 
 // Lets threads go first that are ready and share this CPU.

@@ -1,59 +1,63 @@
 #include "core/spare_pages.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace exchange {
-namespace {
-
-// All of it, also if the kernel gives small pages.
-void access(void* page) {
-  constexpr std::size_t small_page = 4'096;
-  for (std::size_t at = 0; at < huge_page; at += small_page)
-    static_cast<volatile char*>(page)[at] = 0;
-}
-
-}  // namespace
 
 SparePages::SparePages(std::size_t pages, OnFatal on_fatal)
-    : wanted_(pages), on_fatal_(std::move(on_fatal)) {
+    : slots_(pages), on_fatal_(std::move(on_fatal)) {
   thread_ = start_thread(
       "spare pages", on_fatal_, [this] { run(); }, Priority::idle);
 }
 
 SparePages::~SparePages() {
-  pages_.with([](Pages& pages) { pages.stopping = true; });
-  pages_.notify();
+  stopping_ = true;
+  ++calls_;
+  calls_.notify_one();
   thread_.join();
-  pages_.with([](Pages& pages) {
-    for (void* page : pages.ready) std::free(page);
-  });
+  for (const Slot& slot : slots_) std::free(slot.page);
 }
 
+// Allocates here, which is quick: the thread would do it under a lock of malloc().
 void* SparePages::take_page() {
-  void* const page = pages_.with([&](Pages& pages) -> void* {
-    pages.wanted = wanted_;
-    if (pages.ready.empty()) return nullptr;
-    void* const last = pages.ready.back();
-    pages.ready.pop_back();
-    return last;
-  });
-  pages_.notify();
+  void* page = nullptr;
+  for (Slot& slot : slots_) {
+    State ready = State::ready, empty = State::empty;
+    if (page == nullptr && slot.state.compare_exchange_strong(ready, State::changing))
+      page = slot.page;
+    else if (!slot.state.compare_exchange_strong(empty, State::changing))
+      continue;
+    slot.page = allocate_huge_pages(huge_page);
+    slot.state = State::new_page;
+  }
+  ++calls_;
+  calls_.notify_one();
   return page;
 }
 
-std::size_t SparePages::ready() {
-  return pages_.with([](const Pages& pages) { return pages.ready.size(); });
+std::size_t SparePages::count_ready() const {
+  return std::size_t(std::count_if(slots_.begin(), slots_.end(),
+                                   [](const Slot& slot) { return slot.state == State::ready; }));
 }
 
 void SparePages::run() {
-  const auto has_work = [](const Pages& pages) {
-    return pages.ready.size() < pages.wanted || pages.stopping;
-  };
-  while (!pages_.when(has_work, [](const Pages& pages) { return pages.stopping; })) {
-    void* const page = allocate_huge_pages(huge_page);
-    access(page);
-    pages_.with([&](Pages& pages) { pages.ready.push_back(page); });
+  for (std::uint32_t seen = 0; !stopping_;) {
+    calls_.wait(seen);
+    seen = calls_;
+    for (Slot& slot : slots_) {
+      if (slot.state != State::new_page) continue;
+      access(slot.page);
+      slot.state = State::ready;
+    }
   }
+}
+
+// All of it, also if the kernel gives small pages.
+void SparePages::access(void* page) const {
+  constexpr std::size_t small_page = 4'096;
+  for (std::size_t at = 0; at < huge_page && !stopping_; at += small_page)
+    static_cast<volatile char*>(page)[at] = 0;
 }
 
 }  // namespace exchange

@@ -1,10 +1,12 @@
 #pragma once
 // SparePages has a thread that accesses huge pages before the engine or the market view needs them.
-// That thread runs only while a CPU is idle: who finds no spare page makes one itself. Owner: main.
+// That thread runs only while a CPU is idle, so nobody waits for it: there is no lock, and a caller
+// that gets no page makes one itself. Owner: main.
 
+#include <atomic>
+#include <cstdint>
 #include <vector>
 
-#include "base/guarded.hpp"
 #include "base/thread.hpp"
 #include "engine/huge_pages.hpp"
 
@@ -12,26 +14,29 @@ namespace exchange {
 
 class SparePages final : public PageSource {
  public:
-  // It keeps so many pages ready from the first take_page() on.
+  // From the first take_page() on, it keeps so many pages.
   SparePages(std::size_t pages, OnFatal on_fatal);
   ~SparePages();
   SparePages(const SparePages&) = delete;
 
-  void* take_page() override;  // any thread
-  std::size_t ready();         // pages
+  void* take_page() override;       // any thread
+  std::size_t count_ready() const;  // for tests
 
  private:
-  struct Pages {
-    std::vector<void*> ready;
-    std::size_t wanted = 0;
-    bool stopping = false;
+  enum class State { empty, changing, new_page, ready };
+  struct Slot {
+    std::atomic<State> state = State::empty;
+    void* page = nullptr;  // in new_page and ready
   };
 
   void run();
+  void access(void* page) const;
 
-  const std::size_t wanted_;
+  std::vector<Slot> slots_;
+  std::atomic<std::uint32_t> calls_ =
+      0;  // of take_page(), and one to stop; the thread waits for it
+  std::atomic<bool> stopping_ = false;
   const OnFatal on_fatal_;
-  Guarded<Pages> pages_;
   Thread thread_;
 };
 

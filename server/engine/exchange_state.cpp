@@ -18,8 +18,7 @@ void mark(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty
   dirty.push_back(index);
 }
 
-// Growing later would move all rows. More than it needs: hand-overs differ in size, and new memory
-// is slow.
+// Twice the need: hand-overs differ in size, and each small growth would move to new memory.
 template <class Row>
 void make_room(std::vector<Row>& rows, std::size_t size) {
   if (size > rows.capacity()) rows.reserve(2 * size);

@@ -75,13 +75,19 @@ class PoolPolicy final : public Transport, public Host {
     Submission* const one = &connection;
     parts_.service.submit({&one, 1});
   }
-  // Core threads. One wake-up for all: if each were posted here, a thread of the pool that shares
-  // the core's CPU would run in between, and sleep again, for each of them.
+  // Core threads. One function is posted for all; what it defers is queued together when it
+  // returns, for all threads of the pool. If each were posted here, a thread of the pool that
+  // shares the core's CPU would run, and sleep again, for each.
   void completed(std::span<Submission* const> submissions) override {
-    asio::post(context_, [this, all = std::vector(submissions.begin(), submissions.end())] {
-      for (Submission* submission : all)
-        asio::defer(context_, [submission] { resume(*static_cast<Connection*>(submission)); });
-    });
+    const auto resumes = [](Submission* one) {
+      return [one] { resume(*static_cast<Connection*>(one)); };
+    };
+    if (submissions.size() == 1)
+      asio::post(context_, resumes(submissions[0]));
+    else
+      asio::post(context_, [=, this, all = std::vector(submissions.begin(), submissions.end())] {
+        for (Submission* one : all) asio::defer(context_, resumes(one));
+      });
   }
 
   const TransportParts parts_;

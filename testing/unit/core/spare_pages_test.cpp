@@ -3,8 +3,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
+#include <vector>
 
 #include "catch.hpp"
 #include "support/wait_for.hpp"
@@ -30,12 +33,36 @@ bool is_resident(void* page) {
 
 TEST_CASE("pages are made ready from the first one taken on, and again for each one taken") {
   SparePages spare(2, fail);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(spare.count_ready() == 0);
   CHECK(spare.take_page() == nullptr);
-  for (int round = 0; round < 3; ++round) {
-    wait_for([&] { return spare.ready() == 2; });
-    const Page page(spare.take_page());
+  std::vector<Page> taken;
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE(wait_for([&] { return spare.count_ready() == 2; }));
+    taken.emplace_back(spare.take_page());
+    taken.emplace_back(spare.take_page());
+  }
+  for (const Page& page : taken) {
     REQUIRE(page);
     CHECK(std::uintptr_t(page.get()) % huge_page == 0);
     CHECK(is_resident(page.get()));
+    CHECK(std::count(taken.begin(), taken.end(), page) == 1);
   }
+}
+
+TEST_CASE("two threads take different pages") {
+  SparePages spare(3, fail);
+  std::vector<Page> taken[2];
+  std::thread threads[2];
+  for (int i = 0; i < 2; ++i)
+    threads[i] = std::thread([&, i] {
+      wait_for([&] {
+        if (Page page{spare.take_page()}) taken[i].push_back(std::move(page));
+        return taken[i].size() == 20;
+      });
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(taken[0].size() == 20);
+  CHECK(taken[1].size() == 20);
+  for (const Page& page : taken[0]) CHECK(std::count(taken[1].begin(), taken[1].end(), page) == 0);
 }
