@@ -92,9 +92,10 @@ class CommandServer:
         self.port = port or free_port()
         tries = 0
         while True:
+            before = len(self.events)  # a limit may be broken at once
             try:
                 self._launch(again)
-                self._await_listening()
+                self._await_listening(before)
                 if again and time.monotonic() - began > PORT_SURELY_FREE_S and tries:
                     self.events.append(BUSY)
                 return
@@ -135,9 +136,8 @@ class CommandServer:
         self.watch = threading.Thread(target=self._watch, args=[self.process], daemon=True)
         self.watch.start()
 
-    def _await_listening(self):
+    def _await_listening(self, before):
         deadline = time.monotonic() + self.limits.start_s
-        before = len(self.events)
         while not processes.is_listening(self.port):
             if not self.alive():
                 if self.events[before:]:

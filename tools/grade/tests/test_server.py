@@ -61,7 +61,8 @@ class Starts(toys.TestCase):
 
 class Limits(toys.TestCase):
     def killed(self, code, **limits):
-        with self.server(self.python(LISTEN + code) + " {data}", **limits) as server:
+        code = LISTEN + "time.sleep(1); " + code  # its port is seen meanwhile
+        with self.server(self.python(code) + " {data}", **limits) as server:
             deadline = time.monotonic() + 10
             while server.alive() and time.monotonic() < deadline:
                 time.sleep(0.05)
