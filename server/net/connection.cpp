@@ -2,13 +2,10 @@
 
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <tuple>
+#include <coroutine>
+#include <exception>
+#include <memory>
 
 #include "net/listener.hpp"
 
@@ -16,78 +13,104 @@ namespace exchange {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 
-template <class Handler>
-struct HandlerWaiter final : Connection::Waiter {
-  explicit HandlerWaiter(Handler handler_) : handler(std::move(handler_)) {}
-  void resume() override { handler(); }
-  Handler handler;
+// A coroutine that nothing waits for: it runs to its first wait at once, and its end frees it.
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
 };
 
-// Completes when the connection is resumed. `start` begins what it waits for.
+// Suspends the coroutine until its connection is resumed. `start` begins what it waits for; that
+// may resume it on another thread before `start` returns.
 template <class Start>
-auto wait_after(Connection& connection, Start start) {
-  return asio::async_initiate<const asio::use_awaitable_t<>, void()>(
-      [&connection, start](auto handler) {
-        connection.waiter = std::make_unique<HandlerWaiter<decltype(handler)>>(std::move(handler));
-        start(connection);
-      },
-      asio::use_awaitable);
-}
+struct Wait {
+  Connection& connection;
+  Start start;
 
-void execute(Connection& connection) { connection.host.submit(connection); }
-
-void check_keys(Connection& connection) {
-  connection.conversation.check_keys([&connection] {
-    asio::post(connection.stream.get_executor(), [&connection] { resume(connection); });
-  });
-}
-
-// The driver of the conversation: does its steps and waits for them.
-asio::awaitable<void> run(Connection& connection) {
-  using Step = Conversation::Step;
-  Conversation& conversation = connection.conversation;
-  Stream<tcp::socket>& stream = connection.stream;
-  tcp::socket& socket = connection.socket();
-  socket.non_blocking(true);
-  for (Step step = conversation.start(); step != Step::close;) {
-    boost::system::error_code error;
-    std::size_t bytes = 0;
-    switch (step) {
-      case Step::handshake:
-        std::tie(error) =
-            co_await stream.secure().async_handshake(asio::ssl::stream_base::server, use_tuple);
-        break;
-      case Step::receive:
-        std::tie(error, bytes) =
-            co_await stream.async_read_some(as_buffer(conversation.space()), use_tuple);
-        break;
-      case Step::check_keys: co_await wait_after(connection, check_keys); break;
-      case Step::execute: co_await wait_after(connection, execute); break;
-      case Step::send_now: bytes = send_now(socket, conversation.output(), error); break;
-      case Step::send:
-        std::tie(error, bytes) =
-            co_await asio::async_write(stream, asio::buffer(conversation.output()), use_tuple);
-        break;
-      case Step::shut_down_tls:
-        std::tie(error) = co_await stream.secure().async_shutdown(use_tuple);
-        break;
-      case Step::end_output: socket.shutdown(tcp::socket::shutdown_send, error); break;
-      case Step::discard:
-        std::tie(error, bytes) =
-            co_await socket.async_read_some(as_buffer(conversation.space()), use_tuple);
-        break;
-      case Step::close: break;
-    }
-    step = conversation.next(error, bytes);
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> waiter) {
+    connection.waiter = waiter;
+    start();
   }
-}
+  void await_resume() const {}
+};
+template <class Start>
+Wait(Connection&, Start) -> Wait<Start>;
 
-// The end of the frame ends the connection.
-asio::awaitable<void> serve(std::shared_ptr<Connection> connection) {
+// What an operation on the socket came to.
+struct Io {
+  boost::system::error_code error;
+  std::size_t bytes = 0;
+};
+
+// The handler of an operation that the connection waits for.
+struct IoDone {
+  Connection& connection;
+  Io& io;
+
+  void operator()(const boost::system::error_code& error, std::size_t bytes = 0) const {
+    io = {error, bytes};
+    resume(connection);
+  }
+};
+
+// The driver of the conversation: does its steps and waits for them. The end of the frame ends the
+// connection.
+Detached serve(std::unique_ptr<Connection> owned) {
   try {
-    co_await run(*connection);
+    using Step = Conversation::Step;
+    Connection& connection = *owned;
+    Conversation& conversation = connection.conversation;
+    Host& host = connection.host;
+    Stream<tcp::socket>& stream = connection.stream;
+    tcp::socket& socket = connection.socket();
+    socket.non_blocking(true);
+    for (Step step = conversation.start(); step != Step::close;) {
+      Io io;
+      const IoDone done{connection, io};
+      switch (step) {
+        case Step::handshake:
+          co_await Wait{connection, [&] {
+                          stream.secure().async_handshake(asio::ssl::stream_base::server, done);
+                        }};
+          break;
+        case Step::receive:
+          // Asio tries to read before it waits. First the other replies that are ready are sent;
+          // then many clients have sent their next requests, and the attempt succeeds.
+          co_await Wait{connection, [&] { host.resume_later(connection); }};
+          co_await Wait{connection,
+                        [&] { stream.async_read_some(as_buffer(conversation.space()), done); }};
+          break;
+        case Step::check_keys:
+          co_await Wait{connection, [&] {
+                          conversation.check_keys(
+                              [&connection] { connection.host.resume_later(connection); });
+                        }};
+          break;
+        case Step::execute: co_await Wait{connection, [&] { host.submit(connection); }}; break;
+        case Step::send_now: io.bytes = send_now(socket, conversation.output(), io.error); break;
+        case Step::send:
+          co_await Wait{connection, [&] {
+                          asio::async_write(stream, asio::buffer(conversation.output()), done);
+                        }};
+          break;
+        case Step::shut_down_tls:
+          co_await Wait{connection, [&] { stream.secure().async_shutdown(done); }};
+          break;
+        case Step::end_output: socket.shutdown(tcp::socket::shutdown_send, io.error); break;
+        case Step::discard:
+          co_await Wait{connection,
+                        [&] { socket.async_read_some(as_buffer(conversation.space()), done); }};
+          break;
+        case Step::close: break;
+      }
+      step = conversation.next(io.error, io.bytes);
+    }
   } catch (const std::exception& error) {
     spdlog::error("a connection failed: {}", error.what());
   }
@@ -99,9 +122,7 @@ void start_connection(tcp::socket socket, Host& host, ConnectionTable& table,
   Stream<tcp::socket> stream(std::move(socket), context.get());
   std::optional<ConnectionLease> lease = table.admit(stream.next_layer());
   if (!lease) return;
-  auto connection = std::make_shared<Connection>(std::move(stream), std::move(*lease), host, parts);
-  const auto executor = connection->stream.get_executor();
-  asio::co_spawn(executor, serve(std::move(connection)), asio::detached);
+  serve(std::make_unique<Connection>(std::move(stream), std::move(*lease), host, parts));
 }
 
 }  // namespace

@@ -4,8 +4,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <memory>
-#include <utility>
+#include <coroutine>
 
 #include "core/service.hpp"
 #include "net/certificate.hpp"
@@ -23,6 +22,9 @@ struct Connection;
 class Host : public CompletionSink {
  public:
   virtual void submit(Connection& connection) = 0;
+  // Any thread: resumes the connection on one of the host's threads, behind what is ready there
+  // now.
+  virtual void resume_later(Connection& connection) = 0;
 
  protected:
   ~Host() = default;
@@ -40,22 +42,16 @@ struct Connection : Submission {
     sink = &host;
   }
 
-  // What resumes the coroutine that waits for this submission.
-  struct Waiter {
-    virtual ~Waiter() = default;
-    virtual void resume() = 0;
-  };
-
   tcp::socket& socket() { return stream.next_layer(); }
 
   Stream<tcp::socket> stream;
   Conversation conversation;  // ends before the socket is closed
   Host& host;
-  std::unique_ptr<Waiter> waiter;
+  std::coroutine_handle<> waiter;  // its coroutine, while that waits
 };
 
 // Called by the host, on a thread that runs the connection's executor.
-inline void resume(Connection& connection) { std::exchange(connection.waiter, nullptr)->resume(); }
+inline void resume(Connection& connection) { connection.waiter.resume(); }
 
 // Accepts clients on `executor` until the acceptor is closed, and serves each to its end on the
 // acceptor's context.

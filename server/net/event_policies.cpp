@@ -75,18 +75,18 @@ class PoolPolicy final : public Transport, public Host {
     Submission* const one = &connection;
     parts_.service.submit({&one, 1});
   }
+  void resume_later(Connection& connection) override {
+    asio::defer(context_, [&connection] { resume(connection); });
+  }
   // Core threads. One function is posted for all; what it defers is queued together when it
   // returns, for all threads of the pool. If each were posted here, a thread of the pool that
   // shares the core's CPU would run, and sleep again, for each.
   void completed(std::span<Submission* const> submissions) override {
-    const auto resumes = [](Submission* one) {
-      return [one] { resume(*static_cast<Connection*>(one)); };
-    };
     if (submissions.size() == 1)
-      asio::post(context_, resumes(submissions[0]));
+      resume_later(*static_cast<Connection*>(submissions[0]));
     else
-      asio::post(context_, [=, this, all = std::vector(submissions.begin(), submissions.end())] {
-        for (Submission* one : all) asio::defer(context_, resumes(one));
+      asio::post(context_, [this, all = std::vector(submissions.begin(), submissions.end())] {
+        for (Submission* one : all) resume_later(*static_cast<Connection*>(one));
       });
   }
 
@@ -139,6 +139,10 @@ class EventLoop final : public Host {
         flushed_.swap(ready_);
         parts_.service.submit(flushed_);
       });
+  }
+
+  void resume_later(Connection& connection) override {
+    asio::defer(context_, [&connection] { resume(connection); });
   }
 
   // Core threads.
