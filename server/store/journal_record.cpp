@@ -28,8 +28,11 @@ std::uint32_t checksum(std::string_view bytes) {
 
 void put_byte(std::string& out, std::uint8_t byte) { out += char(byte); }
 void put_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) put_byte(out, std::uint8_t(value | 0x80));
-  put_byte(out, std::uint8_t(value));
+  char bytes[10];
+  std::size_t count = 0;
+  for (; value >= 0x80; value >>= 7) bytes[count++] = char(value | 0x80);
+  bytes[count++] = char(value);
+  out.append(bytes, count);
 }
 template <class Integer>
 void put_fixed(std::string& out, Integer value) {
