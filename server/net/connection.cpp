@@ -25,15 +25,18 @@ struct Detached {
   };
 };
 
-// Suspends the coroutine until its connection is resumed. `start` begins what it waits for; that
-// may resume it on another thread before `start` returns.
+// Suspends the coroutine until its connection is resumed. `start` begins what it waits for. That
+// may resume the coroutine on another thread before `start` returns, so `start` touches nothing
+// after it; and it throws only if it has begun nothing. Never inline: a compiler that inlines it
+// may keep locals of `start` in the coroutine's frame, which may be gone by then (llvm issue
+// 56301).
 template <class Start>
 struct Wait {
   Connection& connection;
   Start start;
 
   bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> waiter) {
+  [[gnu::noinline]] void await_suspend(std::coroutine_handle<> waiter) {
     connection.waiter = waiter;
     start();
   }
@@ -57,6 +60,9 @@ struct IoDone {
     io = {error, bytes};
     resume(connection);
   }
+  // An operation that succeeds at once is completed next by the same thread: waking another one of
+  // the pool would cost more.
+  friend bool asio_handler_is_continuation(const IoDone*) { return true; }
 };
 
 // The driver of the conversation: does its steps and waits for them. The end of the frame ends the

@@ -50,7 +50,7 @@ struct Connection : Submission {
   std::coroutine_handle<> waiter;  // its coroutine, while that waits
 };
 
-// Called by the host, on a thread that runs the connection's executor.
+// On a thread that runs the connection's executor. The connection may be gone afterwards.
 inline void resume(Connection& connection) { connection.waiter.resume(); }
 
 // Accepts clients on `executor` until the acceptor is closed, and serves each to its end on the

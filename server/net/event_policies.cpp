@@ -132,13 +132,13 @@ class EventLoop final : public Host {
  private:
   // Loop thread. The posted flush runs after all that is ready now.
   void submit(Connection& connection) override {
-    ready_.push_back(&connection);
-    if (ready_.size() == 1)
+    if (ready_.empty())
       asio::post(context_, [this] {
         flushed_.clear();
         flushed_.swap(ready_);
         parts_.service.submit(flushed_);
       });
+    ready_.push_back(&connection);
   }
 
   void resume_later(Connection& connection) override {

@@ -64,7 +64,8 @@ bool all_xml_chars(const char* text, std::size_t size) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(text);
   constexpr std::uint64_t blanks = 0x2020202020202020, high_bits = 0x8080808080808080;
   for (std::size_t i = 0; i < size;) {
-    // eight bytes from 0x20 to 0x7F, as nearly all are; a lesser one borrows from its high bit
+    // Eight bytes from 0x20 to 0x7F, as nearly all are: the subtraction sets the high bit of the
+    // lowest byte below 0x20.
     if (std::uint64_t word; size - i >= sizeof word) {
       std::memcpy(&word, bytes + i, sizeof word);
       if (((word | (word - blanks)) & high_bits) == 0) {

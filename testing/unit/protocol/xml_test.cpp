@@ -87,6 +87,20 @@ TEST_CASE("control characters are refused, in bytes and in references") {
   refuses(bad_text, {"<a/>\0"s, "<a>\0</a>"s, "\0<a/>"s});
 }
 
+TEST_CASE("every place in a document is looked at for what XML does not allow") {
+  for (std::size_t at = 0; at < 20; ++at)
+    for (const char next : {' ', '\x7F'}) {  // the least and the greatest of the plain ones
+      std::string text(20, next);
+      takes({"<a>" + text + "</a>"});
+      for (const char bad : {'\x01', '\x1F', '\x80', '\xFF'}) {
+        text[at] = bad;
+        refuses(bad_text, {"<a>" + text + "</a>"});
+      }
+      text[at] = '\n';
+      takes({"<a>" + text + "</a>"});
+    }
+}
+
 TEST_CASE("a reference must be one of the five names or a character that XML allows") {
   for (const std::string bad : {"&",
                                 "&;",
