@@ -17,7 +17,7 @@ class Bursts {
   using Nanoseconds = std::chrono::nanoseconds;
 
   // `burst`: CPU time of a burst.
-  explicit Bursts(Nanoseconds burst = std::chrono::microseconds(200)) : burst_(burst) {}
+  explicit Bursts(Nanoseconds burst = std::chrono::microseconds(50)) : burst_(burst) {}
 
   // While it lives, this thread works in bursts; one at a time for each thread and each Bursts. Its
   // rests are so long that work of as much CPU time as the last one takes `spread`, but at most ten
