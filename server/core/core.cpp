@@ -131,7 +131,11 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     note_unprojected();
     first += batch.size();
     commands_of_all += commands;
-    if (committer_.exchange().changed_rows() > limits_.unprojected_rows_max) wait_for_projector();
+    const std::size_t unprojected = committer_.exchange().changed_rows();
+    if (unprojected > limits_.unprojected_rows_max)
+      wait_for_projector();
+    else if (unprojected > limits_.unprojected_rows_max / 4 * 3)
+      projector_.hurry();  // so that there is no need to wait for it
   }
   return commands_of_all;
 }

@@ -4,6 +4,7 @@
 #include <future>
 #include <numeric>
 #include <semaphore>
+#include <thread>
 
 #include "core/core.hpp"
 #include "support/clocks.hpp"
@@ -293,6 +294,19 @@ TEST_CASE_METHOD(Fixture, "when the tables lag too far behind, the core waits fo
   store.hold_projections.end();
   sink.done.acquire();
   CHECK(metrics.lag_waits > 0);
+  core.reset();
+}
+
+TEST_CASE_METHOD(Fixture, "before the core has to wait for the tables, the projector hurries") {
+  limits.unprojected_rows_max = 10;
+  limits.projection_interval_ms = 60'000;
+  start();
+  run(market);  // projected at once; the next projection could begin a minute later
+  for (int i = 0; i < 7; ++i) run({CreateAccount{AccountId(std::to_string(10 + i)), Cash()}});
+  for (int tries = 0; tries < 10'000 && metrics.projected_batch < 8; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(metrics.projected_batch == 8);
+  CHECK(metrics.lag_waits == 0);
   core.reset();
 }
 
