@@ -21,8 +21,8 @@ class Bursts {
 
   // While it lives, this thread works in bursts; one at a time for each thread and each Bursts. Its
   // rests are so long that work of as much CPU time as the last one takes `spread`, but at most ten
-  // times as long as a burst. Waits for the disk come on top. After four times that time it rests
-  // no more.
+  // times as long as a burst. Waits for the disk come on top. After four times that time it takes
+  // no rests, but still gives way for a moment after each eight bursts.
   class Work {
    public:
     Work(Bursts& bursts, Nanoseconds spread);
@@ -34,10 +34,11 @@ class Bursts {
     const Nanoseconds began_;  // CPU time of the thread
   };
 
-  // No more rests for the work in progress, or else for the next one. Any thread.
+  // No more rests for the work in progress, or else for the next one, as above. Any thread.
   void hurry() { hurried_.store(true, std::memory_order_relaxed); }
 
-  // Rests if this thread works in bursts and one is over; returns whether it has. Cheap enough for
+  // Rests or gives way if this thread works in bursts and one is over; returns whether it has
+  // rested. Cheap enough for
   // each row of a table.
   static bool rest_if_due();
   // Calls function(one) for each of `range`, with rests.

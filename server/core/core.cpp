@@ -134,7 +134,7 @@ std::size_t Core::run_batches(std::vector<Submission*>& submissions) {
     const std::size_t unprojected = committer_.exchange().changed_rows();
     if (unprojected > limits_.unprojected_rows_max)
       wait_for_projector();
-    else if (unprojected > limits_.unprojected_rows_max / 4 * 3)
+    else if (unprojected > limits_.unprojected_rows_max / 2)
       projector_.hurry();  // so that there is no need to wait for it
   }
   return commands_of_all;
