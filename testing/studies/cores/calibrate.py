@@ -133,9 +133,12 @@ def fit_policy(policy, store, measured, disk, wake_us):
         )
         batches = [[1, 1 / fact["requests_per_batch"]] for fact in facts]
         core, costs["batch"] = non_negative(batches, cpu["core"], weights)
-        projections = [[one["done"]["project"], one["done"]["projection"]] for one in seen]
-        costs["project"], costs["projection"] = non_negative(projections, cpu["projector"], weights)
-        costs["replica"] = full["cpu_us"]["other"] / (seen[0]["done"]["replica"] or 1)
+        # Not at full load, where a trial has few whole projections.
+        projections = [[one["done"]["project"], one["done"]["projection"]] for one in seen[1:]]
+        costs["project"], costs["projection"] = non_negative(
+            projections, cpu["projector"][1:], weights[1:]
+        )
+        costs["replica"] = full["cpu_us"]["other"] / (seen[0]["done"]["project"] or 1)
         costs["write"] = min(full["write_p50_us"], 0.8 * per_request)
         costs["read"] = per_request - costs["write"]
         costs["apply"] = min(
