@@ -40,6 +40,14 @@ class Commands(unittest.TestCase):
             self.assertEqual(status, 2)
             self.assertIn("run measure first", errors)
 
+    def test_trials_of_two_builds_are_not_mixed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            about = Path(folder) / "about.json"
+            about.write_text(json.dumps({"commit": "older", "binaries": "others"}))
+            status, _, errors = run("measure", "--out", folder)
+            self.assertEqual(status, 2)
+            self.assertIn("trials of other programs, of commit older", errors)
+
     def test_the_report_needs_predictions(self):
         with tempfile.TemporaryDirectory() as folder:
             found = json.loads(COSTS.read_text())
