@@ -245,7 +245,7 @@ class Exchange:
     def _start_core(self):
         self.inbox, self.changed, self.offered, self.replicated = [], 0, 0, 0
         self.projector_is_idle, self.projector_syncs = True, False
-        self.done = {"projection": 0.0, "project": 0.0, "replica": 0.0}  # as costs; parts count
+        self.done = {"projection": 0.0, "project": 0.0}  # as costs; parts count
         self.core = self.cpus.start(self._core())
         self.projector = self.cpus.start(self._projector())
         self.replica = self.cpus.start(self._replica())
@@ -325,7 +325,6 @@ class Exchange:
                 yield WAIT
             requests, self.replicated = self.replicated, 0
             yield self.costs["replica"] * requests
-            self.done["replica"] += requests
 
     def _projector_idle(self):
         self.projector_is_idle = True
