@@ -8,13 +8,10 @@ from exchange_client import AsyncExchange, MarketUpdate, Refused
 
 
 async def fill(exchange: AsyncExchange, symbol: str, amount: int, limit: Decimal) -> str:
-    """Takes what is there at once, and cancels the rest."""
+    """Takes what is there at once, and no more."""
     trade = exchange.buy if amount > 0 else exchange.sell
     try:
-        order = await trade(symbol, abs(amount), limit)
-        status = await exchange.query(order)
-        if status.open:
-            status = await exchange.cancel(order)
+        status = await exchange.query(await trade(symbol, abs(amount), limit, tif="ioc"))
         return f"{'bought' if amount > 0 else 'sold'} {status.executed} {symbol}"
     except Refused as error:
         return f"{symbol}: {error}"

@@ -10,27 +10,24 @@ from exchange_client import AsyncExchange, Refused
 
 async def follow(exchange: AsyncExchange, symbol: str, shares: int, window: int) -> None:
     prices: deque[Decimal] = deque(maxlen=window)
-    holds = False
+    held = Decimal(0)
     async for market in exchange.market_data(symbol):
         prices.extend(trade.price for trade in market.trades)
         if len(prices) < window or not market.bid or not market.ask:
             continue
         average = sum(prices, Decimal(0)) / len(prices)
         try:
-            if prices[-1] > average and not holds:
-                order = await exchange.buy(symbol, shares, market.ask.price)
-            elif prices[-1] < average and holds:
-                order = await exchange.sell(symbol, shares, market.bid.price)
+            if prices[-1] > average and held < shares:
+                order = await exchange.buy(symbol, shares - held, market.ask.price, tif="ioc")
+            elif prices[-1] < average and held:
+                order = await exchange.sell(symbol, held, market.bid.price, tif="ioc")
             else:
                 continue
-            status = await exchange.query(order)
-            if status.open:  # it came too late for this price
-                status = await exchange.cancel(order)
+            status = await exchange.query(order)  # nothing is executed if it came too late
         except Refused as error:
             print("refused:", error, flush=True)
             continue
-        if status.executed:
-            holds = not holds
+        held += status.executed if order.amount > 0 else -status.executed
         print(
             f"{'bought' if order.amount > 0 else 'sold'} {status.executed} for {status.cash}"
             f"  (last {prices[-1]}, average {average:.4f})",

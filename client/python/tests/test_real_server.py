@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from decimal import Decimal
 from pathlib import Path
@@ -358,6 +359,8 @@ class Examples(Served):
             text=True,
         )
         lines = []
+        too_late = threading.Timer(60, example.terminate)
+        too_late.start()
         try:
             for line in example.stdout:
                 lines.append(line)
@@ -365,6 +368,7 @@ class Examples(Served):
                     return
             self.fail(f"{words[0]} ended: {''.join(lines)}")
         finally:
+            too_late.cancel()
             example.send_signal(signal.SIGINT)
             example.stdout.close()
             self.assertIn(example.wait(20), (0, 1, -signal.SIGINT, -signal.SIGPIPE, 120))
