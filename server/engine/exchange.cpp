@@ -45,7 +45,7 @@ Outcome Exchange::apply(const PlaceShares& command, Timestamp now) {
   if (symbol != no_index && command.shares > shares_total_max - symbols_[symbol].shares_total)
     return Rejected{Reason::shares_total_overflow};
   if (symbol == no_index) symbol = add_symbol(command.symbol);
-  change_position(account, symbol, command.shares);
+  add_to_position(account, symbol, command.shares);
   symbols_[symbol].shares_total += command.shares;
   mark_symbol_dirty(symbol);
   update_digest(now, 'P', position_key(account, symbol), std::uint64_t(command.shares.units()));
@@ -59,13 +59,17 @@ SymbolNumber Exchange::add_symbol(const SymbolName& name) {
   return number;
 }
 
-void Exchange::change_position(AccountNumber account, SymbolNumber symbol, Shares change) {
+void Exchange::add_to_position(AccountNumber account, SymbolNumber symbol, Shares shares) {
   const std::uint64_t key = position_key(account, symbol);
   Position* position = positions_.find(key);
   if (position == nullptr) position = &positions_.insert(key, {});
-  position->set_shares(position->shares() + change);
-  if (position->dirty()) return;
-  position->set_dirty(true);
+  set_position(*position, key, position->shares() + shares);
+}
+
+void Exchange::set_position(Position& position, std::uint64_t key, Shares shares) {
+  position.set_shares(shares);
+  if (position.dirty()) return;
+  position.set_dirty(true);
   dirty_positions_.push_back(key);
 }
 
@@ -96,11 +100,11 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
 
   const bool buys = command.side == Side::buy;
   const Cash reserved = buys ? cost(command.shares, command.limit) : Cash();
+  Position* position = nullptr;
   if (buys) {
     if (accounts_[account].balance < reserved) return Rejected{Reason::insufficient_funds};
   } else {
-    const Position* position =
-        symbol == no_index ? nullptr : positions_.find(position_key(account, symbol));
+    if (symbol != no_index) position = positions_.find(position_key(account, symbol));
     if (position == nullptr || position->shares() < command.shares)
       return Rejected{Reason::insufficient_shares};
   }
@@ -116,7 +120,7 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
     accounts_[account].balance -= reserved;
     mark_dirty(account);
   } else {
-    change_position(account, symbol, Shares() - command.shares);
+    set_position(*position, position_key(account, symbol), position->shares() - command.shares);
   }
 
   const std::uint32_t index = add_order({.id = ++totals_.orders,
@@ -144,7 +148,7 @@ Outcome Exchange::place(const PlaceOrder& command, Timestamp now, const Located&
   if (order.open == Shares())
     close(index);
   else if (may_rest && command.lifetime == Lifetime::until_canceled)
-    rest(index);
+    rest(index, located.level);
   else
     cancel_by_terms(index, command, now);
   return Opened{order.id};
@@ -168,7 +172,7 @@ std::uint32_t Exchange::add_order(const Order& order, const OrderHistory& histor
 bool Exchange::can_execute(const PlaceOrder& command, AccountNumber account, SymbolNumber symbol,
                            Shares missing, SelfTrade self_trade) const {
   if (symbol == no_index) return false;
-  const Side maker_side = command.side == Side::buy ? Side::sell : Side::buy;
+  const Side maker_side = opposite(command.side);
   const std::int64_t worst = worst_rank(maker_side, command.limit);
   unsigned reach = fill_or_kill_reach;
   const auto take = [&](Int128 units) {
@@ -191,7 +195,7 @@ bool Exchange::can_execute(const PlaceOrder& command, AccountNumber account, Sym
 
 bool Exchange::match(std::uint32_t taker_index, SelfTrade self_trade, Timestamp now) {
   Order& taker = orders_[taker_index];
-  const Side maker_side = taker.side == Side::buy ? Side::sell : Side::buy;
+  const Side maker_side = opposite(taker.side);
   PriceIndex& makers = symbols_[taker.symbol].sides[int(maker_side)];
   const std::int64_t worst = worst_rank(maker_side, taker.limit);
   const bool pays_as_it_goes = taker.side == Side::buy && taker.limit == Price();
@@ -243,7 +247,7 @@ void Exchange::execute(Order& taker, Order& maker, Shares shares, Timestamp now)
   }
   accounts_[sell.account].balance += paid;
   mark_dirty(sell.account);
-  change_position(buy.account, buy.symbol, shares);
+  add_to_position(buy.account, buy.symbol, shares);
 
   const std::uint32_t record = executions_.allocate();
   executions_[record] = {{shares, price, now}, {no_index, no_index}, 2};
@@ -263,9 +267,9 @@ void Exchange::record_execution(Order& order, std::uint32_t execution) {
 }
 
 Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Located& located) {
-  const auto found = find_order(command, located, false);
-  if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
-  const std::uint32_t index = std::get<std::uint32_t>(found);
+  Outcome refusal;
+  const std::uint32_t index = find_order(command, located, false, refusal);
+  if (index == no_index) return refusal;
   if (orders_[index].open == Shares()) return Rejected{Reason::nothing_open};
 
   cancel_resting(index, now);
@@ -274,9 +278,9 @@ Outcome Exchange::cancel(const CancelOrder& command, Timestamp now, const Locate
 
 Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now) {
   ENSURE(command.shares > Shares() && command.limit > Price());
-  const auto found = find_order(command, {}, false);
-  if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
-  const std::uint32_t index = std::get<std::uint32_t>(found);
+  Outcome refusal;
+  const std::uint32_t index = find_order(command, {}, false, refusal);
+  if (index == no_index) return refusal;
   Order& order = orders_[index];
   OrderHistory& history = histories_[index];
   if (order.open == Shares()) return Rejected{Reason::nothing_open};
@@ -292,9 +296,10 @@ Outcome Exchange::apply(const ReplaceOrder& command, Timestamp now) {
     mark_dirty(order.account);
   } else {
     const Shares more = open - order.open;
-    if (positions_.find(position_key(order.account, order.symbol))->shares() < more)
-      return Rejected{Reason::insufficient_shares};
-    change_position(order.account, order.symbol, Shares() - more);
+    const std::uint64_t key = position_key(order.account, order.symbol);
+    Position* position = positions_.find(key);
+    if (position->shares() < more) return Rejected{Reason::insufficient_shares};
+    set_position(*position, key, position->shares() - more);
   }
 
   const bool keeps_place = command.limit == order.limit && open <= order.open;
@@ -370,7 +375,7 @@ void Exchange::cancel_open(std::uint32_t index, Timestamp now) {
     accounts_[order.account].balance += cost(order.open, order.limit);
     mark_dirty(order.account);
   } else {
-    change_position(order.account, order.symbol, order.open);
+    add_to_position(order.account, order.symbol, order.open);
   }
   histories_[index].canceled = order.open;
   histories_[index].canceled_at = now;
@@ -380,28 +385,32 @@ void Exchange::cancel_open(std::uint32_t index, Timestamp now) {
 }
 
 Outcome Exchange::apply(const QueryOrder& command, Timestamp) {
-  const auto found = find_order(command, {}, command.of_any_account);
-  if (const auto* refusal = std::get_if<Outcome>(&found)) return *refusal;
-  return status(std::get<std::uint32_t>(found));
+  Outcome refusal;
+  const std::uint32_t index = find_order(command, {}, command.of_any_account, refusal);
+  if (index == no_index) return refusal;
+  return status(index);
 }
 
 template <class OfOrder>
-std::variant<std::uint32_t, Outcome> Exchange::find_order(const OfOrder& command,
-                                                          const Located& located,
-                                                          bool of_any_account) const {
+std::uint32_t Exchange::find_order(const OfOrder& command, const Located& located,
+                                   bool of_any_account, Outcome& refusal) const {
+  const auto refuse = [&](const auto& why) {
+    refusal = why;
+    return no_index;
+  };
   const AccountNumber account = find_account(command.account, located);
-  if (account == no_index) return Outcome(Rejected{Reason::unknown_account});
+  if (account == no_index) return refuse(Rejected{Reason::unknown_account});
   OrderId id = command.order;
   if (command.reference) {
     const ReferenceRow* found = references_.find(account, *command.reference);
     id = found == nullptr ? 0 : found->order;
   }
-  if (id == 0 || id > totals_.orders) return Outcome(Rejected{Reason::unknown_order});
+  if (id == 0 || id > totals_.orders) return refuse(Rejected{Reason::unknown_order});
   const bool is_located = located.order != no_index && !command.reference;
   const std::uint32_t index = is_located ? located.order : order_index_.find(id);
-  if (index == no_index) return Outcome(NotInMemory{account, id});
+  if (index == no_index) return refuse(NotInMemory{account, id});
   if (orders_[index].account != account && !of_any_account)
-    return Outcome(Rejected{Reason::unknown_order});
+    return refuse(Rejected{Reason::unknown_order});
   return index;
 }
 
@@ -434,6 +443,14 @@ Exchange::Located Exchange::locate(const Command& command) const {
     if (located.account == no_index || located.symbol == no_index) return located;
     __builtin_prefetch(&accounts_[located.account]);
     positions_.prefetch(position_key(located.account, located.symbol));
+    const Side side = place_order->side, maker_side = opposite(side);
+    const PriceIndex& makers = symbols_[located.symbol].sides[int(maker_side)];
+    const PriceIndex& own = symbols_[located.symbol].sides[int(side)];
+    located.executes =
+        !makers.empty() && makers.best_rank() >= worst_rank(maker_side, place_order->limit);
+    located.level =
+        located.executes ? makers.best_level() : own.find(rank(side, place_order->limit));
+    if (located.level != no_index) __builtin_prefetch(&levels_[located.level]);
   } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
     located.account = account_ids_.find(cancel_order->account);
     located.order = order_index_.find(cancel_order->order);
@@ -445,6 +462,10 @@ Exchange::Located Exchange::locate(const Command& command) const {
 }
 
 void Exchange::prefetch_neighbours(const Located& located) const {
+  if (located.level != no_index) {
+    const Level& level = levels_[located.level];
+    if (level.orders > 0) __builtin_prefetch(&orders_[located.executes ? level.first : level.last]);
+  }
   if (located.order == no_index) return;
   const Order& order = orders_[located.order];
   if (order.open == Shares()) return;
@@ -454,28 +475,43 @@ void Exchange::prefetch_neighbours(const Located& located) const {
   if (order.side == Side::sell) positions_.prefetch(position_key(order.account, order.symbol));
 }
 
+void Exchange::prefetch_maker(const Located& located) const {
+  if (!located.executes || levels_[located.level].orders == 0) return;
+  const Order& maker = orders_[levels_[located.level].first];
+  __builtin_prefetch(&accounts_[maker.account]);
+  if (maker.side == Side::buy) positions_.prefetch(position_key(maker.account, maker.symbol));
+}
+
 // --- the book
 
-void Exchange::rest(std::uint32_t index) {
+void Exchange::rest(std::uint32_t index, std::uint32_t expected_level) {
   Order& order = orders_[index];
+  const auto is_of_order = [&](const Level& level) {  // no book has one price on both sides
+    return level.price == order.limit && level.symbol == order.symbol && level.orders > 0;
+  };
   PriceIndex& side = symbols_[order.symbol].sides[int(order.side)];
   const std::int64_t order_rank = rank(order.side, order.limit);
-  order.level = side.find(order_rank);
+  const bool is_known = expected_level != no_index && is_of_order(levels_[expected_level]);
+  order.level = is_known ? expected_level : side.find(order_rank);
+  order.next = no_index;
   if (order.level == no_index) {
     order.level = levels_.allocate();
-    levels_[order.level] = {order.limit, 0, no_index, no_index, 0};
+    levels_[order.level] = {.price = order.limit,
+                            .shares_units = order.open.units(),
+                            .first = index,
+                            .last = index,
+                            .orders = 1,
+                            .symbol = order.symbol};
     side.insert(order_rank, order.level);
-  }
-  Level& level = levels_[order.level];
-  order.previous = level.last;
-  order.next = no_index;
-  if (level.last == no_index)
-    level.first = index;
-  else
+    order.previous = no_index;
+  } else {
+    Level& level = levels_[order.level];
+    order.previous = level.last;
     orders_[level.last].next = index;
-  level.last = index;
-  level.shares_units += order.open.units();
-  ++level.orders;
+    level.last = index;
+    level.shares_units += order.open.units();
+    ++level.orders;
+  }
   if (open_orders_.in_use())
     open_orders_.add(order.account, position_key(order.account, order.symbol), index);
 }
@@ -489,17 +525,12 @@ void Exchange::take_out(std::uint32_t index) {
 void Exchange::unlink(std::uint32_t index) {
   const Order& order = orders_[index];
   Level& level = levels_[order.level];
-  if (order.previous == no_index)
-    level.first = order.next;
-  else
-    orders_[order.previous].next = order.next;
-  if (order.next == no_index)
-    level.last = order.previous;
-  else
-    orders_[order.next].previous = order.previous;
   if (--level.orders == 0) {
     symbols_[order.symbol].sides[int(order.side)].erase(rank(order.side, order.limit));
     levels_.release(order.level);
+  } else {
+    (order.previous == no_index ? level.first : orders_[order.previous].next) = order.next;
+    (order.next == no_index ? level.last : orders_[order.next].previous) = order.previous;
   }
   if (open_orders_.in_use())
     open_orders_.remove(order.account, position_key(order.account, order.symbol), index);

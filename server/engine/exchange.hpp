@@ -89,10 +89,14 @@ class Exchange {
     AccountNumber account = no_index;
     SymbolNumber symbol = no_index;
     std::uint32_t order = no_index;
+    // of an order to place: where it would rest now, or the first that it would be executed against
+    std::uint32_t level = no_index;
+    bool executes = false;
   };
   void prefetch_lookups(const Command& command) const;  // what locate() reads
   Located locate(const Command& command) const;         // prefetches what it finds
   void prefetch_neighbours(const Located& located) const;
+  void prefetch_maker(const Located& located) const;
   Outcome apply(const Command& command, Timestamp now, const Located& located);
 
   // Copies every row that changed since the last call into `rows` (overwritten), with its present
@@ -167,11 +171,12 @@ class Exchange {
     bool dirty = false;
   };
   // All orders of one price on one side: a FIFO through Order::previous/next.
-  struct Level {
+  struct alignas(64) Level {
     Price price;
     Int128 shares_units;
     std::uint32_t first, last;
-    std::uint32_t orders;
+    std::uint32_t orders;  // 0: of no book
+    SymbolNumber symbol;
   };
   // One cache line for what matching touches, a second pool for the rest.
   struct alignas(64) Order {
@@ -210,16 +215,17 @@ class Exchange {
   }
   static AccountNumber account_of(std::uint64_t key) { return AccountNumber(key >> 32); }
   static SymbolNumber symbol_of(std::uint64_t key) { return SymbolNumber(key); }
-  // Adds to a position, or takes away; makes it if there is none.
-  void change_position(AccountNumber account, SymbolNumber symbol, Shares change);
+  // Adds to a position; makes it if there is none.
+  void add_to_position(AccountNumber account, SymbolNumber symbol, Shares shares);
+  void set_position(Position& position, std::uint64_t key, Shares shares);
   SymbolNumber add_symbol(const SymbolName& name);
   AccountNumber find_account(const AccountId& id, const Located& located) const {
     return located.account != no_index ? located.account : account_ids_.find(id);
   }
-  // The order's index, or the refusal that query, cancel and replace share.
+  // The order's index; or no_index, and the refusal that query, cancel and replace share.
   template <class OfOrder>
-  std::variant<std::uint32_t, Outcome> find_order(const OfOrder& command, const Located& located,
-                                                  bool of_any_account) const;
+  std::uint32_t find_order(const OfOrder& command, const Located& located, bool of_any_account,
+                           Outcome& refusal) const;
 
   Outcome place(const PlaceOrder& command, Timestamp now, const Located& located);
   Outcome cancel(const CancelOrder& command, Timestamp now, const Located& located);
@@ -236,7 +242,8 @@ class Exchange {
   void execute(Order& taker, Order& maker, Shares shares, Timestamp now);
   void record_execution(Order& order, std::uint32_t execution);
   std::uint32_t add_order(const Order& order, const OrderHistory& history);
-  void rest(std::uint32_t index);
+  // `expected_level`: what locate() found, if it did; it may be outdated.
+  void rest(std::uint32_t index, std::uint32_t expected_level = no_index);
   // Takes an order with open shares out of its book.
   void take_out(std::uint32_t index);
   void cancel_resting(std::uint32_t index, Timestamp now);
@@ -249,11 +256,27 @@ class Exchange {
   void close(std::uint32_t index);
   Status status(std::uint32_t index) const;
 
-  void mark_dirty(AccountNumber account);
-  void mark_symbol_dirty(SymbolNumber symbol);
-  void mark_order_dirty(std::uint32_t index);  // before it changes
+  template <class Entity>
+  static void mark(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty) {
+    if (entity.dirty) return;
+    entity.dirty = true;
+    dirty.push_back(index);
+  }
+  void mark_dirty(AccountNumber account) { mark(accounts_[account], account, dirty_accounts_); }
+  void mark_symbol_dirty(SymbolNumber symbol) { mark(symbols_[symbol], symbol, dirty_symbols_); }
+  void mark_order_dirty(std::uint32_t index) {  // before it changes
+    Order& order = orders_[index];
+    if (order.dirty == dirty_mark_) return;
+    if (order.dirty != 0) copy_order(index);
+    order.dirty = dirty_mark_;
+    dirty_orders_.push_back(index);
+  }
   void copy_order(std::uint32_t index);
-  void update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b);
+  void update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
+    totals_.last_time = now;
+    const std::uint64_t mixed = (totals_.digest ^ a) * 0x9e3779b97f4a7c15u ^ (b + what);
+    totals_.digest = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u ^ std::uint64_t(now.microseconds);
+  }
 
   Interner<AccountId> account_ids_;
   std::vector<Account> accounts_;

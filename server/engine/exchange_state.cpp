@@ -1,6 +1,7 @@
 // The state of the exchange as rows: what changed, loading an image, and proving that it is sound.
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 
 #include "engine/exchange.hpp"
@@ -11,46 +12,29 @@ namespace exchange {
 
 namespace {
 
-template <class Entity>
-void mark(Entity& entity, std::uint32_t index, std::vector<std::uint32_t>& dirty) {
-  if (entity.dirty) return;
-  entity.dirty = true;
-  dirty.push_back(index);
-}
-
 // Twice the need: hand-overs differ in size, and each small growth would move to new memory.
 template <class Row>
 void make_room(std::vector<Row>& rows, std::size_t size) {
   if (size > rows.capacity()) rows.reserve(2 * size);
 }
 
-}  // namespace
+// `prefetch` gets each item some places before `visit` does.
+template <class Item, class Prefetch, class Visit>
+void for_each_prefetched(std::span<const Item> items, Prefetch prefetch, Visit visit) {
+  constexpr std::size_t ahead = 8;
+  for (std::size_t at = 0; at < items.size(); ++at) {
+    if (at + ahead < items.size()) prefetch(items[at + ahead]);
+    visit(items[at]);
+  }
+}
 
-void Exchange::mark_dirty(AccountNumber account) {
-  mark(accounts_[account], account, dirty_accounts_);
-}
-void Exchange::mark_symbol_dirty(SymbolNumber symbol) {
-  mark(symbols_[symbol], symbol, dirty_symbols_);
-}
-void Exchange::mark_order_dirty(std::uint32_t index) {
-  Order& order = orders_[index];
-  if (order.dirty == dirty_mark_) return;
-  if (order.dirty != 0) copy_order(index);
-  order.dirty = dirty_mark_;
-  dirty_orders_.push_back(index);
-}
+}  // namespace
 
 void Exchange::take_pages_from(PageSource& pages) {
   orders_.take_pages_from(pages);
   histories_.take_pages_from(pages);
   levels_.take_pages_from(pages);
   executions_.take_pages_from(pages);
-}
-
-void Exchange::update_digest(Timestamp now, std::uint64_t what, std::uint64_t a, std::uint64_t b) {
-  totals_.last_time = now;
-  const std::uint64_t mixed = (totals_.digest ^ a) * 0x9e3779b97f4a7c15u ^ (b + what);
-  totals_.digest = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u ^ std::uint64_t(now.microseconds);
 }
 
 std::size_t Exchange::changed_rows() const {
@@ -68,21 +52,30 @@ ClosedMark Exchange::take_changes(Rows& rows) {
 ClosedMark Exchange::begin_hand_over(Rows& rows) {
   ENSURE(next_handed_ == handed_orders_.size());
   rows.accounts.clear();
-  for (const AccountNumber number : dirty_accounts_) {
-    accounts_[number].dirty = false;
-    rows.accounts.push_back({number, account_ids_.text(number), accounts_[number].balance});
-  }
+  for_each_prefetched(
+      std::span<const AccountNumber>(dirty_accounts_),
+      [&](AccountNumber number) {
+        __builtin_prefetch(&accounts_[number]);
+        account_ids_.prefetch_text(number);
+      },
+      [&](AccountNumber number) {
+        accounts_[number].dirty = false;
+        rows.accounts.push_back({number, account_ids_.text(number), accounts_[number].balance});
+      });
   rows.symbols.clear();
   for (const SymbolNumber number : dirty_symbols_) {
     symbols_[number].dirty = false;
     rows.symbols.push_back({number, symbol_names_.text(number), symbols_[number].shares_total});
   }
   rows.positions.clear();
-  for (const std::uint64_t key : dirty_positions_) {
-    Position& position = *positions_.find(key);
-    position.set_dirty(false);
-    rows.positions.push_back({account_of(key), symbol_of(key), position.shares()});
-  }
+  for_each_prefetched(
+      std::span<const std::uint64_t>(dirty_positions_),
+      [&](std::uint64_t key) { positions_.prefetch(key); },
+      [&](std::uint64_t key) {
+        Position& position = *positions_.find(key);
+        position.set_dirty(false);
+        rows.positions.push_back({account_of(key), symbol_of(key), position.shares()});
+      });
   handed_orders_.clear();
   handed_orders_.swap(dirty_orders_);
   next_handed_ = 0;
@@ -107,13 +100,20 @@ ClosedMark Exchange::begin_hand_over(Rows& rows) {
 }
 
 bool Exchange::continue_hand_over(Rows& rows, std::size_t orders_max) {
-  const std::size_t end = next_handed_ + std::min(orders_max, handed_orders_.size() - next_handed_);
-  for (; next_handed_ < end; ++next_handed_) {
-    Order& order = orders_[handed_orders_[next_handed_]];
-    if (order.dirty == dirty_mark_) continue;  // changed since, and copied then
-    copy_order(handed_orders_[next_handed_]);
-    order.dirty = 0;
-  }
+  const std::span<const std::uint32_t> left = std::span(handed_orders_).subspan(next_handed_);
+  const std::span<const std::uint32_t> now = left.first(std::min(orders_max, left.size()));
+  next_handed_ += now.size();
+  for_each_prefetched(
+      now,
+      [&](std::uint32_t index) {
+        __builtin_prefetch(&orders_[index]);
+        __builtin_prefetch(&histories_[index]);
+      },
+      [&](std::uint32_t index) {
+        if (orders_[index].dirty == dirty_mark_) return;  // changed since, and copied then
+        copy_order(index);
+        orders_[index].dirty = 0;
+      });
   if (next_handed_ < handed_orders_.size()) return false;
   rows.orders.swap(copied_orders_);
   return true;

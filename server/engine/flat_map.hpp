@@ -171,6 +171,9 @@ class Interner {
     __builtin_prefetch(&slots_[home(text)]);
   }
   const Text& text(std::uint32_t index) const { return texts_[index]; }
+  [[gnu::always_inline]] void prefetch_text(std::uint32_t index) const {
+    __builtin_prefetch(&texts_[index]);
+  }
   std::uint32_t size() const { return std::uint32_t(texts_.size()); }
 
  private:

@@ -83,5 +83,6 @@ struct Timestamp {
 };
 
 enum class Side : std::uint8_t { buy, sell };
+constexpr Side opposite(Side side) { return side == Side::buy ? Side::sell : Side::buy; }
 
 }  // namespace exchange
