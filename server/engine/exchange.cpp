@@ -435,12 +435,12 @@ void Exchange::prefetch_lookups(const Command& command) const {
   }
 }
 
-Exchange::Located Exchange::locate(const Command& command) const {
-  Located located;
+void Exchange::locate(const Command& command, Located& located) const {
+  located = {};
   if (const auto* place_order = std::get_if<PlaceOrder>(&command)) {
     located.account = account_ids_.find(place_order->account);
     located.symbol = symbol_names_.find(place_order->symbol);
-    if (located.account == no_index || located.symbol == no_index) return located;
+    if (located.account == no_index || located.symbol == no_index) return;
     __builtin_prefetch(&accounts_[located.account]);
     positions_.prefetch(position_key(located.account, located.symbol));
     const Side side = place_order->side, maker_side = opposite(side);
@@ -454,11 +454,10 @@ Exchange::Located Exchange::locate(const Command& command) const {
   } else if (const auto* cancel_order = std::get_if<CancelOrder>(&command)) {
     located.account = account_ids_.find(cancel_order->account);
     located.order = order_index_.find(cancel_order->order);
-    if (located.order == no_index) return located;
+    if (located.order == no_index) return;
     __builtin_prefetch(&orders_[located.order]);
     __builtin_prefetch(&histories_[located.order]);
   }
-  return located;
 }
 
 void Exchange::prefetch_neighbours(const Located& located) const {

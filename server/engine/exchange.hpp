@@ -93,8 +93,8 @@ class Exchange {
     std::uint32_t level = no_index;
     bool executes = false;
   };
-  void prefetch_lookups(const Command& command) const;  // what locate() reads
-  Located locate(const Command& command) const;         // prefetches what it finds
+  void prefetch_lookups(const Command& command) const;          // what locate() reads
+  void locate(const Command& command, Located& located) const;  // prefetches what it finds
   void prefetch_neighbours(const Located& located) const;
   void prefetch_maker(const Located& located) const;
   Outcome apply(const Command& command, Timestamp now, const Located& located);

@@ -36,7 +36,7 @@ class LookAhead {
     for (; touched_ < ahead(5); ++touched_) touch(*commands_[touched_]);
     for (; looked_up_ < ahead(4); ++looked_up_) exchange_.prefetch_lookups(*commands_[looked_up_]);
     for (; found_ < ahead(3); ++found_)
-      located_[found_ % located_.size()] = exchange_.locate(*commands_[found_]);
+      exchange_.locate(*commands_[found_], located_[found_ % located_.size()]);
     for (; neighbours_ < ahead(2); ++neighbours_)
       exchange_.prefetch_neighbours(located_[neighbours_ % located_.size()]);
     for (; makers_ < ahead(1); ++makers_)
