@@ -296,7 +296,10 @@ TEST_CASE("locating and prefetching change nothing") {
     const auto state = state_of(engine);
     const std::size_t rows = engine.changed_rows(), orders = engine.orders_in_memory();
     engine.prefetch_lookups(command);
-    engine.prefetch_neighbours(engine.locate(command));
+    Exchange::Located located;
+    engine.locate(command, located);
+    engine.prefetch_neighbours(located);
+    engine.prefetch_maker(located);
     engine.prefetch_neighbours({});
     REQUIRE(engine.totals() == totals);
     REQUIRE(state_of(engine) == state);
