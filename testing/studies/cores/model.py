@@ -11,6 +11,7 @@ from simulator import WAIT, YIELD, Cpus, Simulator, Sleep
 
 EVENTS_MAX = 128  # that a loop takes from epoll at once
 CLIENT_EVENTS_MAX = 256
+VARIES = 0.2  # part of a cost by which it differs from time to time: without, few clients would run in lockstep
 YIELDS = 4  # of a client's thread, before it sleeps until its commit
 # Of the projector (core/projector.cpp, base/bursts.hpp): it rests after each burst of CPU time, so that its work takes SPREAD_US.
 PROJECTION_INTERVAL_US, SPREAD_US = 200_000, 500_000
@@ -38,9 +39,10 @@ class Exchange:
         self.cell, self.costs, self.random = cell, costs, Random(seed)
         self.simulator = simulator = Simulator()
         machine = cell.cores if cell.shared else cell.cores + cell.workers
-        self.cpus = Cpus(simulator, cell.cores, machine, wake_us)
+        vary = lambda: self.random.uniform(1 - VARIES, 1 + VARIES)
+        self.cpus = Cpus(simulator, cell.cores, machine, wake_us, vary)
         self.client_cpus = (
-            self.cpus if cell.shared else Cpus(simulator, cell.workers, machine, wake_us)
+            self.cpus if cell.shared else Cpus(simulator, cell.workers, machine, wake_us, vary)
         )
         self.disk = disk if cell.store != "memory" else None
         self.draw = {name: sampler(disk[name], self.random) for name in ("alone", "beside")}

@@ -78,10 +78,11 @@ class Simulator:
 
 
 class Cpus:
-    """A group of CPUs. `machine_cpus`: on which the kernel's time slice depends; `wake_us`: until a thread runs on an idle CPU."""
+    """A group of CPUs. `machine_cpus`: on which the kernel's time slice depends; `wake_us`: until a thread runs on an idle CPU; `vary`: draws the
+    factor by which a step takes longer than it says."""
 
-    def __init__(self, simulator, number, machine_cpus=1, wake_us=0.0):
-        self.simulator, self.wake_us = simulator, wake_us
+    def __init__(self, simulator, number, machine_cpus=1, wake_us=0.0, vary=lambda: 1.0):
+        self.simulator, self.wake_us, self.vary = simulator, wake_us, vary
         self.slice_us = BASE_SLICE_US * (1 + int(log2(min(machine_cpus, 8))))
         self.lag_max_us = max(2 * self.slice_us, TICK_US)
         self.cpus = [Cpu() for _ in range(number)]
@@ -188,7 +189,7 @@ class Cpus:
                 self.simulator.at(self.simulator.now + step.us, self._ready, thread)
                 return True
             else:
-                thread.left += step
+                thread.left += step * self.vary()
         return False
 
     def _sleeps(self, cpu, thread):

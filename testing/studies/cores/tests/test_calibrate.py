@@ -51,8 +51,10 @@ class Fit(unittest.TestCase):
                 stages = {"apply": COSTS["apply"] * seen["requests_per_batch"]}
                 measured[cell.key] = {**seen, "stages_us": stages, "write_p50_us": COSTS["write"]}
         found = fit_policy("loop", "sqlite", measured, waits, 1.0)
-        # "read" is what writes leave of the transport's time.
-        within = {"read": 0.2, "write": 0.15, "batch": 0.15, "client": 0.15, "project": 0.15}
+        within = {
+            "project": 0.15,
+            **dict.fromkeys(("read", "write", "transport_cold", "batch", "client"), 0.1),
+        }
         for cores in ("one", "several"):
             for name, delta in within.items():
                 ratio = found[cores][name] / COSTS[name]
