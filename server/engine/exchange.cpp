@@ -485,13 +485,14 @@ void Exchange::prefetch_maker(const Located& located) const {
 
 void Exchange::rest(std::uint32_t index, std::uint32_t expected_level) {
   Order& order = orders_[index];
-  const auto is_of_order = [&](const Level& level) {  // no book has one price on both sides
-    return level.price == order.limit && level.symbol == order.symbol && level.orders > 0;
-  };
   PriceIndex& side = symbols_[order.symbol].sides[int(order.side)];
   const std::int64_t order_rank = rank(order.side, order.limit);
-  const bool is_known = expected_level != no_index && is_of_order(levels_[expected_level]);
-  order.level = is_known ? expected_level : side.find(order_rank);
+  // matching has left no level of this price on the other side
+  const auto still_holds = [&](const Level& level) {
+    return level.price == order.limit && level.symbol == order.symbol && level.orders > 0;
+  };
+  const bool is_found = expected_level != no_index && still_holds(levels_[expected_level]);
+  order.level = is_found ? expected_level : side.find(order_rank);
   order.next = no_index;
   if (order.level == no_index) {
     order.level = levels_.allocate();

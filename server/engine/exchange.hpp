@@ -83,17 +83,17 @@ class Exchange {
   Outcome apply(const Command& command, Timestamp now) { return apply(command, now, Located{}); }
 
   // The steps of LookAhead, which overlap the cache misses of a batch; none changes anything.
-  // A result of locate() is valid until release_closed(); apply() looks up whatever locate() did
-  // not find.
+  // What locate() found is valid until release_closed(), but for its level, which may be outdated;
+  // apply() looks up whatever locate() did not find.
   struct Located {
     AccountNumber account = no_index;
     SymbolNumber symbol = no_index;
     std::uint32_t order = no_index;
-    // of an order to place: where it would rest now, or the first that it would be executed against
+    // where an order to place would rest now, or the first level that it would be executed against
     std::uint32_t level = no_index;
     bool executes = false;
   };
-  void prefetch_lookups(const Command& command) const;          // what locate() reads
+  void prefetch_lookups(const Command& command) const;          // what locate() reads first
   void locate(const Command& command, Located& located) const;  // prefetches what it finds
   void prefetch_neighbours(const Located& located) const;
   void prefetch_maker(const Located& located) const;
@@ -175,9 +175,10 @@ class Exchange {
     Price price;
     Int128 shares_units;
     std::uint32_t first, last;
-    std::uint32_t orders;  // 0: of no book
+    std::uint32_t orders;  // 0: in no book
     SymbolNumber symbol;
   };
+  static_assert(sizeof(Level) == 64);
   // One cache line for what matching touches, a second pool for the rest.
   struct alignas(64) Order {
     OrderId id;

@@ -18,7 +18,8 @@ void make_room(std::vector<Row>& rows, std::size_t size) {
   if (size > rows.capacity()) rows.reserve(2 * size);
 }
 
-// `prefetch` gets each item some places before `visit` does.
+// `prefetch` gets each item some places before `visit` does. It must be always inline
+// (flat_map.hpp).
 template <class Item, class Prefetch, class Visit>
 void for_each_prefetched(std::span<const Item> items, Prefetch prefetch, Visit visit) {
   constexpr std::size_t ahead = 8;
@@ -54,7 +55,7 @@ ClosedMark Exchange::begin_hand_over(Rows& rows) {
   rows.accounts.clear();
   for_each_prefetched(
       std::span<const AccountNumber>(dirty_accounts_),
-      [&](AccountNumber number) {
+      [&](AccountNumber number) __attribute__((always_inline)) {
         __builtin_prefetch(&accounts_[number]);
         account_ids_.prefetch_text(number);
       },
@@ -70,7 +71,7 @@ ClosedMark Exchange::begin_hand_over(Rows& rows) {
   rows.positions.clear();
   for_each_prefetched(
       std::span<const std::uint64_t>(dirty_positions_),
-      [&](std::uint64_t key) { positions_.prefetch(key); },
+      [&](std::uint64_t key) __attribute__((always_inline)) { positions_.prefetch(key); },
       [&](std::uint64_t key) {
         Position& position = *positions_.find(key);
         position.set_dirty(false);
@@ -101,11 +102,11 @@ ClosedMark Exchange::begin_hand_over(Rows& rows) {
 
 bool Exchange::continue_hand_over(Rows& rows, std::size_t orders_max) {
   const std::span<const std::uint32_t> left = std::span(handed_orders_).subspan(next_handed_);
-  const std::span<const std::uint32_t> now = left.first(std::min(orders_max, left.size()));
-  next_handed_ += now.size();
+  const std::span<const std::uint32_t> step = left.first(std::min(orders_max, left.size()));
+  next_handed_ += step.size();
   for_each_prefetched(
-      now,
-      [&](std::uint32_t index) {
+      step,
+      [&](std::uint32_t index) __attribute__((always_inline)) {
         __builtin_prefetch(&orders_[index]);
         __builtin_prefetch(&histories_[index]);
       },

@@ -82,12 +82,12 @@ class PriceIndex {
   static constexpr std::int64_t no_rank = INT64_MAX;
   struct Block {
     std::uint32_t size = 0;
-    std::array<std::int64_t, block_size> ranks;  // behind `size`: no_rank
+    std::array<std::int64_t, block_size> ranks;  // from `size` on: no_rank
     std::array<std::uint32_t, block_size> levels;
 
     Block() { ranks.fill(no_rank); }
-    // Compares every eighth rank, then the eight behind: without branches, which random prices
-    // would mispredict, and no comparison of the eight waits for another.
+    // Compares every eighth rank, then the eight that follow: without branches, which random prices
+    // would mispredict, and no comparison of the eight waits for another. A rank may equal no_rank.
     std::uint32_t lower_bound(std::int64_t rank) const {
       std::uint32_t eighths = 0;
 #pragma GCC unroll 8

@@ -366,12 +366,14 @@ class Examples(Served):
                 lines.append(line)
                 if re.search(wanted, line):
                     return
-            self.fail(f"{words[0]} ended: {''.join(lines)}")
+            self.fail(f"{words[0]} ended, or was stopped after a minute: {''.join(lines)}")
         finally:
             too_late.cancel()
             example.send_signal(signal.SIGINT)
             example.stdout.close()
-            self.assertIn(example.wait(20), (0, 1, -signal.SIGINT, -signal.SIGPIPE, 120))
+            self.assertIn(
+                example.wait(20), (0, 1, -signal.SIGINT, -signal.SIGTERM, -signal.SIGPIPE, 120)
+            )
 
     def test_market_maker(self):
         self.trade("market_maker.py", "A", wanted=r"(bought|sold) [1-9]")

@@ -29,8 +29,6 @@ TRIAL_S = (2.1, 0.65)  # simulated, and before that: as a trial, so that project
 ROUNDS = 4  # the costs decide how often threads sleep, and that decides the costs
 FEW_CLIENTS = 20
 START = {
-    "read": 5,
-    "write": 6,
     "transport_cold": 10,
     "apply": 0.5,
     "complete": 0.5,
@@ -38,7 +36,6 @@ START = {
     "project": 2,
     "projection": 1000,
     "replica": 0.2,
-    "client": 8,
     "client_cold": 10,
 }
 LIGHT_WEIGHT = 0.5  # of the cell with a light load: full load matters more

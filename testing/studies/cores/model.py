@@ -11,7 +11,7 @@ from simulator import WAIT, YIELD, Cpus, Simulator, Sleep
 
 EVENTS_MAX = 128  # that a loop takes from epoll at once
 CLIENT_EVENTS_MAX = 256
-VARIES = 0.2  # part of a cost by which it differs from time to time: without, few clients would run in lockstep
+VARIES = 0.2  # a cost differs by up to this part of it from time to time; without that, few clients would run in lockstep
 YIELDS = 4  # of a client's thread, before it sleeps until its commit
 # Of the projector (core/projector.cpp, base/bursts.hpp): it rests after each burst of CPU time, so that its work takes SPREAD_US.
 PROJECTION_INTERVAL_US, SPREAD_US = 200_000, 500_000

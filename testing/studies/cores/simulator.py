@@ -79,7 +79,7 @@ class Simulator:
 
 class Cpus:
     """A group of CPUs. `machine_cpus`: on which the kernel's time slice depends; `wake_us`: until a thread runs on an idle CPU; `vary`: draws the
-    factor by which a step takes longer than it says."""
+    factor that multiplies the CPU time of a step."""
 
     def __init__(self, simulator, number, machine_cpus=1, wake_us=0.0, vary=lambda: 1.0):
         self.simulator, self.wake_us, self.vary = simulator, wake_us, vary

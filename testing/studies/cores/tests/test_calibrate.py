@@ -47,7 +47,7 @@ class Fit(unittest.TestCase):
         waits, measured = {**disk(0), **spread, "beside": [2 * us for us in spread["alone"]]}, {}
         for cell in fit_cells():
             if (cell.policy, cell.store) == ("loop", "sqlite"):
-                seen = Exchange(cell, COSTS, waits, 1.0).run(*calibrate.TRIAL_S)
+                seen = Exchange(cell, COSTS, waits, 1.0, seed=9).run(*calibrate.TRIAL_S)
                 stages = {"apply": COSTS["apply"] * seen["requests_per_batch"]}
                 measured[cell.key] = {**seen, "stages_us": stages, "write_p50_us": COSTS["write"]}
         found = fit_policy("loop", "sqlite", measured, waits, 1.0)
