@@ -126,7 +126,7 @@ void Market::take() {
                   .limit = side == Side::buy ? price_ + taker_reach : price_ - taker_reach,
                   .shares = 5 + std::int64_t(below(116)),
                   .level = levels});
-  hit_ = side == Side::buy ? Side::sell : Side::buy;
+  hit_ = opposite(side);
 }
 
 // Replaces one quote.

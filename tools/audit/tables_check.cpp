@@ -19,10 +19,9 @@ class ExecutionsOf {
   ExecutionsOf(Source& source, Side side, bool any_replaced, Report report)
       : side_(side),
         report_(std::move(report)),
-        rows_(Table<ExecutionRow>::select(
-            source, std::string("ORDER BY ") + column(side) + ", id",
-            any_replaced ? place_then(column(side == Side::buy ? Side::sell : Side::buy))
-                         : std::string(column(side == Side::buy ? Side::sell : Side::buy)))) {}
+        rows_(Table<ExecutionRow>::select(source, std::string("ORDER BY ") + column(side) + ", id",
+                                          any_replaced ? place_then(column(opposite(side)))
+                                                       : std::string(column(opposite(side))))) {}
 
   // Calls use(execution, place) for the executions of `order`, with the place of their other order
   // then; ids of orders must increase from call to call. Executions of ids in between belong to no

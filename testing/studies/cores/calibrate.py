@@ -115,8 +115,7 @@ def fit_policy(policy, store, measured, disk, wake_us):
     costs = dict(START)
     full = measured[on(1, policy=policy, store=store, clients=200).key]
     # At full load few threads sleep: what they use there is nearly the cost of a request.
-    costs["write"] = min(full["write_p50_us"], 0.8 * full["cpu_us"]["transport"])
-    costs["read"] = full["cpu_us"]["transport"] - costs["write"]
+    split_transport(costs, full["cpu_us"]["transport"], full["write_p50_us"])
     costs["client"] = full["cpu_us"]["client"]
     weights = [LIGHT_WEIGHT if cell.rate else 1.0 for cell in single]
     for _ in range(ROUNDS):
@@ -141,13 +140,17 @@ def fit_policy(policy, store, measured, disk, wake_us):
             projections, cpu["projector"][1:], weights[1:]
         )
         costs["replica"] = full["cpu_us"]["other"] / (seen[0]["done"]["project"] or 1)
-        costs["write"] = min(full["write_p50_us"], 0.8 * per_request)
-        costs["read"] = per_request - costs["write"]
+        split_transport(costs, per_request, full["write_p50_us"])
         costs["apply"] = min(
             full["stages_us"]["apply"] / max(full["requests_per_batch"], 1), 0.8 * core
         )
         costs["complete"] = core - costs["apply"]
     return {"one": costs, "several": on_several(double[0], costs, measured, disk, wake_us)}
+
+
+def split_transport(costs, per_request, write_us):
+    costs["write"] = min(write_us, 0.8 * per_request)
+    costs["read"] = per_request - costs["write"]
 
 
 def simulated(cell, costs, disk, wake_us):
