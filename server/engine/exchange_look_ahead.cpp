@@ -1,6 +1,6 @@
 // What LookAhead calls before a command is applied.
-// The functions that only prefetch must stay out of the sources of their callers: GCC drops calls to
-// those that it sees (flat_map.hpp).
+// The functions that only prefetch must stay out of the sources of their callers: GCC drops calls
+// to those that it sees (flat_map.hpp).
 
 #include "engine/exchange.hpp"
 
