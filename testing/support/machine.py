@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,3 +79,19 @@ def cpu_times():
     hertz = os.sysconf("SC_CLK_TCK")
     user, nice, system, idle, waiting, interrupt, soft, stolen = ticks
     return (user + nice + system + interrupt + soft) / hertz, stolen / hertz, sum(ticks) / hertz
+
+
+def sync_times(folder, count=300, in_place=False):
+    """Seconds of each of `count` writes of 1 KiB with their fdatasync: at the end of a file, or over what it holds, as in the journal's blocks."""
+    record, times = b"x" * 1024, []
+    with open(Path(folder) / "probe", "wb", buffering=0) as file:
+        if in_place:
+            file.write(record * count)
+            os.fsync(file.fileno())
+            file.seek(0)
+        for _ in range(count):
+            began = time.monotonic()
+            file.write(record)
+            os.fdatasync(file.fileno())
+            times.append(time.monotonic() - began)
+    return times

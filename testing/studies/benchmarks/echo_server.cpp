@@ -1,20 +1,36 @@
 // The floor that the exchange is measured against: a bare Boost.Asio server on one thread, which
 // answers whatever it reads with one canned reply, of the bytes that the exchange answers an order
-// with.
-//   echo_server [PORT]     0 or none: a free port of 127.0.0.1
+// with. With a journal, a second thread writes a record of each request, syncs those of all that
+// wait at once, and only then are they answered: what durable replies cost without an exchange.
+//   echo_server [PORT [JOURNAL]]     0 or none: a free port of 127.0.0.1
 //   loadgen --connect 127.0.0.1:PORT --reply-check off
 
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/async_result.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/guarded.hpp"
 
 namespace {
 
@@ -24,26 +40,98 @@ constexpr auto use_tuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::string_view reply =
     "<results><opened sym=\"SYM1\" amount=\"10\" limit=\"100.25\" id=\"123456\"/></results>\n";
 
-asio::awaitable<void> serve(tcp::socket socket) {
+// As the exchange's: one thread, a file that is written over in place, one write and one sync for
+// all that wait.
+class Journal {
+ public:
+  Journal(const char* path, asio::io_context& context)
+      : context_(context), file_(::open(path, O_RDWR | O_CREAT | O_TRUNC, 0600)) {
+    require(file_);
+    require(::pwrite(file_, std::string(file_bytes, '.').data(), file_bytes, 0));
+    require(::fsync(file_));
+    thread_ = std::thread([this] { run(); });
+  }
+  Journal(const Journal&) = delete;
+  ~Journal() {
+    waiting_.with([](Waiting& waiting) { waiting.stopping = true; });
+    waiting_.notify();
+    thread_.join();
+    ::close(file_);
+  }
+
+  // Completes on the context's thread once the record of a request is on the disk.
+  asio::awaitable<void> commit() {
+    return asio::async_initiate<decltype(asio::use_awaitable), void()>(
+        [this](auto handler) {
+          const auto shared = std::make_shared<decltype(handler)>(std::move(handler));
+          const bool first = waiting_.with([&](Waiting& waiting) {
+            waiting.committed.push_back([shared] { (*shared)(); });
+            return waiting.committed.size() == 1;
+          });
+          if (first) waiting_.notify();
+        },
+        asio::use_awaitable);
+  }
+
+ private:
+  static constexpr std::size_t file_bytes = 16 << 20, record_bytes = 32;
+  struct Waiting {
+    std::vector<std::function<void()>> committed;
+    bool stopping = false;
+  };
+
+  static void require(ssize_t result) {
+    if (result < 0) throw std::system_error(errno, std::generic_category(), "journal");
+  }
+  void run() {
+    for (std::size_t offset = 0;;) {
+      std::vector<std::function<void()>> batch;
+      const bool stopping = waiting_.when(
+          [](const Waiting& waiting) { return waiting.stopping || !waiting.committed.empty(); },
+          [&](Waiting& waiting) {
+            batch.swap(waiting.committed);
+            return waiting.stopping;
+          });
+      if (stopping) return;
+      const std::string records(record_bytes * batch.size(), 'x');
+      if (offset + records.size() > file_bytes) offset = 0;
+      require(::pwrite(file_, records.data(), records.size(), ::off_t(offset)));
+      require(::fdatasync(file_));
+      offset += records.size();
+      asio::post(context_, [batch = std::move(batch)] {
+        for (const auto& committed : batch) committed();
+      });
+      ::sched_yield();  // as the core does
+    }
+  }
+
+  asio::io_context& context_;
+  const int file_;
+  exchange::Guarded<Waiting> waiting_;
+  std::thread thread_;
+};
+
+asio::awaitable<void> serve(tcp::socket socket, Journal* journal) {
   char bytes[4096];
   while (true) {
     const auto [read_error, received] =
         co_await socket.async_read_some(asio::buffer(bytes), use_tuple);
     if (read_error) co_return;
+    if (journal != nullptr) co_await journal->commit();
     const auto [write_error, sent] =
         co_await asio::async_write(socket, asio::buffer(reply), use_tuple);
     if (write_error) co_return;
   }
 }
 
-asio::awaitable<void> accept_clients(tcp::acceptor& acceptor) {
+asio::awaitable<void> accept_clients(tcp::acceptor& acceptor, Journal* journal) {
   while (true) {
     auto [error, socket] = co_await acceptor.async_accept(use_tuple);
     if (error == asio::error::operation_aborted) co_return;
     if (error) continue;
     boost::system::error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
-    asio::co_spawn(acceptor.get_executor(), serve(std::move(socket)), asio::detached);
+    asio::co_spawn(acceptor.get_executor(), serve(std::move(socket), journal), asio::detached);
   }
 }
 
@@ -52,11 +140,13 @@ asio::awaitable<void> accept_clients(tcp::acceptor& acceptor) {
 int main(int argc, char** argv) try {
   const auto port = static_cast<unsigned short>(argc > 1 ? std::atoi(argv[1]) : 0);
   asio::io_context context(1);
+  std::optional<Journal> journal;
+  if (argc > 2) journal.emplace(argv[2], context);
   tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), port});
   acceptor.listen(4096);
   asio::signal_set signals(context, SIGINT, SIGTERM);
   signals.async_wait([&](auto...) { context.stop(); });
-  asio::co_spawn(context, accept_clients(acceptor), asio::detached);
+  asio::co_spawn(context, accept_clients(acceptor, journal ? &*journal : nullptr), asio::detached);
   std::printf("ready port=%u\n", unsigned(acceptor.local_endpoint().port()));
   std::fflush(stdout);
   context.run();

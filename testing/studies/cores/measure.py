@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from exchange_server import LOADGEN, ExchangeServer, process_cpu_seconds, read_metrics
-from machine import cpu_times
+from machine import cpu_times, sync_times
 from studies.profile.waits import disk_waits, read_stays
 
 SETTLE_S = 0.5  # of load, before anything is measured
@@ -176,18 +176,6 @@ def quantiles(values):
     return [values[min(len(values) - 1, int(len(values) * q / 100))] for q in QUANTILES]
 
 
-def sync_probe(folder, count=300):
-    """Seconds of a write of 1 KiB and its fdatasync, with nothing else on the disk."""
-    times = []
-    with open(Path(folder) / "probe", "wb", buffering=0) as file:
-        for _ in range(count):
-            began = time.monotonic()
-            file.write(b"x" * 1024)
-            os.fdatasync(file.fileno())
-            times.append(time.monotonic() - began)
-    return times
-
-
 def hand_over_us(cpus, rounds=4000):
     """Microseconds from a write into a socket until the thread that waits for it, on another CPU of `cpus` if there is one, runs: half a round trip."""
     left, right = socket.socketpair()
@@ -219,7 +207,7 @@ def hand_over_us(cpus, rounds=4000):
 def probes(folder):
     cpus = sorted(os.sched_getaffinity(0))
     return {
-        "sync_us": [1e6 * one for one in quantiles(sync_probe(folder))],
+        "sync_us": [1e6 * one for one in quantiles(sync_times(folder))],
         "hand_over_us": hand_over_us(cpus[:2]),
         "hand_over_same_cpu_us": hand_over_us(cpus[:1]),
     }
