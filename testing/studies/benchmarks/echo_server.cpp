@@ -1,4 +1,4 @@
-// The floor that the exchange is measured against: a bare Boost.Asio server on one thread, which
+// What the exchange is compared with: a bare Boost.Asio server on one thread, which
 // answers whatever it reads with one canned reply, of the bytes that the exchange answers an order
 // with. With a journal, a second thread writes a record of each request, syncs those of all that
 // wait at once, and only then are they answered: what durable replies cost without an exchange.
@@ -46,9 +46,9 @@ class Journal {
  public:
   Journal(const char* path, asio::io_context& context)
       : context_(context), file_(::open(path, O_RDWR | O_CREAT | O_TRUNC, 0600)) {
-    require(file_);
-    require(::pwrite(file_, std::string(file_bytes, '.').data(), file_bytes, 0));
-    require(::fsync(file_));
+    require(file_ >= 0);
+    write(std::string(file_bytes, '.'), 0);
+    require(::fsync(file_) == 0);
     thread_ = std::thread([this] { run(); });
   }
   Journal(const Journal&) = delete;
@@ -80,8 +80,12 @@ class Journal {
     bool stopping = false;
   };
 
-  static void require(ssize_t result) {
-    if (result < 0) throw std::system_error(errno, std::generic_category(), "journal");
+  static void require(bool done) {
+    if (!done) throw std::system_error(errno, std::generic_category(), "journal");
+  }
+  void write(const std::string& bytes, std::size_t offset) {
+    const ssize_t written = ::pwrite(file_, bytes.data(), bytes.size(), ::off_t(offset));
+    require(written == ssize_t(bytes.size()));
   }
   void run() {
     for (std::size_t offset = 0;;) {
@@ -95,8 +99,8 @@ class Journal {
       if (stopping) return;
       const std::string records(record_bytes * batch.size(), 'x');
       if (offset + records.size() > file_bytes) offset = 0;
-      require(::pwrite(file_, records.data(), records.size(), ::off_t(offset)));
-      require(::fdatasync(file_));
+      write(records, offset);
+      require(::fdatasync(file_) == 0);
       offset += records.size();
       asio::post(context_, [batch = std::move(batch)] {
         for (const auto& committed : batch) committed();
