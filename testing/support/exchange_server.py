@@ -124,17 +124,21 @@ class ExchangeServer:
     """A server process, from start() or entering the block until stop(), kill() or leaving the block.
 
     `store` may hold {folder}, a temporary folder that is removed at the end of the block. `errors`: a file for its messages.
+    `cpus`: the only ones that it runs on (default: any).
     """
 
     start_s, stop_s, log_level = 30, 10, "error"
 
-    def __init__(self, *arguments, store="memory:", binary=None, errors=None, port=0, http_port=0):
-        self.binary, self.errors = Path(binary or BINARY), errors
+    def __init__(
+        self, *arguments, store="memory:", binary=None, errors=None, port=0, http_port=0, cpus=()
+    ):
+        self.binary, self.errors, self.cpus = Path(binary or BINARY), errors, cpus
         self.arguments, self.store, self.ports = arguments, store, (port, http_port)
 
     def start(self):
         self.folder = tempfile.TemporaryDirectory(prefix="exchange-")
         command = [
+            *(["taskset", "-c", ",".join(map(str, self.cpus))] if self.cpus else []),
             str(self.binary),
             *("--port", str(self.ports[0]), "--http-port", str(self.ports[1])),
             *([] if "--log-level" in self.arguments else ["--log-level", self.log_level]),

@@ -47,17 +47,12 @@ def thread_usage(pid):
 
 
 def start_server(cell, cpus):
-    server = ExchangeServer(
+    return ExchangeServer(
         "--policy",
         cell.policy,
         store="sqlite:{folder}/x.db" if cell.store == "sqlite" else "memory:",
-    )
-    everywhere = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cpus)  # its threads inherit it
-    try:
-        return server.start()
-    finally:
-        os.sched_setaffinity(0, everywhere)
+        cpus=cpus,
+    ).start()
 
 
 def placement(cell):
