@@ -4,8 +4,21 @@
 # FOLDER/experiments.md with tables, plots and figures, of all experiments or, with --partial, of those that ran.
 # The figures are kept in build/experiments.json.
 set -eu
+unset CDPATH  # a cd that finds its folder there goes astray, and prints
 here=$(cd "$(dirname "$0")" && pwd)
 docs= partial= json=$here/build/experiments.json
+for argument in "$@"; do
+  case $argument in
+    -h | --help)  # builds nothing, nor does --list
+      sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+      if [ -x "$here/build/bin/experiments" ]; then exec "$here/build/bin/experiments" --help; fi
+      exit ;;
+    --list)
+      if [ -x "$here/build/bin/experiments" ]; then exec "$here/build/bin/experiments" --list; fi
+      for text in "$here"/testing/studies/experiments/text/*.md; do basename "$text" .md; done
+      exit ;;
+  esac
+done
 left=$#
 while [ "$left" -gt 0 ]; do
   left=$((left - 1))

@@ -2,6 +2,7 @@
 # Installs the Debian or Ubuntu packages that are missing for building (with --test: for testing; with --report: for the
 # scaling report; with --grade: for grading). run.sh, test.sh, scaling.sh and grade.sh call it; it does nothing if all are installed.
 set -euo pipefail
+case "${1-}" in -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit ;; esac
 
 packages=(g++ cmake ninja-build pkg-config libpqxx-dev libpq-dev libpugixml-dev libsqlite3-dev libspdlog-dev libcli11-dev
           nlohmann-json3-dev libjs-chart.js libedit-dev libssl-dev netcat-openbsd sqlite3)
@@ -11,7 +12,8 @@ if [ "${1-}" = --test ]; then
   optional+=(clang-format-14 black chromium golang-go help2man python3-websockets liburing-dev libboost-fiber1.83-dev libboost-fiber1.81-dev)
 fi
 if [ "${1-}" = --grade ]; then packages+=(python3); fi
-if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-numpy postgresql); fi
+# python3-matplotlib needs scipy or munkres; scipy brings Boost 1.74, which conflicts with ours
+if [ "${1-}" = --report ]; then packages+=(python3 python3-matplotlib python3-munkres python3-numpy postgresql); fi
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
 

@@ -2,9 +2,10 @@
 # Makes a release of the commit that is checked out, from a clean clone: its sources, a Debian package, the programs, and SHA256SUMS.
 # Usage: ./release.sh [FOLDER]   (default: release)
 set -euo pipefail
+unset CDPATH  # a cd that finds its folder there goes astray, and prints
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 case "${1:-}" in
-  -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;;
+  -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit ;;
   -*) echo "release.sh: unknown option $1" >&2; exit 2 ;;
 esac
 if [ -n "$(git -C "$here" status --porcelain --untracked-files=no)" ]; then

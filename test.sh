@@ -2,6 +2,8 @@
 # Installs what is missing, builds (Release) and runs the whole test suite. The last line counts tests.
 # Arguments go to ctest: ./test.sh -R engine
 set -euo pipefail
+unset CDPATH  # a cd that finds its folder there goes astray, and prints
+case "${1-}" in -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit ;; esac
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 "$here/install-dependencies.sh" --test
 cd "$here"

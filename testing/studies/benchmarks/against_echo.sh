@@ -5,6 +5,8 @@
 #   against_echo.sh [rounds=5] [requests=300000] [loadgen options, such as --store URL]
 # PINNED=no leaves server and client to the kernel (for PostgreSQL, which needs a CPU of its own).
 set -euo pipefail
+unset CDPATH  # a cd that finds its folder there goes astray, and prints
+case "${1-}" in -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit ;; esac
 peer=echo
 peer_round() { loadgen_figures --connect "127.0.0.1:$port" --reply-check off --server-pid "$pid"; }
 source "$(dirname "${BASH_SOURCE[0]}")/peer.sh"

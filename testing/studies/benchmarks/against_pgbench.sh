@@ -6,6 +6,8 @@
 # URL is a database that may be filled, such as postgresql://user@localhost/test. pgbench has 200
 # connections, or as many as max_connections allows.
 set -euo pipefail
+unset CDPATH  # a cd that finds its folder there goes astray, and prints
+case "${1-}" in -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit ;; esac
 if ! command -v pgbench >/dev/null; then
   echo "pgbench is missing: install the Debian package postgresql-contrib or postgresql to compare with it"
   exit 0

@@ -4,6 +4,8 @@
 # and of the ratios to redis of the same round. Needs two CPUs; both keep their files in TMPDIR.
 #   against_redis.sh [rounds=5] [requests=300000] [loadgen options, such as --store URL]
 set -euo pipefail
+unset CDPATH  # a cd that finds its folder there goes astray, and prints
+case "${1-}" in -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit ;; esac
 for program in redis-server redis-benchmark; do
   command -v "$program" >/dev/null && continue
   echo "$program is missing: install the Debian packages redis-server and redis-tools to compare with it"

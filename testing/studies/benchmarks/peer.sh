@@ -34,6 +34,7 @@ compare_with_peer() {
     }' "$folder/runs"
 }
 
+unset CDPATH
 bin=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../../build/bin" && pwd)
 rounds=${1:-5} requests=${2:-300000}
 server_cpus=(--server-cpus 0) client_cpus=(--client-cpus 1) pin_server=(taskset -c 0) pin_client=(taskset -c 1)

@@ -2,11 +2,10 @@
 
 import fnmatch
 import re
-import subprocess
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+from tree import ROOT, tracked
+
 FOLDERS = "server|client|testing|tools|docs|db|ops"
 # Made by a command that the page names, or an example.
 NOT_IN_TREE = re.compile(r"/NAME|/what_it_was|\.\.\.|…")
@@ -21,20 +20,6 @@ FOREIGN_FLAGS = set(
     "--cacert --data-binary --data-checksums --enable --entrypoint --list-tests --name --workflow".split()
 )
 METRIC = re.compile(r"\bexchange_\w+_total\b")
-
-
-def tracked(*patterns):
-    if (ROOT / ".git").exists():
-        command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
-        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        return sorted(path for path in map(ROOT.joinpath, listed.stdout.split()) if path.exists())
-    # an archive of the tree, without git
-    paths = {str(path.relative_to(ROOT)): path for path in ROOT.rglob("*") if path.is_file()}
-    return sorted(
-        path
-        for name, path in paths.items()
-        if not name.startswith("build") and any(fnmatch.fnmatch(name, each) for each in patterns)
-    )
 
 
 def text_of(*patterns):
