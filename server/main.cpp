@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,12 +14,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <system_error>
 #include <thread>
 
 #include "auth/authenticator.hpp"
 #include "base/fail_point.hpp"
+#include "base/process.hpp"
 #include "core/core.hpp"
 #include "core/spare_pages.hpp"
 #include "core/standby.hpp"
@@ -44,20 +47,34 @@ constexpr std::size_t spare_pages_kept = 4;
   ::_exit(1);
 }
 
-sigset_t stop_signals(bool reloads) {
+// SIGXCPU and SIGPWR announce an end; SIGUSR2 leaves projection to a standby server.
+constexpr int stop_signals[] = {SIGTERM, SIGINT, SIGUSR2, SIGXCPU, SIGPWR};
+
+bool is_stop(int signal) {
+  return std::find(std::begin(stop_signals), std::end(stop_signals), signal) !=
+         std::end(stop_signals);
+}
+
+// Of all signals that end a process by default, the server waits for those that ask it to stop,
+// and for SIGHUP, and ignores those that can only be sent in error. What remains are errors of the
+// program, SIGKILL, and SIGQUIT, which asks for a core dump.
+sigset_t take_signals() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGUSR2);
-  if (reloads) sigaddset(&set, SIGHUP);
+  for (const int signal : stop_signals) sigaddset(&set, signal);
+  sigaddset(&set, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  for (const int signal : {SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGSTKFLT})
+    std::signal(signal, SIG_IGN);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) std::signal(signal, SIG_IGN);
   return set;
 }
 
 bool stop_requested() {
   sigset_t pending;
   sigpending(&pending);
-  return sigismember(&pending, SIGTERM) || sigismember(&pending, SIGINT);
+  return std::any_of(std::begin(stop_signals), std::end(stop_signals),
+                     [&](int signal) { return sigismember(&pending, signal) == 1; });
 }
 
 // Every connection needs a descriptor: take as many as we may have.
@@ -122,9 +139,14 @@ class ScopeExit {
   const std::function<void()> function_;
 };
 
-// A certificate that was renewed; with what cannot be used the server goes on as it was.
-void reload(Certificate& certificate) try {
-  certificate.reload();
+// On SIGHUP: a certificate that was renewed; with what cannot be used the server goes on as it was.
+void reload(Certificate* certificate) try {
+  if (certificate == nullptr) {
+    spdlog::warn(
+        "SIGHUP has no effect: it reads the files of --tls-cert again, and there are none");
+    return;
+  }
+  certificate->reload();
   spdlog::info("the certificate was read again");
 } catch (const std::exception& error) {
   spdlog::error("the certificate was not read again: {}", error.what());
@@ -150,8 +172,8 @@ bool follow_until_active(Standby& standby, KeyRing* keys, const sigset_t& signal
   constexpr timespec pause{0, 20'000'000}, long_pause{0, 200'000'000};
   for (bool available = true;;) {
     const int signal = sigtimedwait(&signals, nullptr, available ? &pause : &long_pause);
-    if (signal == SIGHUP) reload(*certificate);
-    if (signal == SIGTERM || signal == SIGINT || signal == SIGUSR2) {
+    if (signal == SIGHUP) reload(certificate);
+    if (is_stop(signal)) {
       spdlog::info("stopping on signal {}", signal);
       return false;
     }
@@ -185,9 +207,8 @@ int run(Options options) {
   // 1. The process: logs to stderr, signals for this thread only.
   spdlog::set_default_logger(spdlog::stderr_color_mt("server"));
   spdlog::set_level(spdlog::level::from_str(options.log_level));
-  const sigset_t signals = stop_signals(options.tls.enabled());
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+  const sigset_t signals = take_signals();
+  ::umask(077);  // a store holds key hashes
   raise_descriptor_limit(options);
   arm_fail_points_of_environment();
   if (options.net.threads == 0) options.net.threads = usable_cpus();
@@ -286,7 +307,7 @@ int run(Options options) {
   // 6. Wait for a stop signal; then answer accepted requests, and project the journal unless a
   // standby server does.
   int signal = 0;
-  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(*certificate);
+  while (sigwait(&signals, &signal) == 0 && signal == SIGHUP) reload(certificate.get());
   spdlog::info("stopping on signal {}", signal);
   if (signal == SIGUSR2 && store->allows_standby()) core->leave_projection();
   std::thread([] {
@@ -299,6 +320,7 @@ int run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepare_process();
   try {
     return run(parse_options(argc, argv));
   } catch (const std::invalid_argument& error) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <random>
 
+#include "base/process.hpp"
 #include "base/version.hpp"
 #include "client/bots/trading_floor.hpp"
 #include "client/connection/option_checks.hpp"
@@ -13,6 +14,7 @@ using namespace exchange;
 using namespace exchange::bots;
 
 int main(int argc, char** argv) {
+  prepare_process();
   FloorOptions options{.connect_to = "127.0.0.1:12345",
                        .account_prefix = client::prefix_from_clock(),
                        .seed = std::random_device()()};

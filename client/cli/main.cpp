@@ -11,6 +11,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "base/process.hpp"
 #include "client/cli/parser.hpp"
 #include "client/cli/shell.hpp"
 
@@ -58,6 +59,7 @@ void hide_key(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  exchange::prepare_process();
   std::setlocale(LC_CTYPE, "");  // for what is typed
   CommandLine line = parse_command_line(argc, argv);
   if (line.exit_code) return *line.exit_code;

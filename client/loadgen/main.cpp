@@ -7,6 +7,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/process.hpp"
 #include "client/connection/command_line.hpp"
 #include "client/loadgen/bench.hpp"
 #include "client/loadgen/report/compare.hpp"
@@ -144,6 +145,7 @@ int run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepare_process();
   if (argc > 1 && std::strcmp(argv[1], "compare") == 0) return compare_main(argc - 1, argv + 1);
   const ParsedOptions parsed = parse_options(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,10 +112,11 @@ void SqliteStore::throw_fenced() const {
 void SqliteStore::lock() {
   if (lock_file_ >= 0) return;
   const std::string lock_path = path_ + ".lock";
-  lock_file_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  lock_file_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_file_ < 0)
     throw StoreUnavailable("cannot create " + lock_path + ": " + std::strerror(errno) +
                            "; does the folder exist, and may this user write in it?");
+  ::fchmod(lock_file_, 0600);  // any process that may read it can hold the lock
   if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_file_);
     lock_file_ = -1;

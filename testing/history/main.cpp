@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/process.hpp"
 #include "history/check.hpp"
 
 using namespace exchange::history;
@@ -41,6 +42,7 @@ void print(const Verdict& verdict, std::size_t findings_max) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  exchange::prepare_process();
   CLI::App app(
       "Judges histories of `loadgen --history` by the whole journal of the store (server "
       "--keep-journal), which no server may hold meanwhile.\n"

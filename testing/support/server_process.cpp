@@ -14,6 +14,7 @@
 namespace exchange::testing {
 namespace {
 
+// `err` below 0: without stdin and stderr.
 pid_t spawn(const std::string& program, std::vector<std::string> arguments, int out, int err) {
   arguments.insert(
       arguments.begin(),
@@ -26,7 +27,12 @@ pid_t spawn(const std::string& program, std::vector<std::string> arguments, int 
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {
     ::dup2(out, STDOUT_FILENO);
-    ::dup2(err, STDERR_FILENO);
+    if (err < 0) {
+      ::close(STDIN_FILENO);
+      ::close(STDERR_FILENO);
+    } else {
+      ::dup2(err, STDERR_FILENO);
+    }
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
@@ -49,14 +55,14 @@ unsigned number_after(const std::string& line, const std::string& name) {
 
 }  // namespace
 
-ServerProcess::ServerProcess(std::vector<std::string> arguments, unsigned port) {
+ServerProcess::ServerProcess(std::vector<std::string> arguments, unsigned port, Log log) {
   arguments.insert(arguments.end(), {"--port", std::to_string(port)});
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");
-  const int log = open_log(folder_ / "log");
-  pid_ = spawn("server", std::move(arguments), ends[1], log);
+  const int log_file = log == Log::closed ? -1 : open_log(folder_ / "log");
+  pid_ = spawn("server", std::move(arguments), ends[1], log_file);
   ::close(ends[1]);
-  ::close(log);
+  ::close(log_file);
   char c;
   while (::read(ends[0], &c, 1) == 1 && c != '\n') ready_line_ += c;
   ::close(ends[0]);

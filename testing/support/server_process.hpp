@@ -13,9 +13,11 @@ namespace exchange::testing {
 
 class ServerProcess {
  public:
+  enum class Log { kept, closed };  // closed: it is started without stdin and stderr
   // Starts `server --port 0` (or `port`) with these arguments and waits for its ready line.
   // Throws std::runtime_error, with its log, if it does not come up.
-  explicit ServerProcess(std::vector<std::string> arguments, unsigned port = 0);
+  explicit ServerProcess(std::vector<std::string> arguments, unsigned port = 0,
+                         Log log = Log::kept);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;

@@ -3,15 +3,20 @@
 #include "catch.hpp"
 
 #include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "support/folder.hpp"
 #include "support/postgres_cluster.hpp"
 #include "support/server_process.hpp"
 #include "support/tcp_client.hpp"
+#include "support/wait_for.hpp"
 
 using namespace exchange::testing;
 
@@ -31,6 +36,12 @@ void create_market(TcpClient& client) {
       "<create><account id='1' balance='1000'/><account id='2' balance='0'/>"
       "<symbol sym='SPY'><account id='2'>10</account></symbol></create>");
   REQUIRE(reply.find("<error") == std::string::npos);
+}
+
+std::string http(unsigned port, const std::string& request_line) {
+  TcpClient client(port);
+  client.send(request_line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  return client.rest();
 }
 
 std::string transactions(int account, const std::string& children) {
@@ -106,6 +117,79 @@ TEST_CASE(
             "Address already in use");
   refused({"--port", "0", "--store", "postgresql://x@127.0.0.1:1/x", "--store-wait-s", "0"},
           "cannot open the store");
+}
+
+TEST_CASE("no file of a server gets a descriptor that its caller has closed") {
+  TemporaryFolder folder;
+  const auto file_of = [&](pid_t pid, int descriptor) {
+    return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/fd/" +
+                                         std::to_string(descriptor));
+  };
+  ServerProcess server({"--store", "sqlite:" + folder / "x.db"}, 0, ServerProcess::Log::closed);
+  for (const int descriptor : {STDIN_FILENO, STDERR_FILENO})
+    CHECK(file_of(server.pid(), descriptor) == "/dev/null");
+  TcpClient client(server.port(), patient);
+  create_market(client);
+  ::kill(server.pid(), SIGHUP);  // logged
+  CHECK(server.stop() == 0);
+  CHECK(contents(folder / "x.db.lock").starts_with("acknowledged 0"));
+}
+
+TEST_CASE("the files of a store belong to their owner alone") {
+  TemporaryFolder folder;
+  std::ofstream(folder / "x.db.lock").flush();
+  std::filesystem::permissions(folder / "x.db.lock", std::filesystem::perms(0644));
+  ServerProcess server({"--store", "sqlite:" + folder / "x.db"});
+  TcpClient client(server.port(), patient);
+  create_market(client);
+  std::size_t files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+    INFO(file.path());
+    CHECK(file.status().permissions() == std::filesystem::perms(0600));
+    ++files;
+  }
+  CHECK(files >= 3);
+}
+
+TEST_CASE("signals that can only be sent in error do not end a server; those that end it stop it") {
+  TemporaryFolder folder;
+  const std::vector<std::string> options{"--store", "sqlite:" + folder / "x.db"};
+  {
+    ServerProcess server(options);
+    for (const int signal : {SIGHUP, SIGPIPE, SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO,
+                             SIGSTKFLT, SIGXFSZ, SIGRTMIN, SIGRTMAX})
+      ::kill(server.pid(), signal);
+    TcpClient client(server.port(), patient);
+    create_market(client);
+    CHECK_FALSE(server.ended());
+    CHECK_THAT(server.log(), contains_text("SIGHUP has no effect"));
+  }
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR2, SIGXCPU, SIGPWR}) {
+    ServerProcess server(options);
+    ::kill(server.pid(), signal);
+    std::optional<int> status;
+    CHECK(exchange::wait_for([&] { return (status = server.ended()).has_value(); }));
+    CHECK(status == 0);
+    CHECK_THAT(server.log(), contains_text("stopping on signal " + std::to_string(signal)));
+  }
+}
+
+TEST_CASE("a limit of file sizes makes a server wait with its replies, not end") {
+  TemporaryFolder folder;
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  ServerProcess server({"--store", "sqlite:" + folder / "x.db", "--http-port", "0"});
+  TcpClient client(server.port(), patient);
+  create_market(client);
+  const rlimit none{1, before.rlim_max};
+  prlimit(server.pid(), RLIMIT_FSIZE, &none, nullptr);
+  client.send(framed("<create><account id='3' balance='1'/></create>"));
+  CHECK(exchange::wait_for([&] {  // its log is a file too
+    return http(server.http_port(), "GET /readyz").find("HTTP/1.1 503 ") == 0;
+  }));
+  prlimit(server.pid(), RLIMIT_FSIZE, &before, nullptr);
+  CHECK(client.reply() == results(R"(<created id="3"/>)"));
+  CHECK(server.stop() == 0);
 }
 
 TEST_CASE("options come from EXCHANGE_ variables too") {
@@ -187,9 +271,7 @@ TEST_CASE("over HTTP an operator sees that the server lives, is ready, and what 
   ServerProcess server({"--store", cluster.create_database(), "--http-port", "0"});
   const unsigned http_port = server.http_port();
   const auto http = [&](const std::string& request_line) {
-    TcpClient client(http_port);
-    client.send(request_line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    return client.rest();
+    return ::http(http_port, request_line);
   };
   TcpClient client(server.port(), patient);
   create_market(client);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "base/process.hpp"
 #include "base/version.hpp"
 #include "tools/audit/audit.hpp"
 #include "tools/audit/source.hpp"
@@ -15,6 +16,7 @@ enum ExitCode { exit_clean = 0, exit_violations = 1, exit_unusable = 2 };
 }
 
 int main(int argc, char** argv) {
+  exchange::prepare_process();
   AuditOptions options;
   bool json = false;
   CLI::App app(

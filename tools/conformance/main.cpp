@@ -7,6 +7,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "base/process.hpp"
 #include "base/version.hpp"
 #include "client/connection/command_line.hpp"
 #include "client/connection/option_checks.hpp"
@@ -59,6 +60,7 @@ std::string unknown_rule(const std::set<std::string>& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepare_process();
   ConformanceOptions options;
   std::string json_file, junit_file, html_file;
   std::vector<std::string> rules;

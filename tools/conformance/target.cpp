@@ -54,7 +54,7 @@ client::Address reach(const TargetOptions& options) {
 // must not ignore the signals that we ignore or handle.
 [[noreturn]] void become_shell(const char* command) {
   ::setpgid(0, 0);
-  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
   const int nothing = ::open("/dev/null", O_RDWR);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(nothing, STDOUT_FILENO);
