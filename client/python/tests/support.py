@@ -3,17 +3,29 @@
 import socket
 import sys
 import threading
+import unittest
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "client/python/src"), str(ROOT / "testing/support")]
 
+try:
+    import websockets
+except ImportError:
+    websockets = None
+needs_websockets = unittest.skipUnless(
+    websockets, "no websockets here (Debian: python3-websockets)"
+)
+
 
 class FakeServer:
-    """Answers each request by `answer(request, number)`: bytes, or None to close the connection. Numbers count from 1, over all connections."""
+    """Answers each request by `answer(request, number)`: bytes, or None to close the connection. Numbers count from 1, over all connections.
 
-    def __init__(self, answer):
-        self.answer, self.requests = answer, []
+    `ended()` is called at the end of each connection."""
+
+    def __init__(self, answer, ended=lambda: None):
+        self.answer, self.ended, self.requests, self.connections = answer, ended, [], []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -27,13 +39,15 @@ class FakeServer:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):
-        with connection, connection.makefile("rb") as stream:
+        self.connections.append(connection)
+        with connection, connection.makefile("rb") as stream, suppress(OSError):
             while line := stream.readline():
                 self.requests.append(stream.read(int(line)).decode())
                 reply = self.answer(self.requests[-1], len(self.requests))
                 if reply is None:
                     return
                 connection.sendall(reply)
+        self.ended()
 
     def __enter__(self):
         return self

@@ -21,15 +21,8 @@ from exchange_client import (
     market_data,
 )
 from exchange_server import BIN, ExchangeServer, wait_until
-from support import ROOT
+from support import ROOT, needs_websockets
 
-try:
-    import websockets
-except ImportError:
-    websockets = None
-needs_websockets = unittest.skipUnless(
-    websockets, "no websockets here (Debian: python3-websockets)"
-)
 EXAMPLES = ROOT / "client/python/examples"
 
 

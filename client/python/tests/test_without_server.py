@@ -1,8 +1,14 @@
 """The client against servers that answer what a test says."""
 
 import asyncio
+import inspect
+import os
+import re
 import unittest
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+from unittest.mock import patch
 
 import support
 from exchange_client import (
@@ -14,13 +20,15 @@ from exchange_client import (
     InDoubt,
     Order,
     Refused,
+    market_data,
 )
 from exchange_client.market import Books
 from exchange_client import protocol
-from exchange_client.protocol import ReplyReader
-from support import FakeServer
+from exchange_client.protocol import Execution, ReplyReader, Status, decimal, text
+from support import FakeServer, needs_websockets, websockets
 
 OPENED = b'<results><opened sym="S" amount="1" limit="2" id="7"/></results>\n'
+CREATED = b'<results><created id="7"/></results>\n'
 REPLACED = b'<results><replaced id="7" amount="-80" limit="141"/></results>\n'
 STATUS = (
     b'<results><status id="7"><open shares="60"/>'
@@ -134,12 +142,121 @@ class Requests(unittest.TestCase):
         for servers in ("", "host", "host:x", "host:99999", ":1"):
             with self.subTest(servers), self.assertRaises(ValueError):
                 Exchange(servers)
+        for servers in ("host:١", "http://host:1", "ho st:1", "host:+1", "host:1_0"):
+            with self.subTest(servers), self.assertRaisesRegex(ValueError, "is not HOST:PORT"):
+                Exchange(servers)
         with self.assertRaises(ValueError):
             exchange.query()
         with self.assertRaises(ValueError):
             exchange.query(1, ref="x")
         with self.assertRaises(ValueError):
             Exchange("127.0.0.1:1").buy("S", 1, 1)
+
+    def test_a_number_is_exactly_what_the_caller_wrote(self):
+        """What Python would turn into another number, or guess, is refused before anything is sent."""
+        for number in (True, False, 43.99, 1.0, None, [1], b"1", Fraction(1, 2)):
+            with self.subTest(number), self.assertRaises(TypeError):
+                decimal(number, "n")
+        for number in ("1_0", "١", "１", " 1", "1\n", "", ".", "0x10", "1e", "inf", "-nan", "1e65"):
+            with self.subTest(number), self.assertRaises(ValueError):
+                decimal(number, "n")
+        for number in ("1e99999999999999999999", Decimal("1e999999999"), Decimal("0e-999999999")):
+            with self.subTest(number), self.assertRaisesRegex(ValueError, "out of range"):
+                decimal(number, "n")
+        for number, wanted in (
+            (7, "7"),
+            (Index(7), "7"),
+            ("-.5", "-0.5"),
+            ("5.", "5"),
+            ("+1E2", "100"),
+        ):
+            with self.subTest(number):
+                self.assertEqual(wanted, text(decimal(number, "n")))
+
+    def test_the_programs_own_precision_changes_no_number(self):
+        long = Decimal("1234567890.12345678")
+        status = Status(1, long, long, (Execution(long, long, None), Execution(long, long, None)))
+        with FakeServer(lambda *_: OPENED) as server, Exchange(server.address, 1) as exchange:
+            with localcontext(Context(prec=3)):
+                exchange.sell("S", long, long)
+                executed, cash = status.executed, status.cash
+        self.assertIn(
+            'amount="-1234567890.12345678" limit="1234567890.12345678"', server.requests[0]
+        )
+        self.assertEqual("2469135780.24691356", str(executed))
+        self.assertEqual("3048315750647767305.5936599530559368", str(cash))
+
+    def test_the_id_of_an_order_is_an_int(self):
+        exchange = Exchange("127.0.0.1:1", 1)
+        for order in (43.99, True, False, "1_0", "10", "", Decimal(10), [10], 1j):
+            for act in (exchange.query, exchange.cancel, partial(exchange.replace, side="buy")):
+                numbers = (1, 1) if act not in (exchange.query, exchange.cancel) else ()
+                with self.subTest(order=order, act=act), self.assertRaisesRegex(TypeError, "order"):
+                    act(order, *numbers)
+        with FakeServer(lambda *_: STATUS) as server, Exchange(server.address, 1) as exchange:
+            exchange.query(Index(10))
+            exchange.query(0)  # as other servers may count
+        self.assertEqual(['<query id="10"/>', '<query id="0"/>'], _elements(server.requests))
+
+    def test_the_id_of_an_account_is_a_text_or_an_int(self):
+        any_account = Exchange("127.0.0.1:1")
+        for account in (True, 1.0, Decimal(1), b"1", (1,)):
+            for act, *arguments in (
+                (Exchange("127.0.0.1:1", account).query, 1),
+                (any_account.create_account, account, 1),
+                (any_account.create_symbol, "S", {account: 1}),
+            ):
+                with self.subTest(account, act=act), self.assertRaisesRegex(TypeError, "account"):
+                    act(*arguments)
+        with FakeServer(lambda *_: CREATED) as server, Exchange(server.address) as exchange:
+            for account in (Index(7), 7, "007"):
+                exchange.create_account(account, 1)
+        self.assertEqual(
+            [f'<account id="{account}" balance="1"/>' for account in ("7", "7", "007")],
+            _elements(server.requests),
+        )
+
+    def test_the_other_arguments_have_types_too(self):
+        exchange, keyed = Exchange("127.0.0.1:1", 1), Exchange("127.0.0.1:1", 1, key=1)
+        for act in (
+            lambda: exchange.buy(1, 1, 1),
+            lambda: exchange.buy("S", 1, 1, ref=1),
+            lambda: exchange.query(ref=1),
+            lambda: exchange.buy("S", 1, 1, post="false"),
+            lambda: exchange.buy("S", 1, 1, post=1),
+            lambda: exchange.buy("S", 1, 1, tif=True),
+            lambda: exchange.buy("S", 1, 1, stp=1),
+            lambda: exchange.cancel_all(1),
+            lambda: exchange.create_symbol(1),
+            lambda: exchange.create_account(1, 1.5),
+            lambda: exchange.create_account(1, 1, key=1),
+            lambda: exchange.create_symbol("S", {1: 0.5}),
+            lambda: keyed.query(1),
+            lambda: Exchange("127.0.0.1:1", cancel_on_disconnect="false"),
+            lambda: Exchange("127.0.0.1:1", timeout="30"),
+            lambda: Exchange("127.0.0.1:1", timeout=True),
+            lambda: Exchange("127.0.0.1:1", retry="30"),
+            lambda: Exchange(12345),
+        ):
+            with self.subTest(inspect.getsource(act)), self.assertRaises(TypeError):
+                act()
+        for seconds in (0, -1, float("nan")):
+            with self.subTest(seconds), self.assertRaises(ValueError):
+                Exchange("127.0.0.1:1", timeout=seconds)
+
+
+class Index:
+    """As an int of numpy: no int."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+
+def _elements(requests):
+    return [re.search(r">(.*)</", request)[1] for request in requests]
 
 
 class Replies(unittest.TestCase):
@@ -165,6 +282,23 @@ class Replies(unittest.TestCase):
         reader = ReplyReader()
         reader.feed(b"<results />\n<results/>")
         self.assertEqual([b"<results />", b"<results/>", None], [reader.take() for _ in range(3)])
+
+    def test_a_byte_order_mark(self):
+        for between in (b"\xef\xbb\xbf", b"\r\n\xef\xbb\xbf"):
+            for reply in (STATUS, with_length(STATUS)):
+                reader, found = ReplyReader(), []
+                for byte in between + reply + between + reply:
+                    reader.feed(bytes([byte]))
+                    if (one := reader.take()) is not None:
+                        found.append(one.strip())
+                self.assertEqual([STATUS.strip()] * 2, found)
+        with FakeServer(lambda *_: b"\xef\xbb\xbf" + STATUS) as server:
+            with Exchange(server.address, 1) as exchange:
+                self.assertEqual([60, 60], [exchange.query(7).open for _ in range(2)])
+        reader = ReplyReader()
+        reader.feed(b"\xef\xbbno mark")
+        with self.assertRaises(BadReply):
+            reader.take()
 
     def test_the_sentence_of_a_refusal(self):
         refusal = b'<results><error sym="S">insufficient funds</error></results>\n'
@@ -322,6 +456,32 @@ class LostConnections(unittest.TestCase):
 
 
 class MarketData(unittest.TestCase):
+    @needs_websockets
+    def test_the_way_to_the_server(self):
+        """An IPv6 address has brackets in the URL, and a proxy of the environment is not used."""
+        asked = []
+
+        async def run(address):
+            async for update in market_data(address, "S"):
+                return update
+
+        async def serve(socket, *_):
+            asked.append(socket)
+            await socket.recv()
+            await socket.send(self.SNAPSHOT)
+
+        async def both():
+            for host in ("127.0.0.1", "::1"):
+                async with websockets.serve(serve, host, 0) as server:
+                    port = server.sockets[0].getsockname()[1]
+                    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+                    self.assertEqual("S", (await run(address)).symbol)
+
+        proxies = {name: "http://127.0.0.1:1" for name in ("http_proxy", "all_proxy", "ws_proxy")}
+        with patch.dict(os.environ, proxies | {"no_proxy": ""}):
+            asyncio.run(asyncio.wait_for(both(), 60))
+        self.assertEqual(2, len(asked))
+
     SNAPSHOT = (
         '{"type":"snapshot","symbol":"S","sequence":3,"bids":[["2","5",1]],"asks":[],"trades":[]}'
     )

@@ -7,7 +7,18 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from . import protocol
-from .protocol import Limit, Number, Operation, Order, Side, Terms, decimal
+from .protocol import (
+    AccountId,
+    Limit,
+    Number,
+    Operation,
+    Order,
+    OrderId,
+    Side,
+    Terms,
+    checked,
+    decimal,
+)
 from .servers import References, Tls, addresses, tls_context
 
 if TYPE_CHECKING:
@@ -20,7 +31,7 @@ class Client:
     def __init__(
         self,
         servers: str,
-        account: str | int | None,
+        account: AccountId | None,
         key: str | None,
         tls: Tls,
         timeout: float,
@@ -29,10 +40,12 @@ class Client:
     ) -> None:
         self._addresses = deque(addresses(servers))
         self.account, self._key = account, key
-        self._tls, self._timeout = tls_context(tls), timeout
-        self._retry = retry if retry is not None else timeout if len(self._addresses) > 1 else 0
+        self._tls, self._timeout = tls_context(tls), _seconds(timeout, "timeout")
+        if retry is None:
+            retry = timeout if len(self._addresses) > 1 else 0
+        self._retry = _seconds(retry, "retry", may_be_0=True)
         self._references = References()
-        self._cancel_on_disconnect = cancel_on_disconnect
+        self._cancel_on_disconnect = checked(cancel_on_disconnect, bool, "cancel_on_disconnect")
 
     def _root(self) -> str:
         return protocol.transactions_root(self.account, self._key, self._cancel_on_disconnect)
@@ -46,14 +59,14 @@ class Client:
         ref: str | None,
         **terms: Unpack[Terms],
     ) -> Operation[Order]:
-        amount = sign * _above_zero(shares)
+        amount = _amount(shares, sign)
         if ref is None and self._retry:
             ref = self._references.make()
         return protocol.order(self._root(), symbol, amount, limit, ref, **terms)
 
     def _replace(
         self,
-        order: int | Order | None,
+        order: OrderId | None,
         shares: Number,
         limit: Number,
         ref: str | None,
@@ -63,12 +76,20 @@ class Client:
             side = "buy" if order.amount > 0 else "sell"
         if side not in ("buy", "sell"):
             raise ValueError(f"side: give that of the order, 'buy' or 'sell', not {side!r}")
-        amount = _above_zero(shares) * (1 if side == "buy" else -1)
+        amount = _amount(shares, 1 if side == "buy" else -1)
         return protocol.replace(self._root(), order, ref, amount, limit)
 
 
-def _above_zero(shares: Number) -> Decimal:
+def _amount(shares: Number, sign: int) -> Decimal:
     number = decimal(shares, "shares")
     if number <= 0:
         raise ValueError(f"shares: {shares!r} is not above 0")
-    return number
+    return number if sign > 0 else number.copy_negate()  # which rounds nothing
+
+
+def _seconds(value: float, what: str, may_be_0: bool = False) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what}: {value!r} is a {type(value).__name__}; give seconds")
+    if not (value > 0 or may_be_0 and value == 0):  # nan neither
+        raise ValueError(f"{what}: {value!r} is not a time in seconds")
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
@@ -12,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from .errors import BadReply, ConnectionFailed, Refused
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, addresses, tls_context
+from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, addresses, host_in_url, tls_context
 
 NEW_SYMBOL_S = 1.0  # until the HTTP port knows a symbol that was just created
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -129,13 +130,16 @@ async def market_data(
     import websockets
 
     places, context = deque(addresses(http)), tls_context(tls)
+    # As the XML port is reached; from version 15 on it would follow http_proxy.
+    parameters = inspect.signature(websockets.connect).parameters
+    direct: dict[str, Any] = {"proxy": None} if "proxy" in parameters else {}
     loop = asyncio.get_running_loop()
     give_up, pause = loop.time() + retry, PAUSE_MIN_S
     while True:
         host, port = places[0]
-        url = f"{'wss' if context else 'ws'}://{host}:{port}/ws"
+        url = f"{'wss' if context else 'ws'}://{host_in_url(host)}:{port}/ws"
         try:
-            async with websockets.connect(url, ssl=context, max_size=None) as connection:
+            async with websockets.connect(url, ssl=context, max_size=None, **direct) as connection:
                 books, wait_until = Books(), loop.time() + NEW_SYMBOL_S
                 for symbol in symbols:
                     await connection.send(json.dumps({"subscribe": symbol}))

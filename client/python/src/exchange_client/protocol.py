@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation, localcontext
 from enum import Enum
-from typing import Final, Generic, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Final, Generic, Literal, SupportsIndex, TypeAlias, TypedDict, TypeVar
 from xml.sax.saxutils import quoteattr
 
 from .errors import BadReply, ExchangeError, InDoubt, Refused
 
-Number: TypeAlias = int | str | Decimal
+Number: TypeAlias = SupportsIndex | str | Decimal  # int, or as an int of numpy
 T = TypeVar("T")
 
 
@@ -43,8 +44,13 @@ class Terms(TypedDict, total=False):
 REPLY_BYTES_MAX = 1 << 30
 LENGTH_LINE_BYTES_MAX = 20
 ELEMENTS_MAX = 500  # of one request; the exchange takes 16,384
+DIGITS_MAX = 64  # before and behind the point of a number; the exchange takes fewer
 ANY_NUMBER = 0  # of reply elements
 NO_OPEN_ORDERS = "no open orders"
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_EXACT = Context(prec=4 * DIGITS_MAX)  # whatever the program has chosen for its own numbers
+_MARK = b"\xef\xbb\xbf"  # a byte order mark, which .NET writes before its first text
+_BETWEEN = re.compile(rb"[ \t\r\n\0]*(%s)?" % _MARK)  # replies
 _END = re.compile(rb"</results\s*>|<results\s*/>")
 
 
@@ -78,12 +84,18 @@ class Status:
 
     @property
     def executed(self) -> Decimal:
-        return sum((execution.shares for execution in self.executions), Decimal(0))
+        with localcontext(_EXACT):
+            return sum((execution.shares for execution in self.executions), Decimal(0))
 
     @property
     def cash(self) -> Decimal:
         """Paid or received for all executions."""
-        return sum((one.shares * one.price for one in self.executions), Decimal(0))
+        with localcontext(_EXACT):
+            return sum((one.shares * one.price for one in self.executions), Decimal(0))
+
+
+AccountId: TypeAlias = str | SupportsIndex
+OrderId: TypeAlias = SupportsIndex | Order
 
 
 @dataclass(frozen=True)
@@ -102,17 +114,45 @@ Outcome: TypeAlias = T | ExchangeError
 
 def decimal(value: Number, what: str) -> Decimal:
     """An exact number. Floats are refused, since 0.1 is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, str, Decimal)):
-        raise TypeError(
-            f"{what}: {value!r} is a {type(value).__name__}; give an int, a str or a Decimal"
-        )
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        raise ValueError(f"{what}: {value!r} is not a number")
+    if not isinstance(value, (str, Decimal)):
+        value = integer(value, what, "an int, a str or a Decimal")
     try:
         number = Decimal(value)
     except InvalidOperation:
-        raise ValueError(f"{what}: {value!r} is not a number") from None
+        raise ValueError(f"{what}: {value!r} is out of range") from None
     if not number.is_finite():
         raise ValueError(f"{what}: {value!r} is not finite")
+    if abs(number.adjusted()) > DIGITS_MAX:
+        raise ValueError(f"{what}: {value!r} is out of range")
     return number
+
+
+def integer(value: SupportsIndex, what: str, wanted: str = "an int") -> int:
+    """An int, or what stands for one, as an int of numpy does; no bool."""
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise TypeError(f"{what}: {value!r} is a {type(value).__name__}; give {wanted}")
+
+
+def checked(value: T, kind: type, what: str) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{what}: {value!r} is a {type(value).__name__}; give a {kind.__name__}")
+    return value
+
+
+def attribute(name: str, value: str, what: str = "") -> str:
+    return f" {name}={quoteattr(checked(value, str, what or name))}"
+
+
+def account_id(account: str | SupportsIndex) -> str:
+    if isinstance(account, str):
+        return account
+    return str(integer(account, "account", "a str or an int"))
 
 
 def text(number: Decimal) -> str:
@@ -121,13 +161,13 @@ def text(number: Decimal) -> str:
 
 
 def transactions_root(
-    account: str | int | None, key: str | None, cancel_on_disconnect: bool = False
+    account: AccountId | None, key: str | None, cancel_on_disconnect: bool = False
 ) -> str:
     if account is None:
         raise ValueError("no account: give one as Exchange(..., account=)")
-    more = "" if key is None else f" key={quoteattr(key)}"
+    more = "" if key is None else attribute("key", key)
     more += ' cancel-on-disconnect="true"' if cancel_on_disconnect else ""
-    return f"<transactions id={quoteattr(str(account))}{more}>"
+    return f"<transactions{attribute('id', account_id(account))}{more}>"
 
 
 def order(
@@ -142,12 +182,14 @@ def order(
     stp: Stp | None = None,
 ) -> Operation[Order]:
     price = None if limit is MARKET else decimal(limit, "limit")
-    terms = ' type="market"' if price is None else f" limit={quoteattr(text(price))}"
-    terms += "" if ref is None else f" ref={quoteattr(ref)}"
-    terms += "" if tif is None else f" tif={quoteattr(tif)}"
-    terms += ' post="true"' if post else ""
-    terms += "" if stp is None else f" stp={quoteattr(stp)}"
-    element = f"<order sym={quoteattr(symbol)} amount={quoteattr(text(amount))}{terms}/>"
+    terms = ' type="market"' if price is None else attribute("limit", text(price))
+    terms += "" if ref is None else attribute("ref", ref)
+    terms += "" if tif is None else attribute("tif", tif)
+    terms += ' post="true"' if checked(post, bool, "post") else ""
+    terms += "" if stp is None else attribute("stp", stp)
+    element = (
+        f"<order{attribute('sym', symbol, 'symbol')}{attribute('amount', text(amount))}{terms}/>"
+    )
 
     def parse(replies: Sequence[ET.Element]) -> Order:
         return Order(_id(_accepted(replies[0], "opened")), symbol, amount, price, ref)
@@ -156,13 +198,11 @@ def order(
 
 
 def replace(
-    root: str, order: int | Order | None, ref: str | None, amount: Decimal, limit: Number
+    root: str, order: OrderId | None, ref: str | None, amount: Decimal, limit: Number
 ) -> Operation[Order]:
     price = decimal(limit, "limit")
-    element = (
-        f"<replace {_which(order, ref)} amount={quoteattr(text(amount))}"
-        f" limit={quoteattr(text(price))}/>"
-    )
+    numbers = attribute("amount", text(amount)) + attribute("limit", text(price))
+    element = f"<replace{_which(order, ref)}{numbers}/>"
     symbol, name = (order.symbol, order.ref) if isinstance(order, Order) else ("", ref)
 
     def parse(replies: Sequence[ET.Element]) -> Order:
@@ -171,19 +211,19 @@ def replace(
     return Operation(root, element, 1, parse, False)
 
 
-def query(root: str, order: int | Order | None, ref: str | None) -> Operation[Status]:
-    element = f"<query {_which(order, ref)}/>"
+def query(root: str, order: OrderId | None, ref: str | None) -> Operation[Status]:
+    element = f"<query{_which(order, ref)}/>"
     return Operation(root, element, 1, lambda replies: _status(replies[0], "status"), True)
 
 
-def cancel(root: str, order: int | Order | None, ref: str | None) -> Operation[Status]:
-    element = f"<cancel {_which(order, ref)}/>"
+def cancel(root: str, order: OrderId | None, ref: str | None) -> Operation[Status]:
+    element = f"<cancel{_which(order, ref)}/>"
     return Operation(root, element, 1, lambda replies: _status(replies[0], "canceled"), False)
 
 
 def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
     """Some of the open orders, oldest first; none: no order was open."""
-    element = "<cancel/>" if symbol is None else f"<cancel sym={quoteattr(symbol)}/>"
+    element = "<cancel/>" if symbol is None else f"<cancel{attribute('sym', symbol, 'symbol')}/>"
 
     def parse(replies: Sequence[ET.Element]) -> list[Status]:
         if [(one.tag, _sentence(one)) for one in replies] == [("error", NO_OPEN_ORDERS)]:
@@ -195,19 +235,19 @@ def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
     return Operation(root, element, ANY_NUMBER, parse, False)
 
 
-def create_account(account: str | int, balance: Number, key: str | None) -> Operation[None]:
-    secret = "" if key is None else f" key={quoteattr(key)}"
-    cash = quoteattr(text(decimal(balance, "balance")))
-    element = f"<account id={quoteattr(str(account))} balance={cash}{secret}/>"
+def create_account(account: AccountId, balance: Number, key: str | None) -> Operation[None]:
+    more = attribute("balance", text(decimal(balance, "balance")))
+    more += "" if key is None else attribute("key", key)
+    element = f"<account{attribute('id', account_id(account))}{more}/>"
     return Operation("<create>", element, 1, _created, False)
 
 
-def create_symbol(symbol: str, shares: Mapping[str | int, Number]) -> Operation[None]:
+def create_symbol(symbol: str, shares: Mapping[AccountId, Number]) -> Operation[None]:
     placements = "".join(
-        f"<account id={quoteattr(str(account))}>{text(decimal(count, 'shares'))}</account>"
+        f"<account{attribute('id', account_id(account))}>{text(decimal(count, 'shares'))}</account>"
         for account, count in shares.items()
     )
-    element = f"<symbol sym={quoteattr(symbol)}>{placements}</symbol>"
+    element = f"<symbol{attribute('sym', symbol, 'symbol')}>{placements}</symbol>"
     return Operation("<create>", element, max(1, len(shares)), _created, False)
 
 
@@ -279,11 +319,11 @@ class ReplyReader:
 
     def take(self) -> bytes | None:
         """The next whole reply. Raises BadReply."""
-        blanks = len(self._received) - len(self._received.lstrip(b" \t\r\n\0"))
-        if blanks:
-            del self._received[:blanks]
+        between = _BETWEEN.match(self._received)
+        if between and between.end():
+            del self._received[: between.end()]
             self._scanned = 0
-        if not self._received:
+        if _MARK.startswith(self._received[: len(_MARK)]):  # empty, or a part of one
             return None
         first = self._received[:1]
         if first.isdigit():
@@ -316,12 +356,15 @@ def in_doubt(operation: Operation[T], why: str) -> InDoubt:
     return InDoubt(f"{why}; whether the exchange executed {operation.element} is not known")
 
 
-def _which(order: int | Order | None, ref: str | None) -> str:
+def _which(order: OrderId | None, ref: str | None) -> str:
     if (order is None) == (ref is None):
         raise ValueError("give either the order or its ref")
     if ref is not None:
-        return f"ref={quoteattr(ref)}"
-    return f'id="{order.id if isinstance(order, Order) else int(order or 0)}"'
+        return attribute("ref", ref)
+    assert order is not None
+    if isinstance(order, Order):
+        return attribute("id", str(order.id))
+    return attribute("id", str(integer(order, "order", "an int or an Order")))
 
 
 def _sentence(element: ET.Element) -> str:
@@ -360,7 +403,7 @@ def _status(element: ET.Element, name: str) -> Status:
                 executions.append(Execution(count, Decimal(child.attrib["price"]), time))
             else:
                 shares[child.tag] = count
-    except (KeyError, ValueError, InvalidOperation) as error:
+    except (KeyError, ValueError, ArithmeticError, OSError) as error:
         raise BadReply(f"{error!r} in {ET.tostring(element)!r}") from None
     return Status(
         identity, shares["open"], shares["canceled"], tuple(executions), element.get("ref")

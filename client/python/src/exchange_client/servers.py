@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
 import ssl
 from itertools import count
+from typing import Protocol
+from weakref import WeakSet
+
+from .protocol import checked
 
 Tls = bool | str | ssl.SSLContext
+_ADDRESS = re.compile(r"([^\s/]+):([0-9]{1,5})")
 PAUSE_MIN_S, PAUSE_MAX_S = 0.05, 1.0  # between attempts
 
 
 def addresses(servers: str) -> list[tuple[str, int]]:
-    """ "HOST:PORT" or "HOST:PORT,HOST:PORT". Raises ValueError."""
+    """ "HOST:PORT" or "HOST:PORT,HOST:PORT". Raises ValueError, TypeError."""
     found = []
-    for server in servers.split(","):
-        host, colon, port = server.strip().rpartition(":")
-        if not colon or not host or not port.isdigit() or int(port) > 65535:
+    for server in checked(servers, str, "servers").split(","):
+        parts = _ADDRESS.fullmatch(server.strip())
+        if not parts or int(parts[2]) > 65535:
             raise ValueError(f"{server!r} is not HOST:PORT")
-        found.append((host.strip("[]"), int(port)))
+        found.append((parts[1].strip("[]"), int(parts[2])))
     return found
+
+
+def host_in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext | None:
@@ -30,10 +41,35 @@ def tls_context(tls: Tls) -> ssl.SSLContext | None:
     return ssl.create_default_context(cafile=None if tls is True else tls)
 
 
+class Forked(Protocol):
+    def after_fork(self) -> None:
+        """Called in the child: gives up what the parent goes on to use."""
+
+
+_forked: WeakSet[Forked] = WeakSet()
+
+
+def at_fork(what: Forked) -> None:
+    _forked.add(what)
+
+
+def _after_fork() -> None:
+    for what in _forked:
+        what.after_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 class References:
-    """References for orders that this program sends: no other program makes the same ones."""
+    """References for orders that this program sends: no other program makes the same ones, and no child of it."""
 
     def __init__(self) -> None:
+        self.after_fork()
+        at_fork(self)
+
+    def after_fork(self) -> None:
         self._program = secrets.token_hex(8)
         self._numbers = count(1)
 
