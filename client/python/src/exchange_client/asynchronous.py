@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
@@ -13,13 +14,26 @@ from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .market import MarketUpdate, market_data
-from .protocol import Limit, Number, Operation, Order, ReplyReader, Side, Status, Terms
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls
+from .protocol import (
+    AccountId,
+    Limit,
+    Number,
+    Operation,
+    Order,
+    OrderId,
+    ReplyReader,
+    Side,
+    Status,
+    Terms,
+)
+from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, at_fork
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 T = TypeVar("T")
+# Of processes that were forked. Kept, since asyncio reports a task that is destroyed before its end.
+_of_parents: list[_Link] = []
 
 
 class _Link:
@@ -29,12 +43,18 @@ class _Link:
         self._reader, self._writer = reader, writer
         self._owed: deque[asyncio.Future[bytes]] = deque()
         self.error: Exception | None = None
-        self._task = asyncio.create_task(self._receive())
+        self.loop = asyncio.get_running_loop()
+        self._task = self.loop.create_task(self._receive())
+        at_fork(self)
 
     def send(self, document: str) -> asyncio.Future[bytes]:
-        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._owed.append(future)
-        self._writer.write(protocol.frame(document))
+        future: asyncio.Future[bytes] = self.loop.create_future()
+        try:
+            self._owed.append(future)
+            self._writer.write(protocol.frame(document))
+        except BaseException as error:  # of a signal handler: it may have been sent or not
+            self.fail(EOFError(f"interrupted by {type(error).__name__}"))
+            raise
         return future
 
     async def drain(self) -> None:
@@ -54,6 +74,11 @@ class _Link:
             self.fail(EOFError("the server closed the connection"))
         except (OSError, BadReply) as error:
             self.fail(error)
+        except (
+            BaseException
+        ) as error:  # the end of the loop, or a signal handler: a reply may be lost
+            self.fail(EOFError(f"interrupted by {type(error).__name__}"))
+            raise
 
     def fail(self, error: Exception) -> None:
         if self.error is None:
@@ -69,6 +94,16 @@ class _Link:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
+    def after_fork(self) -> None:
+        """Lets go of the socket alone: the selector is the parent's too, and its entries must stay."""
+        _of_parents.append(self)
+        self.error = EOFError("this process was forked")
+        number = self._writer.get_extra_info("socket").fileno()
+        if number >= 0:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, number, inheritable=False)
+            os.close(nothing)
+
 
 class AsyncExchange(Client):
     """As Exchange, for asyncio. http: "HOST:PORT" of the HTTP port, for market_data()."""
@@ -76,7 +111,7 @@ class AsyncExchange(Client):
     def __init__(
         self,
         servers: str,
-        account: str | int | None = None,
+        account: AccountId | None = None,
         *,
         key: str | None = None,
         tls: Tls = False,
@@ -88,6 +123,7 @@ class AsyncExchange(Client):
         super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect)
         self._http = http
         self._link: _Link | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # that of _link and _connecting
         self._connecting = asyncio.Lock()
 
     async def __aenter__(self) -> AsyncExchange:
@@ -102,9 +138,9 @@ class AsyncExchange(Client):
         await self.close()
 
     async def close(self) -> None:
-        if self._link:
-            await self._link.close()
-            self._link = None
+        link, self._link = self._link, None
+        if link and link.loop is asyncio.get_running_loop():
+            await link.close()
 
     async def buy(
         self,
@@ -128,7 +164,7 @@ class AsyncExchange(Client):
 
     async def replace(
         self,
-        order: int | Order | None,
+        order: OrderId | None,
         shares: Number,
         limit: Number,
         *,
@@ -137,10 +173,10 @@ class AsyncExchange(Client):
     ) -> Order:
         return await self._perform(self._replace(order, shares, limit, ref, side))
 
-    async def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
+    async def query(self, order: OrderId | None = None, *, ref: str | None = None) -> Status:
         return await self._perform(protocol.query(self._root(), order, ref))
 
-    async def cancel(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
+    async def cancel(self, order: OrderId | None = None, *, ref: str | None = None) -> Status:
         return await self._perform(protocol.cancel(self._root(), order, ref))
 
     async def cancel_all(self, symbol: str | None = None) -> list[Status]:
@@ -150,12 +186,12 @@ class AsyncExchange(Client):
         return canceled
 
     async def create_account(
-        self, account: str | int, balance: Number, key: str | None = None
+        self, account: AccountId, balance: Number, key: str | None = None
     ) -> None:
         await self._perform(protocol.create_account(account, balance, key))
 
     async def create_symbol(
-        self, symbol: str, shares: Mapping[str | int, Number] | None = None
+        self, symbol: str, shares: Mapping[AccountId, Number] | None = None
     ) -> None:
         await self._perform(protocol.create_symbol(symbol, shares or {}))
 
@@ -173,8 +209,11 @@ class AsyncExchange(Client):
             try:
                 link = await self._connected()
                 future = link.send(document)
-                await link.drain()
-                reply = await asyncio.wait_for(future, self._timeout)
+                try:
+                    await link.drain()
+                    reply = await asyncio.wait_for(future, self._timeout)
+                finally:
+                    future.cancel()  # if it is not done: its reply will be dropped
                 outcome = protocol.outcomes([operation], reply)[0]
                 if isinstance(outcome, ExchangeError):
                     raise outcome
@@ -196,13 +235,15 @@ class AsyncExchange(Client):
             pause = min(2 * pause, PAUSE_MAX_S)
 
     async def _connected(self) -> _Link:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # the one before has ended, or is that of the parent of a fork
+            self._loop, self._connecting, self._link = loop, asyncio.Lock(), None
         async with self._connecting:
             if self._link and self._link.error is None:
                 return self._link
             if self._link:
                 self._addresses.rotate(-1)
-                await self._link.close()
-                self._link = None
+                await self.close()
             reasons = []
             for _ in range(len(self._addresses)):
                 host, port = self._addresses[0]

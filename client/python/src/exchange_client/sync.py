@@ -13,17 +13,19 @@ from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
 from .protocol import (
+    AccountId,
     Limit,
     Number,
     Operation,
     Order,
+    OrderId,
     Outcome,
     ReplyReader,
     Side,
     Status,
     Terms,
 )
-from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, tls_context
+from .servers import PAUSE_MAX_S, PAUSE_MIN_S, Tls, at_fork, tls_context
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -33,7 +35,10 @@ IN_FLIGHT_BYTES_MAX = 65536  # so that neither side waits for the other to read
 
 
 class Connection:
-    """One connection to one server: documents out, replies in. Raises OSError, EOFError, BadReply."""
+    """One connection to one server: documents out, replies in. Raises OSError, EOFError, BadReply.
+
+    After an exception it may owe replies, and is of no use.
+    """
 
     def __init__(self, host: str, port: int, timeout: float = 30, tls: Tls = False) -> None:
         self._socket = socket.create_connection((host, port), timeout)
@@ -46,8 +51,16 @@ class Connection:
             self._socket.close()
             raise
         self._reader = ReplyReader()
+        self._owed = 0
+        at_fork(self)
+
+    @property
+    def idle(self) -> bool:
+        """Open, and no reply is owed: the next one belongs to the next request."""
+        return self._owed == 0 and self._socket.fileno() >= 0
 
     def send(self, document: str) -> None:
+        self._owed += 1  # first, since a part may leave
         self._socket.sendall(protocol.frame(document))
 
     def receive(self) -> bytes:
@@ -56,6 +69,7 @@ class Connection:
             if not data:
                 raise EOFError("the server closed the connection")
             self._reader.feed(data)
+        self._owed -= 1
         return reply
 
     def request(self, document: str) -> bytes:
@@ -63,11 +77,15 @@ class Connection:
         return self.receive()
 
     def close(self) -> None:
-        self._socket.close()
+        self._socket.close()  # without the farewell of TLS, which would end it for the parent of a fork
+
+    after_fork = close
 
 
 class Exchange(Client):
     """An exchange, as one account. Use it in one thread, and as a context manager or with close().
+
+    A child of fork() may use it too: it gets a connection of its own, and its close() leaves that of the parent alone.
 
     servers: "HOST:PORT", or several with commas, of which one is active. It connects at the first request.
     account, key: whose orders; key only where the server asks for one (--auth).
@@ -83,7 +101,7 @@ class Exchange(Client):
     def __init__(
         self,
         servers: str,
-        account: str | int | None = None,
+        account: AccountId | None = None,
         *,
         key: str | None = None,
         tls: Tls = False,
@@ -142,7 +160,7 @@ class Exchange(Client):
 
     def replace(
         self,
-        order: int | Order | None,
+        order: OrderId | None,
         shares: Number,
         limit: Number,
         *,
@@ -158,10 +176,10 @@ class Exchange(Client):
         """
         return self._one(self._replace(order, shares, limit, ref, side))
 
-    def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
+    def query(self, order: OrderId | None = None, *, ref: str | None = None) -> Status:
         return self._one(protocol.query(self._root(), order, ref))
 
-    def cancel(self, order: int | Order | None = None, *, ref: str | None = None) -> Status:
+    def cancel(self, order: OrderId | None = None, *, ref: str | None = None) -> Status:
         """Ends what is open; returns the final state. Refused if nothing is."""
         return self._one(protocol.cancel(self._root(), order, ref))
 
@@ -175,10 +193,10 @@ class Exchange(Client):
             canceled += some
         return canceled
 
-    def create_account(self, account: str | int, balance: Number, key: str | None = None) -> None:
+    def create_account(self, account: AccountId, balance: Number, key: str | None = None) -> None:
         self._one(protocol.create_account(account, balance, key))
 
-    def create_symbol(self, symbol: str, shares: Mapping[str | int, Number] | None = None) -> None:
+    def create_symbol(self, symbol: str, shares: Mapping[AccountId, Number] | None = None) -> None:
         """Creates a symbol, and gives shares of it to accounts."""
         self._one(protocol.create_symbol(symbol, shares or {}))
 
@@ -197,6 +215,11 @@ class Exchange(Client):
     def perform(self, operations: Sequence[Operation[T]]) -> list[Outcome[T]]:
         """Carries out operations in order, pipelined. A value or an error for each."""
         found: dict[int, Outcome[T]] = {}
+        self._perform(operations, found)
+        return [found[number] for number in range(len(operations))]
+
+    def _perform(self, operations: Sequence[Operation[T]], found: dict[int, Outcome[T]]) -> None:
+        """Fills `found`, in part if anything else than its own errors is raised, such as KeyboardInterrupt."""
         waiting, begin = deque[tuple[int, list[Operation[T]]]](), 0
         for group in protocol.groups(operations):
             waiting.append((begin, group))
@@ -211,7 +234,7 @@ class Exchange(Client):
                         document = protocol.document(waiting[0][1])
                         if flying and sum(in_flight) + len(document) > IN_FLIGHT_BYTES_MAX:
                             break
-                        flying.append(waiting.popleft())  # first, since a part may leave
+                        flying.append(waiting.popleft())
                         in_flight.append(len(document))
                         connection.send(document)
                     at, group = flying[0]
@@ -244,11 +267,14 @@ class Exchange(Client):
                             f"{error}; {operation.element} was not sent"
                         )
                 break
-        return [found[number] for number in range(len(operations))]
+            except BaseException:
+                self.close()  # of what it still sends, no later request may take the reply
+                raise
 
     def _connected(self) -> Connection:
-        if self._connection:
+        if self._connection and self._connection.idle:
             return self._connection
+        self.close()
         reasons = []
         for _ in range(len(self._addresses)):
             host, port = self._addresses[0]
@@ -296,10 +322,14 @@ class Pipeline:
     ) -> None:
         if kind is not None:
             return
-        for pending, outcome in zip(
-            self._pending, self._exchange.perform(self._operations), strict=True
-        ):
-            pending._outcome, pending._done = outcome, True
+        found: dict[int, Outcome[Any]] = {}
+        try:
+            self._exchange._perform(self._operations, found)
+        finally:
+            for number, pending in enumerate(self._pending):
+                if number not in found:
+                    found[number] = protocol.in_doubt(self._operations[number], "interrupted")
+                pending._outcome, pending._done = found[number], True
 
     def _add(self, operation: Operation[T]) -> Pending[T]:
         pending = Pending[T]()
@@ -329,7 +359,7 @@ class Pipeline:
 
     def replace(
         self,
-        order: int | Order | None,
+        order: OrderId | None,
         shares: Number,
         limit: Number,
         *,
@@ -338,20 +368,18 @@ class Pipeline:
     ) -> Pending[Order]:
         return self._add(self._exchange._replace(order, shares, limit, ref, side))
 
-    def query(self, order: int | Order | None = None, *, ref: str | None = None) -> Pending[Status]:
+    def query(self, order: OrderId | None = None, *, ref: str | None = None) -> Pending[Status]:
         return self._add(protocol.query(self._exchange._root(), order, ref))
 
-    def cancel(
-        self, order: int | Order | None = None, *, ref: str | None = None
-    ) -> Pending[Status]:
+    def cancel(self, order: OrderId | None = None, *, ref: str | None = None) -> Pending[Status]:
         return self._add(protocol.cancel(self._exchange._root(), order, ref))
 
     def create_account(
-        self, account: str | int, balance: Number, key: str | None = None
+        self, account: AccountId, balance: Number, key: str | None = None
     ) -> Pending[None]:
         return self._add(protocol.create_account(account, balance, key))
 
     def create_symbol(
-        self, symbol: str, shares: Mapping[str | int, Number] | None = None
+        self, symbol: str, shares: Mapping[AccountId, Number] | None = None
     ) -> Pending[None]:
         return self._add(protocol.create_symbol(symbol, shares or {}))
