@@ -11,8 +11,7 @@ namespace exchange {
 std::size_t Committer::commit(std::span<Submission* const> submissions) {
   const std::int64_t begin_ns = clock_.monotonic_ns();
   health_->begin_batch(begin_ns);
-  // The system clock may be set back; the time of the exchange never decreases.
-  const Timestamp now = std::max(clock_.now(), exchange_.totals().last_time);
+  const Timestamp now = next_time();
   writer_.begin(now);
   submissions = submissions.first(apply(submissions, now));
   Metrics::add(metrics_.batches);
@@ -22,6 +21,27 @@ std::size_t Committer::commit(std::span<Submission* const> submissions) {
   health_->end_batch();
   stamp(submissions, begin_ns, applied_ns);
   return submissions.size();
+}
+
+// The system clock may be set back; the time of the exchange never decreases. So it stands still
+// after a clock that was ahead, which its operator has to know.
+Timestamp Committer::next_time() {
+  constexpr std::int64_t second_us = 1'000'000;  // less is usual: clocks are corrected
+  const Timestamp now = clock_.now(), last = exchange_.totals().last_time;
+  const std::int64_t behind_us = std::max<std::int64_t>(last.microseconds - now.microseconds, 0);
+  const bool is_behind = behind_us >= second_us;
+  if (is_behind != clock_is_behind_) {
+    clock_is_behind_ = is_behind;
+    if (is_behind)
+      spdlog::warn(
+          "the system clock is {} s behind the newest time in the journal: new orders and "
+          "executions get that time until the clock has caught up; is the clock right?",
+          behind_us / second_us);
+    else
+      spdlog::warn("the system clock has caught up with the newest time in the journal");
+  }
+  Metrics::set(metrics_.clock_behind_s, std::uint64_t(behind_us / second_us));
+  return std::max(now, last);
 }
 
 void Committer::stamp(std::span<Submission* const> submissions, std::int64_t begin_ns,

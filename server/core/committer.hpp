@@ -46,6 +46,7 @@ class Committer {
   BatchNumber last_batch() const { return last_batch_; }
 
  private:
+  Timestamp next_time();
   std::size_t apply(std::span<Submission* const> submissions, Timestamp now);
   // Appends the payload as the next batch and returns when it is known to be committed. An empty
   // payload (a batch that changed nothing) only confirms that no other server has taken the store
@@ -65,6 +66,7 @@ class Committer {
   const std::shared_ptr<Health> health_ = std::make_shared<Health>();
   JournalWriter writer_;
   std::vector<const Command*> commands_;
+  bool clock_is_behind_ = false;  // and that was logged
 };
 
 }  // namespace exchange

@@ -176,6 +176,9 @@ void add_batches(Text& text, const Metrics& metrics) {
                metrics.batches_committed);
   text.counter("journal_bytes_total", "Bytes of journal payload committed.", metrics.journal_bytes);
   text.counter("commit_microseconds_total", "Time spent in commits.", metrics.commit_us);
+  text.gauge("clock_behind_seconds",
+             "How far the system clock is behind the newest time in the journal.",
+             metrics.clock_behind_s);
   text.gauge("queue_depth", "Submissions that wait for the core.",
              metrics.queue_depth + metrics.taken_depth);
 }

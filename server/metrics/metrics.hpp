@@ -32,6 +32,7 @@ struct Metrics {
   Counter executions{0};  // since the exchange was created
   Counter store_failures{0}, commits_in_doubt{0}, orders_read{0}, lag_waits{0};
   Counter batch{0}, projected_batch{0}, orders_in_memory{0};  // gauges
+  Counter clock_behind_s{0};  // gauge: the system clock, behind the newest time in the journal
   // gauges: 1 once it serves, 0 while it is a standby; when a standby had last read the whole
   // journal, on the monotonic clock
   Counter active{0}, journal_read_ns{0};

@@ -59,6 +59,12 @@ void put(std::string& out, OrderId order) { put_varint(out, order); }
 
 // --- reading ---
 
+// The checksum is right, so this is no damage.
+[[noreturn]] void throw_unknown(const char* name) {
+  throw StoreNewer(std::string("journal record has an unknown ") + name +
+                   ": a newer version of the server wrote it");
+}
+
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : bytes_(bytes) {}
@@ -125,9 +131,9 @@ class Decoder {
     if (skip_empty_text()) return {};
     return reference();
   }
-  std::uint8_t at_most(std::uint8_t max, const char* problem) {
+  std::uint8_t known(std::uint8_t max, const char* name) {
     const std::uint8_t value = byte();
-    if (value > max) throw StoreCorrupt(problem);
+    if (value > max) throw_unknown(name);
     return value;
   }
   KeyHash key() {
@@ -137,7 +143,7 @@ class Decoder {
     if (!key.has_key()) throw StoreCorrupt("journal record has a key without a hash");
     return key;
   }
-  Side side() { return Side(at_most(1, "journal record has an unknown side")); }
+  Side side() { return Side(known(1, "side")); }
 
  private:
   std::string_view text() {
@@ -229,10 +235,9 @@ std::uint8_t kind_of(const Command& command) {
 PlaceOrder read_order_with_terms(Decoder& in, bool more_terms) {
   PlaceOrder order{in.account(), in.symbol(), in.side(), in.positive<Shares>(),
                    more_terms ? in.not_negative<Price>() : in.positive<Price>()};
-  order.lifetime = Lifetime(in.at_most(2, "journal record has an unknown lifetime"));
-  order.post_only = in.at_most(1, "journal record has an unknown flag") == 1;
-  if (more_terms)
-    order.self_trade = SelfTrade(in.at_most(2, "journal record has an unknown self-trade rule"));
+  order.lifetime = Lifetime(in.known(2, "lifetime"));
+  order.post_only = in.known(1, "flag") == 1;
+  if (more_terms) order.self_trade = SelfTrade(in.known(2, "self-trade rule"));
   order.reference = in.optional_reference();
   const bool right_form = more_terms ? has_more_terms(order) : has_terms(order);
   if (!right_form || (order.is_market() && order.lifetime != Lifetime::immediate_or_cancel))
@@ -272,7 +277,7 @@ Command read_command(Decoder& in) {
       replace.limit = in.positive<Price>();
       return replace;
     }
-    default: throw StoreCorrupt("journal record has an unknown command");
+    default: throw_unknown("command");
   }
 }
 
@@ -310,7 +315,7 @@ JournalRecord decode_journal_record(std::string_view payload) {
   if (Decoder(payload.substr(body.size())).fixed<std::uint32_t>() != checksum(body))
     throw StoreCorrupt("journal record fails its checksum");
   Decoder in(body);
-  if (in.byte() != version) throw StoreCorrupt("journal record is of an unknown version");
+  if (in.byte() != version) throw_unknown("version");
   JournalRecord record;
   record.time = Timestamp{std::int64_t(in.varint())};
   for (std::uint64_t left = in.varint(); left > 0; --left)

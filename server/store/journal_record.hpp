@@ -80,7 +80,8 @@ struct JournalRecord {
 };
 
 // Throws StoreCorrupt, with the reason, for any bytes that JournalWriter cannot have written: what
-// is decoded encodes to the same bytes again.
+// is decoded encodes to the same bytes again. StoreNewer if the checksum is right and a value
+// unknown: a newer version wrote the record.
 JournalRecord decode_journal_record(std::string_view payload);
 
 }  // namespace exchange

@@ -54,6 +54,11 @@ struct StoreCorrupt : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
+// A newer version of the server wrote it: this one cannot read it, and it is not damaged.
+struct StoreNewer : StoreCorrupt {
+  using StoreCorrupt::StoreCorrupt;
+};
+
 struct JournalRow {
   BatchNumber batch;
   Epoch epoch;          // of the server that appended it

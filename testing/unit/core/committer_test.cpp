@@ -103,6 +103,22 @@ TEST_CASE_METHOD(Fixture, "time never goes back, though the clock does") {
   CHECK(recover(store).exchange.totals() == committer.exchange().totals());
 }
 
+TEST_CASE_METHOD(Fixture, "a clock behind the journal is reported once, until it has caught up") {
+  const auto at = [&](std::int64_t seconds) {
+    clock.time_us = seconds * 1'000'000;
+    CapturedLog log;
+    commit({CreateSymbol{SymbolName("SPY")}});
+    return log.text();
+  };
+  CHECK(at(9'000'000'000).empty());
+  CHECK_THAT(at(8'999'999'000), contains_text("the system clock is 1000 s behind"));
+  CHECK(metrics.clock_behind_s == 1'000);
+  CHECK(at(8'999'999'001).empty());
+  CHECK(metrics.clock_behind_s == 999);
+  CHECK_THAT(at(9'000'000'000), contains_text("the system clock has caught up"));
+  CHECK(metrics.clock_behind_s == 0);
+}
+
 TEST_CASE_METHOD(
     Fixture,
     "the replies of a batch hold a bounded number of executions; the rest comes in the next") {

@@ -145,8 +145,6 @@ TEST_CASE("a record with a right checksum is refused if JournalWriter cannot hav
                  {"\1", "\1", "\1\0"s, "a text that is not a symbol"},
                  {"\1", "\1", "\1\1-", "a text that is not a symbol"},
                  {"\1", "\1", "\4\1x\1", no_account},
-                 {"\1", "\1", "\5\0011\1", "an unknown command"},
-                 {"\1", "\1", "\x0D\0011\1", "an unknown command"},
                  // 2^60: no memory is reserved for a count that the record only claims
                  {"\1", std::string(8, '\x80') + '\x10', symbol, no_account}};
   for (const auto& [time, count, commands, problem] : refused)
@@ -164,10 +162,28 @@ TEST_CASE("a record with a right checksum is refused if JournalWriter cannot hav
   for (const std::string& zero : {"\5\0\1\0\4"s, "\5\0\1\3\0"s})
     CHECK_THROWS_WITH(decode_journal_record(replace(zero)),
                       "journal record has a number out of range");
-  CHECK_THROWS_WITH(decode_journal_record(replace("\5\0\2\3\4"s)),
-                    "journal record has an unknown side");
   CHECK_THROWS_WITH(decode_journal_record(replace("\0\1 \1\3\4"s)),
                     "journal record has a text that is not an order reference");
+}
+
+TEST_CASE("a record with a right checksum and unknown values is of a newer version") {
+  using namespace std::string_literals;
+  const struct {
+    std::string head, command, what;
+  } unknown[] = {{"\2", "\1\1S", "version"},
+                 {"\1", "\5\0011\1", "command"},
+                 {"\1", "\x0D\0011\1", "command"},
+                 {"\1", "\x0C\0017\5\0\2\3\4"s, "side"},
+                 {"\1", "\x0A\0017\1S\0\1\1\3\0\0\0"s, "lifetime"},
+                 {"\1", "\x0A\0017\1S\0\1\1\1\2\0\0"s, "flag"},
+                 {"\1", "\x0A\0017\1S\0\1\1\1\0\3\0"s, "self-trade rule"}};
+  for (const auto& [head, command, what] : unknown) {
+    const std::string record = sealed(head + "\1\1" + command + std::string(10, '\0'));
+    CHECK_THROWS_AS(decode_journal_record(record), StoreNewer);
+    CHECK_THROWS_WITH(
+        decode_journal_record(record),
+        "journal record has an unknown " + what + ": a newer version of the server wrote it");
+  }
 }
 
 TEST_CASE("random bytes are refused or decoded, and never crash") {
