@@ -2,10 +2,14 @@
 
 import json
 import os
+import re
 from pathlib import Path
+
+from static_page import markup
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "client" / "report" / "page.html"
 CHART_JS = Path(os.environ.get("CHART_JS", "/usr/share/javascript/chart.js/chart.min.js"))
+WITHOUT_SCRIPT = re.compile(r"<noscript>.*?</noscript>", re.S)
 
 
 def render(model):
@@ -13,6 +17,9 @@ def render(model):
     data = json.dumps(model, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
     head, rest = TEMPLATE.read_text().split("@CHART_JS@")
     middle, tail = rest.split("@MODEL@")
+    plain = f"<noscript>\n{markup(model)}\n</noscript>"
+    head, found = WITHOUT_SCRIPT.subn(lambda _: plain, head)
+    assert found == 1, "the template has one <noscript>"
     return head + CHART_JS.read_text() + middle + data + tail
 
 
