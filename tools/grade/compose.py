@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import processes
-from dialogue import Dialogue, NoReply, Style, an_account
+from dialogue import FIRST_REPLY_S, Dialogue, NoReply, Style, an_account
 from server import NotStarted, cpu_list, environment, tail_of
 
 CONTAINER_PORT = 12345
@@ -98,7 +98,7 @@ class ComposeServer:
         deadline = time.monotonic() + self.limits.start_s
         while True:
             try:
-                with Dialogue(self.port, Style(newline=True), timeout_s=2) as dialogue:
+                with Dialogue(self.port, Style(newline=True), FIRST_REPLY_S) as dialogue:
                     dialogue.ask(an_account())
                 return
             except NoReply as error:

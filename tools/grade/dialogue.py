@@ -4,14 +4,21 @@ import random
 import re
 import socket
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 REPLY_BYTES_MAX = 1 << 20
-END = re.compile(rb"</results\s*>|<results\s*/>")
+QUOTED_BYTES_MAX = 200
+FIRST_REPLY_S = 30  # a server may compile itself, or wait for its database, before its first reply
+LATER_REPLY_S = 5  # of one that has had the time for its first reply
+ROOT = re.compile(rb"<([A-Za-z_:][\w.:-]*)(?:\s[^<>]*?)?(/?)>")  # <results>, whatever its name is
 
 
 class NoReply(Exception):
-    """The connection failed or ended, or what came is no reply."""
+    """The connection failed or ended, or what came is no reply. `came`: whether anything came."""
+
+    def __init__(self, text, came=b""):
+        super().__init__(f"{text}: {quoted(came)}" if came else text)
+        self.came = bool(came)
 
 
 @dataclass(frozen=True)
@@ -40,24 +47,53 @@ def an_account():
     return f'<create><account id="{random.randrange(10**8, 10**9)}" balance="1"/></create>'
 
 
-def find_style(port, timeout_s):
-    """For a server whose style the conformance test did not find: whether it answers a second request on a connection."""
-    with Dialogue(port, Style(), timeout_s) as dialogue:
-        try:
-            dialogue.ask(an_account())
-            dialogue.ask(an_account())
-            return Style()
-        except NoReply:
-            pass
-        try:
-            dialogue.ask(an_account())
-            return Style(per_request=True)
-        except NoReply:
-            return Style()  # it is not this that keeps it from answering
+def ask_for_an_account(dialogue):
+    """Raises NoReply where what came is no reply to it, such as a page of a web server."""
+    reply = dialogue.ask(an_account())
+    if not any(child.tag in ("created", "error") for child in reply):
+        raise NoReply("no <created> in the reply", ET.tostring(reply))
+
+
+def find_style(port):
+    """For a server whose style the conformance test did not find. Raises NoReply if it answers in none; the first says why."""
+    first = None
+    for style in (Style(), Style(newline=True), Style(end=True)):
+        with Dialogue(port, style, LATER_REPLY_S if first else FIRST_REPLY_S) as dialogue:
+            try:
+                ask_for_an_account(dialogue)
+            except NoReply as error:
+                first = first or error
+                continue
+            if style.end:
+                return style
+            for found in (style, replace(style, per_request=True)):
+                try:
+                    ask_for_an_account(dialogue)
+                    return found
+                except NoReply:  # as a rule it has closed the connection
+                    dialogue.close()
+            return style  # it is not this that keeps it from answering
+    raise first
+
+
+def quoted(data):
+    """What came, for people."""
+    shown = data[:QUOTED_BYTES_MAX].decode("utf-8", "backslashreplace")
+    more = f" … ({len(data)} bytes)" if len(data) > QUOTED_BYTES_MAX else ""
+    return repr(shown)[1:-1] + more
+
+
+def reply_end(buffer):
+    """Behind the root element; None while it is incomplete."""
+    root = ROOT.search(buffer)
+    if not root or root[2]:
+        return root and root.end()
+    end = re.compile(rb"</" + re.escape(root[1]) + rb"\s*>").search(buffer, root.end())
+    return end and end.end()
 
 
 class Dialogue:
-    def __init__(self, port, style, timeout_s=10):
+    def __init__(self, port, style, timeout_s=FIRST_REPLY_S):
         self.port, self.style, self.timeout_s = port, style, timeout_s
         self.socket, self.buffer = None, b""
 
@@ -73,7 +109,7 @@ class Dialogue:
         self.socket, self.buffer = None, b""
 
     def ask(self, document):
-        """The <results> element of the reply."""
+        """The root element of the reply: <results>, or what the server calls it."""
         try:
             if self.socket is None:
                 self.socket = socket.create_connection(("127.0.0.1", self.port), self.timeout_s)
@@ -84,8 +120,9 @@ class Dialogue:
                 self.socket.shutdown(socket.SHUT_WR)
             reply = self._receive()
         except OSError as error:
+            came = self.buffer
             self.close()
-            raise NoReply(str(error) or type(error).__name__) from None
+            raise NoReply(str(error) or type(error).__name__, came) from None
         except NoReply:
             self.close()
             raise
@@ -94,14 +131,14 @@ class Dialogue:
         return parsed(reply)
 
     def _receive(self):
-        while not (end := END.search(self.buffer)):
+        while not (end := reply_end(self.buffer)):
             if len(self.buffer) > REPLY_BYTES_MAX:
-                raise NoReply("the reply is too long")
+                raise NoReply("the reply is too long", self.buffer)
             data = self.socket.recv(1 << 16)
             if not data:
-                raise NoReply("the connection ended before the reply")
+                raise NoReply("the connection ended before the end of the reply", self.buffer)
             self.buffer += data
-        reply, self.buffer = self.buffer[: end.end()], self.buffer[end.end() :]
+        reply, self.buffer = self.buffer[:end], self.buffer[end:]
         return reply
 
 
@@ -109,8 +146,8 @@ def parsed(reply):
     # Before "<" stand blanks, NUL bytes or a length line. A document type could define entities without end.
     text = reply[reply.find(b"<") :]
     if b"<!" in text:
-        raise NoReply("the reply has a document type or a comment")
+        raise NoReply("the reply has a document type or a comment", reply)
     try:
         return ET.fromstring(text)
     except (ET.ParseError, ValueError, LookupError) as error:
-        raise NoReply(f"the reply is no XML: {error}") from None
+        raise NoReply(f"the reply is no XML ({error})", reply) from None

@@ -10,11 +10,12 @@ import time
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
-from dialogue import Dialogue, NoReply
+from dialogue import FIRST_REPLY_S, Dialogue, NoReply
 from server import NotStarted
 
 CASH, SHARES, AMOUNT_MAX = 10**9, 10**8, 9999
 PRICES = ("9", "10", "10", "11")
+STATES = ("open", "canceled", "executed")  # elements of a status
 EXAMPLES = 6  # of what is gone or changed
 OLDER = 1000  # orders of before the last kill that are looked at again
 LOOK_S = 0.05  # between two looks whether a server answers again
@@ -26,6 +27,7 @@ class Order:
     amount: int
     executed: Decimal = Decimal(0)  # as far as the server reported
     fault: str = ""
+    kills: int = 0  # before it was acknowledged
 
 
 @dataclass
@@ -34,9 +36,20 @@ class Books:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     orders: dict = field(default_factory=dict)  # id -> Order
-    twice: list = field(default_factory=list)  # ids that were given to two orders
+    twice: list = field(
+        default_factory=list
+    )  # ids that were given to two orders while the server ran
+    kills: int = 0
     refused: int = 0
     given: int = 0  # amounts so far
+
+    def given_again(self, number):
+        """The id of an order that was acknowledged is now that of another."""
+        order = self.orders[number]
+        if order.kills == self.kills:
+            self.twice.append(number)
+        else:
+            order.fault = order.fault or "gone: after the kill its id was given to another order"
 
 
 class Client(threading.Thread):
@@ -72,9 +85,9 @@ class Client(threading.Thread):
             if number is None:
                 books.refused += 1
             elif number in books.orders:
-                books.twice.append(number)
+                books.given_again(number)
             else:
-                books.orders[number] = Order(self.account, signed)
+                books.orders[number] = Order(self.account, signed, kills=books.kills)
 
 
 @dataclass
@@ -98,7 +111,7 @@ def prepared(port, style, clients, seed, timeout_s):
     accounts = "".join(f'<account id="{one}" balance="{CASH}"/>' for one in setup.accounts)
     shares = "".join(f'<account id="{one}">{SHARES}</account>' for one in setup.accounts)
     document = f'<create>{accounts}<symbol sym="{symbol}">{shares}</symbol></create>'
-    with Dialogue(port, style, timeout_s) as dialogue:
+    with Dialogue(port, style, FIRST_REPLY_S) as dialogue:
         reply = dialogue.ask(document)
     refused = [child for child in reply if child.tag != "created"]
     if refused:
@@ -114,7 +127,7 @@ def answers_again(server, setup, order_id, limit_s):
     document = f'<transactions id="{account}"><query id="{order_id}"/></transactions>'
     while time.monotonic() - began < limit_s:
         try:
-            with Dialogue(server.port, setup.style, min(setup.timeout_s, 5)) as dialogue:
+            with Dialogue(server.port, setup.style, FIRST_REPLY_S) as dialogue:
                 dialogue.ask(document)
             return time.monotonic() - began
         except NoReply:
@@ -135,10 +148,10 @@ def number_of(element, name="shares"):
 def fault_of(order, results):
     """What is wrong with the state of an order that was acknowledged; empty if nothing. Remembers what is executed."""
     status = results.find("status")
-    if status is None:
+    if status is None or not any(child.tag in STATES for child in status):
         error = "".join(results.itertext()).strip()
         return "gone" + (f": {error[:120]}" if error else "")
-    sums = {"open": Decimal(0), "canceled": Decimal(0), "executed": Decimal(0)}
+    sums = dict.fromkeys(STATES, Decimal(0))
     for child in status:
         shares = number_of(child)
         if child.tag in sums:
@@ -146,6 +159,8 @@ def fault_of(order, results):
                 return f"changed: the shares of <{child.tag}> are no number"
             sums[child.tag] += shares
     whole, wanted = sum(sums.values()), abs(order.amount)
+    if not whole:
+        return "gone: the server knows its id, but none of its shares"
     if whole != wanted:
         return f"changed: it was of {wanted} shares, now {whole} are open, canceled or executed"
     if sums["canceled"]:
@@ -210,9 +225,14 @@ def run(server, style, plan, deadline, say=lambda text: None):
             break
         say(f"kill {nth + 1} of {plan['kills']}")
         before, known = len(books.orders), faults(books)
+        if is_hopeless(rounds):
+            lost = f"after each of {nth} kills not one order was left: the other kills are left out"
+            problem = lost if books.orders else "not one order was acknowledged"
+            break
         ended = load(server, setup, books, plan["load_s"] * pause.uniform(0.6, 1.4))
         one = {"acknowledged": len(books.orders) - before, "ended_by_itself": ended}
         rounds.append(one)
+        books.kills += 1
         one["seconds"], why = begin_again(server, setup, books)
         if one["seconds"] is None:
             problem = f"after kill {nth + 1} it did not answer again: {why}"
@@ -222,6 +242,7 @@ def run(server, style, plan, deadline, say=lambda text: None):
             wanted = pause.sample(wanted[:before], OLDER) + wanted[before:]
         one["unknown"] = verify(books, wanted, setup, plan["clients"], deadline)
         one["gone"], one["changed"] = (now - was for now, was in zip(faults(books), known))
+        one["left"] = len(books.orders) - faults(books)[0]
     if problem and rounds and rounds[-1].get("seconds") is None:
         for order in books.orders.values():
             order.fault = order.fault or "gone: the server did not answer again"
@@ -230,6 +251,13 @@ def run(server, style, plan, deadline, say=lambda text: None):
         problem = "not one order was acknowledged"
     result["unknown"] = rounds[-1].get("unknown", 0) if rounds else 0
     return {**result, "problem": problem, **counted(books)}
+
+
+HOPELESS = 2  # kills in a row after which no order was left
+
+
+def is_hopeless(rounds):
+    return len(rounds) >= HOPELESS and not any(one.get("left") for one in rounds[-HOPELESS:])
 
 
 def load(server, setup, books, seconds):
@@ -258,9 +286,8 @@ def begin_again(server, setup, books):
         return None, str(error)
     setup.port = server.port
     asked = quoted(next(iter(books.orders), "1"))[1:-1]
-    left = server.limits.start_s - (time.monotonic() - began)
-    if answers_again(server, setup, asked, max(left, 1)) is None:
-        return None, f"no reply within {server.limits.start_s:g} s"
+    if answers_again(server, setup, asked, FIRST_REPLY_S) is None:
+        return None, f"no reply within {FIRST_REPLY_S} s"
     return round(time.monotonic() - began, 3), ""
 
 

@@ -38,8 +38,9 @@ EXAMPLES = """examples:
   ./grade.sh --submissions handed-in --list
 
 {port} stands for the port that the server must listen on at 127.0.0.1, {data} for an empty folder of its own that survives its
-restarts. A subfolder of --submissions has a grade.toml (command = "...", and if needed build = "...", restart = "..."), or an
-executable run.sh that takes the port, or a docker-compose.yml.
+restarts. A command without {port} must listen on 12345, the port of the course. A subfolder of --submissions has a grade.toml
+(command = "...", and if needed build = "...", restart = "...", port = 8000), or an executable run.sh that takes the port, or a
+docker-compose.yml, also in a folder of its own.
 
 exit status: 0 all were graded, 1 at least one could not be graded at all, 2 the command line or a file that it names is wrong,
 130 interrupted; the same command goes on from there.  More: docs/grading.md"""

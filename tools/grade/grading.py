@@ -9,10 +9,10 @@ import compose
 import machine
 import parts
 import settings as plan
-from dialogue import Style, find_style
+from dialogue import NoReply, Style, find_style
 from results import Results
-from server import NotStarted, run_command, server_for, tail_of, work_folder
-from submissions import Submission, fingerprint
+from server import NotStarted, first_error, run_command, server_for, tail_of, work_folder
+from submissions import Submission, fingerprint, windows_scripts
 
 PROGRAMS = {"conformance": "conformance", "audit": "loadgen", "throughput": "loadgen"}
 
@@ -25,6 +25,7 @@ class Grade:
     parts: dict = field(default_factory=dict)
     problem: str = ""  # why it could not be graded at all
     last_lines: str = ""
+    silent: str = ""  # why it gave no reply to a first request
     style: Style = Style()
 
 
@@ -138,7 +139,7 @@ def _grade(made, shared, results):
             shared.progress.say(f"{submission.name}: {part}, reused from before")
         else:
             if not is_ready:
-                made.problem, made.last_lines = _not_ready(submission, shared, results)
+                made.problem, made.last_lines = _not_ready(made, shared, results)
                 if made.problem:
                     shared.progress.say(f"{submission.name}: not graded: {made.problem}")
                     return
@@ -146,7 +147,11 @@ def _grade(made, shared, results):
                 if not results.load("conformance", shared.key(submission, "conformance", None)):
                     made.style = Style(**results.style)  # as it was found just now
                     key = shared.key(submission, part, made.style)
-            found = _run_part(part, made, shared, results)
+            if part != "conformance" and made.silent and not _has_kept_rules(made):
+                words = "not run: it gave no reply to a first request"
+                found = {"problem": f"{words} ({made.silent})"}
+            else:
+                found = _run_part(part, made, shared, results)
             results.save(part, key, found)
             results.files_are(fingerprint(submission))
         made.parts[part] = found
@@ -164,26 +169,44 @@ def _discard_if_changed(submission, shared, results):
     results.files_are(files)
 
 
-def _not_ready(submission, shared, results):
-    """Builds it and starts it once. Returns (why it cannot be graded, last lines of a log)."""
+def _has_kept_rules(made):
+    """Whether the conformance test got replies where the first look did not."""
+    tested = made.parts.get("conformance") or {}
+    return any(rule.get("result") == "kept" for rule in tested.get("rules", []))
+
+
+def _not_ready(made, shared, results):
+    """Builds it, starts it once and asks for a first reply. Returns (why it cannot be graded, last lines of a log)."""
+    submission = made.submission
     if submission.is_compose and (why := compose.why_no_engine()):
         return why, ""
     if submission.build:
         shared.progress.say(f"{submission.name}: {submission.build}")
         log, limit_s = results.folder / "build.log", shared.limits.build_s
+        log.unlink(missing_ok=True)
         status = run_command(submission.build, submission.folder, log, limit_s)
         if status != 0:
             how = f"took more than {limit_s:g} s" if status is None else f"ended with {status}"
-            return f"its build {how}", tail_of(log)
+            return with_cause(f"its build {how}", log, submission), tail_of(log)
     (results.folder / "server.log").unlink(missing_ok=True)
     server = server_for(submission, shared.limits, results.folder)
     try:
         with server:
-            found = find_style(server.port, shared.settings.reply_timeout_s)
+            try:
+                found = find_style(server.port)
+            except NoReply as error:
+                made.silent, found = str(error), Style()
             results.style_is(vars(found).copy())
             return "", ""
     except NotStarted as error:
-        return f"{error}", server.tail()
+        words = server.tail()
+        return with_cause(str(error), server.log, submission), words
+
+
+def with_cause(problem, log, submission):
+    """The first error of the log is nearer to the cause than the last."""
+    found = [first_error(log), windows_scripts(submission)]
+    return ": ".join([problem, *filter(None, found)])
 
 
 def _run_part(part, made, shared, results):

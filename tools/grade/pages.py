@@ -1,10 +1,14 @@
 """index.html with the table of all servers, a page for each, grades.json and grades.csv. The template is that of all reports."""
 
+import time
+
 import figures
 import machine
 import server_page
 import settings as plan
 import summary
+from class_page import class_blocks
+from progress import duration
 from report import render
 from results import write_atomically
 from settings import PARTS
@@ -38,6 +42,8 @@ def write_all(grades, reference, shared, every):
 
 def index(rows, reference, shared, waiting):
     about = machine.describe()
+    date = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    took = summary.seconds(rows, reference)
     notices = []
     if waiting:
         words = "server is" if waiting == 1 else "servers are"
@@ -49,11 +55,12 @@ def index(rows, reference, shared, waiting):
         notices.append({"kind": "bad", "text": "Not graded:", "details": details})
     return {
         "title": "Grades",
-        "about": f"{len(rows)} servers · {about['cpu']}, {len(about['cpus'])} CPUs · seed "
+        "about": f"{len(rows)} server{'s' * (len(rows) != 1)} · {date} · measured in {duration(took)} · {about['cpu']}, {len(about['cpus'])} CPUs · seed "
         f"{shared.settings.seed} · commit {machine.commit()}",
         "notices": notices,
         "sections": [
             section("grades", "Servers", grades_table(rows, reference, shared)),
+            section("class", "The class", *class_blocks(rows, shared.weights)),
             section("parts", "What the parts are", parts_table(shared)),
             section("how", "How it was run", *how(reference, shared)),
         ],

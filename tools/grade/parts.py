@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import durability as durability_part
 import processes
 import settings as plan
-from dialogue import Style
+from dialogue import FIRST_REPLY_S, Dialogue, NoReply, Style, an_account
 from server import NotStarted, server_for, tail_of, work_folder
 
 RESTART = Path(__file__).resolve().parent / "restart.py"
@@ -28,6 +29,7 @@ WITHOUT_SERVER_S = (
 TEXT_MAX = 4000  # of a quoted message
 FINDINGS_MAX = 10
 RESTARTS_MAX = 60
+HOPELESS = 2  # runs in a row without one answered request; then the others are left out
 
 
 @dataclass
@@ -47,6 +49,19 @@ class Context:
     def server(self, cpus=()):
         cpus = cpus or (plan.usable_cpus(self.limits.cpus) if self.limits.cpus else ())
         return server_for(self.submission, self.limits, work_folder(self.folder), cpus)
+
+    @contextmanager
+    def warm_server(self, cpus=()):
+        """A server that has had the time for its first reply. Raises NotStarted if none came."""
+        with self.server(cpus) as server:
+            try:
+                with Dialogue(server.port, self.style, FIRST_REPLY_S) as dialogue:
+                    dialogue.ask(an_account())
+            except NoReply as error:
+                if not error.came:  # what came may be a reply all the same to the load generator
+                    how = f"it gave no reply to a first request ({error})"
+                    raise NotStarted(how) from None
+            yield server
 
     def seconds_left(self):
         return self.deadline - time.monotonic()
@@ -205,17 +220,26 @@ def audit(context):
             one["problem"] = NOT_DRIVEN
         elif context.seconds_left() <= 0:
             one["problem"] = "out of time"
+        elif is_hopeless(runs[:-1]):
+            one["problem"] = NO_ANSWERS
         else:
             context.say(f"{clients} client{'s' * (clients > 1)}")
             one |= _audit_run(context, clients)
     return {"runs": runs, "problem": ""}
 
 
+NO_ANSWERS = f"not run: in the {HOPELESS} runs before, not one request was answered"
+
+
+def is_hopeless(done):
+    return len(done) >= HOPELESS and not any(one.get("answered") for one in done[-HOPELESS:])
+
+
 def _audit_run(context, clients):
     arguments = ["-c", str(clients), "--duration", f"{context.settings.audit_s:g}"]
     arguments += ["--workload", "mix", "--cash", AUDIT_CASH, "--audit", "--audit-precision", "cent"]
     try:
-        with context.server() as server:
+        with context.warm_server() as server:
             status, report, words = loadgen(context, server, arguments)
             if not report:
                 return {"problem": words or f"loadgen ended with {status}", **about(server)}
@@ -260,6 +284,9 @@ def throughput(context):
         if context.seconds_left() <= 0:
             result["problem"] = f"out of time after {len(done)} trials"
             break
+        if is_hopeless(done):
+            result["problem"] = f"{NO_ANSWERS}: {done[-1].get('problem') or done[-1].get('wrong')}"
+            break
         context.say(plan.trial_name(kind, cores, nth, chosen))
         done.append({"kind": kind, "cores": cores, **_trial(context, kind, cores)})
     return result
@@ -273,7 +300,7 @@ def _trial(context, kind, cores):
     arguments += ["--duration", f"{chosen.throughput_s:g}", "--warmup", f"{chosen.warmup_s:g}s"]
     arguments += ["--client-cpus", ",".join(map(str, rest or cpus))]
     try:
-        with context.server(own) as server:
+        with context.warm_server(own) as server:
             status, report, words = loadgen(context, server, arguments)
             shared = {"shares_cpus": not rest}
             if not report:

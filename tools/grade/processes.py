@@ -159,8 +159,8 @@ def folder_bytes(folder):
     return total
 
 
-def is_listening(port):
-    """Without a connection: some servers take the first one for a client that says nothing, and wait for it."""
+def _states(port):
+    """Of all sockets whose own port it is."""
     wanted = f"{port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
@@ -169,6 +169,15 @@ def is_listening(port):
             continue
         for line in lines:
             fields = line.split()
-            if fields[3] == LISTENING and fields[1].rpartition(":")[2] == wanted:
-                return True
-    return False
+            if fields[1].rpartition(":")[2] == wanted:
+                yield fields[3]
+
+
+def is_listening(port):
+    """Without a connection: some servers take the first one for a client that says nothing, and wait for it."""
+    return LISTENING in _states(port)
+
+
+def is_held(port):
+    """By the kernel, for connections that a server left: only with SO_REUSEADDR can another take it."""
+    return any(state != LISTENING for state in _states(port))

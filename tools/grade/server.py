@@ -1,6 +1,7 @@
 """A server that is graded, as processes on loopback: start, limits, kill, end."""
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -15,6 +16,10 @@ import processes
 
 WATCH_S = 0.2
 LOG_BYTES_MAX = 32 << 20  # then all but the end is dropped
+ERROR_LINE = re.compile(
+    r"(?i:\b(?:error|fatal|panic|exception|cannot|can't|denied|undefined|not found|no such)\b)"
+    r"|(?:Error|Exception)\b"
+)
 TAIL_BYTES, TAIL_LINES = 8192, 12
 END_S = 2  # from SIGTERM to SIGKILL
 PORT_BUSY_S = 75  # how long the kernel may keep a port whose server closed its connections
@@ -47,8 +52,11 @@ def cpu_list(cpus):
 
 
 def environment():
-    """Without the settings of this project's own server."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("EXCHANGE_")}
+    """Without the settings of this project's own server, and without what leads a `cd` of a script astray."""
+    kept = os.environ.items()
+    return {
+        name: value for name, value in kept if not name.startswith("EXCHANGE_") and name != "CDPATH"
+    }
 
 
 def tail_of(log):
@@ -61,6 +69,17 @@ def tail_of(log):
         return ""
     lines = [line[:400] for line in text.splitlines() if line.strip()]
     return "\n".join(lines[-TAIL_LINES:])
+
+
+def first_error(log):
+    """The first line of a log that reports an error, without the commands that the grader wrote there; empty if there is none."""
+    try:
+        with open(log, "rb") as file:
+            text = file.read(LOG_BYTES_MAX).decode(errors="replace")
+    except OSError:
+        return ""
+    lines = (line.strip()[:400] for line in text.splitlines() if not line.startswith("$ "))
+    return next(filter(ERROR_LINE.search, lines), "")
 
 
 class CommandServer:
@@ -89,20 +108,23 @@ class CommandServer:
     def start(self, port=None, again=False):
         """Until it listens. On a port that the kernel still holds for the server that was killed, it is tried until that is free."""
         began = time.monotonic()
-        self.port = port or free_port()
+        self.port = port or self.submission.fixed_port or free_port()
+        if processes.is_listening(self.port):
+            raise NotStarted(f"another program of this machine listens on its port {self.port}")
         tries = 0
         while True:
             before = len(self.events)  # a limit may be broken at once
+            is_held = processes.is_held(self.port)
             try:
                 self._launch(again)
                 self._await_listening(before)
-                if again and time.monotonic() - began > PORT_SURELY_FREE_S and tries:
+                if time.monotonic() - began > PORT_SURELY_FREE_S and tries:
                     self.events.append(BUSY)
                 return
             except NotStarted:
                 ended = self.process is None or not self.alive()
                 self.kill()
-                if not (port and ended and time.monotonic() - began < PORT_BUSY_S):
+                if not (ended and is_held and time.monotonic() - began < PORT_BUSY_S):
                     raise
                 tries += 1
                 time.sleep(0.5)

@@ -14,7 +14,7 @@ def model(grade, given, got, of, reference, shared):
     one, measured = grade.submission, reference.parts.get("throughput") if reference else None
     sections = []
     blocks = {
-        "conformance": conformance_blocks,
+        "conformance": lambda result: conformance_blocks(result, shared.weights),
         "audit": lambda result: audit_blocks(result, shared.weights),
         "durability": durability_blocks,
         "throughput": lambda result: throughput_blocks(result, measured, shared.weights),
@@ -76,7 +76,7 @@ def problems(result):
     return found
 
 
-def conformance_blocks(result):
+def conformance_blocks(result, weights):
     rules = result.get("rules", [])
     if not rules:
         return []
@@ -87,10 +87,10 @@ def conformance_blocks(result):
     if result.get("stopped"):
         blocks.append(text({"text": f"It stopped early: {result['stopped']}", "kind": "bad"}))
     broken = [rule for rule in rules if rule.get("result") in ("broken", "blocked")]
-    counting = [rule for rule in broken if rule.get("level") in ("must", "should")]
-    # A blocked rule is the consequence of a broken one; must stands before should.
-    counting.sort(key=lambda rule: (rule["result"] == "blocked", rule["level"]))
+    losses = weighing.rule_losses(result, weights)
+    counting = [rule for rule, _ in losses]
     if counting:
+        blocks.append(losses_table(losses, result, weights))
         blocks += first_broken(counting[0])
         blocks += [folded(rule) for rule in counting[1:QUOTED_RULES]]
     if others := [rule for rule in broken if rule not in counting]:
@@ -109,6 +109,20 @@ def conformance_blocks(result):
     rows = [rule_row(rule) for rule in rules]
     columns = ["rule", "level", "result", "#cases", "what it says", "why"]
     return [*blocks, table(columns, rows, title="All rules", wide=True)]
+
+
+def losses_table(losses, result, weights):
+    """What each rule costs; a blocked rule is the consequence of a broken one."""
+    most = weights["points"]["conformance"]
+    rest = most * (1 - weighing.conformance_share(result)) - sum(points for _, points in losses)
+    rows = [
+        [str(rule.get("rule")), str(rule.get("level")), {"text": rule["result"], "kind": "bad"}]
+        + [f"{points:.2f}", str(rule.get("why", ""))]
+        for rule, points in losses
+    ]
+    columns = ["rule", "level", "result", "#points lost", "why"]
+    more = {"note": f"{rest:.1f} more points: rules that were not tested."} if rest > 0.05 else {}
+    return table(columns, rows, title="Points lost, root causes first", **more)
 
 
 def rule_row(rule):

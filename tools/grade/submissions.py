@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMPOSE_FILES = ("docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml")
-SETTINGS = ("command", "build", "restart")
+COMPOSE_DEPTH_MAX = 3  # folders below the submission's in which a compose file is looked for
+SETTINGS = ("command", "build", "restart", "compose", "port")
+COURSE_PORT = 12345  # of servers that take none
+# A script that uses its first argument, or all.
+TAKES_ARGUMENT = re.compile(r"\$(?:\{?1\b|\{?[@*])")
+SCRIPT_NAME = re.compile(r"\.(?:sh|bash)$|^(?:GNU)?[Mm]akefile$|^gradlew$|^mvnw$|^configure$")
+SCRIPT_BYTES_MAX = 1 << 20
 FILES_MAX = 20_000  # of a folder, for its fingerprint
 
 
@@ -21,17 +27,26 @@ class BadInput(Exception):
 class Submission:
     name: str
     folder: Path  # working directory
-    command: str = ""  # with {port}, maybe with {data}; empty for a compose project
+    command: str = ""  # maybe with {port} and {data}; empty for a compose project
     build: str = ""
     restart: str = ""  # starts it after a kill; empty: the command does
     is_compose: bool = False
-    is_own_folder: bool = False  # all of the folder belongs to the submission
+    port: int = 0  # it listens there and nowhere else; 0: where {port} says, or on the course's
+    top: Path = None  # all of this folder belongs to the submission
     problem: str = ""  # why it cannot be graded
     slug: str = ""  # its name in file names
 
     @property
     def shown_command(self):
-        return "docker compose up -d" if self.is_compose else self.command
+        if not self.is_compose:
+            return self.command
+        inside = self.top and self.top != self.folder
+        return "docker compose up -d" + (f" in {self.folder.relative_to(self.top)}" * bool(inside))
+
+    @property
+    def fixed_port(self):
+        """The port that it listens on whatever the grader may wish; 0 if it takes any."""
+        return self.port or (0 if "{port}" in self.command else COURSE_PORT)
 
     @property
     def keeps_data(self):
@@ -43,6 +58,7 @@ class Submission:
             "command": self.shown_command,
             "build": self.build,
             "restart": self.restart,
+            "port": self.port,
             "folder": str(self.folder.resolve()),
         }
 
@@ -51,51 +67,104 @@ def from_command(text, folder):
     """NAME=COMMAND or COMMAND."""
     named = re.match(r"([A-Za-z0-9][\w.-]*)=(.*)", text, re.S)
     name, command = named.groups() if named else ("", text)
-    if "{port}" not in command:
-        raise BadInput(
-            f"--server {text!r} has no {{port}}: it stands where the command takes its port"
-        )
-    if not name:
-        try:
-            words = shlex.split(command)
-        except ValueError as error:
-            raise BadInput(f"--server {text!r} is no command: {error}") from None
-        name = Path(words[0]).name or "server"
-    return Submission(name, folder, command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise BadInput(f"--server {text!r} is no command: {error}") from None
+    if not words:
+        raise BadInput(f"--server {text!r} has no command")
+    return Submission(name or Path(words[0]).name or "server", folder, command)
 
 
 def from_folder(folder):
     """A submission by its files; one that has none of them has a problem."""
-    made = Submission(folder.name, folder, is_own_folder=True)
-    settings, script = folder / "grade.toml", folder / "run.sh"
+    made = Submission(folder.name, folder, top=folder)
+    settings, script, projects = folder / "grade.toml", folder / "run.sh", compose_folders(folder)
+    takes_port = script.is_file() and TAKES_ARGUMENT.search(text_of(script))
     if settings.is_file():
         made.problem = _read_settings(made, settings)
+    elif projects and not takes_port:  # a run.sh that takes no port was not made for grading
+        made.is_compose, made.folder = True, projects[0]
     elif script.is_file():
-        made.command = "./run.sh {port}"
+        made.command, made.port = "./run.sh {port}", 0 if takes_port else COURSE_PORT
         if not os.access(script, os.X_OK):
             made.problem = "run.sh is not executable (chmod +x run.sh)"
-    elif any((folder / name).is_file() for name in COMPOSE_FILES):
-        made.is_compose = True
     else:
         made.problem = "there is no grade.toml, run.sh or docker-compose.yml"
     return made
 
 
+def compose_folders(top):
+    """Folders with a compose file, at the top or below: first those that name the course's port, then those nearest to the top."""
+    found = []
+    for path, folders, names in os.walk(top):
+        depth = len(Path(path).relative_to(top).parts)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if depth == COMPOSE_DEPTH_MAX:
+            folders.clear()
+        if file := next((name for name in COMPOSE_FILES if name in names), None):
+            names_port = str(COURSE_PORT) in text_of(Path(path) / file)
+            found.append((not names_port, depth, path))
+    return [Path(path) for _, _, path in sorted(found)]
+
+
+def text_of(file):
+    """Of a script; empty if it cannot be read."""
+    try:
+        return file.read_bytes()[:SCRIPT_BYTES_MAX].decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def read_toml(file):
+    """Editors on Windows put a byte order mark before UTF-8."""
+    return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+
+
+UNREADABLE = (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError)
+
+
 def _read_settings(made, file):
     """Returns what is wrong with the file."""
     try:
-        settings = tomllib.loads(file.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        settings = read_toml(file)
+    except UNREADABLE as error:
         return f"grade.toml cannot be read: {error}"
     for name, value in settings.items():
         if name not in SETTINGS:
             return f"grade.toml has an unknown setting {name!r}; it may have {', '.join(SETTINGS)}"
-        if not isinstance(value, str) or not value.strip():
+        if name == "port":
+            if not isinstance(value, int) or not 0 < value < 1 << 16:
+                return "grade.toml: port must be a number from 1 to 65535"
+        elif not isinstance(value, str) or not value.strip():
             return f"grade.toml: {name} must be a text that is not empty"
-        setattr(made, name, value)
-    if "{port}" not in made.command:
-        return 'grade.toml needs a command with {port}, such as command = "./server {port}"'
+        if name != "compose":
+            setattr(made, name, value)
+    if project := settings.get("compose"):
+        made.folder = (made.top / project).resolve()
+        made.is_compose = True
+        if not any((made.folder / name).is_file() for name in COMPOSE_FILES):
+            return f"grade.toml: compose = {project!r} is no folder with a {COMPOSE_FILES[0]}"
+        if not made.folder.is_relative_to(made.top.resolve()):
+            return f"grade.toml: compose = {project!r} is outside of the submission"
+    elif not made.command:
+        return 'grade.toml needs a command, such as command = "./server {port}"'
     return ""
+
+
+def windows_scripts(submission):
+    """A sentence that names scripts and makefiles that Windows editors made unusable; empty if there are none."""
+    found = []
+    for path in map(Path, _files_of(submission.top) if submission.top else []):
+        text = text_of(path) if SCRIPT_NAME.search(path.name) else ""
+        if "\r\n" in text:
+            found.append(f"{path.relative_to(submission.top)} has line ends of Windows (CRLF)")
+        elif text.startswith("\ufeff"):
+            found.append(f"{path.relative_to(submission.top)} begins with a byte order mark")
+    if not found:
+        return ""
+    more = f", and {len(found) - 3} more" if len(found) > 3 else ""
+    return ", ".join(found[:3]) + more + r": sed -i '1s/^\xEF\xBB\xBF//; s/\r$//' FILE mends it"
 
 
 def from_submissions(folder):
@@ -113,7 +182,7 @@ def from_compose(folder):
     if not any((folder / name).is_file() for name in COMPOSE_FILES):
         raise BadInput(f"--compose {folder} has no {COMPOSE_FILES[0]}")
     folder = folder.resolve()
-    return Submission(folder.name, folder, is_compose=True, is_own_folder=True)
+    return Submission(folder.name, folder, is_compose=True, top=folder)
 
 
 def slugged(submissions, reserved=("index", "reference")):
@@ -138,8 +207,8 @@ def slugged(submissions, reserved=("index", "reference")):
 def fingerprint(submission):
     """Of the files that make the server, by their sizes and times: all of its folder, or those that its command names."""
     digest = hashlib.sha256()
-    if submission.is_own_folder:
-        files = _files_of(submission.folder)
+    if submission.top:
+        files = _files_of(submission.top)
     else:
         files = [submission.folder / word for word in _words(submission.command)]
     for path in files:

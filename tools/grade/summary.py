@@ -68,6 +68,12 @@ def headline(part, result, reference=None):
     return f"up to {max(ratios.values()):.0%} of ours" if ratios else "not measured"
 
 
+def seconds(rows, reference):
+    """How long all that the grades are made of took, also in earlier runs."""
+    grades = [row[0] for row in rows] + ([reference] if reference else [])
+    return sum(part.get("seconds", 0) for grade in grades for part in grade.parts.values())
+
+
 def as_json(rows, reference, shared):
     """All that a program may want to read."""
     measured = reference.parts.get("throughput") if reference else None
@@ -101,6 +107,7 @@ def as_json(rows, reference, shared):
     return {
         "format": FORMAT,
         "written": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        "seconds": round(seconds(rows, reference), 1),
         "commit": machine.commit(),
         "machine": machine.describe(),
         "settings": vars(shared.settings).copy(),

@@ -1,10 +1,9 @@
 """The weights of a grading, read from a TOML file and checked, and the points that they give."""
 
 import math
-import tomllib
 
 from settings import KINDS, PARTS
-from submissions import BadInput
+from submissions import UNREADABLE, BadInput, read_toml
 
 AUDIT_ERRORS_MAX = 0.01  # of the requests, for part of the points
 THROUGHPUT_ERRORS_MAX = 0.01  # then a throughput is none
@@ -19,10 +18,10 @@ SHAPE = {
 def read(file):
     """The weights. Raises BadInput with one sentence."""
     try:
-        weights = tomllib.loads(file.read_text())
+        weights = read_toml(file)
     except FileNotFoundError:
         raise BadInput(f"there is no weights file {file}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except UNREADABLE as error:
         raise BadInput(f"{file} cannot be read: {error}") from None
     if problem := _problem(weights):
         raise BadInput(f"{file}: {problem}")
@@ -83,6 +82,19 @@ def _is_amount(value):
 
 def conformance_share(result):
     return min(1.0, max(0.0, result.get("score", 0) / 100))
+
+
+RULE_WEIGHTS = {"must": 3, "should": 1}  # as the conformance test counts them
+
+
+def rule_losses(result, weights):
+    """[(rule, points that it cost)] of the rules that are not kept: those that are broken first, then those that they block."""
+    of = result.get("points_max") or 0
+    lost = [rule for rule in result.get("rules", []) if rule.get("result") in ("broken", "blocked")]
+    lost = [rule for rule in lost if of and rule.get("level") in RULE_WEIGHTS]
+    lost.sort(key=lambda rule: (rule["result"] == "blocked", -RULE_WEIGHTS[rule["level"]]))
+    share = weights["points"]["conformance"] / of if of else 0
+    return [(rule, RULE_WEIGHTS[rule["level"]] * share) for rule in lost]
 
 
 def audit_run_share(run, weights):

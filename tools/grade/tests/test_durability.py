@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import durability
 import toys
-from dialogue import Dialogue, NoReply, Style, find_style, parsed
+from dialogue import Dialogue, NoReply, Style, find_style, parsed, reply_end
 
 PLAN = {"clients": 3, "kills": 2, "load_s": 0.4, "seed": 1, "timeout_s": 5}
 
@@ -46,6 +46,11 @@ class Kills(toys.TestCase):
         self.assertIn("did not answer again", found["problem"])
         self.assertEqual(found["acknowledged"], found["gone"])
 
+    def test_kills_that_cannot_succeed_are_left_out(self):
+        found = self.run_part(kills=5)
+        self.assertEqual(2, len(found["rounds"]))
+        self.assertIn("not one order was left", found["problem"])
+
     def test_out_of_time(self):
         with self.server(self.toy()) as server:
             found = durability.run(server, Style(), PLAN, time.monotonic() - 1)
@@ -68,6 +73,9 @@ class States(toys.TestCase):
             ('<status><open shares="9"/></status>', "9 are open, canceled or executed"),
             ('<status><executed shares="11"/></status>', "11 are open"),
             ('<status><canceled shares="10"/></status>', "no request asked"),
+            ('<status id="1"/>', "gone"),
+            ('<status><open shares="0"/></status>', "gone"),
+            ("<error/>", "gone"),
             ('<status><open shares="NaN"/></status>', "no number"),
             ('<status><open shares="x"/></status>', "no number"),
         ):
@@ -76,6 +84,13 @@ class States(toys.TestCase):
     def test_executions_stay(self):
         words = self.fault('<status><open shares="10"/></status>', executed=4)
         self.assertIn("4 of its shares were executed, now 0", words)
+
+    def test_an_order_whose_id_another_got_after_a_kill_is_gone(self):
+        books = durability.Books(orders={"1": durability.Order("7", 5)}, kills=1)
+        books.given_again("1")
+        counted = durability.counted(books)
+        self.assertEqual((1, 0), (counted["gone"], counted["changed"]))
+        self.assertIn("given to another order", counted["examples"][0])
 
     def test_an_id_of_two_orders_is_noticed(self):
         books = durability.Books(orders={"1": durability.Order("7", 5)}, twice=["1"])
@@ -87,6 +102,26 @@ class States(toys.TestCase):
 class Replies(toys.TestCase):
     def test_length_lines_blanks_and_nul_bytes_are_skipped(self):
         self.assertEqual("results", parsed(b"\0\n27\n<results/>").tag)
+
+    def test_a_root_of_another_name_ends_the_reply(self):
+        for reply in (
+            b"<result><a>x</a></result>",
+            b"<?xml version='1.0'?>\n<r />",
+            b"3\n<r a='1'/>",
+        ):
+            self.assertEqual(len(reply), reply_end(reply + b"<more"))
+            self.assertIsNone(reply_end(reply[:-1]))
+
+    def test_what_came_is_quoted(self):
+        page = "HTTP/1.1 400 Bad Request\r\n\r\n<html><p>no</p></html>"
+        code = f"s=socket.create_server(('127.0.0.1',int(sys.argv[1])))\nwhile 1: c=s.accept()[0]; c.recv(9); c.sendall({page.encode()!r}); c.close()"
+        with self.server(self.python("import socket,sys\n" + code)) as server:
+            with self.assertRaises(NoReply) as caught:
+                find_style(server.port)
+        self.assertIn("no <created> in the reply: <html><p>no</p></html>", str(caught.exception))
+        with self.assertRaises(NoReply) as caught:
+            parsed(b"<html>400</htm>")
+        self.assertIn("<html>400</htm>", str(caught.exception))
 
     def test_hostile_replies_are_refused(self):
         bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa">]><results>&a;</results>'
@@ -103,9 +138,9 @@ class Replies(toys.TestCase):
         closing = toys.SERVER.replace("encode())\n", "encode()); return\n")
         file = self.write("closing.py", closing)
         with self.server(f"{toys.PYTHON} {file} {{port}}") as server:
-            self.assertEqual(Style(per_request=True), find_style(server.port, 5))
+            self.assertEqual(Style(per_request=True), find_style(server.port))
         with self.server(self.toy()) as server:
-            self.assertEqual(Style(), find_style(server.port, 5))
+            self.assertEqual(Style(), find_style(server.port))
 
     def test_the_style_comes_from_the_conformance_test(self):
         style = {"connection": "per-request", "trailing_newline": True, "framing": "length"}

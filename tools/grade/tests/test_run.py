@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import processes
 import toys
+from server import free_port
 
 SECRET = "</script><script>alert(1)</script>"
 
@@ -69,6 +71,54 @@ class Run(toys.TestCase):
         self.assertIn("ada: its files have changed, graded again", log)
         self.assertIn("ada: conformance, rules", log)
 
+    def test_servers_of_one_fixed_port_do_not_disturb_each_other(self):
+        port = free_port()
+        for name in ("ada", "bob"):
+            toy = self.toy("{data}/orders").replace("{port}", str(port))
+            self.write(f"all/{name}/grade.toml", f"command = {json.dumps(toy)}\nport = {port}")
+        arguments = ["--submissions", str(self.folder / "all"), "--parts", "audit,durability"]
+        status, out, log = self.grade(*arguments)
+        self.assertEqual(0, status, log)
+        self.assertEqual([45, 45], [server["points"] for server in self.json()["servers"]], out)
+
+    def test_a_server_that_answers_nothing_is_not_tried_again_and_again(self):
+        page = "HTTP/1.1 400 Bad Request\\r\\n\\r\\n<html>no</html>"
+        code = f"""import socket, sys
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as s:
+    while True:
+        one = s.accept()[0]; one.recv(99); one.sendall(b"{page}"); one.close()"""
+        self.write("bin/loadgen", "#!/bin/sh\ntouch was-run\n", True)
+        deaf = toys.CONFORMANCE.replace('"kept"), rule', '"untested"), rule').replace("75.0", "0")
+        self.write("bin/conformance", f"#!{sys.executable}\n{deaf}", True)
+        status, out, log = self.grade("--server", f"ada={self.python(code)}", cwd=self.folder)
+        self.assertEqual(0, status, log)
+        (ada,) = self.json()["servers"]
+        self.assertEqual(0, ada["points"])
+        for part in ("audit", "durability", "throughput"):
+            self.assertIn("no reply to a first request", ada["parts"][part]["problem"], part)
+            self.assertIn("<html>no</html>", ada["parts"][part]["problem"], part)
+        self.assertFalse(list(self.folder.glob("**/ada/was-run")))
+
+    def test_the_cause_stands_first_also_for_scripts_from_windows(self):
+        self.write("all/ada/grade.toml", "command = './s {port}'\nbuild = './build.sh'")
+        self.write(
+            "all/ada/build.sh", "#!/bin/sh\necho 'x.c:1: error: no y'; echo more; exit 2", True
+        )
+        self.write("all/bob/run.sh", "", True).write_bytes(b"#!/bin/sh\r\nexec x $1\r\n")
+        _, _, log = self.grade("--submissions", str(self.folder / "all"), "--parts", "audit")
+        self.assertIn("its build ended with 2: x.c:1: error: no y", log)
+        self.assertIn("run.sh has line ends of Windows (CRLF)", log)
+
+    def test_the_pages_show_the_class_and_need_no_script(self):
+        self.grade("--server", f"toy={self.toy()}", "--parts", "conformance,audit")
+        text = (self.folder / "out/index.html").read_text()
+        plain = re.search(r"<noscript>(.*)</noscript>", text, re.S)[1]
+        for words in ("The class", "Points lost per rule", "M4", "55.0 of 65", "measured in 0:0"):
+            self.assertIn(words, plain)
+        self.assertRegex(plain, r"1 server · 20\d\d-\d\d-\d\d \d\d:\d\d UTC")
+        text = (self.folder / "out/toy.html").read_text()
+        self.assertIn("Points lost, root causes first", text.partition("</noscript>")[0])
+
     def test_changed_points_need_no_new_run(self):
         server = ["--server", self.toy(), "--parts", "conformance"]
         self.grade(*server)
@@ -123,7 +173,7 @@ class Run(toys.TestCase):
         server = ["--server", "x {port}"]
         for arguments in (
             [],
-            ["--server", "no port"],
+            ["--server", "ada="],
             ["--submissions", str(self.folder / "none")],
             ["--compose", str(self.folder / "empty")],
             [*server, "--only", "y"],

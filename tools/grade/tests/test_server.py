@@ -1,12 +1,24 @@
 """Starts, limits and ends of servers that behave badly. Nothing of them may be left."""
 
 import os
+import re
+import socket
 import time
 import uuid
+from unittest import mock
 
 import processes
 import toys
-from server import NotStarted, run_command
+from server import (
+    CommandServer,
+    Limits,
+    NotStarted,
+    environment,
+    first_error,
+    free_port,
+    run_command,
+)
+from submissions import Submission
 
 LISTEN = (
     "import os,socket,subprocess,sys,time\ns=socket.create_server(('127.0.0.1',int(sys.argv[1])))\n"
@@ -35,6 +47,37 @@ class Starts(toys.TestCase):
         self.assertIn("status 127", reason)
         self.assertIn("not found", server.tail())
 
+    def test_the_first_error_of_a_log_is_found(self):
+        log = self.write(
+            "log", "$ make error\ncc -Werror a.c\na.c:3: error: no x\nmake: *** Error 1\n"
+        )
+        self.assertEqual("a.c:3: error: no x", first_error(log))
+        self.assertEqual("", first_error(self.write("log", "0 warnings\n")))
+        self.assertEqual("", first_error(self.folder / "none"))
+
+    def test_a_script_does_not_see_cdpath(self):
+        with mock.patch.dict(os.environ, CDPATH="/tmp", EXCHANGE_STORE="x"):
+            self.assertFalse({"CDPATH", "EXCHANGE_STORE"} & set(environment()))
+
+    def test_a_fixed_port_that_another_program_has(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            submission = Submission("toy", self.folder, "exit 1", port=port, slug="toy")
+            with self.assertRaises(NotStarted) as caught:
+                CommandServer(submission, Limits(), self.folder).__enter__()
+        self.assertIn(
+            f"another program of this machine listens on its port {port}", str(caught.exception)
+        )
+
+    def test_a_fixed_port_is_used_for_each_start(self):
+        code = LISTEN.replace("int(sys.argv[1])", str(free_port())) + "time.sleep(99)"
+        port = int(re.search(r"1',(\d+)", code)[1])
+        submission = Submission("toy", self.folder, self.python(code), port=port, slug="toy")
+        with CommandServer(submission, Limits(start_s=10), self.folder) as server:
+            server.kill()
+            server.start_again()
+            self.assertEqual(port, server.port)
+
     def test_one_that_eats_memory(self):
         eater = "import time\nkept = bytearray(200 << 20)\ntime.sleep(99)"
         reason, _ = self.refused(self.python(eater), memory_bytes=50 << 20)
@@ -59,7 +102,7 @@ class Starts(toys.TestCase):
             self.assertFalse(toys_data.exists())
 
 
-class Limits(toys.TestCase):
+class Broken(toys.TestCase):
     def killed(self, code, **limits):
         code = LISTEN + "time.sleep(1); " + code  # its port is seen meanwhile
         with self.server(self.python(code) + " {data}", **limits) as server:

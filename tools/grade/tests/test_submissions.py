@@ -5,6 +5,7 @@ from pathlib import Path
 
 import submissions
 import toys
+import weights as weighing
 from results import Results
 from submissions import BadInput, Submission
 
@@ -16,21 +17,23 @@ class Found(toys.TestCase):
         other = submissions.from_command("./bin/server {port}", self.folder)
         self.assertEqual(("server", "./bin/server {port}"), (other.name, other.command))
 
-    def test_a_command_needs_its_port(self):
-        with self.assertRaises(BadInput) as caught:
-            submissions.from_command("./server 12345", self.folder)
-        self.assertIn("{port}", str(caught.exception))
+    def test_a_command_without_a_port_listens_on_that_of_the_course(self):
+        one = submissions.from_command("./server", self.folder)
+        self.assertEqual(12345, one.fixed_port)
+        self.assertEqual(0, submissions.from_command("./server {port}", self.folder).fixed_port)
+        with self.assertRaises(BadInput):
+            submissions.from_command("ada= ", self.folder)
 
     def test_a_folder_of_several(self):
         self.write(
             "all/ada/grade.toml", 'command = "./a {port}"\nbuild = "make"\nrestart = "./b"\n'
         )
-        self.write("all/bob/run.sh", "#!/bin/sh\n", executable=True)
+        self.write("all/bob/run.sh", "#!/bin/sh\nexec ./server $1", executable=True)
         self.write("all/cyd/docker-compose.yml", "services: {}\n")
         self.write("all/dan/run.sh", "#!/bin/sh\n")
         self.write("all/eve/readme", "")
         self.write("all/fay/grade.toml", "command = ")
-        self.write("all/gus/grade.toml", 'command = "./server"')
+        self.write("all/gus/grade.toml", 'command = "./server"\nport = 0')
         self.write("all/hal/grade.toml", 'command = "x {port}"\nstart = "y"')
         self.write("all/.git/config", "")
         self.write("all/notes.txt", "")
@@ -46,10 +49,52 @@ class Found(toys.TestCase):
             ("dan", "executable"),
             ("eve", "there is no grade.toml"),
             ("fay", "cannot be read"),
-            ("gus", "{port}"),
+            ("gus", "from 1 to 65535"),
             ("hal", "'start'"),
         ):
             self.assertIn(words, found[name].problem)
+
+    def test_a_compose_file_in_a_subfolder_is_found_and_a_foreign_script_does_not_win(self):
+        project, script = "services: {a: {ports: ['12345:12345']}}\n", "#!/bin/sh\n./server\n"
+        self.write("all/ada/docker-deploy/docker-compose.yml", project)
+        self.write("all/ada/database/compose.yml", "services: {}")
+        self.write("all/ada/run.sh", script, executable=True)
+        self.write("all/bob/docker-compose.yml", project)
+        self.write("all/bob/run.sh", "#!/bin/sh\n./server -p ${1}\n", executable=True)
+        self.write("all/cyd/run.sh", script, executable=True)
+        self.write("all/dan/grade.toml", "compose = 'x'")
+        self.write("all/dan/x/compose.yaml", project)
+        self.write("all/eve/grade.toml", "compose = '../dan/x'")
+        ada, bob, cyd, dan, eve = submissions.from_submissions(self.folder / "all")
+        self.assertTrue(ada.is_compose)
+        self.assertEqual("docker compose up -d in docker-deploy", ada.shown_command)
+        self.assertEqual((False, "./run.sh {port}", 0), (bob.is_compose, bob.command, bob.port))
+        self.assertEqual((12345, ""), (cyd.fixed_port, cyd.problem))
+        self.assertEqual((True, "x", ""), (dan.is_compose, dan.folder.name, dan.problem))
+        self.assertIn("outside", eve.problem)
+        before = submissions.fingerprint(ada)
+        self.write("all/ada/src/main.c", "int main;")
+        self.assertNotEqual(before, submissions.fingerprint(ada))
+
+    def test_a_byte_order_mark_is_skipped(self):
+        self.write("all/ada/grade.toml", "\ufeffcommand = './server {port}'\r\nbuild = 'make'\r\n")
+        (ada,) = submissions.from_submissions(self.folder / "all")
+        self.assertEqual(("", "./server {port}", "make"), (ada.problem, ada.command, ada.build))
+        text = Path(weighing.__file__).with_name("weights.toml").read_text()
+        self.assertEqual(
+            40, weighing.read(self.write("w.toml", "\ufeff" + text))["points"]["conformance"]
+        )
+
+    def test_scripts_that_windows_spoilt_are_named(self):
+        self.write("ada/run.sh", "")
+        (self.folder / "ada/run.sh").write_bytes(b"#!/bin/sh\r\nexec ./server $1\r\n")
+        (self.folder / "ada/Makefile").write_bytes(b"\xef\xbb\xbfall:\n")
+        self.write("ada/main.c", "int main;\r\n")
+        words = submissions.windows_scripts(submissions.from_folder(self.folder / "ada"))
+        self.assertIn("run.sh has line ends of Windows (CRLF)", words)
+        self.assertIn("Makefile begins with a byte order mark", words)
+        self.assertNotIn("main.c", words)
+        self.assertEqual("", submissions.windows_scripts(Submission("x", self.folder)))
 
     def test_folders_that_are_none(self):
         self.write("empty/file", "")
@@ -83,7 +128,7 @@ class Saved(toys.TestCase):
 
     def test_states_of_the_files_that_the_grader_left_are_known(self):
         self.write("ada/main.c", "int main;")
-        one = Submission("ada", self.folder / "ada", is_own_folder=True)
+        one = Submission("ada", self.folder / "ada", top=self.folder / "ada")
         results = Results(self.folder / "out", "ada")
         results.files_are(submissions.fingerprint(one))
         self.write("ada/main.o", "object")  # by its build

@@ -1,0 +1,60 @@
+"""What the class as a whole reached: statistics of the points, and the points that each rule cost."""
+
+import statistics
+
+from settings import PARTS
+from throughput_page import table
+from weights import rule_losses
+
+RULES_MAX = 25  # of those that cost points, in the page
+
+
+def class_blocks(rows, weights):
+    """rows: of summary.scored. Servers that were not graded do not count."""
+    graded = [row for row in rows if not row[0].problem]
+    if not graded:
+        return []
+    return [*points_blocks(rows, graded), *rule_blocks(graded, weights)]
+
+
+def points_blocks(rows, graded):
+    listed = [("all", [got for _, _, got, _ in graded], max(of for *_, of in graded))]
+    for part in PARTS:
+        given = [row[1][part] for row in graded if part in row[1]]
+        if given:
+            listed.append((part, [points for points, _ in given], given[0][1]))
+    shown = [[name, f"{most:g}", *spread(points)] for name, points, most in listed]
+    columns = ["part", "#of", "#servers", "#mean", "#least", "#first quarter", "#median"]
+    columns += ["#third quarter", "#most"]
+    missing = len(rows) - len(graded)
+    more = {"note": f"{missing} of {len(rows)} servers were not graded and are left out."}
+    return [table(columns, shown, title="Points", **(more if missing else {}))]
+
+
+def spread(points):
+    quarters = statistics.quantiles(points, method="inclusive") if points[1:] else points * 3
+    figures = [statistics.mean(points), min(points), *quarters, max(points)]
+    return [str(len(points)), *(f"{figure:.1f}" for figure in figures)]
+
+
+def rule_blocks(graded, weights):
+    """Which rules cost the class most."""
+    lost = {}
+    for grade, *_ in graded:
+        for rule, points in rule_losses(grade.parts.get("conformance") or {}, weights):
+            one = lost.setdefault(str(rule.get("rule")), {"rule": rule, "broken": 0, "blocked": 0})
+            one[rule["result"]] += 1
+            one["points"] = one.get("points", 0.0) + points
+    every = sorted(lost.values(), key=lambda one: -one["points"])
+    if not every:
+        return []
+    shown = [
+        [one["rule"].get("rule"), one["rule"].get("level"), str(one["broken"]), str(one["blocked"])]
+        + [f"{one['points'] / len(graded):.2f}", one["rule"].get("sentence", "")]
+        for one in every[:RULES_MAX]
+    ]
+    columns = ["rule", "level", "#broken", "#blocked", "#points lost, mean", "what it says"]
+    note = "Servers that break the rule, or for which it could not be tested because another is broken, and points lost per server."
+    if len(every) > RULES_MAX:
+        note += f" {len(every) - RULES_MAX} rules that cost less are left out."
+    return [table(columns, shown, title="Points lost per rule", note=note)]
