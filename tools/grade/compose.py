@@ -8,8 +8,9 @@ import time
 import processes
 from dialogue import FIRST_REPLY_S, Dialogue, NoReply, Style, an_account
 from server import NotStarted, cpu_list, environment, tail_of
+from submissions import COURSE_PORT
 
-CONTAINER_PORT = 12345
+CONTAINER_PORT = COURSE_PORT
 QUICK_S = 60
 ENGINE = ["docker", "version", "--format", "{{.Server.Version}}"]
 

@@ -91,7 +91,7 @@ def parser():
     add("--server", action="append", default=[], metavar="[NAME=]COMMAND", help="a server")
     folder = "its subfolders are servers"
     add("--submissions", type=Path, action="append", default=[], metavar="FOLDER", help=folder)
-    folder = f"a docker compose project that publishes its container port {12345}"
+    folder = f"a docker compose project that publishes its container port {found.COURSE_PORT}"
     add("--compose", type=Path, action="append", default=[], metavar="FOLDER", help=folder)
     folder = "folder of everything written (build/grade)"
     add("--output", type=Path, default=ROOT / "build/grade", metavar="FOLDER", help=folder)
