@@ -142,12 +142,15 @@ enum class Reason : std::uint8_t {
   no_open_orders,  // to cancel all of
   other_side,      // of the order to replace
   executed_more,   // of the order to replace: as much as its new amount, or more
+  unknown_symbol,  // where buys create none
   reply_too_long,  // by the core: a query or CancelAll in a request whose reply is too long already
   key_unchecked,   // by the authenticator, before the core: it stops, or too many checks wait for
                    // one address
 };
 inline constexpr std::size_t reasons = std::size_t(Reason::key_unchecked) + 1;
-std::string_view describe(Reason reason);
+std::string_view describe(Reason reason);  // a sentence for people
+// A word for programs, in errors and metrics, that never changes (docs/protocol.md, R14).
+std::string_view code_of(Reason reason);
 
 struct Execution {
   Shares shares;

@@ -91,7 +91,9 @@ Json symbol_json(const MarketView::Symbol& symbol) {
 
 }  // namespace
 
-std::string error_json(std::string_view sentence) { return text({{"error", sentence}}); }
+std::string error_json(std::string_view sentence, std::string_view code) {
+  return text({{"error", sentence}, {"code", code}});
+}
 
 std::string symbols_json(const MarketView& view) {
   Json symbols = Json::array();
@@ -181,8 +183,8 @@ std::string unsubscribed_message(std::string_view symbol) {
   return text({{"type", "unsubscribed"}, {"symbol", symbol}});
 }
 
-std::string error_message(std::string_view sentence) {
-  return text({{"type", "error"}, {"error", sentence}});
+std::string error_message(std::string_view sentence, std::string_view code) {
+  return text({{"type", "error"}, {"error", sentence}, {"code", code}});
 }
 
 SubscriberRequest read_subscriber_request(const std::string& message) {

@@ -9,7 +9,8 @@
 
 namespace exchange {
 
-std::string error_json(std::string_view sentence);
+// `code`: for programs (docs/protocol.md, R14, or the name of an HTTP status).
+std::string error_json(std::string_view sentence, std::string_view code);
 std::string symbols_json(const MarketView& view);
 std::string book_json(const MarketView::Symbol& symbol, std::size_t levels);
 std::string trades_json(const MarketView::Symbol& symbol, std::size_t count);
@@ -25,7 +26,7 @@ std::string snapshot_message(const MarketView::Symbol& symbol, std::size_t level
                              std::size_t trades);
 std::string update_message(const MarketView::Symbol& symbol, const MarketView::Change& change);
 std::string unsubscribed_message(std::string_view symbol);
-std::string error_message(std::string_view sentence);
+std::string error_message(std::string_view sentence, std::string_view code);
 
 // What a subscriber sends: {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"}.
 struct SubscriberRequest {

@@ -1,6 +1,7 @@
 #include "http/http_routes.hpp"
 
 #include <algorithm>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <boost/algorithm/string/predicate.hpp>
 #include <charconv>
 
@@ -125,6 +126,13 @@ std::string count_error(std::string_view name, std::size_t max) {
   return std::string(name) + " is a whole number from 1 to " + std::to_string(max);
 }
 
+// "not_found".
+std::string code_of_status(http::status status) {
+  std::string code;
+  for (const char c : http::obsolete_reason(status)) code += c == ' ' ? '_' : c;
+  return boost::to_lower_copy(code);
+}
+
 std::string unknown_symbol(std::string_view symbol) {
   return "unknown symbol '" + std::string(symbol) + "'";
 }
@@ -138,15 +146,21 @@ bool HttpRoutes::is_market_data(const HttpHeader& header) {
 }
 
 HttpResponse HttpRoutes::error(const HttpHeader& header, http::status status,
-                               std::string_view sentence) {
+                               std::string_view sentence, std::string_view code) {
   const std::string_view path = path_of(header);
   if (path == "/api/xml") {
     std::string document;
     append_results(document, Request{.error = std::string(sentence)}, {}, {}, false);
     return respond(header, status, xml_type, std::move(document));
   }
-  if (path.starts_with("/api/")) return respond(header, status, json_type, error_json(sentence));
+  if (path.starts_with("/api/"))
+    return respond(header, status, json_type,
+                   error_json(sentence, code.empty() ? code_of_status(status) : code));
   return respond(header, status, text_type, std::string(sentence) + "\n");
+}
+
+HttpResponse HttpRoutes::refusal(const HttpHeader& header, http::status status, Reason reason) {
+  return error(header, status, describe(reason), code_of(reason));
 }
 
 std::optional<HttpResponse> HttpRoutes::refuse(const HttpHeader& header) const {
@@ -201,7 +215,9 @@ HttpResponse HttpRoutes::market_data(const HttpHeader& header) const {
                  "the parameter sym is missing: /api/trades?sym=SPY");
   const auto name = parse_symbol_name(text);
   const MarketView::Symbol* symbol = name ? view_.find_symbol(*name) : nullptr;
-  if (symbol == nullptr) return error(header, http::status::not_found, unknown_symbol(text));
+  if (symbol == nullptr)
+    return error(header, http::status::not_found, unknown_symbol(text),
+                 code_of(Reason::unknown_symbol));
   const char* const count_name = trades ? "limit" : "levels";
   const std::size_t max = trades ? limits_.trades_kept_max : limits_.book_levels_max;
   const std::size_t count = count_parameter(header, count_name, trades ? 50 : 20, max);
@@ -223,20 +239,22 @@ asio::awaitable<std::optional<bool>> HttpRoutes::may_see(const HttpHeader& heade
 
 asio::awaitable<HttpResponse> HttpRoutes::account(const HttpHeader& header, PeerAddress peer) {
   const auto id = parse_account_id(last_segment(header, "/api/accounts/"));
-  if (!id) co_return error(header, http::status::bad_request, "an account id is 1 to 64 digits");
+  if (!id)
+    co_return error(header, http::status::bad_request, "an account id is 1 to 64 digits",
+                    code_of(ErrorCode::malformed_id));
   const std::optional<bool> allowed = co_await may_see(header, *id, peer);
-  if (!allowed)
-    co_return error(header, http::status::service_unavailable, describe(Reason::key_unchecked));
+  if (!allowed) co_return refusal(header, http::status::service_unavailable, Reason::key_unchecked);
   const MarketView::Account* found = view_.find_account(*id);
   if (found == nullptr || !*allowed)
-    co_return error(header, http::status::not_found, "unknown account");
+    co_return refusal(header, http::status::not_found, Reason::unknown_account);
   co_return json(header, account_json(view_, *id, *found, limits_.account_orders_max));
 }
 
 asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, PeerAddress peer) {
   const auto id = parse_order_id(last_segment(header, "/api/orders/"));
   if (!id)
-    co_return error(header, http::status::bad_request, "an order id is a whole number from 1");
+    co_return error(header, http::status::bad_request, "an order id is a whole number from 1",
+                    code_of(ErrorCode::malformed_id));
   const CoreClient::Read read = co_await core_.read_order(
       *id, std::chrono::milliseconds(limits_.store_answer_ms), limits_.order_reads_max);
   if (!read.problem.empty())
@@ -247,9 +265,10 @@ asio::awaitable<HttpResponse> HttpRoutes::order(const HttpHeader& header, PeerAd
   AccountId owner("");  // no account: no key is right
   if (known) owner = view_.account_id(read.order->row.account);
   const std::optional<bool> allowed = co_await may_see(header, owner, peer);
-  if (!allowed)
-    co_return error(header, http::status::service_unavailable, describe(Reason::key_unchecked));
-  if (!known || !*allowed) co_return error(header, http::status::not_found, "no such order");
+  if (!allowed) co_return refusal(header, http::status::service_unavailable, Reason::key_unchecked);
+  if (!known || !*allowed)
+    co_return error(header, http::status::not_found, "no such order",
+                    code_of(Reason::unknown_order));
   co_return json(header, order_json(view_, *read.order, limits_.order_executions_max));
 }
 

@@ -44,11 +44,13 @@ class HttpRoutes {
   static bool is_websocket(const HttpHeader& header);
   static bool is_market_data(const HttpHeader& header);
   // An error as the path's kind of document: JSON under /api, a <results> document for /api/xml,
-  // else text.
+  // else text. `code`: for programs; empty: the name of the status.
   static HttpResponse error(const HttpHeader& header, boost::beast::http::status status,
-                            std::string_view sentence);
+                            std::string_view sentence, std::string_view code = {});
 
  private:
+  static HttpResponse refusal(const HttpHeader& header, boost::beast::http::status status,
+                              Reason reason);
   HttpResponse market_data(const HttpHeader& header) const;
   HttpResponse metrics(const HttpHeader& header) const;
   boost::asio::awaitable<HttpResponse> account(const HttpHeader& header, PeerAddress peer);

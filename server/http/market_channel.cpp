@@ -181,16 +181,19 @@ void MarketChannel::handle(Subscriber& subscriber, const std::string& message) {
   const SubscriberRequest request = read_subscriber_request(message);
   using Kind = SubscriberRequest::Kind;
   if (request.kind == Kind::not_json) {
-    send(subscriber, error_message("not JSON"));
+    send(subscriber, error_message("not JSON", "malformed_json"));
     return subscriber.close(
         websocket::close_reason(websocket::close_code::bad_payload, "not JSON"));
   }
   if (request.kind == Kind::unknown)
     return send(subscriber,
-                error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})"));
+                error_message(R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})",
+                              "unknown_message"));
   const auto name = parse_symbol_name(request.symbol);
   const auto number = name ? view_.symbol_number(*name) : std::nullopt;
-  if (!number) return send(subscriber, error_message("unknown symbol '" + request.symbol + "'"));
+  if (!number)
+    return send(subscriber, error_message("unknown symbol '" + request.symbol + "'",
+                                          code_of(Reason::unknown_symbol)));
   if (request.kind == Kind::subscribe)
     subscribe(subscriber, *number);
   else
@@ -208,7 +211,8 @@ void MarketChannel::subscribe(Subscriber& subscriber, SymbolNumber number) {
       !subscriber.symbols.contains(number))
     return send(subscriber,
                 error_message("at most " + std::to_string(limits_.websocket_subscriptions_max) +
-                              " subscriptions a connection"));
+                                  " subscriptions a connection",
+                              "too_many_subscriptions"));
   subscriber.symbols.insert(number);
   subscribers_of_[number].insert(&subscriber);
   send(subscriber, snapshot(view_.symbols()[number]));

@@ -14,27 +14,13 @@ namespace {
 
 constexpr const char* kind_names[] = {"create_account", "create_symbol", "place_shares", "order",
                                       "cancel",         "query",         "cancel_all",   "replace"};
-constexpr const char* result_names[] = {"ok",
-                                        "account_exists",
-                                        "unknown_account",
-                                        "unknown_order",
-                                        "nothing_open",
-                                        "insufficient_funds",
-                                        "insufficient_shares",
-                                        "cash_total_overflow",
-                                        "shares_total_overflow",
-                                        "reference_used",
-                                        "cannot_fill",
-                                        "would_execute",
-                                        "no_open_orders",
-                                        "other_side",
-                                        "executed_more",
-                                        "reply_too_long",
-                                        "key_unchecked"};
 constexpr const char* order_kind_names[] = {"limit", "ioc", "fok", "post", "market"};
 static_assert(std::size(order_kind_names) == order_kinds);
-static_assert(std::size(kind_names) == Metrics::command_kinds &&
-              std::size(result_names) == Metrics::command_results);
+static_assert(std::size(kind_names) == Metrics::command_kinds);
+
+std::string result_name(std::size_t result) {
+  return result == 0 ? "ok" : std::string(code_of(Reason(result - 1)));
+}
 
 std::string number(double value) {
   char text[32];
@@ -107,10 +93,10 @@ void add_commands(Text& text, const Metrics& metrics) {
   for (std::size_t kind = 0; kind < Metrics::command_kinds; ++kind)
     for (std::size_t result = 0; result < Metrics::command_results; ++result)
       if (const std::uint64_t count = metrics.commands[kind][result]; count > 0 || result == 0)
-        text.sample("exchange_commands_total",
-                    std::string("kind=\"") + kind_names[kind] + "\",result=\"" +
-                        result_names[result] + "\"",
-                    double(count));
+        text.sample(
+            "exchange_commands_total",
+            std::string("kind=\"") + kind_names[kind] + "\",result=\"" + result_name(result) + "\"",
+            double(count));
 }
 
 void add_orders(Text& text, const Metrics& metrics) {

@@ -82,10 +82,13 @@ void append_terms(std::string& out, const RequestElement& order) {
   append_raw_attribute(out, "stp", order.echo[7]);
 }
 
-void append_error(std::string& out, const RequestElement& element, std::string_view sentence) {
+// `code`: empty if the client has not asked for it.
+void append_error(std::string& out, const RequestElement& element, std::string_view code,
+                  std::string_view sentence) {
   out += "<error";
   append_echo(out, element);
   if (element.kind == RequestElement::Kind::order) append_terms(out, element);
+  if (!code.empty()) append_raw_attribute(out, "code", code);
   out += '>';
   append_sentence(out, sentence);
   out += "</error>";
@@ -130,12 +133,14 @@ void append_status(std::string& out, std::string_view element, const RequestElem
 struct OutcomeWriter {
   std::string& out;
   const RequestElement& element;
+  bool codes;
   void operator()(const Rejected& rejected) const {
+    const std::string_view code = codes ? code_of(rejected.reason) : "";
     if (rejected.reason == Reason::reference_used)
-      append_error(out, element,
+      append_error(out, element, code,
                    std::string(describe(rejected.reason)) + " " + std::to_string(rejected.order));
     else
-      append_error(out, element, describe(rejected.reason));
+      append_error(out, element, code, describe(rejected.reason));
   }
   void operator()(const Created&) const {
     out += "<created";
@@ -177,16 +182,14 @@ std::size_t append_results(std::string& out, const Request& request,
   const std::size_t start = out.size();
   std::size_t used = 0;
   out += "<results>";
-  if (!request.error.empty()) {
-    out += "<error>";
-    append_sentence(out, request.error);
-    out += "</error>";
-  }
+  const auto code = [&](ErrorCode error) { return request.codes ? code_of(error) : ""; };
+  if (!request.error.empty())
+    append_error(out, {.kind = RequestElement::Kind::unknown}, code(request.code), request.error);
   for (const RequestElement& element : elements) {
     if (element.error.empty())
-      std::visit(OutcomeWriter{out, element}, outcomes[used++]);
+      std::visit(OutcomeWriter{out, element, request.codes}, outcomes[used++]);
     else
-      append_error(out, element, element.error);
+      append_error(out, element, code(element.code), element.error);
   }
   out += "</results>\n";
   if (length_first) out.insert(start, std::to_string(out.size() - start) + "\n");

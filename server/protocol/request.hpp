@@ -9,6 +9,7 @@
 
 #include "engine/commands.hpp"
 #include "protocol/credentials.hpp"
+#include "protocol/error_code.hpp"
 #include "protocol/xml.hpp"
 
 namespace exchange {
@@ -31,12 +32,15 @@ struct RequestElement {
   // id, ref / sym / id, ref, amount, limit.
   std::array<std::string_view, 8> echo{};
   std::string error;  // a sentence; empty where a command was added for this element
+  ErrorCode code{};   // of the error, if there is one
 };
 
 struct Request {
   std::string error;           // not empty: the whole request is refused with this one sentence
   std::uint32_t elements = 0;  // else: so many elements were added
   bool ties_orders = false;    // cancel-on-disconnect: its orders end with the connection
+  bool codes = false;          // its errors are answered with their codes (R14)
+  ErrorCode code{};            // of the error, if there is one
 };
 
 // Appends where in a malformed document another length line stands; nothing where `bytes`, those

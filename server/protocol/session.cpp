@@ -156,13 +156,21 @@ void Session::read_frame(const Frame& frame) {
   requests_.push_back(read_request(buffer_.data() + begin_ + frame.header, frame.bytes, limits_,
                                    thread_document(), elements_, commands_,
                                    limits_.keys ? &credentials_ : nullptr, tie_problem));
-  malformed_before_ = requests_.back().error.starts_with("malformed XML");
+  Request& request = requests_.back();
+  malformed_before_ = !request.error.empty() && request.code == ErrorCode::malformed_xml;
+  if (malformed_before_)
+    request.codes = codes_;
+  else
+    codes_ = request.codes;
   begin_ += frame.header + frame.bytes;
 }
 
 void Session::refuse_requests(std::string_view sentence) {
   for (Request& request : requests_) {
-    if (request.error.empty()) request.error = sentence;
+    if (request.error.empty()) {
+      request.error = sentence;
+      request.code = ErrorCode::no_memory;
+    }
     request.elements = 0;
   }
   elements_.clear();
@@ -208,7 +216,8 @@ std::string Session::short_frame_problem() const {
 }
 
 void Session::close_after_error(std::string_view problem) {
-  requests_.push_back({.error = std::string(problem)});
+  requests_.push_back(
+      {.error = std::string(problem), .codes = codes_, .code = ErrorCode::bad_framing});
   begin_ = end_;
   refused_ = true;
 }

@@ -39,7 +39,8 @@ class Session {
   std::size_t requests() const { return requests_.size(); }
   // What of them is refused without asking the engine: whole documents, and elements.
   std::size_t errors() const;
-  // Refuses the whole request batch, unexecuted, with this sentence for each of its requests;
+  // Refuses the whole request batch for lack of memory, unexecuted, with this sentence for each of
+  // its requests;
   // reply() comes next.
   void refuse_requests(std::string_view sentence);
   // What the connection keeps in memory now, about; outcomes that are still to come are counted in.
@@ -98,6 +99,7 @@ class Session {
     bool complete = false;
   } partial_;
   bool malformed_before_ = false;  // the request before was no well-formed document
+  bool codes_ = false;             // the last well-formed one wanted codes (R15)
   bool read_was_full_ = false, read_was_small_ = false;  // the buffer follows the client's bursts
   bool stream_ended_ = false;
   bool finished_ = false;

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "engine/commands.hpp"
+#include "protocol/error_code.hpp"
 #include "wire/script.hpp"
 
 namespace fs = std::filesystem;
@@ -103,6 +105,20 @@ TEST_CASE("every rule of the protocol names its tests, and every script is named
     INFO("no rule names the script " << script);
     CHECK(named.contains(script));
   }
+}
+
+TEST_CASE("the page of the protocol lists the error codes, each once") {
+  std::string page = text_of(root / "docs" / "protocol.md");
+  page = page.substr(page.find("\n### Error codes\n"));
+  page = page.substr(0, page.find("\n## "));
+  static const std::regex row(R"re(\n\| `([a-z_]+)` \|)re");
+  std::vector<std::string> listed, codes;
+  for (std::sregex_iterator at(page.begin(), page.end(), row), end; at != end; ++at)
+    listed.push_back((*at)[1]);
+  for (std::size_t i = 0; i < reasons; ++i) codes.emplace_back(code_of(Reason(i)));
+  for (std::size_t i = 0; i < error_codes; ++i) codes.emplace_back(code_of(ErrorCode(i)));
+  CHECK(listed == codes);
+  CHECK(std::set<std::string>(codes.begin(), codes.end()).size() == codes.size());
 }
 
 TEST_CASE("sources refer to rules of the protocol that exist") {

@@ -144,6 +144,27 @@ void seconds_since_1970(Talk& talk) {
   expect(times >= 2, "executions and cancels should have a time");
 }
 
+// An order that is refused, in a request with these attributes.
+Element refused(Talk& talk, const char* attributes) {
+  const std::string account = talk.given_account(4), symbol = talk.given_symbol({{account, 1}});
+  const Element answer =
+      talk.ask_one(Talk::transactions(account, Talk::order(symbol, "1000", "1000"), attributes));
+  expect(answer.name == "error", "<error> was expected, got " + answer.print());
+  return answer;
+}
+
+void codes_if_asked(Talk& talk) {
+  expect(refused(talk, " codes=\"true\"").find("code") != nullptr,
+         "an error should have a code where the request asks for it");
+  expect(!refused(talk, "").find("code"), "an error should have no code otherwise");
+}
+
+void code_of_malformed(Talk& talk) {
+  refused(talk, " codes=\"true\"");
+  expect(talk.ask_one("<create>").find("code") != nullptr,
+         "a malformed document should get a code after a request that asked for it");
+}
+
 }  // namespace
 
 void add_reply_cases(Cases& cases) {
@@ -156,6 +177,8 @@ void add_reply_cases(Cases& cases) {
                                 {"R10", "shares of a sell", unsigned_shares},
                                 {"R11", "numbers of an execution", shortest_numbers},
                                 {"R12", "times", seconds_since_1970},
+                                {"R14", "codes of errors", codes_if_asked},
+                                {"R15", "a malformed document", code_of_malformed},
                             });
 }
 

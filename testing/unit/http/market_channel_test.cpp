@@ -128,19 +128,20 @@ TEST_CASE_METHOD(
     send(socket, message);
     const Json reply = receive(socket);
     CHECK(reply["type"] == "error");
-    return reply["error"].get<std::string>();
+    return reply["error"].get<std::string>() + ": " + reply["code"].get<std::string>();
   };
-  const std::string expected = R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"})";
+  const std::string expected =
+      R"(expected {"subscribe": "SYMBOL"} or {"unsubscribe": "SYMBOL"}: unknown_message)";
   CHECK(error_of("[]") == expected);
   CHECK(error_of("7") == expected);
   CHECK(error_of("{}") == expected);
   CHECK(error_of(R"({"subscribe": 5})") == expected);
   CHECK(error_of(R"({"subscribe": "SPY", "x": "y"})") == expected);
   CHECK(error_of(R"({"follow": "SPY"})") == expected);
-  CHECK(error_of(subscribe("XYZ")) == "unknown symbol 'XYZ'");
-  CHECK(error_of(subscribe("")) == "unknown symbol ''");
-  CHECK(error_of(R"({"unsubscribe": "XYZ"})") == "unknown symbol 'XYZ'");
-  CHECK(error_of("{\"subscribe\"") == "not JSON");
+  CHECK(error_of(subscribe("XYZ")) == "unknown symbol 'XYZ': unknown_symbol");
+  CHECK(error_of(subscribe("")) == "unknown symbol '': unknown_symbol");
+  CHECK(error_of(R"({"unsubscribe": "XYZ"})") == "unknown symbol 'XYZ': unknown_symbol");
+  CHECK(error_of("{\"subscribe\"") == "not JSON: malformed_json");
   CHECK(closed(socket) == websocket::close_code::bad_payload);
 
   Socket deep = follow();
@@ -169,7 +170,9 @@ TEST_CASE_METHOD(Follow, "subscriptions of one subscriber are limited") {
   send(socket, subscribe("SPY"));
   CHECK(receive(socket)["type"] == "snapshot");
   send(socket, subscribe("QQQ"));
-  CHECK(receive(socket)["error"] == "at most 1 subscriptions a connection");
+  const Json refusal = receive(socket);
+  CHECK(refusal["error"] == "at most 1 subscriptions a connection");
+  CHECK(refusal["code"] == "too_many_subscriptions");
   send(socket, subscribe("SPY"));
   CHECK(receive(socket)["type"] == "snapshot");
 }
