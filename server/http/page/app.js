@@ -102,6 +102,7 @@ function drawMarket() {
   showEmpty(book);
   for (const panel of ["book", "tape", "depth"]) document.querySelector(`.panel.${panel}`).classList.toggle("waiting", feed.state !== "live");
   if (book) ladder.show(book);
+  symbols.follow(feed.state === "live" ? book : null);
   showQuote(symbols.chosen, book, symbols.fact(symbols.chosen), ladder.priceDecimals);
   if (!book) return;
   tape.show(book.trades);

@@ -3,7 +3,7 @@
 import {cumulated} from "./book.js";
 import {approximate} from "./decimal.js";
 import {rem} from "./dom.js";
-import {duration, figure, joined, mark} from "./format.js";
+import {counted, duration, figure, joined, mark} from "./format.js";
 import {kept_s} from "./history.js";
 
 const axis_rem = 4.2;  // of every time chart, so that their times stand above each other
@@ -146,7 +146,7 @@ export class DepthChart {
         },
         plugins: {tooltip: {callbacks: {
           title: (items) => (items.length ? `at ${items[0].parsed.x}` : ""),
-          label: (item) => `${figure(item.parsed.y)} shares ${item.dataset.label === "bids" ? "bid there or higher" : "asked there or lower"}`,
+          label: (item) => `${counted(item.parsed.y, "share", "shares", figure(item.parsed.y))} ${item.dataset.label === "bids" ? "bid there or higher" : "asked there or lower"}`,
         }}},
       },
     });
@@ -216,7 +216,7 @@ export class BatchChart {
           y: {beginAtZero: true, grid: grid(), ticks: {maxTicksLimit: 4, callback: (value) => `${value} %`}},
         },
         plugins: {tooltip: {callbacks: {
-          title: (items) => (items.length ? `${items[0].label} commands in a batch` : ""),
+          title: (items) => (items.length ? `${items[0].label} command${items[0].label === "1" ? "" : "s"} in a batch` : ""),
           label: (item) => `${item.parsed.y.toFixed(1)} % of batches`,
         }}},
       },

@@ -41,6 +41,11 @@ export function mark(seconds) {
   return joined([figure.replace(/\.0+$|(\.\d*?)0+$/, "$1"), unit]);
 }
 
+// "1 batch", "2 batches", "1,234 batches"; `shown` in place of the number.
+export function counted(value, one, many = `${one}s`, shown = whole(value)) {
+  return `${shown} ${value === 1 ? one : many}`;
+}
+
 // [figure, unit] of bytes.
 export function bytes(value) {
   if (!Number.isFinite(value)) return [nothing, ""];

@@ -3,7 +3,7 @@
 import {cumulated, spread} from "./book.js";
 import {approximate, decimal, decimals, grouped, units} from "./decimal.js";
 import {byId, make, motionReduced, rem, rowsOf, setText, setVariable} from "./dom.js";
-import {clock, nothing, whole} from "./format.js";
+import {clock, counted, nothing, whole} from "./format.js";
 
 const symbols_shown_max = 150;
 const levels_shown_max = 30;  // a side
@@ -15,6 +15,8 @@ export class SymbolList {
   constructor({choose}) {
     this.all = null;  // of /api/symbols; null until it is known
     this.chosen = null;
+    this.live = null;  // {symbol, last, bid, ask} of the book on the page, which is newer
+    this.decimals = 0;  // shown of each price
     this.search = byId("search");
     this.search.addEventListener("input", () => this.show());
     this.search.addEventListener("keydown", (event) => {
@@ -68,11 +70,10 @@ export class SymbolList {
     setText(byId("symbols-more"), `${whole(left)} more: search to find them`);
 
     // Points under each other where prices have up to two decimals.
-    const decimalsShown = Math.min(2, Math.max(0, ...shown.flatMap(({last, bid, ask}) => [last, bid, ask].map((text) => decimals(text ?? "")))));
-    const price = (text) => (typeof text === "string" ? grouped(text, decimalsShown) : nothing);
+    this.decimals = Math.min(2, Math.max(0, ...shown.flatMap(({last, bid, ask}) => [last, bid, ask].map((text) => decimals(text ?? "")))));
     const makeRow = () => make("tr", "", make("td", "", make("a")), make("td", "number"), make("td", "number"), make("td", "number"));
     rowsOf(byId("symbols").tBodies[0], shown.length, makeRow).forEach((tr, i) => {
-      const {symbol, last, bid, ask} = shown[i];
+      const {symbol} = shown[i];
       const link = tr.cells[0].firstChild;
       setText(link, symbol);
       if (link.getAttribute("href") !== linkTo(symbol)) link.setAttribute("href", linkTo(symbol));
@@ -82,8 +83,19 @@ export class SymbolList {
         if (isChosen) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
       }
-      [last, bid, ask].forEach((text, cell) => setText(tr.cells[cell + 1], price(text)));
+      this.#showPrices(tr, this.live?.symbol === symbol ? this.live : shown[i]);
     });
+  }
+
+  // The row of the book on the page changes with it; null if that is not live.
+  follow(book) {
+    this.live = book && {symbol: book.symbol, last: book.trades[0]?.price ?? this.fact(book.symbol)?.last, bid: book.bids[0]?.priceText, ask: book.asks[0]?.priceText};
+    const row = byId("symbols").querySelector("tr.chosen");
+    if (row && this.live?.symbol === this.chosen) this.#showPrices(row, this.live);
+  }
+
+  #showPrices(tr, {last, bid, ask}) {
+    [last, bid, ask].forEach((text, cell) => setText(tr.cells[cell + 1], typeof text === "string" ? grouped(text, this.decimals) : nothing));
   }
 
   reveal() {
@@ -149,6 +161,7 @@ export class Ladder {
       tr.classList.toggle("level", level !== undefined);
       const texts = level ? [grouped(level.priceText, widest.price), grouped(level.sharesText, widest.shares), whole(level.orders),
         grouped(decimal(totals[i]), widest.shares)] : ["", "", "", ""];
+      if (tr.cells[0].textContent !== texts[0]) flashes.get(tr)?.cancel();  // it was of another level
       texts.forEach((text, cell) => {
         setText(tr.cells[cell], text);
         tr.cells[cell].title = text.length > 12 ? text : "";  // may be cut off
@@ -207,6 +220,6 @@ export function showQuote(symbol, book, fact, priceDecimals) {
   quote.className = `price ${way > 0n ? "bid" : way < 0n ? "ask" : ""}`;
   setText(quote, shown);
   quote.title = way > 0n ? "last price, higher than the one before" : way < 0n ? "last price, lower than the one before" : "last price";
-  setText(byId("tape-count"), fact?.trades > 0 ? `${whole(fact.trades)} since start, ${grouped(fact.traded_shares)} shares` : "");
+  setText(byId("tape-count"), fact?.trades > 0 ? `${whole(fact.trades)} since start, ${fact.traded_shares === "1" ? "1 share" : `${grouped(fact.traded_shares)} shares`}` : "");
   document.title = symbol ? `${symbol}${text === null ? "" : " " + grouped(text)} – Exchange` : "Exchange";
 }

@@ -1,7 +1,7 @@
 // What is read from /metrics, as figures and tables: tiles, stages, journal, commands.
 
 import {byId, make, makeSvg, rowsOf, setFigure, setText} from "./dom.js";
-import {bytes, duration, figure, joined, mark, nothing, span, whole} from "./format.js";
+import {bytes, counted, duration, figure, joined, mark, nothing, span, whole} from "./format.js";
 import {commandRows, orderRows, stageRows} from "./history.js";
 import {labelled, mean, quantile, value} from "./metrics.js";
 
@@ -26,10 +26,10 @@ const tiles = [
   {key: "connections", name: "Connections", show: (history) => [[whole(metric(history, "exchange_connections")), ""], policies(history)]},
   {key: "queue", name: "Queue", show: (history) => [[whole(metric(history, "exchange_queue_depth")), ""], "wait for the core"]},
   {key: "lag", name: "Tables behind", show: (history) => [duration(metric(history, "exchange_projection_lag_seconds")),
-    `${whole(metric(history, "exchange_projection_lag_batches"))} batches`]},
-  {key: "cpu", name: "CPU", show: (history) => [[percent(history.rate("process_cpu_seconds_total", rate_s)), "%"], "100 % is one CPU"]},
+    counted(metric(history, "exchange_projection_lag_batches"), "batch", "batches")]},
+  {key: "cpu", name: "CPU", show: (history) => [[percent(history.rate("process_cpu_seconds_total", rate_s)), "%"], "of one CPU"]},
   {key: "memory", name: "Memory", show: (history) => [bytes(metric(history, "process_resident_memory_bytes")),
-    `${whole(metric(history, "exchange_orders_in_memory"))} orders in it`]},
+    counted(metric(history, "exchange_orders_in_memory"), "order", "orders", figure(metric(history, "exchange_orders_in_memory")))]},
 ];
 
 const metric = (history, name) => (history.latest ? value(history.latest.series, name) : null);
@@ -179,16 +179,16 @@ function showAxis(axis, step) {
 export function showJournal(history) {
   const rate = (name) => history.rate(name, recent_s);
   const [commits, commit_us] = [rate("exchange_batches_committed_total"), rate("exchange_commit_microseconds_total")];
-  const counted = history.recent("exchange_batch_commands", recent_s);
+  const batches = history.recent("exchange_batch_commands", recent_s);
   const [size, unit] = bytes(rate("exchange_journal_bytes_total"));
-  const perBatch = mean(counted);
+  const perBatch = mean(batches);
   setFigure(byId("commits"), [figure(commits), "/s"]);
   setFigure(byId("commit-time"), commits > 0 ? duration(commit_us / commits / 1e6) : [nothing, ""]);
   setFigure(byId("journal-bytes"), unit ? [size, `${unit}/s`] : [size, ""]);
-  setFigure(byId("batch-mean"), [figure(perBatch ?? NaN), "commands"]);
+  setFigure(byId("batch-mean"), [figure(perBatch ?? NaN), figure(perBatch ?? NaN) === "1" ? "command" : "commands"]);
   setText(byId("journal-of"), `last ${recent_s} s`);
-  byId("batches-empty").hidden = counted?.count > 0;
-  return counted?.count > 0 ? counted : null;
+  byId("batches-empty").hidden = batches?.count > 0;
+  return batches?.count > 0 ? batches : null;
 }
 
 const words = (name) => name.replaceAll("_", " ");

@@ -2,7 +2,7 @@
 
 import {Book, cumulated, spread} from "/book.js";
 import {decimal, decimals, grouped, units} from "/decimal.js";
-import {bytes, clock, duration, figure, mark, nothing, span} from "/format.js";
+import {bytes, clock, counted, duration, figure, mark, nothing, span} from "/format.js";
 import {History, commandRows, kept_s, orderRows, stageRows} from "/history.js";
 import {difference, histogram, labelled, mean, parse, quantile, rate, value} from "/metrics.js";
 import {batchShares} from "/charts.js";
@@ -246,6 +246,10 @@ const tests = {
     equal(cumulated(book.bids).map(decimal), ["0.1", "0.3", "92233720000.3"]);
   },
 
+  "one is not several"() {
+    equal([1, 0, 2, 1234, NaN].map((n) => counted(n, "batch", "batches")), ["1 batch", "0 batches", "2 batches", "1,234 batches", `${nothing} batches`]);
+    equal([counted(1, "order"), counted(3, "order")], ["1 order", "3 orders"]);
+  },
   "figures have about three digits"() {
     equal([0, 0.001, 0.42, 8.34, 9.97, 123.4, 17853, 1234567, NaN, null, Infinity].map(figure),
           ["0", "<0.01", "0.42", "8.3", "10", "123", "17,853", "1.23 M", nothing, nothing, nothing]);

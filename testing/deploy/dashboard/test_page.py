@@ -332,6 +332,52 @@ class PageAlone(unittest.TestCase):
                             page.evaluate("document.documentElement.scrollHeight"), height
                         )  # a wall cannot be scrolled
 
+    def test_figures_of_a_busy_exchange_are_not_cut_off(self):
+        results = [("order", "ok"), ("order", "insufficient_shares"), ("cancel", "unknown_account")]
+        results += [("create_account", "ok"), ("place_shares", "ok"), ("cancel_all", "ok")]
+        metrics = "process_cpu_seconds_total 1\nprocess_resident_memory_bytes 99999999\n"
+        metrics += "exchange_projection_lag_batches 123456\nexchange_orders_in_memory 1234567\n"
+        for kind, result in results:
+            metrics += f'exchange_commands_total{{kind="{kind}",result="{result}"}} 123456789\n'
+        wide = "[...document.querySelectorAll('.panel, .scroll, .tile, .note, .figures dd, .commands td:not(.repeated)')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+        for width, height in ((1600, 900), (1280, 720), (390, 844)):
+            with self.subTest(width=width):
+                setup = f"exchange.metrics += {json.dumps(metrics)};"
+                page = self.open(setup=setup, width=width, height=height)
+                page.wait_for(
+                    f"document.querySelectorAll('#commands tbody tr').length === {len(results)}"
+                )
+                self.assertEqual(page.evaluate(f"{wide}.map((one) => one.outerHTML)"), [])
+                self.assertGreater(
+                    page.evaluate("document.querySelector('#batches').clientHeight"), 70
+                )
+
+    def test_the_list_has_the_last_price_of_the_book(self):
+        page = self.with_symbols(symbol("SPY", "5.00"), symbol("IBM", "7.5"), fragment="#SPY")
+        self.subscribed(page, "SPY")
+        page.evaluate(
+            f"""exchange.snapshot("SPY", 3, [["5.5", "1", 1]], [["6.25", "1", 1]], [{json.dumps(trade(1, "6.00", "1", "buy"))}])"""
+        )
+        page.wait_for("document.querySelector('#last').innerText === '6.00'")
+        for _ in range(2):  # also once the list, which is older, has come again
+            rows = [text.split() for text in page.texts("#symbols tbody tr")]
+            self.assertEqual([["SPY", "6.00"], ["IBM", "7.50"]], [row[:2] for row in rows])
+            asked = page.evaluate("exchange.asked['api/symbols']")
+            page.wait_for(f"exchange.asked['api/symbols'] > {asked} + 1")
+
+    def test_a_level_that_is_gone_has_no_mark_of_its_change(self):
+        page = self.with_symbols(symbol("SPY"), fragment="#SPY")
+        self.subscribed(page, "SPY")
+        marked = "document.getAnimations().map((one) => one.effect.target.cells[0].textContent)"
+        page.evaluate("exchange.snapshot('SPY', 1, [['9', '1', 1]], [])")
+        page.wait_for("document.querySelectorAll('#ladder .level').length === 1")
+        page.evaluate("exchange.update('SPY', 2, [['9', '2', 1]], [])")
+        page.wait_for("document.querySelector('#ladder .level').innerText.includes('2')")
+        self.assertIn(page.evaluate(marked), (["9"], []))  # it may have faded on a slow machine
+        page.evaluate("exchange.update('SPY', 3, [['9', '0', 0]], [])")
+        page.wait_for("document.querySelectorAll('#ladder .level').length === 0")
+        self.assertEqual(page.evaluate(marked), [])
+
     def test_text_stands_out_from_its_ground(self):
         contrast = """(() => {
           const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
