@@ -197,10 +197,10 @@ class Asynchronous(unittest.TestCase):
             asyncio.run(run())
 
     def test_an_exception_inside_of_the_loop(self):
-        """Which ends run_until_complete(), as KeyboardInterrupt does: at each reading of a reply, and at each sending."""
+        """Which ends run_until_complete(), as KeyboardInterrupt does: before and after each reading of a reply, and each sending."""
         for error in (KeyboardInterrupt, RuntimeError):
             for where in (ReplyReader, asyncio.StreamWriter):
-                for at in range(1, 5):
+                for at in (-4, -3, -2, -1, 1, 2, 3, 4):
                     with self.subTest(error=error, where=where, at=at):
                         self.interrupt_loop(error, where, at)
 
@@ -210,8 +210,11 @@ class Asynchronous(unittest.TestCase):
         loop.set_exception_handler(lambda *_: None)
 
         def interrupted(*arguments):
+            call = next(calls)
+            if call == -at:
+                raise error
             result = real(*arguments)
-            if next(calls) == at:
+            if call == at:
                 raise error
             return result
 
@@ -228,7 +231,9 @@ class Asynchronous(unittest.TestCase):
                 except (KeyboardInterrupt, RuntimeError):
                     continue
                 for one, order in zip(shares, found, strict=True):
-                    if not isinstance(order, (ExchangeError, error)) and order.id != one:
+                    if isinstance(order, ExchangeError):
+                        self.assertNotIn("no reply for", str(order))
+                    elif not isinstance(order, error) and order.id != one:
                         wrong.append((one, order))
             self.assertEqual([], wrong)
             self.assertEqual([11], [one.id for one in loop.run_until_complete(buy(11))])
