@@ -48,7 +48,7 @@ const std::vector<Command>& Market::next() {
   request_.clear();
   intents_.clear();
   walk();
-  if (create_accounts() || tidy_up() || change_places()) return request_;
+  if (create_accounts() || ask_for_doubtful() || tidy_up() || change_places()) return request_;
   if (!maker().open.empty() && below(100) < take_percent)
     take();
   else
@@ -59,6 +59,7 @@ const std::vector<Command>& Market::next() {
 const std::vector<Command>& Market::wind_up() {
   request_.clear();
   intents_.clear();
+  if (ask_for_doubtful()) return request_;
   for (Trader& trader : traders_)
     if (request_.empty()) cancel_all(trader);
   return request_;
@@ -82,6 +83,18 @@ bool Market::create_accounts() {
                 PlaceShares{options_.symbol, trader.account, shares}};
     intents_ = {Intent{&trader, {}}, Intent{&trader, {}}};
     return true;
+  }
+  return false;
+}
+
+bool Market::ask_for_doubtful() {
+  for (Trader& trader : traders_) {
+    for (const Order& order : trader.open) {
+      if (!order.doubtful) continue;
+      request_.push_back(QueryOrder{trader.account, order.id});
+      intents_.push_back({&trader, order});
+    }
+    if (!request_.empty()) return true;
   }
   return false;
 }
@@ -125,27 +138,35 @@ void Market::take() {
   place(taker(), {.side = side,
                   .limit = side == Side::buy ? price_ + taker_reach : price_ - taker_reach,
                   .shares = 5 + std::int64_t(below(116)),
-                  .level = levels});
+                  .level = levels,
+                  .doubtful = true});
   hit_ = opposite(side);
 }
 
-// Replaces one quote.
+// Replaces one quote, and adds those that are missing.
 void Market::quote() {
-  const Place where = choose_place();
-  const Ticks limit = target(where);
-  for (const Order& own : maker().open) {
-    const bool crossed = own.side != where.side &&
-                         (where.side == Side::buy ? own.limit <= limit : own.limit >= limit);
-    if (crossed || (own.side == where.side && own.level == where.level)) cancel(maker(), own);
-  }
-  place(maker(), {.side = where.side,
-                  .limit = limit,
-                  .shares = 10 + std::int64_t(below(91)),
-                  .level = where.level});
+  std::vector<Place> places{choose_place()};
+  for (unsigned level = 0; level < levels; ++level)
+    for (const Side side : {Side::buy, Side::sell})
+      if (const Place place{side, level}; place != places.front() && quote_at(place) == nullptr)
+        places.push_back(place);
+  const auto is_in_the_way = [&](const Order& own) {
+    return std::any_of(places.begin(), places.end(), [&](Place place) {
+      if (own.side == place.side) return own.level == place.level;
+      return place.side == Side::buy ? own.limit <= target(place) : own.limit >= target(place);
+    });
+  };
+  for (const Order& own : maker().open)
+    if (is_in_the_way(own)) cancel(maker(), own);
+  for (const Place place : places)
+    this->place(maker(), {.side = place.side,
+                          .limit = target(place),
+                          .shares = 10 + std::int64_t(below(91)),
+                          .level = place.level});
 }
 
-// The best quote of a side that was just hit, else the one that is missing or farthest off, or any:
-// a trade with another client shows only when a quote is touched.
+// The best quote of a side that was just hit, else the one that is farthest off, or any: a trade
+// with another client shows only when a quote is touched.
 Market::Place Market::choose_place() {
   if (hit_) return {*std::exchange(hit_, {}), 0};
   const Place any{below(2) == 0 ? Side::buy : Side::sell, below(levels)};
@@ -156,7 +177,7 @@ Market::Place Market::choose_place() {
     for (const Side side : {Side::buy, Side::sell}) {
       const Place place{side, level};
       const Order* const order = quote_at(place);
-      if (order == nullptr) return place;
+      if (order == nullptr) continue;
       const Ticks off = std::abs(order->limit - target(place));
       if (off > worst_off) worst_off = off, worst = place;
     }
@@ -199,8 +220,9 @@ void Market::answered(std::span<const Answer> answers) {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Answer& answer = answers[i];
     auto& [trader, order] = intents_[i];
-    if (std::holds_alternative<CancelOrder>(request_[i])) {
-      canceled(*trader, order, answer);
+    if (std::holds_alternative<CancelOrder>(request_[i]) ||
+        std::holds_alternative<QueryOrder>(request_[i])) {
+      update(*trader, order, answer);
     } else if (answer.refused) {
       ++refusals_;
       if (std::holds_alternative<PlaceOrder>(request_[i])) trader->spent = true;
@@ -219,6 +241,7 @@ bool Market::may_be_asked_again() {
   for (std::size_t i = 0; i < request_.size(); ++i) {
     if (const auto* order = std::get_if<PlaceOrder>(&request_[i]); order && order->reference)
       continue;
+    if (std::holds_alternative<QueryOrder>(request_[i])) continue;
     if (!std::holds_alternative<CancelOrder>(request_[i])) return false;
     doubt(i);
   }
@@ -238,15 +261,33 @@ void Market::lost() {
   }
 }
 
-// Refused: nothing was open any more, so it was executed, unless it was canceled by a request whose
-// reply was lost.
-void Market::canceled(Trader& trader, const Order& order, const Answer& answer) {
+// The best quotes of a side, which so many shares that were taken may have been of.
+void Market::doubt_best(Side side, std::int64_t shares) {
+  std::vector<Order*> quotes;
+  for (Order& order : maker().open)
+    if (order.side == side) quotes.push_back(&order);
+  std::sort(quotes.begin(), quotes.end(), [&](const Order* one, const Order* other) {
+    return side == Side::buy ? one->limit > other->limit : one->limit < other->limit;
+  });
+  for (Order* const quote : quotes)
+    if (shares > 0) shares -= quote->shares, quote->doubtful = true;
+}
+
+// Learns what was executed of an order that was canceled or queried. Refused: nothing was open any
+// more, so it was executed, unless it was canceled by a request whose reply was lost.
+void Market::update(Trader& trader, const Order& order, const Answer& answer) {
+  const std::int64_t open = answer.open.units() / units_per_share;
   const std::int64_t left = answer.refused ? (order.doubtful ? order.shares : 0)
-                                           : answer.canceled.units() / units_per_share;
+                                           : open + answer.canceled.units() / units_per_share;
   const std::int64_t executed = order.shares - left;
   trader.inventory += order.side == Side::buy ? executed : -executed;
-  if (order.level == levels) shares_taken_ += std::uint64_t(executed);
-  std::erase_if(trader.open, [&](const Order& one) { return one.id == order.id; });
+  if (order.level == levels) {
+    shares_taken_ += std::uint64_t(executed);
+    doubt_best(opposite(order.side), executed);
+  }
+  if (open == 0) std::erase_if(trader.open, [&](const Order& one) { return one.id == order.id; });
+  for (Order& one : trader.open)
+    if (one.id == order.id) one.shares = open, one.doubtful = false;
 }
 
 }  // namespace exchange::bots

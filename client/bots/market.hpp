@@ -6,7 +6,8 @@
 //
 // Why it can go on without end:
 // - Open orders are bounded: a quote is replaced, not added, and what a taker's order leaves open
-//   is canceled at once.
+//   is canceled at once. What may have been executed is asked for first, so that few cancels find
+//   nothing open: those of orders that another client has executed.
 // - The price is pulled back to its anchor, and never leaves anchor ± 10 %.
 // - The two trade with each other, so together they lose nothing. A trader that has bought much
 //   sells next as taker, and quotes lower as maker; taking turns evens out what the spread brings.
@@ -41,7 +42,8 @@ struct MarketOptions {
 struct Answer {
   bool refused = false;
   OrderId order = 0;  // of an order placed
-  Shares canceled;    // of an order canceled
+  Shares open;        // of an order queried
+  Shares canceled;    // of an order queried or canceled
 };
 
 class Market {
@@ -86,8 +88,9 @@ class Market {
     Side side = Side::buy;
     Ticks limit = 0;
     std::int64_t shares = 0;
-    unsigned level = 0;     // its place in the ladder; `levels`: a taker's
-    bool doubtful = false;  // a cancel of it was lost
+    unsigned level = 0;  // its place in the ladder; `levels`: a taker's
+    // how much of it is open: a taker's order, a quote that it may have met, or a cancel was lost
+    bool doubtful = false;
   };
   struct Trader {
     AccountId account;
@@ -106,6 +109,7 @@ class Market {
   Trader& taker() { return traders_[1 - maker_]; }
   Price price_of(Ticks ticks) const { return Price::from_units(tick_.units() * ticks); }
   void walk();
+  bool ask_for_doubtful();
   bool create_accounts();
   bool tidy_up();
   bool change_places();
@@ -118,6 +122,7 @@ class Market {
   struct Place {
     Side side;
     unsigned level;
+    bool operator==(const Place&) const = default;
   };
   Place choose_place();
   Ticks target(Place place) const;
@@ -126,7 +131,8 @@ class Market {
   void cancel(Trader& trader, const Order& order);
   void cancel_all(Trader& trader);
   void doubt(std::size_t at);
-  void canceled(Trader& trader, const Order& order, const Answer& answer);
+  void doubt_best(Side side, std::int64_t shares);
+  void update(Trader& trader, const Order& order, const Answer& answer);
 
   const MarketOptions options_;
   const Price tick_;

@@ -7,7 +7,6 @@
 
 #include "client/bots/wire.hpp"
 #include "client/connection/servers.hpp"
-#include "client/connection/stream.hpp"
 
 namespace exchange::bots {
 namespace {
@@ -58,19 +57,18 @@ void TradingFloor::run() {
 
 void TradingFloor::serve(Seat& seat) {
   if (Clock::now() < seat.rests_until) return;
-  if (!ask(seat.market, seat.market.next(), reply_timeout_s)) return;
+  if (!ask(seat.market, seat.market.next())) return;
   if (const unsigned refusals = seat.market.refusals(); refusals > refusals_max)
     seat.rests_until =
         Clock::now() + std::min(rest_max, rest_min * (1 << std::min(refusals - refusals_max, 10u)));
 }
 
 // False if the reply was lost: then the server must be found again.
-bool TradingFloor::ask(Market& market, const std::vector<Command>& commands, double timeout_s) {
+bool TradingFloor::ask(Market& market, const std::vector<Command>& commands) {
   ++requests_;
   while (server_) {
     try {
-      market.answered(
-          read_answers(client::ask(*server_, document_of(commands), timeout_s, never), commands));
+      market.answered(read_answers(client::ask(*server_, document_of(commands)), commands));
       return true;
     } catch (const std::runtime_error& error) {  // NoReply, BadReply
       std::fprintf(stderr, "demo-bots: lost the server (%s); trying again\n", error.what());
@@ -94,11 +92,12 @@ void TradingFloor::await_server() {
   while (!over()) {
     std::string problem;
     try {
-      client::Servers server(options_.connect_to);
-      client::ask(server, "<transactions id=\"0\"><query id=\"1\"/></transactions>",
-                  reply_timeout_s, stop_);
-      server_ = server.current();
-      std::fprintf(stderr, "demo-bots: trading at %s\n", server_->text.c_str());
+      client::Servers servers(options_.connect_to);
+      client::Descriptor connected = client::connect_to(servers, reply_timeout_s, stop_);
+      client::Stream server(std::move(connected), servers.current().text, reply_timeout_s, never);
+      client::ask(server, "<create/>");  // changes nothing, and cannot be refused
+      std::fprintf(stderr, "demo-bots: trading at %s\n", server.peer().c_str());
+      server_ = std::move(server);
       return;
     } catch (const std::runtime_error& error) {  // unreachable, or no exchange
       problem = error.what();
@@ -129,7 +128,7 @@ void TradingFloor::wind_up() {
   for (Seat& seat : seats_)
     while (server_ && Clock::now() < deadline) {
       const std::vector<Command>& commands = seat.market.wind_up();
-      if (commands.empty() || !ask(seat.market, commands, 1)) break;
+      if (commands.empty() || !ask(seat.market, commands)) break;
     }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the markets trading: one request at a time, at a steady rate, by turns. Outlives the
-// server: while it is unavailable, tries with growing pauses, and resolves its name again, since a
-// container may return at another address. Thread: one, the caller's.
+// Keeps the markets trading: one request at a time, at a steady rate, by turns, over one
+// connection. Outlives the server: while it is unavailable, tries with growing pauses, and resolves
+// its name again, since a container may return at another address. Thread: one, the caller's.
 
 #include <chrono>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "client/bots/market.hpp"
 #include "client/bots/symbol_list.hpp"
-#include "client/connection/socket.hpp"
+#include "client/connection/stream.hpp"
 
 namespace exchange::bots {
 
@@ -47,15 +47,15 @@ class TradingFloor {
   bool over() const { return stop_ || (end_ && Clock::now() >= *end_); }
   void pause_until(Clock::time_point when) const;
   void serve(Seat& seat);
-  bool ask(Market& market, const std::vector<Command>& commands, double timeout_s);
+  bool ask(Market& market, const std::vector<Command>& commands);
   void await_server();
   void wind_up();
 
   const FloorOptions options_;
   const client::StopFlag& stop_;
   std::optional<Clock::time_point> end_;
-  std::deque<Seat> seats_;                 // markets stay where they are
-  std::optional<client::Address> server_;  // nothing: to be looked for
+  std::deque<Seat> seats_;                // markets stay where they are
+  std::optional<client::Stream> server_;  // nothing: to be looked for
   std::uint64_t requests_ = 0, sent_again_ = 0, lost_ = 0;
 };
 

@@ -73,8 +73,9 @@ Answer answer_of(const client::Result& result, const Command& command) {
       canceled && canceled->status.canceled > Shares() &&
       std::holds_alternative<CancelOrder>(command))
     return {.canceled = canceled->status.canceled};
-  if (std::holds_alternative<Status>(result) && std::holds_alternative<QueryOrder>(command))
-    return {};
+  if (const auto* status = std::get_if<Status>(&result);
+      status && std::holds_alternative<QueryOrder>(command))
+    return {.open = status->open, .canceled = status->canceled};
   if (std::holds_alternative<Replaced>(result) && std::holds_alternative<ReplaceOrder>(command))
     return {};
   if (std::holds_alternative<Created>(result) && trader_of(command) == nullptr) return {};

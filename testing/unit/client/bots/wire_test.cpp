@@ -21,7 +21,7 @@ Command buy(std::int64_t shares, std::int64_t units) {
 bool same(const std::vector<Answer>& answers, const std::vector<Answer>& expected) {
   return std::equal(answers.begin(), answers.end(), expected.begin(), expected.end(),
                     [](const Answer& a, const Answer& b) {
-                      return a.refused == b.refused && a.order == b.order &&
+                      return a.refused == b.refused && a.order == b.order && a.open == b.open &&
                              a.canceled == b.canceled;
                     });
 }
@@ -75,6 +75,15 @@ TEST_CASE("a replace names its order by id or reference, and has the sign of its
                           R"(</results>)",
                           std::vector<Command>{by_id, by_reference}),
              {{}, {.refused = true}}));
+}
+
+TEST_CASE("the status of an order is what is open and what was canceled of it") {
+  CHECK(same(
+      read_answers(R"(<results><status id="9"><open shares="2"/></status>)"
+                   R"(<status id="10"><canceled shares="3" time="1"/></status>)"
+                   R"(<error id="11">no such order</error></results>)",
+                   std::vector<Command>{QueryOrder{me, 9}, QueryOrder{me, 10}, QueryOrder{me, 11}}),
+      {{.open = Shares::whole(2)}, {.canceled = Shares::whole(3)}, {.refused = true}}));
 }
 
 TEST_CASE("replies as the bots read them") {
