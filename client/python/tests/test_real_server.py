@@ -53,8 +53,12 @@ class Trading(Served):
             self.assertEqual(Decimal("5826.80"), status.cash)
             self.assertEqual(40, seller.query(ask.id).executed)
             self.assertEqual(60, buyer.cancel(bid).canceled)
-            with self.assertRaisesRegex(Refused, "insufficient shares"):
+            with self.assertRaisesRegex(Refused, "insufficient shares") as raised:
                 seller.sell("SPY", 1000, 1)
+            self.assertEqual("insufficient_shares", raised.exception.code)
+            with self.assertRaises(Refused) as raised:
+                seller.create_account(1, 1)
+            self.assertEqual("account_exists", raised.exception.code)
             with self.assertRaises(Refused):
                 buyer.query(ask)
 

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import os
+import pickle
 import re
 import unittest
 from decimal import Context, Decimal, localcontext
@@ -17,6 +18,7 @@ from exchange_client import (
     BadReply,
     ConnectionFailed,
     Exchange,
+    ExchangeError,
     InDoubt,
     Order,
     Refused,
@@ -45,7 +47,9 @@ class Requests(unittest.TestCase):
         with FakeServer(lambda *_: OPENED) as server, Exchange(server.address, 1) as exchange:
             order = exchange.sell("S", Decimal("0.1"), "1e2")
             self.assertEqual(
-                ['<transactions id="1"><order sym="S" amount="-0.1" limit="100"/></transactions>'],
+                [
+                    '<transactions id="1" codes="true"><order sym="S" amount="-0.1" limit="100"/></transactions>'
+                ],
                 server.requests,
             )
             self.assertEqual((7, Decimal("-0.1")), (order.id, order.amount))
@@ -55,7 +59,7 @@ class Requests(unittest.TestCase):
             with Exchange(server.address, 1, cancel_on_disconnect=True) as exchange:
                 exchange.buy("S", 1, MARKET, "R", tif="ioc", post=True, stp="cancel-taking")
         self.assertEqual(
-            '<transactions id="1" cancel-on-disconnect="true"><order sym="S" amount="1" type="market"'
+            '<transactions id="1" cancel-on-disconnect="true" codes="true"><order sym="S" amount="1" type="market"'
             ' ref="R" tif="ioc" post="true" stp="cancel-taking"/></transactions>',
             server.requests[0],
         )
@@ -79,7 +83,7 @@ class Requests(unittest.TestCase):
             )
             self.assertEqual(
                 [
-                    f'<transactions id="1"><replace {attributes}/></transactions>'
+                    f'<transactions id="1" codes="true"><replace {attributes}/></transactions>'
                     for attributes in (
                         'id="7" amount="80.5" limit="100"',
                         'id="7" amount="-80" limit="141"',
@@ -109,7 +113,7 @@ class Requests(unittest.TestCase):
                 exchange.replace(*arguments, **more)
 
     def test_a_cancel_of_all_is_alone_in_its_request(self):
-        root = '<transactions id="1">'
+        root = '<transactions id="1" codes="true">'
         one, every = protocol.cancel(root, 1, None), protocol.cancel_all(root, "S")
         self.assertEqual(
             [[one, one], [every], [every], [one]],
@@ -120,7 +124,9 @@ class Requests(unittest.TestCase):
         with FakeServer(lambda *_: OPENED) as server:
             with Exchange(server.address, 'a"<&', key="<k>") as exchange:
                 exchange.buy("S", 1, 2)
-        self.assertIn("""<transactions id='a"&lt;&amp;' key="&lt;k&gt;">""", server.requests[0])
+        self.assertIn(
+            """<transactions id='a"&lt;&amp;' key="&lt;k&gt;" codes="true">""", server.requests[0]
+        )
 
     def test_wrong_arguments_are_refused_before_anything_is_sent(self):
         exchange = Exchange("127.0.0.1:1", 1)
@@ -303,8 +309,45 @@ class Replies(unittest.TestCase):
     def test_the_sentence_of_a_refusal(self):
         refusal = b'<results><error sym="S">insufficient funds</error></results>\n'
         with FakeServer(lambda *_: refusal) as server, Exchange(server.address, 1) as exchange:
-            with self.assertRaisesRegex(Refused, "^insufficient funds$"):
+            with self.assertRaisesRegex(Refused, "^insufficient funds$") as raised:
                 exchange.buy("S", 1, 2)
+            self.assertIsNone(raised.exception.code)  # a server that knows no codes
+
+    def test_the_code_of_a_refusal(self):
+        refusal = b'<results><error sym="S" code="insufficient_funds">what a pity</error></results>'
+        whole = b'<results><error code="no_memory">no memory</error></results>'
+
+        async def run(address):
+            async with AsyncExchange(address, 1) as exchange:
+                await exchange.buy("S", 1, 2)
+
+        with FakeServer(lambda *_: refusal) as server, Exchange(server.address, 1) as exchange:
+            for act in (
+                lambda: exchange.buy("S", 1, 2),
+                lambda: exchange.create_account(1, 2),
+                lambda: exchange.cancel_all(),
+                lambda: asyncio.run(run(server.address)),
+            ):
+                with self.assertRaisesRegex(Refused, "^what a pity$") as raised:
+                    act()
+                self.assertEqual("insufficient_funds", raised.exception.code)
+            self.assertTrue(all(' codes="true">' in one for one in server.requests))
+        with FakeServer(lambda *_: whole) as server, Exchange(server.address, 1) as exchange:
+            with exchange.pipeline() as pipeline:
+                orders = [pipeline.query(1) for _ in range(3)]
+            for order in orders:
+                with self.assertRaises(Refused) as raised:
+                    order.result()
+                self.assertEqual("no_memory", raised.exception.code)
+        copy = pickle.loads(pickle.dumps(raised.exception))
+        self.assertEqual(("no memory", "no_memory"), (str(copy), copy.code))
+
+    def test_all_errors_have_a_code(self):
+        errors = [ExchangeError(), ConnectionFailed(), InDoubt(), BadReply(), Refused("no")]
+        self.assertEqual(
+            [None, "connection_failed", "in_doubt", "bad_reply", None],
+            [error.code for error in errors],
+        )
 
     def test_what_is_no_reply(self):
         for reply in (
@@ -332,13 +375,15 @@ class Replies(unittest.TestCase):
     def test_a_cancel_of_all_repeats_its_request_until_nothing_is_open(self):
         def answer(_, number):
             if number > 2:
-                return b"<results><error>no open orders</error></results>\n"
+                return b'<results><error code="no_open_orders">none is open</error></results>\n'
             one = b'<canceled id="%d"><canceled shares="1" time="1700000000"/></canceled>'
             return b"<results>" + one % (2 * number) + one % (2 * number + 1) + b"</results>\n"
 
         with FakeServer(answer) as server, Exchange(server.address, 1) as exchange:
             self.assertEqual([2, 3, 4, 5], [one.id for one in exchange.cancel_all()])
-            self.assertEqual(['<transactions id="1"><cancel/></transactions>'] * 3, server.requests)
+            self.assertEqual(
+                ['<transactions id="1" codes="true"><cancel/></transactions>'] * 3, server.requests
+            )
             self.assertEqual([], exchange.cancel_all("S"))
             self.assertIn('<cancel sym="S"/>', server.requests[-1])
 

@@ -75,7 +75,7 @@ class Books:
             event = json.loads(message)
             kind = event["type"]
             if kind == "error":
-                raise Refused(event["error"])
+                raise Refused(event["error"], event.get("code"))
             if kind not in ("snapshot", "update"):
                 return None
             symbol, sequence = event["symbol"], int(event["sequence"])

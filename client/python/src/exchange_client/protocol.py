@@ -45,8 +45,12 @@ REPLY_BYTES_MAX = 1 << 30
 LENGTH_LINE_BYTES_MAX = 20
 ELEMENTS_MAX = 500  # of one request; the exchange takes 16,384
 DIGITS_MAX = 64  # before and behind the point of a number; the exchange takes fewer
+CREATE = '<create codes="true">'
 ANY_NUMBER = 0  # of reply elements
-NO_OPEN_ORDERS = "no open orders"
+NO_OPEN_ORDERS = (
+    "no_open_orders",
+    "no open orders",
+)  # the code; the sentence, of a server that knows no codes
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _EXACT = Context(prec=4 * DIGITS_MAX)  # whatever the program has chosen for its own numbers
 _MARK = b"\xef\xbb\xbf"  # a byte order mark, which .NET writes before its first text
@@ -167,6 +171,7 @@ def transactions_root(
         raise ValueError("no account: give one as Exchange(..., account=)")
     more = "" if key is None else attribute("key", key)
     more += ' cancel-on-disconnect="true"' if cancel_on_disconnect else ""
+    more += ' codes="true"'
     return f"<transactions{attribute('id', account_id(account))}{more}>"
 
 
@@ -226,11 +231,14 @@ def cancel_all(root: str, symbol: str | None) -> Operation[list[Status]]:
     element = "<cancel/>" if symbol is None else f"<cancel{attribute('sym', symbol, 'symbol')}/>"
 
     def parse(replies: Sequence[ET.Element]) -> list[Status]:
-        if [(one.tag, _sentence(one)) for one in replies] == [("error", NO_OPEN_ORDERS)]:
-            return []
         if not replies:
             raise BadReply("an empty reply to a cancel")
-        return [_status(reply, "canceled") for reply in replies]
+        try:
+            return [_status(reply, "canceled") for reply in replies]
+        except Refused as error:
+            if len(replies) == 1 and (error.code or str(error)) in NO_OPEN_ORDERS:
+                return []
+            raise
 
     return Operation(root, element, ANY_NUMBER, parse, False)
 
@@ -239,7 +247,7 @@ def create_account(account: AccountId, balance: Number, key: str | None) -> Oper
     more = attribute("balance", text(decimal(balance, "balance")))
     more += "" if key is None else attribute("key", key)
     element = f"<account{attribute('id', account_id(account))}{more}/>"
-    return Operation("<create>", element, 1, _created, False)
+    return Operation(CREATE, element, 1, _created, False)
 
 
 def create_symbol(symbol: str, shares: Mapping[AccountId, Number]) -> Operation[None]:
@@ -248,7 +256,7 @@ def create_symbol(symbol: str, shares: Mapping[AccountId, Number]) -> Operation[
         for account, count in shares.items()
     )
     element = f"<symbol{attribute('sym', symbol, 'symbol')}>{placements}</symbol>"
-    return Operation("<create>", element, max(1, len(shares)), _created, False)
+    return Operation(CREATE, element, max(1, len(shares)), _created, False)
 
 
 def document(operations: Sequence[Operation[T]]) -> str:
@@ -287,7 +295,7 @@ def outcomes(operations: Sequence[Operation[T]], reply: bytes) -> list[Outcome[T
         raise BadReply(f"<{root.tag}> instead of <results>")
     if len(elements) != wanted:
         if len(elements) == 1 and elements[0].tag == "error":  # of the request as a whole
-            refusal = Refused(_sentence(elements[0]))
+            refusal = _refusal(elements[0])
             return [refusal for _ in operations]
         raise BadReply(f"{len(elements)} reply elements for {wanted} asked: {reply[:200]!r}")
     found: list[Outcome[T]] = []
@@ -367,13 +375,13 @@ def _which(order: OrderId | None, ref: str | None) -> str:
     return attribute("id", str(integer(order, "order", "an int or an Order")))
 
 
-def _sentence(element: ET.Element) -> str:
-    return " ".join("".join(element.itertext()).split())
+def _refusal(element: ET.Element) -> Refused:
+    return Refused(" ".join("".join(element.itertext()).split()), element.get("code"))
 
 
 def _accepted(element: ET.Element, name: str) -> ET.Element:
     if element.tag == "error":
-        raise Refused(_sentence(element))
+        raise _refusal(element)
     if element.tag != name:
         raise BadReply(f"<{element.tag}> instead of <{name}>")
     return element
