@@ -102,6 +102,31 @@ def fit_with_interval(samples, with_kappa, seed=1, rounds=200):
     }
 
 
+R2_MIN = 0.8  # of a law that is shown
+
+
+def describes(fit):
+    """Whether the law describes what it was fitted to. With as many points as parameters that cannot be known."""
+    return fit["r_squared"] is not None and fit["r_squared"] >= R2_MIN
+
+
+def why_no_fit(fit):
+    """Empty if it is shown."""
+    if describes(fit):
+        return ""
+    if fit["r_squared"] is None:
+        return f"no fit of {fit['law']}: {fit['points']} points cannot test a law of {2 if fit['kappa'] is None else 3} parameters"
+    return f"no fit of {fit['law']}: R² is {fit['r_squared']:.2f}, below {R2_MIN:g}"
+
+
+def peak(fit, measured):
+    """N of the peak, if it lies among the N that were measured and the trials leave no doubt that there is one; else None."""
+    least, most = min(measured), max(measured)
+    if not fit["peak_n"] or not least <= fit["peak_n"] <= most:
+        return None
+    return fit["peak_n"] if fit["kappa_interval"] and fit["kappa_interval"][0] > 0 else None
+
+
 def interval(values, share=0.95):
     if not values:
         return None

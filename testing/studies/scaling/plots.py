@@ -1,6 +1,7 @@
 """The plots, as descriptions for studies.report.charts. One colour and one mark for each policy."""
 
 from cells import CORES, KINDS, LOADS, POLICIES, STORES
+from fit import describes
 from studies.report.charts import AMBER, BLUE, GREEN, GREY, INK, PINK, SKY, VERMILION, short
 from summary import PROJECTED_CORES, STAGES, cores_text, find, has, pick
 
@@ -63,6 +64,7 @@ def by_cores(summary, store):
     ]
     kinds, policies = present(KINDS, fits, "kind"), present(POLICIES, fits, "policy")
     by_panel = {(fit["kind"], fit["policy"]): fit for fit in fits}
+    is_fitted = any(describes(law) for fit in fits for law in fit["fits"])
     numbers = sorted({*CORES, *PROJECTED_CORES})
     position = {cores: at for at, cores in enumerate(numbers)}
 
@@ -91,7 +93,7 @@ def by_cores(summary, store):
                 "dash": "none",
                 "hollow": True,
             },
-            {"name": "projection: the fit", "colour": INK, "dash": "dashed"},
+            *([{"name": "projection: the fit", "colour": INK, "dash": "dashed"}] * is_fitted),
             {"name": "projection: by CPU, upper bound", "colour": INK, "dash": "dotted"},
         ],
     }
@@ -111,7 +113,8 @@ def cores_panel(summary, fit, position):
         x, y = points[-1][:2]
         texts.append([x, y, short(float(f"{y:.2g}")), colour])
 
-    ahead = fit["fits"][-1]["projection"] if fit["fits"] else {}
+    shown = [law for law in fit["fits"] if describes(law)]
+    ahead = shown[-1]["projection"] if shown else {}
     if ahead:
         fitted = [[position[int(cores)], *values] for cores, values in ahead.items()]
         fitted = [values if None not in values else values[:2] for values in fitted]

@@ -1,9 +1,11 @@
 """The tables of the report, each declared by its columns."""
 
+from dataclasses import replace
 from itertools import groupby
 from statistics import mean
 
 from cells import CORES, KINDS, POLICIES, POLICY_NAMES
+from fit import R2_MIN, peak, why_no_fit
 from progress import duration
 from studies.report.tables import NONE, Column, Table, number, percent, ranged, rows_of
 from summary import STAGES, cores_text, find, grouped, has, pick, wait_shares
@@ -29,6 +31,8 @@ THEIRS_B_CLOSING = {
     "average delay per request (ms)": ["4.3", "3.6", "3.7", "42.5", "28.4", "25.4"],
     "requests per second": ["229", "278", "265", "23.5", "35.2", "39.3"],
 }
+PAGES = ("scaling.md", "scaling/tables.md")  # of docs: what is read, and what is looked up
+CLOSING_ROWS = 3
 CLOSING_FIGURES = [  # of a burst: from its average time and number of clients
     lambda total_ms, clients: total_ms,
     lambda total_ms, clients: total_ms / clients,
@@ -412,7 +416,7 @@ def fits_cores_table(summary):
 
     columns = [
         *(STORE, KIND, POLICY),
-        text("law", lambda fit: fit.get("law", NONE), fitted),
+        text("law", lambda fit: fit.get("no_fit") or fit.get("law", NONE), fitted),
         parameter("lambda", "lambda", fitted),
         parameter("sigma (serial)", "sigma", fitted, ".3f"),
         parameter("kappa (coherence)", "kappa", fitted, ".4f"),
@@ -425,21 +429,46 @@ def fits_cores_table(summary):
         ),
     ]
     fits = [
-        {**fit, **law}
+        {**fit, **({"no_fit": why} if (why := why_no_fit(law)) else law)}
         for fit in summary["fits_over_cores"]
         if (fit["clients"], fit["idle"]) == (200, 0)
-        for law in fit["fits"] or [{}]
+        for law in fit["fits"] or [{"law": "Amdahl", "r_squared": None, "points": 1, "kappa": None}]
     ]
     return Table(
         "fits-cores",
         "Scaling over cores, 200 clients",
         columns,
         rows_of(columns, fits),
-        "Brackets: 95 % of the fits to trials drawn again. Two numbers of cores cannot tell kappa, so with two only Amdahl's law is fitted. "
+        f"Brackets: 95 % of the fits to trials drawn again. A law is shown if its R² is {R2_MIN:g} or more; two numbers of cores cannot test any. "
         "Where the client took CPU time of the server, sigma holds that too: read the columns by CPU, which are an upper bound (no thread waits, "
         "nothing but the core thread is serial).",
         wide=True,
     )
+
+
+def policies_table(summary):
+    """The fastest policy of each setting, and those whose trials overlap with its own."""
+    cells = [cell for cell in pick(summary, part="sweep", idle=0) if has(cell)]
+    clients = sorted({cell["clients"] for cell in cells})
+    rows = []
+    for key, group in grouped(cells, ("store", "kind", "cores")):
+        found = []
+        for count in clients:
+            names = [cell["policy"] for cell in leaders(group, count)]
+            found.append(", ".join(names) or NONE)
+        rows.append([*map(str, key), *found])
+    columns = [text("store"), text("kind"), Column("cores")]
+    columns += [text(f"{count:,}", group="clients:") for count in clients]
+    note = "The policy with the most requests per second at the median first; then those whose highest trial reaches the lowest of the first."
+    return Table("policies", "The fastest policy", columns, rows, note)
+
+
+def leaders(cells, clients):
+    """Of the cells with so many clients: the fastest, then those that the spread of the trials does not tell from it."""
+    cells = [cell for cell in cells if cell["clients"] == clients]
+    cells.sort(key=lambda cell: -cell["requests_per_s"]["median"])
+    least = cells[0]["requests_per_s"]["low"] if cells else 0
+    return [cell for cell in cells if cell["requests_per_s"]["high"] >= least]
 
 
 def fits_clients_table(summary):
@@ -448,16 +477,22 @@ def fits_clients_table(summary):
         parameter("lambda, requests/s", "lambda"),
         parameter("sigma", "sigma", form=".4f"),
         parameter("kappa", "kappa", form=".2e", interval_form=".1e"),
-        Column("peak at clients", lambda fit: number(fit["peak_n"]) if fit["peak_n"] else "none"),
+        Column(
+            "peak at clients",
+            lambda fit: number(peak(fit, fit["measured"]))
+            if peak(fit, fit["measured"])
+            else "none",
+        ),
         Column("R²", lambda fit: NONE if fit["r_squared"] is None else f"{fit['r_squared']:.2f}"),
     ]
     return Table(
         "fits-clients",
         "Scaling over clients: the universal scalability law",
         columns,
-        rows_of(columns, summary["fits_over_clients"]),
-        "Fitted to 20 clients and more; lambda, the rate of one client alone, is an extrapolation. A large sigma here means saturation: more "
-        "clients than the server needs to be busy.",
+        rows_of(columns, summary["fits_over_clients"], 4, lambda fit: why_no_fit(fit) or None),
+        f"Fitted to 20 clients and more, and shown if R² is {R2_MIN:g} or more; lambda, the rate of one client alone, is an extrapolation. A large "
+        "sigma here means saturation: more clients than the server needs to be busy. A peak is shown if it lies among the clients measured, and kappa "
+        "is above zero in 95 % of the fits to trials drawn again.",
         wide=True,
     )
 
@@ -551,6 +586,7 @@ def all_tables(summary):
         table_b(summary, "loop"),
         *sustained_tables(summary),
         throughput(summary),
+        policies_table(summary),
         verdicts_table(summary),
         cpu_table(summary),
         stages_table(summary),
@@ -571,4 +607,7 @@ def markdown_page(summary, tables):
 def blocks(summary, tables):
     """What stands between the markers of docs/scaling.md."""
     parts = {name: table.markdown() for name, table in tables.items()}
+    for name in ("table-a", "table-b-thread", "table-b-loop"):  # single trials are for looking up
+        parts[f"{name}-trials"] = parts[name]
+        parts[name] = replace(tables[name], rows=tables[name].rows[-CLOSING_ROWS:]).markdown()
     return {**parts, "headline": "\n\n".join(headline(summary))}

@@ -3,10 +3,13 @@ import unittest
 
 from support import HARNESS, made_head, made_record
 from cells import Settings, choose
+from claims import problems_of
+from fit import fit_with_interval, law, peak, why_no_fit
 from progress import Progress
 from studies.report.documents import fill, names
+from studies.report.tables import number
 from summary import find, results_of, summarise
-from tables import all_tables, blocks, headline, markdown_page, table_a
+from tables import PAGES, all_tables, blocks, fits_clients_table, headline, markdown_page, table_a
 from waits import count_waits, parse_samples
 
 SETTINGS = Settings(
@@ -188,7 +191,57 @@ class Documents(unittest.TestCase):
         summary = summarise(json.loads((docs / "scaling/results.json").read_text()))
         page = (docs / "scaling.md").read_text()
         self.assertIn("table-a", names(page))
-        self.assertEqual(fill(page, blocks(summary, all_tables(summary))), page)
+        for name in PAGES:
+            page = (docs / name).read_text()
+            self.assertEqual(fill(page, blocks(summary, all_tables(summary))), page)
+
+    def test_its_sentences_follow_from_the_tables(self):
+        docs = HARNESS.parents[2] / "docs"
+        summary = summarise(json.loads((docs / "scaling/results.json").read_text()))
+        self.assertEqual([], problems_of(docs, summary))
+
+    def test_a_page_is_read_in_ten_minutes(self):
+        page = (HARNESS.parents[2] / "docs/scaling.md").read_text()
+        self.assertLess(sum(line.startswith("|") for line in page.splitlines()), 150)
+
+
+class ShownFits(unittest.TestCase):
+    def fit(self, rates, kappa=True):
+        return fit_with_interval({n: [x, x * 1.01] for n, x in rates.items()}, kappa)
+
+    def test_a_law_that_does_not_describe_the_data_is_not_shown(self):
+        noise = self.fit({20: 1000, 150: 30, 200: 900, 800: 20, 2000: 800})
+        self.assertIn("no fit of universal scalability law: R²", why_no_fit(noise))
+        two = self.fit({1: 100, 2: 150}, kappa=False)
+        self.assertEqual(
+            "no fit of Amdahl (kappa = 0): 2 points cannot test a law of 2 parameters",
+            why_no_fit(two),
+        )
+        good = self.fit({n: law(n, 100, 0.05, 1e-5) for n in (20, 150, 200, 800, 2000)})
+        self.assertEqual("", why_no_fit(good))
+        table = fits_clients_table(
+            {
+                "fits_over_clients": [
+                    {
+                        **one,
+                        "store": "x",
+                        "kind": "k",
+                        "cores": 1,
+                        "policy": "p",
+                        "measured": [20, 2000],
+                    }
+                    for one in (noise, good)
+                ]
+            }
+        )
+        self.assertEqual(5, len(table.rows[0]))
+        self.assertEqual(number(good["peak_n"]), table.rows[1][7])
+
+    def test_a_peak_that_was_not_measured_is_none(self):
+        good = self.fit({n: law(n, 100, 0.05, 1e-5) for n in (20, 150, 200, 800, 2000)})
+        self.assertAlmostEqual(308, peak(good, [20, 2000]), delta=1)
+        self.assertIsNone(peak(good, [20, 200]))
+        self.assertIsNone(peak({**good, "kappa_interval": [0.0, 1.0]}, [20, 2000]))
 
 
 class Waits(unittest.TestCase):

@@ -1,0 +1,58 @@
+"""Sentences that conclude something are found, and compared with the figures."""
+
+import unittest
+
+from studies.report.claims import markdown_tables, number, problems, sentences
+
+PAGE = """# Title 1
+
+We ran it 3 times. `a` is faster
+than **b**. It was a nice day.
+
+| x | y |
+|---|---|
+| 1 | 22 |
+
+<!-- begin t -->
+| name | rate |
+|---|---:|
+| a | 1,234 (1 – 2) |
+<!-- end t -->
+
+- One costs 5. Neither is here.
+"""
+
+
+class Claims(unittest.TestCase):
+    def wrong(self, claims, allowed=("We ran it 3 times.", "One costs 5.")):
+        return problems(PAGE, claims, {"a": 2, "b": 1}, allowed)
+
+    def test_what_the_figures_bear_out_is_no_problem(self):
+        holds = {"`a` is faster than b": lambda f: f["a"] > f["b"]}
+        self.assertEqual([], self.wrong(holds))
+
+    def test_what_they_refute_is_one(self):
+        holds = {"a is faster than b": lambda f: f["a"] < f["b"]}
+        self.assertEqual(["the figures refute: a is faster than b"], self.wrong(holds))
+
+    def test_a_conclusion_without_a_claim_and_a_claim_without_a_sentence(self):
+        self.assertEqual(["no claim checks: a is faster than b."], self.wrong({}))
+        found = self.wrong({"a is slower": lambda f: True, "a is faster": lambda f: f["c"]})
+        self.assertIn("no sentence says any more: a is slower", found)
+        self.assertTrue(found[1].startswith("cannot be checked (KeyError('c')): a is faster"))
+
+    def test_sentences_are_those_of_the_prose(self):
+        found = list(sentences(PAGE))
+        self.assertEqual("a is faster than b.", found[1])
+        self.assertEqual("One costs 5.", found[3])
+        self.assertNotIn("22", " ".join(found))
+
+    def test_tables_are_read(self):
+        tables = markdown_tables(PAGE)
+        self.assertEqual([{"name": "a", "rate": "1,234 (1 – 2)"}], tables["t"])
+        self.assertEqual([[{"x": "1", "y": "22"}]], tables[None])
+        self.assertEqual(1234, number(tables["t"][0]["rate"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
