@@ -19,6 +19,16 @@ async def cancel(exchange: AsyncExchange, order: Order | None) -> Decimal:
         return (await exchange.query(order)).executed
 
 
+def opened(result: Order | BaseException) -> Order | None:
+    """None if it was refused: the other side goes on."""
+    if isinstance(result, Refused):
+        print("refused:", result, flush=True)
+        return None
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
 async def quote(exchange: AsyncExchange, symbol: str, shares: int, spread: Decimal) -> None:
     bought = sold = Decimal(0)
     buy: Order | None = None
@@ -37,13 +47,12 @@ async def quote(exchange: AsyncExchange, symbol: str, shares: int, spread: Decim
         middle -= (bought - sold) / shares * TICK  # to come back to where it started
         bid = ((middle * (1 - spread / 2)) / TICK).to_integral_value() * TICK
         ask = max(((middle * (1 + spread / 2)) / TICK).to_integral_value() * TICK, bid + TICK)
-        try:
-            buy, sell = await asyncio.gather(
-                exchange.buy(symbol, shares, bid), exchange.sell(symbol, shares, ask)
-            )
-        except Refused as error:
-            buy = sell = None
-            print("refused:", error, flush=True)
+        quotes = await asyncio.gather(
+            exchange.buy(symbol, shares, bid),
+            exchange.sell(symbol, shares, ask),
+            return_exceptions=True,
+        )
+        buy, sell = map(opened, quotes)
         print(f"bid {bid}  ask {ask}  bought {bought}  sold {sold}", flush=True)
 
 
@@ -58,7 +67,10 @@ async def main() -> None:
     )
     parser.add_argument("--spread", type=Decimal, default=Decimal("0.004"), help="of the price")
     options = parser.parse_args()
-    async with AsyncExchange(options.connect, options.account, http=options.http) as exchange:
+    # Ctrl-C, or whatever else ends the connection, cancels what is open.
+    async with AsyncExchange(
+        options.connect, options.account, http=options.http, cancel_on_disconnect=True
+    ) as exchange:
         try:
             await exchange.create_account(options.account, 1_000_000)
             await exchange.create_symbol(options.symbol, {options.account: 1_000})

@@ -44,7 +44,10 @@ async def main() -> None:
     parser.add_argument("--shares", type=int, default=5, help="(default: %(default)s)")
     parser.add_argument("--window", type=int, default=20, help="trades in the average")
     options = parser.parse_args()
-    async with AsyncExchange(options.connect, options.account, http=options.http) as exchange:
+    # Ctrl-C, or whatever else ends the connection, cancels what is open.
+    async with AsyncExchange(
+        options.connect, options.account, http=options.http, cancel_on_disconnect=True
+    ) as exchange:
         try:
             await exchange.create_account(options.account, 1_000_000)
         except Refused as error:

@@ -104,10 +104,10 @@ class Synchronous(unittest.TestCase):
             try:
                 with exchange.pipeline() as pipeline:
                     for account, shares in ((1, 500), (2, 501), (1, 502)):
-                        exchange.account = account  # another one, another document
+                        exchange.account_id = account  # another one, another document
                         orders.append(pipeline.buy("S", shares, 1))
             finally:
-                exchange.account = 1
+                exchange.account_id = 1
                 ids = []
                 for order in orders:
                     try:

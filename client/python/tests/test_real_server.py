@@ -14,9 +14,11 @@ from pathlib import Path
 import support
 from exchange_client import (
     MARKET,
+    Account,
     AsyncExchange,
     ConnectionFailed,
     Exchange,
+    Position,
     Refused,
     market_data,
 )
@@ -24,6 +26,25 @@ from exchange_server import BIN, ExchangeServer, wait_until
 from support import ROOT, needs_websockets
 
 EXAMPLES = ROOT / "client/python/examples"
+
+
+def eventually(read):
+    """What the HTTP port shows once it is in the tables."""
+    found = []
+
+    def is_there():
+        try:
+            found.append(read())
+        except Refused:
+            return False
+        return True
+
+    wait_until(is_there, "the HTTP port to show it")
+    return found[0]
+
+
+def eventually_equal(wanted, read):
+    return lambda: wait_until(lambda: eventually(read) == wanted, f"{wanted}")
 
 
 class Served(unittest.TestCase):
@@ -235,6 +256,53 @@ class Trading(Served):
             with self.assertRaises(ConnectionFailed):
                 exchange.buy("SPY", 1, 1)
 
+    def test_what_the_http_port_shows(self):
+        self.fund()
+        with Exchange(self.address, 1, http=self.http) as buyer, Exchange(
+            self.address, 2, http=self.http
+        ) as seller:
+            bid = buyer.buy("SPY", 100, "145.67")
+            other = buyer.buy("QQQ", 1, "0.5")
+            ask = seller.sell("SPY", 40, 140)
+            wait_until(lambda: eventually(lambda: seller.fills(ask)), "the execution")
+            self.assertEqual(
+                Account("1", Decimal("85432.5"), Decimal("8740.7"), (Position("SPY", 40, 0),), 2),
+                buyer.account(),
+            )
+            self.assertEqual(Decimal(460), seller.account().positions[0].shares)
+            found = buyer.open_orders()
+            self.assertEqual([bid.id, other.id], [order.id for order in found])
+            self.assertEqual(
+                ("SPY", 100, Decimal("145.67"), 60),
+                (found[0].symbol, found[0].amount, found[0].limit, found[0].open),
+            )
+            self.assertEqual([other.id], [one.id for one in buyer.open_orders("QQQ")])
+            fill = buyer.fills(bid)[0]
+            self.assertEqual((40, Decimal("145.67")), (fill.shares, fill.price))
+            self.assertEqual(fill.time.replace(microsecond=0), buyer.query(bid).executions[0].time)
+            book = buyer.book("SPY", levels=1)
+            self.assertEqual(
+                (Decimal("145.67"), 60, None), (book.bid.price, book.bid.shares, book.ask)
+            )
+            for act, code in (
+                (lambda: buyer.fills(ask), "unknown_order"),
+                (lambda: buyer.fills(99), "unknown_order"),
+                (lambda: buyer.book("NONE"), "unknown_symbol"),
+                (lambda: Exchange(self.address, 9, http=self.http).account(), "unknown_account"),
+            ):
+                with self.subTest(code), self.assertRaises(Refused) as raised:
+                    act()
+                self.assertEqual(code, raised.exception.code)
+
+        async def run():
+            async with AsyncExchange(self.address, 1, http=self.http) as exchange:
+                asked = (exchange.account(), exchange.open_orders("SPY"), exchange.fills(bid))
+                return await asyncio.gather(*asked, exchange.book("SPY"))
+
+        account, orders, fills, book = asyncio.run(run())
+        self.assertEqual((2, [bid.id]), (account.open_orders, [order.id for order in orders]))
+        self.assertEqual((1, "SPY"), (len(fills), book.symbol))
+
     def test_asyncio(self):
         self.fund()
 
@@ -302,6 +370,18 @@ class WithKeys(Served):
         ):
             exchange.buy("SPY", 1, 1)
 
+    def test_only_the_key_reads(self):
+        def account(key):
+            return Exchange(self.address, 1, key=key, http=self.http).account()
+
+        with Exchange(self.address) as exchange:
+            exchange.create_account(1, 100, key="secret-of-1")
+
+        self.assertEqual(100, eventually(lambda: account("secret-of-1")).balance)
+        for key in ("wrong-key-of-1", None):
+            with self.subTest(key), self.assertRaises(Refused):
+                account(key)
+
 
 class WithLengths(Served):
     arguments = ("--reply-framing", "length")
@@ -326,8 +406,13 @@ class WithTls(unittest.TestCase):
             server = ExchangeServer("--tls-cert", certificate, "--tls-key", key).start()
             self.addCleanup(server.close)
             address = f"127.0.0.1:{server.port}"
-            with Exchange(address, tls=certificate) as exchange:
+            http = f"127.0.0.1:{server.http_port}"
+            with Exchange(address, tls=certificate, http=http) as exchange:
                 exchange.create_account(1, 1)
+                exchange.create_symbol("SPY")
+                self.assertEqual((), eventually(lambda: exchange.book("SPY")).bids)
+            with self.assertRaisesRegex(ConnectionFailed, "(?i)certificate"):
+                Exchange(address, tls=True, http=http).book("SPY")
             with self.assertRaisesRegex(ConnectionFailed, "(?i)certificate"):
                 Exchange(address, tls=True).create_account(2, 1)
 
@@ -336,7 +421,8 @@ class WithTls(unittest.TestCase):
 class Examples(Served):
     """Each example trades with the demo bots for a few seconds."""
 
-    def trade(self, *words, wanted):
+    def trade(self, *words, wanted, times=1, meanwhile=lambda: None):
+        """Until so many lines of its output are as wanted; then meanwhile(), and the end by Ctrl-C."""
         bots = subprocess.Popen(
             [BIN / "demo-bots", "--connect", self.address, "--rate", "400", "--symbols", "A,B"],
             stdout=subprocess.DEVNULL,
@@ -361,8 +447,8 @@ class Examples(Served):
         try:
             for line in example.stdout:
                 lines.append(line)
-                if re.search(wanted, line):
-                    return
+                if sum(1 for one in lines if re.search(wanted, one)) == times:
+                    return meanwhile()
             self.fail(f"{words[0]} ended, or was stopped after a minute: {''.join(lines)}")
         finally:
             too_late.cancel()
@@ -373,7 +459,19 @@ class Examples(Served):
             )
 
     def test_market_maker(self):
-        self.trade("market_maker.py", "A", wanted=r"(bought|sold) [1-9]")
+        with Exchange(self.address, 9001, http=self.http) as account:
+            quotes = eventually_equal(2, lambda: len(account.open_orders()))
+            self.trade("market_maker.py", "A", wanted=r"(bought|sold) [1-9]", meanwhile=quotes)
+            eventually_equal(0, lambda: len(account.open_orders()))()
+
+    def test_market_maker_without_shares(self):
+        """Its sells are refused, and it goes on with one buy."""
+        with Exchange(self.address, 9001, http=self.http) as account:
+            account.create_account(9001, 1_000_000)
+            quotes = eventually_equal(1, lambda: len(account.open_orders()))
+            words = ("market_maker.py", "A", "--spread", "0.05")  # too wide to buy any
+            self.trade(*words, wanted="refused: insufficient", times=9, meanwhile=quotes)
+            eventually_equal(0, lambda: len(account.open_orders()))()
 
     def test_momentum(self):
         self.trade("momentum.py", "A", wanted=r"sold [1-9]")
@@ -382,7 +480,7 @@ class Examples(Served):
         self.trade("arbitrage.py", "A", "B", "--edge", "0", wanted=r"(bought|sold) [1-9]")
 
     def test_they_are_short_and_explain_themselves(self):
-        for example in EXAMPLES.glob("*.py"):
+        for example in set(EXAMPLES.glob("*.py")) - {EXAMPLES / "first.py"}:
             self.assertLessEqual(len(example.read_text().splitlines()), 100, example)
             done = subprocess.run(
                 [sys.executable, example, "--help"],
@@ -393,20 +491,24 @@ class Examples(Served):
 
 
 class Tutorial(Served):
-    def test_its_first_program_runs(self):
+    def test_its_first_program_runs_again(self):
         text = (ROOT / "docs/python.md").read_text()
-        program, output = re.search(
-            r"```python\n# first\.py\n(.*?)```\n.*?```\n(.*?)```", text, re.DOTALL
+        program = (EXAMPLES / "first.py").read_text()
+        shown, output = re.search(
+            r"```python\n(from exchange_client import Exchange, .*?)```\n.*?```\n(.*?)```",
+            text,
+            re.DOTALL,
         ).groups()
-        program = program.replace("127.0.0.1:12345", self.address)
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env={"PYTHONPATH": str(ROOT / "client/python/src")},
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual(0, done.returncode, done.stderr)
-        self.assertEqual(output, done.stdout)
+        self.assertEqual(program.partition("\n\n")[2], shown)
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", program.replace("127.0.0.1:12345", self.address)],
+                env={"PYTHONPATH": str(ROOT / "client/python/src")},
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertEqual(output, done.stdout)
 
 
 if __name__ == "__main__":

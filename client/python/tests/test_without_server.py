@@ -5,10 +5,12 @@ import inspect
 import os
 import pickle
 import re
+import threading
 import unittest
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from unittest.mock import patch
 
 import support
@@ -498,6 +500,67 @@ class LostConnections(unittest.TestCase):
                 return await exchange.buy("S", 1, 2)
 
         return asyncio.run(run())
+
+
+class HttpPort(unittest.TestCase):
+    """Of servers that answer what a test says."""
+
+    ACCOUNT = (
+        '{"account":"1","balance":"5","reserved":"0","positions":[],"open_orders":0,"orders":[]}'
+    )
+
+    def serve(self, status, body):
+        asked = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append((self.path, self.headers["Authorization"]))
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(body.encode())
+
+            def log_message(self, *_):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"127.0.0.1:{server.server_port}", asked
+
+    def exchange(self, http, account=1, **more):
+        return Exchange("127.0.0.1:1", account, http=http, **more)
+
+    def test_the_server_that_answers_is_found(self):
+        down, asked = self.serve(503, '{"error":"standby","code":"standby"}')
+        good, _ = self.serve(200, self.ACCOUNT)
+        for http in (good, f"127.0.0.1:1,{down},{good}"):
+            with patch.dict(os.environ, {"http_proxy": "http://127.0.0.1:1"}):
+                self.assertEqual(5, self.exchange(http, account="a/b", key="k").account().balance)
+        self.assertEqual([("/api/accounts/a%2Fb", "Basic YS9iOms=")], asked)
+        with self.assertRaisesRegex(ConnectionFailed, "standby.*; 127.0.0.1:1: .*refused"):
+            self.exchange(f"{down},127.0.0.1:1").account()
+
+    def test_what_is_no_answer(self):
+        for status, body in ((200, "[]"), (200, "{"), (200, ""), (404, "<html>"), (404, "null")):
+            http, _ = self.serve(status, body)
+            with self.subTest(body), self.assertRaises(BadReply):
+                self.exchange(http).account()
+
+    def test_wrong_arguments(self):
+        exchange = self.exchange("127.0.0.1:1")
+        for act, error in (
+            (lambda: Exchange("127.0.0.1:1", 1).account(), ValueError),
+            (lambda: self.exchange("127.0.0.1:1", account=None).open_orders(), ValueError),
+            (lambda: self.exchange("127.0.0.1"), ValueError),
+            (lambda: exchange.fills("7"), TypeError),
+            (lambda: exchange.fills(7.5), TypeError),
+            (lambda: exchange.book(7), TypeError),
+            (lambda: exchange.book("S", levels=True), TypeError),
+            (lambda: exchange.open_orders(7), TypeError),
+        ):
+            with self.subTest(inspect.getsource(act)), self.assertRaises(error):
+                act()
 
 
 class MarketData(unittest.TestCase):

@@ -7,14 +7,17 @@
 
 from .asynchronous import AsyncExchange
 from .errors import BadReply, ConnectionFailed, ExchangeError, InDoubt, Refused
-from .market import Level, MarketUpdate, Trade, market_data
+from .http_port import Account, OpenOrder, Position
+from .market import Book, Level, MarketUpdate, Trade, market_data
 from .protocol import MARKET, Execution, Market, Order, Status, Terms
 from .sync import Connection, Exchange, Pending, Pipeline
 
 __all__ = [
     "MARKET",
+    "Account",
     "AsyncExchange",
     "BadReply",
+    "Book",
     "Connection",
     "ConnectionFailed",
     "Exchange",
@@ -24,9 +27,11 @@ __all__ = [
     "Level",
     "Market",
     "MarketUpdate",
+    "OpenOrder",
     "Order",
     "Pending",
     "Pipeline",
+    "Position",
     "Refused",
     "Status",
     "Terms",

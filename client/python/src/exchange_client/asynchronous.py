@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
-from .market import MarketUpdate, market_data
+from .http_port import Account, OpenOrder
+from .market import Book, MarketUpdate, market_data
 from .protocol import (
     AccountId,
+    Execution,
     Limit,
     Number,
     Operation,
@@ -106,7 +108,7 @@ class _Link:
 
 
 class AsyncExchange(Client):
-    """As Exchange, for asyncio. http: "HOST:PORT" of the HTTP port, for market_data()."""
+    """As Exchange, for asyncio. http: for market_data() too."""
 
     def __init__(
         self,
@@ -120,8 +122,7 @@ class AsyncExchange(Client):
         cancel_on_disconnect: bool = False,
         http: str | None = None,
     ) -> None:
-        super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect)
-        self._http = http
+        super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect, http)
         self._link: _Link | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # that of _link and _connecting
         self._connecting = asyncio.Lock()
@@ -194,6 +195,18 @@ class AsyncExchange(Client):
         self, symbol: str, shares: Mapping[AccountId, Number] | None = None
     ) -> None:
         await self._perform(protocol.create_symbol(symbol, shares or {}))
+
+    async def account(self) -> Account:
+        return await asyncio.to_thread(self._http_port().account)
+
+    async def open_orders(self, symbol: str | None = None) -> list[OpenOrder]:
+        return await asyncio.to_thread(self._http_port().open_orders, symbol)
+
+    async def fills(self, order: OrderId) -> list[Execution]:
+        return await asyncio.to_thread(self._http_port().fills, order)
+
+    async def book(self, symbol: str, levels: int = 20) -> Book:
+        return await asyncio.to_thread(self._http_port().book, symbol, levels)
 
     def market_data(self, *symbols: str) -> AsyncIterator[MarketUpdate]:
         """Books and trades of symbols, as they change (market.py)."""

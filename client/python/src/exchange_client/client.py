@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from . import protocol
+from .http_port import HttpPort
 from .protocol import (
     AccountId,
     Limit,
@@ -37,18 +38,22 @@ class Client:
         timeout: float,
         retry: float | None,
         cancel_on_disconnect: bool,
+        http: str | None,
     ) -> None:
         self._addresses = deque(addresses(servers))
-        self.account, self._key = account, key
+        self.account_id, self._key = account, key
         self._tls, self._timeout = tls_context(tls), _seconds(timeout, "timeout")
         if retry is None:
             retry = timeout if len(self._addresses) > 1 else 0
         self._retry = _seconds(retry, "retry", may_be_0=True)
         self._references = References()
         self._cancel_on_disconnect = checked(cancel_on_disconnect, bool, "cancel_on_disconnect")
+        self._http = http
+        if http is not None:
+            addresses(http)
 
     def _root(self) -> str:
-        return protocol.transactions_root(self.account, self._key, self._cancel_on_disconnect)
+        return protocol.transactions_root(self.account_id, self._key, self._cancel_on_disconnect)
 
     def _order(
         self,
@@ -78,6 +83,11 @@ class Client:
             raise ValueError(f"side: give that of the order, 'buy' or 'sell', not {side!r}")
         amount = _amount(shares, 1 if side == "buy" else -1)
         return protocol.replace(self._root(), order, ref, amount, limit)
+
+    def _http_port(self) -> HttpPort:
+        if self._http is None:
+            raise ValueError("no HTTP port: give one as Exchange(..., http=)")
+        return HttpPort(self._http, self._tls, self._timeout, self.account_id, self._key)
 
 
 def _amount(shares: Number, sign: int) -> Decimal:

@@ -38,15 +38,13 @@ class Trade:
 
 
 @dataclass(frozen=True)
-class MarketUpdate:
-    """The book of a symbol after a change, and the trades of this change, oldest first."""
+class Book:
+    """Both sides of a symbol."""
 
     symbol: str
-    sequence: int
+    sequence: int  # of its changes
     bids: tuple[Level, ...]  # best first
     asks: tuple[Level, ...]  # best first
-    trades: tuple[Trade, ...]
-    is_snapshot: bool  # the first of a symbol, and one after a lost connection or message
 
     @property
     def bid(self) -> Level | None:
@@ -55,6 +53,14 @@ class MarketUpdate:
     @property
     def ask(self) -> Level | None:
         return self.asks[0] if self.asks else None
+
+
+@dataclass(frozen=True)
+class MarketUpdate(Book):
+    """The book of a symbol after a change, and the trades of this change, oldest first."""
+
+    trades: tuple[Trade, ...]
+    is_snapshot: bool  # the first of a symbol, and one after a lost connection or message
 
 
 class Books:
@@ -88,12 +94,11 @@ class Books:
                 return symbol if isinstance(symbol, str) else None
             self._sequence[symbol] = sequence
             for side, levels in ((self._bids, "bids"), (self._asks, "asks")):
-                for price, shares, orders in event[levels]:
-                    level = Level(Decimal(price), Decimal(shares), int(orders))
-                    if level.orders:
-                        side[symbol][level.price] = level
+                for one in map(level, event[levels]):
+                    if one.orders:
+                        side[symbol][one.price] = one
                     else:
-                        side[symbol].pop(level.price, None)
+                        side[symbol].pop(one.price, None)
             trades = [_trade(trade) for trade in event["trades"]]
         except (ValueError, KeyError, TypeError, ArithmeticError) as error:
             raise BadReply(f"{error!r} in {message[:200]!r}") from None
@@ -102,11 +107,16 @@ class Books:
         return MarketUpdate(
             symbol,
             sequence,
-            tuple(sorted(self._bids[symbol].values(), key=lambda level: -level.price)),
-            tuple(sorted(self._asks[symbol].values(), key=lambda level: level.price)),
+            tuple(sorted(self._bids[symbol].values(), key=lambda one: one.price, reverse=True)),
+            tuple(sorted(self._asks[symbol].values(), key=lambda one: one.price)),
             tuple(trades),
             kind == "snapshot",
         )
+
+
+def level(found: list[Any]) -> Level:
+    price, shares, orders = found
+    return Level(Decimal(price), Decimal(shares), int(orders))
 
 
 def _trade(trade: dict[str, Any]) -> Trade:

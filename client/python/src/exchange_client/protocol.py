@@ -153,6 +153,10 @@ def attribute(name: str, value: str, what: str = "") -> str:
     return f" {name}={quoteattr(checked(value, str, what or name))}"
 
 
+def order_id(order: OrderId) -> int:
+    return order.id if isinstance(order, Order) else integer(order, "order", "an int or an Order")
+
+
 def account_id(account: str | SupportsIndex) -> str:
     if isinstance(account, str):
         return account
@@ -370,9 +374,7 @@ def _which(order: OrderId | None, ref: str | None) -> str:
     if ref is not None:
         return attribute("ref", ref)
     assert order is not None
-    if isinstance(order, Order):
-        return attribute("id", str(order.id))
-    return attribute("id", str(integer(order, "order", "an int or an Order")))
+    return attribute("id", str(order_id(order)))
 
 
 def _refusal(element: ET.Element) -> Refused:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from . import protocol
 from .client import Client
 from .errors import BadReply, ConnectionFailed, ExchangeError
+from .http_port import Account, OpenOrder
+from .market import Book
 from .protocol import (
     AccountId,
+    Execution,
     Limit,
     Number,
     Operation,
@@ -94,6 +97,7 @@ class Exchange(Client):
     retry: seconds for which it connects again after a lost connection, 0 for never. By default `timeout` with several servers, else 0. Orders
     then get references, so that they can be sent again and are executed once.
     cancel_on_disconnect: the exchange cancels what is open of the orders once their connection is over: lost, or closed as by close().
+    http: "HOST:PORT" of the HTTP port, for account(), open_orders(), fills() and book().
 
     Methods raise Refused, ConnectionFailed, InDoubt and BadReply; TypeError and ValueError for wrong arguments.
     """
@@ -108,8 +112,9 @@ class Exchange(Client):
         timeout: float = 30,
         retry: float | None = None,
         cancel_on_disconnect: bool = False,
+        http: str | None = None,
     ) -> None:
-        super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect)
+        super().__init__(servers, account, key, tls, timeout, retry, cancel_on_disconnect, http)
         self._connection: Connection | None = None
 
     def __enter__(self) -> Exchange:
@@ -199,6 +204,24 @@ class Exchange(Client):
     def create_symbol(self, symbol: str, shares: Mapping[AccountId, Number] | None = None) -> None:
         """Creates a symbol, and gives shares of it to accounts."""
         self._one(protocol.create_symbol(symbol, shares or {}))
+
+    # --- what the HTTP port shows, as old as the tables: milliseconds after a commit, a second under full load ---
+
+    def account(self) -> Account:
+        """Cash and shares, free and reserved."""
+        return self._http_port().account()
+
+    def open_orders(self, symbol: str | None = None) -> list[OpenOrder]:
+        """The open orders of the account, or those of one symbol, oldest first."""
+        return self._http_port().open_orders(symbol)
+
+    def fills(self, order: OrderId) -> list[Execution]:
+        """The executions of an order of the account, oldest first, with exact times."""
+        return self._http_port().fills(order)
+
+    def book(self, symbol: str, levels: int = 20) -> Book:
+        """The best prices of a symbol, at most 1000 on each side."""
+        return self._http_port().book(symbol, levels)
 
     def pipeline(self) -> Pipeline:
         """Collects requests in a `with` block and sends them together at its end."""
