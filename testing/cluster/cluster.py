@@ -35,10 +35,24 @@ class ClusterError(RuntimeError):
     pass
 
 
+def require_server():
+    if not os.access(BIN / "server", os.X_OK):
+        raise ClusterError(
+            f"there is no server at {BIN}: build it (cmake --build build --target server loadgen exchange-cli),"
+            " or name its folder as EXCHANGE_BIN"
+        )
+
+
+def database_user():
+    """PostgreSQL does not run as root. None: as the user of this program."""
+    return "postgres" if os.geteuid() == 0 else None
+
+
 def programs():
     """{name: path} of what a cluster needs. Raises ClusterError with a sentence that names what is missing."""
     found = {name: shutil.which(name) for name in ("etcd", "haproxy", "patroni")}
     found["patroni"] = os.environ.get("PATRONI") or found["patroni"]
+    found["patroni"] = found["patroni"] and os.path.abspath(found["patroni"])
     found["haproxy"] = found["haproxy"] or shutil.which("haproxy", path="/usr/sbin:/sbin")
     versions = sorted(
         Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[-3])
@@ -55,7 +69,7 @@ def programs():
     missing = [f"{name} ({packages[name]})" for name, path in found.items() if not path]
     if missing:
         raise ClusterError("a cluster needs " + ", ".join(missing))
-    text = subprocess.run([found["patroni"], "--version"], capture_output=True, text=True).stdout
+    text = output_of([found["patroni"], "--version"])
     version = (
         tuple(int(part) for part in text.split()[-1].split(".")[:2]) if text.split() else (0, 0)
     )
@@ -65,6 +79,23 @@ def programs():
             f" {'.'.join(map(str, PATRONI_MIN))} can let a stale primary win (docs/cluster.md)"
         )
     return found
+
+
+def output_of(command):
+    """Of a program that the user of PostgreSQL runs. Raises ClusterError if that user cannot."""
+    user = database_user()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, user=user, cwd="/")
+    except (OSError, LookupError) as error:
+        problem = str(error)
+    else:
+        if done.returncode == 0:
+            return done.stdout
+        problem = done.stderr.strip()[-300:] or f"it ended with status {done.returncode}"
+    advice = f"; put it where the user {user} can read it, such as /opt" if user else ""
+    raise ClusterError(
+        f"{'the user ' + user if user else 'this user'} cannot run {command[0]}: {problem}{advice}"
+    )
 
 
 def start_of(pid):
@@ -121,14 +152,24 @@ class Cluster:
     # --- the life of the cluster ---
 
     def up(self, say=print, seconds=90):
-        """Starts everything, and returns once the exchange is ready behind haproxy."""
+        """Starts everything, and returns once the exchange is ready behind haproxy. If that fails, nothing runs; the messages stay."""
+        require_server()
         paths = programs()
         if any(self.alive(name) for name in self.pids):
             raise ClusterError(f"the cluster in {self.folder} is up already")
+        if self.state_file.exists():  # of one that did not come up, or of before a restart
+            self.down()
         if not self.network:
             self._check_free()
         self.folder.mkdir(parents=True, exist_ok=True)
         self._own(self.folder)
+        try:
+            self._start_all(paths, say, seconds)
+        except BaseException:
+            self._end_all()
+            raise
+
+    def _start_all(self, paths, say, seconds):
         for number in NODES:
             self.start_etcd(number)
         for number in NODES:
@@ -150,6 +191,10 @@ class Cluster:
 
     def down(self):
         """Ends everything and removes the folder."""
+        self._end_all()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end_all(self):
         order = ("haproxy", "exchange", "patroni", "etcd")
         for prefix in order:
             names = [name for name in self.pids if name.startswith(prefix)]
@@ -163,12 +208,11 @@ class Cluster:
                 self.signal(name, signal.SIGKILL, group=True)
         for number in NODES:  # if Patroni was killed, PostgreSQL goes on
             with contextlib.suppress(OSError, ValueError, IndexError):
-                pid = int(
-                    (self.folder / f"node{number}/data/postmaster.pid").read_text().splitlines()[0]
-                )
-                os.kill(pid, signal.SIGQUIT)
+                data = self.folder / f"node{number}/data"
+                pid = int((data / "postmaster.pid").read_text().splitlines()[0])
+                if os.readlink(f"/proc/{pid}/cwd") == str(data):  # not another that has its number
+                    os.kill(pid, signal.SIGQUIT)
         self.pids = {}
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def primary(self):
         """The number of the node that Patroni holds for the primary; None if there is none."""
@@ -241,6 +285,25 @@ class Cluster:
             seconds,
         )
 
+    def switch_over(self):
+        """Hands over from the active server to the standby, as an operator does. Returns what ops/cluster/switchover says."""
+        active, standbys = self.active(), self.standbys()
+        if active is None or not standbys:
+            raise ClusterError("a switchover needs an active server and a standby: see status")
+        done = subprocess.run(
+            [
+                OPS / "switchover",
+                f"{self.server(standbys[0])}:{HTTP}",
+                f"--active={self.server(active)}:{HTTP}",
+                f"--signal=kill -USR2 {self.server_pid(active)}",
+            ],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode != 0:
+            raise ClusterError(done.stderr.strip())
+        return done.stdout.strip()
+
     def server_pid(self, number):
         """Of the server itself, not its supervisor; None if it is being started."""
         supervisor = self.pids[f"exchange{number}"][0]
@@ -262,28 +325,27 @@ class Cluster:
             for k, v in os.environ.items()
             if not k.startswith(("EXCHANGE_", "PATRONI_", "ETCD_"))
         }
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            env=environment,
-            user=user,
-            cwd=self.folder,
-        )
-        log.close()
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=environment,
+                user=user,
+                cwd=self.folder,
+            )
+        except OSError as error:  # such as a folder that the user of PostgreSQL cannot reach
+            raise ClusterError(f"cannot start {name} in {self.folder}: {error}") from None
+        finally:
+            log.close()
         self.pids[name] = (process.pid, start_of(process.pid))
         self.state_file.write_text(json.dumps({"net": self.net, "pids": self.pids}))
 
-    @property
-    def _user(self):
-        """PostgreSQL does not run as root."""
-        return "postgres" if os.geteuid() == 0 else None
-
     def _own(self, path):
-        if self._user:
-            entry = pwd.getpwnam(self._user)
+        if database_user():
+            entry = pwd.getpwnam(database_user())
             os.chown(path, entry.pw_uid, entry.pw_gid)
 
     def _check_free(self):
@@ -337,7 +399,7 @@ class Cluster:
         )  # YAML reads JSON
         self._own(config)
         self._start(
-            f"patroni{number}", [paths["patroni"], str(config)], self.node(number), self._user
+            f"patroni{number}", [paths["patroni"], str(config)], self.node(number), database_user()
         )
 
     def _create_database(self, paths):

@@ -1,6 +1,8 @@
 """A cluster on loopback addresses comes up, loses servers and connections under load, and every reply was right."""
 
+import os
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -23,6 +25,47 @@ class Settings(unittest.TestCase):
         )
         self.assertIn("data-checksums", settings["bootstrap"]["initdb"])
         self.assertEqual("127.80.0.2:5432", settings["postgresql"]["listen"])
+
+
+class Refusals(unittest.TestCase):
+    """What is missing is named at once, in one line, and nothing was started."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def up(self, **environment):
+        state = self.folder / "cluster"
+        done = subprocess.run(
+            [CLUSTER / "run", "--folder", state, "--net", "127.78", "up"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            env={**os.environ, **environment},
+        )
+        self.assertEqual((1, ""), (done.returncode, done.stdout))
+        self.assertFalse(state.exists())
+        self.assertEqual(1, done.stderr.count("\n"), done.stderr)
+        return done.stderr
+
+    def test_no_server(self):
+        problem = self.up(EXCHANGE_BIN=str(self.folder))
+        self.assertIn(f"there is no server at {self.folder}: build it", problem)
+
+    def test_a_patroni_that_the_user_of_postgresql_cannot_run(self):
+        for program in ("server", "etcd", "haproxy", "patroni"):
+            (self.folder / program).write_text("#!/bin/sh\necho 1 4.1.0\n")
+            (self.folder / program).chmod(0o755 if program != "patroni" else 0o600)
+        self.folder.chmod(0o700)  # root's own, as a venv below /root
+        problem = self.up(
+            EXCHANGE_BIN=str(self.folder),
+            PATRONI=str(self.folder / "patroni"),
+            PATH=f"{self.folder}:{os.environ['PATH']}",
+        )
+        if "a cluster needs" in problem:
+            self.skipTest(problem)
+        self.assertIn(f"cannot run {self.folder}/patroni: ", problem)
 
 
 class UnderFire(unittest.TestCase):
