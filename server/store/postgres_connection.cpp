@@ -137,6 +137,11 @@ Answer ask(const std::string& conninfo, SocketDeadlines& deadlines) {
   return answer;
 }
 
+// The process of PostgreSQL that serves the next statement of a connection.
+int backend_of(pqxx::connection& connection) {
+  return pqxx::nontransaction(connection).exec("SELECT pg_backend_pid()")[0][0].as<int>();
+}
+
 }  // namespace
 
 std::string one_line(const std::exception& error) {
@@ -294,6 +299,25 @@ PostgresHosts::Connected PostgresHosts::connect() {
       break;
     }
   return {std::move(newest.connection), newest.timeline};
+}
+
+// A pooler makes up the process number that it gives to its clients. Between transactions of this
+// connection, one that shares sessions gives it another one, or gives its own to the second
+// connection.
+void PostgresHosts::require_own_session(pqxx::connection& connection) {
+  const int backend = backend_of(connection);
+  if (connection.backendpid() == backend) return;
+  const Connected second = connect();
+  SocketDeadlines::Watch watch(deadlines_, second.connection->sock(), 0,
+                               std::chrono::seconds(connect_timeout_s));
+  constexpr int times = 3;  // a pooler may take its sessions in turns
+  for (int i = 0; i < times; ++i)
+    if (backend_of(*second.connection) == backend || backend_of(connection) != backend)
+      throw StoreCorrupt(
+          description_ +
+          " leads to a connection pooler that shares sessions among its clients (PgBouncer with"
+          " pool_mode = transaction or statement), so that the lock that keeps a second server out"
+          " would belong to both; name PostgreSQL itself in --store, or set pool_mode = session");
 }
 
 // --- PostgresConnection

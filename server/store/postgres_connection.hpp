@@ -93,6 +93,11 @@ class PostgresHosts {
     std::uint64_t timeline = 0;  // of one host: 0
   };
   Connected connect();
+  // Throws StoreCorrupt if a pooler gives the session of this connection to other clients too: what
+  // a session holds, such as an advisory lock, would be theirs as well. Asks one statement of a
+  // connection without a pooler, and makes a second connection if there is one. Throws
+  // StoreUnavailable if that fails. Any thread.
+  void require_own_session(pqxx::connection& connection);
   SocketDeadlines& deadlines() { return deadlines_; }
   // How often a primary with a higher timeline was found than the one before. Only counted with
   // several hosts. Any thread.

@@ -199,7 +199,8 @@ unsigned synchronous_replicas(const std::string& setting) {
 PostgresStore::PostgresStore(const std::string& url, const StoreLimits& limits)
     : limits_(limits),
       hosts_(url),
-      core_(hosts_, limits.answer_max),
+      core_(hosts_, limits.answer_max,
+            [this](pqxx::connection& connection) { hosts_.require_own_session(connection); }),
       projector_(hosts_, limits.bulk_answer_max, prepare_for_projector),
       reader_(hosts_, limits.answer_max, prepare_for_reader) {}
 

@@ -4,7 +4,8 @@
 // fails is dropped and made again at the next call. The core's connection holds an advisory lock
 // while the server lives, so that a second server refuses to start. If that connection is lost, the
 // lock is free and another server may take over: then the epoch in table `fence`, which each write
-// checks in its own transaction, keeps this server from committing.
+// checks in its own transaction, keeps this server from committing. A pooler that would share that
+// lock among servers is refused on each new connection of the core.
 //
 // append() never connects: after a lost connection resolve_in_doubt() does, which first waits for
 // an append of the old connection that may still be committing.
