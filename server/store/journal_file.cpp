@@ -200,7 +200,7 @@ JournalFile::JournalFile(const std::string& path, Use use)
 
 // Another program that reads, such as an audit, has it locked for moments.
 void JournalFile::lock(Use use) {
-  if (use == Use::read_unlocked) return;
+  if (use == Use::read_unlocked || use == Use::read_beside) return;
   constexpr int wait_us = 5'000'000, step_us = 10'000;
   sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
   for (int waited = 0; !file_.try_lock(use == Use::write); waited += vfs->xSleep(vfs, step_us))
@@ -287,7 +287,7 @@ void JournalFile::find_end(Use use, bool is_complete) {
   }
   if (!any) throw_damaged("no record of it is sound");
   end_ = reader.position();
-  require_no_later_batch(chain, reader.block());
+  if (use != Use::read_beside) require_no_later_batch(chain, reader.block());
   for (std::size_t i = 0; i < chain.size(); ++i) {
     if (i > reader.block()) {
       blocks.prepared.push_back(chain[i]);

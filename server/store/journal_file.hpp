@@ -54,7 +54,10 @@ namespace exchange {
 class JournalFile {
  public:
   // read_unlocked: beside a writer in this process, which makes no block meanwhile.
-  enum class Use { write, read, read_unlocked };
+  // read_beside: beside a writer in another process. What it appends meanwhile is not seen, and if
+  // it uses a block again, all calls may throw StoreCorrupt: try again with a new object. A damaged
+  // record at the end looks like that end, so the caller compares it with the acknowledged mark.
+  enum class Use { write, read, read_unlocked, read_beside };
   // As large as a second of full load writes; so much more than what was pruned stays on the disk.
   static constexpr std::uint32_t usual_block_bytes = 1 << 20;
 

@@ -1,5 +1,5 @@
-// exchange-audit: checks from outside that a store is sound. Only reads; takes no epoch and no lock
-// of a server.
+// exchange-audit: checks from outside that a store is sound, and copies one for a backup. Only
+// reads the store; takes no epoch and no lock of a server.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -7,6 +7,7 @@
 #include "base/process.hpp"
 #include "base/version.hpp"
 #include "tools/audit/audit.hpp"
+#include "tools/audit/backup.hpp"
 #include "tools/audit/source.hpp"
 
 using namespace exchange::audit;
@@ -18,6 +19,7 @@ enum ExitCode { exit_clean = 0, exit_violations = 1, exit_unusable = 2 };
 int main(int argc, char** argv) {
   exchange::prepare_process();
   AuditOptions options;
+  std::string backup_folder;
   bool json = false;
   CLI::App app(
       "Audits a store of the exchange, read-only: tables, journal, replay, and acknowledged "
@@ -34,6 +36,9 @@ int main(int argc, char** argv) {
   app.add_flag(
       "--complete", options.complete,
       "the file has every order that its accounts ever sent: none may be in the store twice");
+  app.add_option("--backup", backup_folder,
+                 "copy a SQLite store, tables and journal of one moment, into this new folder, and "
+                 "audit the copy; a server may run meanwhile");
   app.add_option("--violations-max", options.violations_kept,
                  "violations reported one by one; all are counted");
   app.add_flag("--json", json, "the result as one JSON document");
@@ -43,6 +48,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? exit_clean : exit_unusable;
   }
   try {
+    if (!backup_folder.empty()) options.store = back_up(options.store, backup_folder);
     const Audit result = audit(options);
     std::fputs((json ? json_of(result) : text_of(result)).c_str(), stdout);
     return result.findings.violations() == 0 ? exit_clean : exit_violations;
