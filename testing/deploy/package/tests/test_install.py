@@ -1,8 +1,10 @@
 """`cmake --install` brings programs that work where they are, under names of their own; the unit and the package's scripts are sound."""
 
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -51,6 +53,29 @@ class Install(unittest.TestCase):
         for name in PROGRAMS:
             page = self.prefix / f"share/man/man1/exchange-{name}.1.gz"
             self.assertTrue(page.exists(), page)
+
+    def test_the_python_client_is_there(self):
+        modules = self.prefix / "lib/python3/dist-packages"
+        code = "from exchange_client import Exchange; print(Exchange.__module__)"
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", code],
+            capture_output=True,
+            text=True,
+            env={"PYTHONPATH": str(modules)},
+        )
+        self.assertEqual((0, "exchange_client.sync\n"), (done.returncode, done.stdout), done.stderr)
+
+    def test_pages_lead_to_files_that_are_there(self):
+        pages = self.prefix / "share/doc/exchange"
+        sources = re.compile(r"(server|client|tools|testing|build)\b(?!/python)|\w+\.sh$|[A-Z]\w+$")
+        missing = set()
+        for page in (*pages.glob("docs/*.md"), pages / "README.md"):
+            for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+                target = (page.parent / link).resolve()
+                inside = os.path.relpath(target, pages.resolve())
+                if "://" not in link and not target.exists() and not sources.match(inside):
+                    missing.add(f"{page.name}: {link}")
+        self.assertEqual(set(), missing)
 
     def test_nothing_outside_of_the_prefix(self):
         manifest = (BIN.parent / "install_manifest_programs.txt").read_text().split()
