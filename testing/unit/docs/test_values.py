@@ -1,0 +1,171 @@
+"""The values in the documents are those of the code: options, variables of compose files, limits and time-outs."""
+
+import os
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+BIN = Path(os.environ.get("EXCHANGE_BIN") or ROOT / "build/bin")
+KIB, MIB, THOUSAND, MILLION = 1 << 10, 1 << 20, 1000, 1_000_000
+
+CONNECTION = "server/store/postgres_connection.cpp"
+POSTGRES = "server/store/postgres_store.cpp"
+STANDBY = "server/core/standby.cpp"
+LEASE = "server/store/lease.hpp"
+PROTOCOL = "server/protocol/limits.hpp"
+HTTP = "server/http/limits.hpp"
+NET = "server/net/limits.hpp"
+CORE = "server/core/limits.hpp"
+STORE = "server/store/limits.hpp"
+EXCHANGE = "server/engine/exchange.hpp"
+
+# Page, text before and after the value; source, text before the value; how many of the source's unit are one of the page's.
+# `#` stands for the value.
+CLAIMS = [
+    ("operations", "`connect_timeout=#` (seconds)", CONNECTION, "connect_timeout_s = #", 1),
+    ("operations", "`tcp_user_timeout=#`", CONNECTION, '{"tcp_user_timeout", "#"}', 1),
+    ("operations", "does not answer for # seconds", STORE, "answer_max{#}", 1000),
+    ("cluster", "one that does not answer for # seconds", STORE, "answer_max{#}", 1000),
+    ("operations", "retries for `--store-wait-s` (#)", CORE, "store_wait_s = #", 1),
+    ("operations", "for # ms after a commit", LEASE, "length_ns = #", MILLION),
+    ("operations", "takes over waits # ms", LEASE, "wait_ns = #", MILLION),
+    ("operations", "leaves it # ms to connect again", STANDBY, "reconnect_ns = #", MILLION),
+    ("operations", "and # seconds after the", STANDBY, "failover_ns = #", 1000 * MILLION),
+    ("operations", "up to # batches", POSTGRES, "kept_for_standbys_max = #", 1),
+    ("operations", "`--journal-batches-kept` (#) if", CORE, "journal_batches_kept = #", 1),
+    ("operations", "`--journal-batches-kept` (#) proj", CORE, "journal_batches_kept = #", 1),
+    (
+        "operations",
+        "blocks of # MiB",
+        "server/store/journal_file.hpp",
+        "usual_block_bytes = #",
+        MIB,
+    ),
+    ("recovery", "blocks of # MiB", "server/store/journal_file.hpp", "usual_block_bytes = #", MIB),
+    ("options", "at most # bytes, elements", PROTOCOL, "xml_attribute_bytes_max = #", 1),
+    ("options", "elements at most # attributes", PROTOCOL, "xml_attributes_max = #", 1),
+    ("options", "a depth of #.", PROTOCOL, "xml_depth_max = #", 1),
+    ("options", "at most # executions and", CORE, "reply_executions_max = #", 1),
+    ("protocol", "length line has at most # bytes", PROTOCOL, "length_line_bytes_max = #", 1),
+    ("protocol", "An element has at most # attributes", PROTOCOL, "xml_attributes_max = #", 1),
+    ("protocol", "attribute value has at most # bytes", PROTOCOL, "xml_attribute_bytes_max = #", 1),
+    ("protocol", "A request has at most # elements", PROTOCOL, "elements_max = #", 1),
+    ("protocol", "followed by nothing for # seconds", NET, "complete_document_ms = #", 1000),
+    ("protocol", "at most about # executions", CORE, "reply_executions_max = #", 1),
+    ("protocol", "takes the # oldest orders", EXCHANGE, "canceled_orders_max = #", 1),
+    ("protocol", "once # executions are listed", EXCHANGE, "canceled_executions_max = #", 1),
+    (
+        "protocol",
+        "more than # orders of one account under way",
+        "server/engine/references.hpp",
+        "kept_max = #",
+        1,
+    ),
+    ("protocol", "At most # connections are open", NET, "connections_max = #", 1),
+    ("protocol", "without a complete request for # seconds", NET, "idle_ms = #", 1000),
+    ("protocol", "within # seconds of its first byte", NET, "stall_ms = #", 1000),
+    ("cli", "takes # orders at most", EXCHANGE, "canceled_orders_max = #", 1),
+    ("python", "takes # orders at most", EXCHANGE, "canceled_orders_max = #", 1),
+    ("cli", "connecting takes # s at most", "client/cli/settings.hpp", "connect_timeout_s = #", 1),
+    ("http-api", "`--frame-bytes-max` (# MiB)", PROTOCOL, "frame_bytes_max = #", MIB),
+    ("http-api", "or over # KiB on a path", HTTP, "body_bytes_max = #", KIB),
+    ("http-api", "header over # KiB", HTTP, "header_bytes_max = #", KIB),
+    ("http-api", "Limits: # connections", HTTP, "connections_max = #", 1),
+    ("http-api", "must arrive within # s", HTTP, "idle_ms = #", 1000),
+    ("http-api", "share # MiB", HTTP, "buffered_bytes_max = #", MIB),
+    ("http-api", "at most # levels per side", HTTP, "book_levels_max = #", 1),
+    ("http-api", "more than # levels and trades", HTTP, "update_entries_max = #", 1),
+    ("http-api", "at most # subscriptions", HTTP, "websocket_subscriptions_max = #", 1),
+    ("http-api", "one over # KiB with 1009", HTTP, "websocket_message_bytes_max = #", KIB),
+    ("http-api", "still # MiB behind", HTTP, "websocket_backlog_bytes_max = #", MIB),
+    ("http-api", "answers no ping for # s", HTTP, "websocket_idle_ms = #", 1000),
+    ("http-api", "every # ms under load", CORE, "projection_interval_ms = #", 1),
+    ("security", "to the # accounts", "server/auth/limits.hpp", "session_logins_max = #", 1),
+    ("security", "as a request (# s;", NET, "stall_ms = #", 1000),
+    ("security", "HTTP: # s)", HTTP, "idle_ms = #", 1000),
+    ("audit", "the audit waits # seconds", "server/store/journal_file.cpp", "wait_us = #", MILLION),
+    ("audit", "its journal waits # seconds", "server/store/sqlite.cpp", "busy_ms = #", 1000),
+    (
+        "recovery",
+        "if it has at most # MiB",
+        "server/store/sqlite_schema.cpp",
+        "rewritten_bytes_max = # * mebibyte",
+        1,
+    ),
+]
+
+
+def number(text):
+    """12,345, of a page; 12'345, 128u << 20 or 1 << 20, of C++."""
+    value, _, shift = re.sub(r"['u,]", "", text).partition("<<")
+    return int(value) << int(shift or 0)
+
+
+def find(text, pattern, value):
+    """The values in place of `#`, where the text around them fits. A space may be a line end."""
+    whole = re.sub(r"(\\ )+", r"\\s+", re.escape(pattern)).replace(re.escape("#"), f"({value})")
+    return re.findall(r"(?<!\w)" + whole, text)
+
+
+class Values(unittest.TestCase):
+    maxDiff = None
+
+    def test_limits_and_time_outs(self):
+        for page, claim, source, assignment, unit in CLAIMS:
+            with self.subTest(f"{page}: {claim}"):
+                text, code = (ROOT / f"docs/{page}.md").read_text(), (ROOT / source).read_text()
+                claimed = find(text, claim, r"\d[\d,]*\d|\d")
+                found = find(code, assignment, r"\d[\d']*u?(?: << \d+)?")
+                self.assertTrue(claimed, f"docs/{page}.md has no '{claim}' any more")
+                self.assertTrue(found, f"{source} has no '{assignment}' any more")
+                self.assertEqual(
+                    {number(each) for each in found},
+                    {number(each) * unit for each in claimed},
+                )
+
+    @unittest.skipUnless((BIN / "server").exists(), f"no server in {BIN}")
+    def test_options_of_the_server(self):
+        help_ = subprocess.run([BIN / "server", "--help"], capture_output=True, text=True).stdout
+        real = {
+            option: (variable, default or "")
+            for option, default, variable in re.findall(
+                r"^ +(--[\w-]+)(?: [^\n=]*?(?:=(\S+))?)? \(Env:(\w+)\)", help_, re.M
+            )
+        }
+        documented = {}
+        for line in re.findall(r"^\| (`--.*)$", (ROOT / "docs/options.md").read_text(), re.M):
+            options, variables, default = (cell.strip() for cell in line.split("|")[:3])
+            for option, variable in zip(options.split(", "), variables.split(", ")):
+                text = "" if default in ("no", "none") else default
+                documented[option.strip("`")] = (variable.strip("`"), text)
+        # A pair of options shares a row and the beginning of the variable's name.
+        self.assertEqual(real, documented)
+
+    def test_variables_of_compose_files(self):
+        for page, compose in (
+            ("docs/docker.md", "docker-compose.yml"),
+            ("docker-compose.yml", "docker-compose.yml"),
+            ("docker-compose.ha.yml", "docker-compose.ha.yml"),
+        ):
+            text = re.sub(r"^#.*$", "", (ROOT / compose).read_text(), flags=re.M)
+            real = dict(re.findall(r"\$\{(\w+):-([^}]*)\}", text))
+            page_text = (ROOT / page).read_text()
+            if page.endswith(".md"):
+                rows = re.findall(r"^\| (`.*?) \| (.*?) \|", page_text, re.M)
+            else:
+                rows = re.findall(r"^#   ([A-Z][A-Z_, ]+?)  +[^[\n]*\[?([^]\n]*)", page_text, re.M)
+            named = {
+                name.strip("` "): default for names, default in rows for name in names.split(",")
+            }
+            with self.subTest(page):
+                self.assertEqual(set(real), set(named))
+                for name, default in named.items():
+                    # what a sentence describes, such as "the database", is not compared
+                    if re.fullmatch(r"[\d.]+|[a-z]+:[\w-]+", default):
+                        self.assertEqual(real[name], default, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
