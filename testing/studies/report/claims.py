@@ -50,7 +50,7 @@ def problems(text, claims, figures, not_conclusions=()):
         try:
             if not holds(figures):
                 found.append(f"the figures refute: {words}")
-        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             found.append(f"cannot be checked ({error!r}): {words}")
     covered = [plain(words) for words in (*claims, *not_conclusions)]
     for sentence in sentences(text):

@@ -1,12 +1,49 @@
 """The page as Markdown, and its plots as charts of studies.report."""
 
+from claims import warnings
 from prose import PLACEHOLDER
 from studies.report.tables import plain
+
+
+TABLES = "experiments/tables.md"  # of docs
+ROWS_MAX = 6  # of a table on the page; a larger one is for looking something up
 
 
 def table(item):
     text = plain(item["columns"], item["rows"]).markdown()
     return [f"**{item['title']}**", "", *text.splitlines()]
+
+
+def is_large(item):
+    return len(item["rows"]) > ROWS_MAX
+
+
+def anchor(experiment, item):
+    return f"{experiment['name']}-{item['key']}".replace("_", "-").lower()
+
+
+def link(experiment, item):
+    """To a large table."""
+    return [f"[Table: {item['title']}]({TABLES}#{anchor(experiment, item)})"]
+
+
+def tables_page(run):
+    """The large tables; empty if there are none."""
+    if not any(
+        is_large(item) for experiment in run["experiments"] for item in experiment["tables"]
+    ):
+        return ""
+    lines = ["# Concurrency experiments: the large tables", ""]
+    lines += [
+        "For looking something up; [experiments.md](../experiments.md) says what follows from them."
+    ]
+    for experiment in run["experiments"]:
+        large = list(filter(is_large, experiment["tables"]))
+        if large:
+            lines += ["", f"## {experiment['title']}"]
+        for item in large:
+            lines += ["", f'<a id="{anchor(experiment, item)}"></a>', "", *table(item)]
+    return "\n".join(lines) + "\n"
 
 
 def plot(item, experiment):
@@ -43,7 +80,10 @@ def excerpt(item):
 
 def body(experiment, text):
     """The prose, each placeholder replaced."""
-    made = {("table", item["key"]): table(item) for item in experiment["tables"]}
+    made = {
+        ("table", item["key"]): link(experiment, item) if is_large(item) else table(item)
+        for item in experiment["tables"]
+    }
     made |= {("plot", item["key"]): plot(item, experiment["name"]) for item in experiment["plots"]}
     made |= {("excerpt", item["key"]): excerpt(item) for item in experiment.get("excerpts", [])}
     lines = []
@@ -73,6 +113,8 @@ def check_lines(checks):
 def section(experiment, text):
     name, title = experiment["name"], experiment["title"]
     lines = ["", f'<a id="{name}"></a>', "", f"## {title}", "", f"**{text.answer}**", ""]
+    for words in warnings(experiment):
+        lines += [words, ""]
     lines += body(experiment, text)
     if experiment["notes"]:
         lines += ["", "Not measured here, or not as asked:", ""]
@@ -99,7 +141,8 @@ def opening(run, missing):
         "a bar or band shows that range. Racy variants run as child processes.",
         "",
         "`./experiments.sh --docs docs` measures everything and rewrites this page; `./experiments.sh locks` prints one experiment, `--list` names them.",
-        "[experiments/results.json](experiments/results.json) holds every figure of this page.",
+        f"[experiments/results.json](experiments/results.json) holds every figure of this page, [a page of their own]({TABLES}) the large tables. A test compares",
+        "each sentence that states a figure or a rank with the tables.",
         "",
     ]
     if run["quick"]:
@@ -119,8 +162,12 @@ def opening(run, missing):
     return lines
 
 
-def page(run, texts, missing):
-    lines = opening(run, missing) + ["", "## Questions and answers", ""]
+def page(run, texts, missing, refuted=()):
+    lines = opening(run, missing)
+    if refuted:
+        lines += ["", "**Of the text below, this run does not bear out:**", ""]
+        lines += [f"- {words}" for words in refuted]
+    lines += ["", "## Questions and answers", ""]
     lines += [
         f"- [{experiment['title']}](#{experiment['name']})<br>\n  {texts[experiment['name']].answer}"
         for experiment in run["experiments"]
