@@ -1,12 +1,13 @@
 #include "client/connection/framing.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace exchange::client {
 namespace {
 
-constexpr std::string_view end_tag = "</results>";
+constexpr std::string_view results_end = "</results>";
 constexpr std::size_t length_line_bytes_max = 20;
 
 ReplyEnd after_length_line(std::string_view buffer, std::size_t begin) {
@@ -24,20 +25,29 @@ ReplyEnd after_length_line(std::string_view buffer, std::size_t begin) {
   return {ReplyEnd::State::complete, at, at + bytes};
 }
 
-// Where an empty <results/> ends that begins at `at`, with or without a declaration before it; npos
-// where there is none.
-std::size_t end_of_empty_results(std::string_view buffer, std::size_t at) {
-  constexpr std::string_view start = "<results", end = "/>";
-  if (at + start.size() < buffer.size() && buffer[at + start.size()] == '>')  // nearly always
-    return std::string_view::npos;
+// Begins with a letter, and ends at a blank, '/' or '>'.
+std::string_view name_at(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && !is_blank(text[end]) && text[end] != '/' && text[end] != '>') ++end;
+  const bool is_name = end > at && std::isalpha(static_cast<unsigned char>(text[at]));
+  return is_name ? text.substr(at, end - at) : std::string_view();
+}
+
+// The tag that ends the reply whose root begins at `at`, or behind a declaration there; or, in
+// `end`, where an empty root ends. Neither, and no tag, while that is not known yet.
+std::string end_tag_of(std::string_view buffer, std::size_t at, std::size_t& end) {
+  if (buffer.substr(at).starts_with("<results>")) return std::string(results_end);  // nearly always
   if (buffer.substr(at).starts_with("<?")) {
     at = buffer.find("?>", at);
-    if (at == std::string_view::npos) return at;
+    if (at == std::string_view::npos) return {};
     at = skip_blanks(buffer, at + 2);
   }
-  if (!buffer.substr(at).starts_with(start)) return std::string_view::npos;
-  at = skip_blanks(buffer, at + start.size());
-  return buffer.substr(at).starts_with(end) ? at + end.size() : std::string_view::npos;
+  const std::size_t tag_end = buffer.find('>', at);
+  if (tag_end == std::string_view::npos) return {};
+  const std::string_view name = buffer[at] == '<' ? name_at(buffer, at + 1) : std::string_view();
+  if (name.empty()) return std::string(results_end);
+  if (buffer[tag_end - 1] == '/') end = tag_end + 1;
+  return "</" + std::string(name) + ">";
 }
 
 }  // namespace
@@ -47,13 +57,19 @@ std::string framed(std::string_view document) {
 }
 
 ReplyEnd find_reply(std::string_view buffer, std::size_t& scanned) {
-  const std::size_t begin = skip_padding(buffer);
+  std::size_t begin = skip_padding(buffer);
+  if (const std::string_view rest = buffer.substr(begin); rest.starts_with(byte_order_mark))
+    begin += byte_order_mark.size();
+  else if (byte_order_mark.starts_with(rest))
+    return {ReplyEnd::State::incomplete};
   if (begin == buffer.size()) return {ReplyEnd::State::incomplete};
   if (buffer[begin] >= '0' && buffer[begin] <= '9') return after_length_line(buffer, begin);
   if (buffer[begin] != '<' || buffer.size() > reply_bytes_max) return {ReplyEnd::State::bad};
 
-  // first, since a reply that is not empty may follow it
-  std::size_t end = end_of_empty_results(buffer, begin);
+  // first, since a reply that is not empty may follow an empty one
+  std::size_t end = std::string_view::npos;
+  const std::string end_tag = end_tag_of(buffer, begin, end);
+  if (end_tag.empty()) return {ReplyEnd::State::incomplete};
   if (end == std::string_view::npos) {
     end = buffer.find(end_tag, std::max(begin, scanned));
     if (end == std::string_view::npos) {

@@ -2,7 +2,8 @@
 // Where requests and replies begin and end in a stream of bytes (docs/protocol.md, framing). Pure.
 //
 //   request   length line, document:  "52\n<transactions …>…</transactions>\n"
-//   reply     document, bare or after a length line; blanks and NUL bytes may follow
+//   reply     document, bare or after a length line; blanks and NUL bytes may follow. Its root may
+//             have another name, and a byte order mark may stand before it: other servers send both
 
 #include <cstddef>
 #include <stdexcept>
@@ -12,6 +13,8 @@
 namespace exchange::client {
 
 inline constexpr std::size_t reply_bytes_max = 64u << 20;  // a longer reply is a wrong answer
+
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 // White space of XML.
 inline bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }

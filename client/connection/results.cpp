@@ -93,7 +93,8 @@ ReplyElements::ReplyElements(std::string_view document) : rest_(document) {
   do {
     if (!take_tag(tag)) return;
   } while (tag.starts_with('?') || tag.starts_with('!'));
-  if (tag.substr(0, name_bytes(tag)) != "results")
+  root_ = tag.substr(0, name_bytes(tag));
+  if (root_.empty())
     state_ = State::bad;
   else if (tag.ends_with('/'))
     state_ = State::complete;
@@ -102,7 +103,6 @@ ReplyElements::ReplyElements(std::string_view document) : rest_(document) {
 ReplyElements ReplyElements::within(const ReplyElement& element) {
   ReplyElements elements;
   elements.rest_ = element.content;
-  elements.end_tag_ = {};
   return elements;
 }
 
@@ -111,9 +111,13 @@ bool ReplyElements::stop(State state) {
   return false;
 }
 
-// The next "<…>", without its brackets. Text before it is skipped.
+// The next "<…>", without its brackets. Text before it is skipped, also with a '<' that another
+// server did not escape: "0 < 1".
 bool ReplyElements::take_tag(std::string_view& tag) {
-  const std::size_t open = rest_.find('<');
+  std::size_t open = rest_.find('<');
+  const auto is_text = [](char c) { return is_blank(c) || c == '='; };
+  while (open != std::string_view::npos && open + 1 < rest_.size() && is_text(rest_[open + 1]))
+    open = rest_.find('<', open + 1);
   const std::size_t close = open == std::string_view::npos ? open : rest_.find('>', open);
   if (close == std::string_view::npos) return stop(State::bad);
   tag = rest_.substr(open + 1, close - open - 1);
@@ -124,11 +128,12 @@ bool ReplyElements::take_tag(std::string_view& tag) {
 bool ReplyElements::next(ReplyElement& element) {
   if (state_ != State::inside) return false;
   rest_.remove_prefix(skip_blanks(rest_, 0));
-  if (rest_.empty() && end_tag_.empty()) return stop(State::complete);
+  if (rest_.empty() && root_.empty()) return stop(State::complete);
   if (!rest_.starts_with('<')) return stop(State::bad);
   std::string_view tag;
   if (!take_tag(tag)) return false;
-  if (tag.front() == '/') return stop(tag == end_tag_ ? State::complete : State::bad);
+  if (tag.front() == '/')
+    return stop(!root_.empty() && tag.substr(1) == root_ ? State::complete : State::bad);
 
   const std::size_t name = name_bytes(tag);
   element = {.name = tag.substr(0, name), .attributes = tag.substr(name), .content = {}};
@@ -187,7 +192,7 @@ std::vector<Result> read_results(std::string_view document, std::size_t asked) {
     results.push_back(result_of(element));
     of_all &= element.attributes.empty();
   }
-  if (!elements.complete())
+  if (!elements.complete() || (results.empty() && elements.root() != "results"))
     throw BadReply("not a <results> document: " + std::string(document.substr(0, shown_max)));
   if (asked == any_number) asked = std::max<std::size_t>(1, results.size());
   if (results.size() == 1 && of_all && std::holds_alternative<Error>(results.front()))

@@ -33,8 +33,10 @@ class ReplyElements {
   static ReplyElements within(const ReplyElement& element);
   // The next element. False at the end, and if the document is bad.
   bool next(ReplyElement& element);
-  // After next() returned false: whether </results>, or the end of the element, was reached.
+  // After next() returned false: whether the end of the root, or of the element, was reached.
   bool complete() const { return state_ == State::complete; }
+  // The name of the root: "results" but for other servers. Empty inside an element.
+  std::string_view root() const { return root_; }
 
  private:
   enum class State { inside, complete, bad };
@@ -42,7 +44,7 @@ class ReplyElements {
   bool stop(State state);
   bool take_tag(std::string_view& tag);
   std::string_view rest_;
-  std::string_view end_tag_ = "/results";  // empty: the text just ends
+  std::string_view root_;
   State state_ = State::inside;
 };
 

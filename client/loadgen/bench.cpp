@@ -96,7 +96,7 @@ AuditResult Bench::audit_history(const Workload& workload, RunResult& result) {
   const std::size_t created = result.history.new_accounts.size();
   AuditResult audited;
   try {
-    audited = audit(audit_input(workload, options_.load.audit_precision, std::move(result.history)),
+    audited = audit(audit_input(workload, options_.load, std::move(result.history)),
                     [this](std::string_view document) { return ask_server(document); });
     result.deviations.add(audited.deviations);
     if (created > new_accounts_audited_max)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 namespace exchange::loadgen {
@@ -15,11 +16,15 @@ constexpr std::size_t example_bytes_max = 100;
 struct Description {
   const char *what, *rule;
 };
-constexpr std::array<Description, 5> descriptions{
-    {{"numbers with a sign, a currency or blanks", "R10, R11"},
+constexpr std::array<Description, deviation_kinds> descriptions{
+    {{"numbers with a sign, a currency, blanks, an exponent or too many decimals", "R10, R11"},
      {"times that are not in whole seconds since 1970", "R12"},
      {"order states with another order of elements, or elements for 0 shares", "T9"},
      {"attributes repeated in other words", "R8"},
+     {"attributes that are not repeated", "R8, T14, T19"},
+     {"transaction ids that are no integers from 1", "T18"},
+     {"transaction ids that do not rise in the order of arrival", "T18"},
+     {"replies whose root is not <results>", "R1"},
      {"orders of one account were not matched with each other", "M11"}}};
 
 bool is_plain(Timestamp time) { return time.seconds() >= time_min && time.seconds() <= time_max; }
@@ -65,6 +70,18 @@ Timestamp read_time(const client::ReplyElement& part, Deviations& deviations) {
   return {time < 0 || time > time_max ? 0 : time * us_per_s};
 }
 
+// Of a number as languages print a double: 1.0E7, 99.420000000000002.
+std::optional<std::int64_t> rounded_units(std::string_view text) {
+  constexpr long double units_per_share = 1e8L, shares_end = 92'233'720'368.0L;
+  if (text.empty() || !(text.front() == '.' || (text.front() >= '0' && text.front() <= '9')))
+    return std::nullopt;
+  long double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number >= shares_end)
+    return std::nullopt;
+  return std::llround(number * units_per_share);
+}
+
 }  // namespace
 
 void Deviations::add(const Deviations& other) {
@@ -94,9 +111,14 @@ std::optional<std::int64_t> lenient_units(std::string_view text) {
     text.remove_prefix(1);
   }
   while (!text.empty() && is_ornament(text.back())) text.remove_suffix(1);
-  const Parsed<Shares> parsed = parse_shares(text);
-  if (!parsed || parsed.value < Shares()) return std::nullopt;
-  return negative ? -parsed.value.units() : parsed.value.units();
+  std::int64_t units = 0;
+  if (const Parsed<Shares> parsed = parse_shares(text); parsed && parsed.value >= Shares())
+    units = parsed.value.units();
+  else if (const std::optional<std::int64_t> rounded = rounded_units(text))
+    units = *rounded;
+  else
+    return std::nullopt;
+  return negative ? -units : units;
 }
 
 std::string_view read_state(const client::ReplyElement& element, Status& status,

@@ -14,12 +14,17 @@
 namespace exchange::loadgen {
 
 enum class Deviation : std::uint8_t {
-  number,        // a sign, a currency or blanks around it
-  time,          // not in whole seconds since 1970
-  order,         // of what a status contains
-  echo,          // an attribute is repeated as the same number in other words
-  self_refused,  // orders of one account do not match each other
+  number,         // a sign, a currency or blanks around it, an exponent, more decimals than fit
+  time,           // not in whole seconds since 1970
+  order,          // of what a status contains
+  echo,           // an attribute is repeated as the same number in other words
+  not_repeated,   // an attribute is missing
+  id,             // a transaction id that is no integer from 1
+  ids_unordered,  // … or that does not rise in the order of arrival
+  root,           // of the reply
+  self_refused,   // orders of one account do not match each other
 };
+inline constexpr std::size_t deviation_kinds = 9;
 
 class Deviations {
  public:
@@ -37,10 +42,11 @@ class Deviations {
     std::uint64_t count = 0;
     std::string example;  // the first
   };
-  std::array<Found, 5> found_;
+  std::array<Found, deviation_kinds> found_;
 };
 
-// Shares or a price in units of 1e-8, whatever sign, currency or blanks stand around it.
+// Shares or a price in units of 1e-8, whatever sign, currency or blanks stand around it. Rounded
+// if it is written with an exponent or more decimals, as some languages print a double.
 std::optional<std::int64_t> lenient_units(std::string_view text);
 
 // The content of a <status> or <canceled>, as client::read_status. What differs in form alone is

@@ -87,6 +87,7 @@ Driver::Driver(const LoadOptions& load, const Workload& workload, client::Server
       pacer_(with_warmup(load), load.arrivals, workload.options().seed),
       read_buffer_(read_bytes_max) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
+  reply_check_.lenient = load.lenient;
   clients_.reserve(load.clients / load.workers + 1);
   for (unsigned number = worker; number < load.clients; number += load.workers)
     clients_.emplace_back(workload, number, load);

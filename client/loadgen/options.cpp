@@ -182,6 +182,9 @@ void add_output_options(CLI::App& app, Options& options) {
       "off: whatever ends with </results> will do, to measure a bare echo server")
       ->check(CLI::IsMember({"on", "off"}))
       ->default_str("on");
+  app.add_flag("--lenient", options.load.lenient,
+               "for other people's servers: attributes that a reply does not repeat are reported, "
+               "and fail no run");
   app.add_flag(
       "--retry", options.load.retry,
       "give each order a reference, and send orders and queries again whose connection ended");

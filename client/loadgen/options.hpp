@@ -87,7 +87,8 @@ struct LoadOptions {
   ConnectionUse connection = ConnectionUse::persistent;
   double timeout_s = 30;  // of one request; also how long no answer at all is borne
   bool check_replies = true;
-  bool audit = false;  // keep what audit.hpp needs
+  bool lenient = false;  // as ReplyCheck
+  bool audit = false;    // keep what audit.hpp needs
   AuditPrecision audit_precision = AuditPrecision::unit;
   bool transcript = false;  // keep every request and reply (transcript.hpp)
   // Orders have references, and requests of orders and queries whose connection ended are sent

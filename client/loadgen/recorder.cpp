@@ -1,6 +1,7 @@
 #include "client/loadgen/recorder.hpp"
 
 #include "client/loadgen/audit/order_digest.hpp"
+#include "client/loadgen/order_ids.hpp"
 
 namespace exchange::loadgen {
 
@@ -85,7 +86,7 @@ std::string_view Recorder::record_cancel_of_all(const Context& context, const Ac
                                        .answered_ns = context.answered});
   if (reply.rejected) return {};
   CancelAllRecord& record = history_.cancels_of_all.back();
-  record.canceled.push_back(parse_order_id(reply.element.attribute("id")).value_or(0));
+  record.canceled.push_back(number_of_id(reply.element.attribute("id")));
   const std::string_view problem = record_state(context, Observation::Kind::canceled,
                                                 record.canceled.back(), reply.element, deviations);
   record.executions += status_.executions.size();

@@ -1,7 +1,8 @@
 #include "client/loadgen/reply_check.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "client/loadgen/order_ids.hpp"
 
 namespace exchange::loadgen {
 namespace {
@@ -13,30 +14,41 @@ std::string_view between(const char* begin, const char* end) {
   return {begin, std::size_t(end - begin)};
 }
 
+// Nothing stands there, and that may be.
+bool may_be_missing(const client::ReplyElement& reply, std::string_view name, ReplyCheck& check) {
+  if (!check.lenient || reply.attribute(name).data() != nullptr) return false;
+  check.deviations.add(Deviation::not_repeated, name);
+  return true;
+}
+
+bool repeats_text(const client::ReplyElement& reply, std::string_view name,
+                  std::string_view written, ReplyCheck& check) {
+  return reply.attribute(name) == written || may_be_missing(reply, name, check);
+}
+
 // As written, or as another form of the same number. `units`: in units of 1e-8.
 bool repeats_number(const client::ReplyElement& reply, std::string_view name,
-                    std::string_view written, std::int64_t units, Deviations& deviations) {
+                    std::string_view written, std::int64_t units, ReplyCheck& check) {
   const std::string_view repeated = reply.attribute(name);
-  if (repeated == written) return true;
+  if (repeated == written || may_be_missing(reply, name, check)) return true;
   if (lenient_units(repeated) != units) return false;
-  deviations.add(Deviation::echo, repeated);
+  check.deviations.add(Deviation::echo, repeated);
   return true;
 }
 
 bool repeats_symbol(const client::ReplyElement& reply, const Workload& workload,
-                    const Action& action) {
+                    const Action& action, ReplyCheck& check) {
   TextBuffer text;
   char* const number = write_text(text, workload.options().symbol_prefix);
-  return reply.attribute("sym") == between(text, write_number(number, action.symbol));
+  return repeats_text(reply, "sym", between(text, write_number(number, action.symbol)), check);
 }
 
 // A market order has no limit.
-bool repeats_limit(const client::ReplyElement& reply, const Action& action,
-                   Deviations& deviations) {
+bool repeats_limit(const client::ReplyElement& reply, const Action& action, ReplyCheck& check) {
   if (action.terms == Terms::market) return reply.attribute("limit").empty();
   TextBuffer text;
   return repeats_number(reply, "limit", between(text, write_cents(text, action.limit_cents)),
-                        action.limit_cents * 1'000'000LL, deviations);
+                        action.limit_cents * 1'000'000LL, check);
 }
 
 bool repeats_terms(const client::ReplyElement& reply, const Action& action) {
@@ -45,58 +57,58 @@ bool repeats_terms(const client::ReplyElement& reply, const Action& action) {
 }
 
 bool repeats_order(const client::ReplyElement& reply, const Workload& workload, unsigned client,
-                   const Action& action, Deviations& deviations) {
+                   const Action& action, ReplyCheck& check) {
   TextBuffer text;
   if (workload.options().references &&
       reply.attribute("ref") != between(text, write_reference(text, client, action.id)))
     return false;
-  return repeats_symbol(reply, workload, action) &&
+  return repeats_symbol(reply, workload, action, check) &&
          repeats_number(reply, "amount", between(text, write_number(text, action.amount)),
-                        Shares::whole(action.amount).units(), deviations) &&
-         repeats_limit(reply, action, deviations) && repeats_terms(reply, action);
+                        Shares::whole(action.amount).units(), check) &&
+         repeats_limit(reply, action, check) && repeats_terms(reply, action);
 }
 
 bool repeats_new_account(const client::ReplyElement& reply, const Workload& workload,
-                         unsigned client, const Action& action) {
+                         unsigned client, const Action& action, ReplyCheck& check) {
   TextBuffer text;
-  return reply.attribute("id") ==
-         between(text, write_new_account(text, workload, client, action.id));
+  return repeats_text(reply, "id",
+                      between(text, write_new_account(text, workload, client, action.id)), check);
 }
 
-bool repeats_id(const client::ReplyElement& reply, std::uint64_t id) {
+bool repeats_id(const client::ReplyElement& reply, std::uint64_t id, ReplyCheck& check) {
   TextBuffer text;
-  return reply.attribute("id") == between(text, std::to_chars(text, text + sizeof text, id).ptr);
+  return repeats_text(reply, "id", between(text, write_id(text, id)), check);
 }
 
-bool repeats_replace(const client::ReplyElement& reply, const Action& action,
-                     Deviations& deviations) {
+bool repeats_replace(const client::ReplyElement& reply, const Action& action, ReplyCheck& check) {
   TextBuffer text;
-  return repeats_id(reply, action.id) &&
+  return repeats_id(reply, action.id, check) &&
          repeats_number(reply, "amount", between(text, write_number(text, action.amount)),
-                        Shares::whole(action.amount).units(), deviations) &&
-         repeats_limit(reply, action, deviations);
+                        Shares::whole(action.amount).units(), check) &&
+         repeats_limit(reply, action, check);
 }
 
 // What is canceled is named by its id alone.
 bool fits_cancel_all(const client::ReplyElement& reply, const Workload& workload,
-                     const Action& action) {
-  if (reply.name != "error") return parse_order_id(reply.attribute("id")).value_or(0) != 0;
-  return action.symbol == 0 ? reply.attributes.empty() : repeats_symbol(reply, workload, action);
+                     const Action& action, ReplyCheck& check) {
+  if (reply.name != "error") return number_of_id(reply.attribute("id")) != 0;
+  return action.symbol == 0 ? reply.attributes.empty()
+                            : repeats_symbol(reply, workload, action, check);
 }
 
 // Whether the attributes come back as they were sent.
 bool repeats(const client::ReplyElement& reply, const Workload& workload, unsigned client,
-             const Action& action, Deviations& deviations) {
+             const Action& action, ReplyCheck& check) {
   switch (action.kind) {
-    case Action::Kind::account: return repeats_new_account(reply, workload, client, action);
+    case Action::Kind::account: return repeats_new_account(reply, workload, client, action, check);
     case Action::Kind::placement:
-      return repeats_new_account(reply, workload, client, action) &&
-             repeats_symbol(reply, workload, action);
-    case Action::Kind::order: return repeats_order(reply, workload, client, action, deviations);
+      return repeats_new_account(reply, workload, client, action, check) &&
+             repeats_symbol(reply, workload, action, check);
+    case Action::Kind::order: return repeats_order(reply, workload, client, action, check);
     case Action::Kind::query:
-    case Action::Kind::cancel: return repeats_id(reply, action.id);
-    case Action::Kind::replace: return repeats_replace(reply, action, deviations);
-    case Action::Kind::cancel_all: return fits_cancel_all(reply, workload, action);
+    case Action::Kind::cancel: return repeats_id(reply, action.id, check);
+    case Action::Kind::replace: return repeats_replace(reply, action, check);
+    case Action::Kind::cancel_all: return fits_cancel_all(reply, workload, action, check);
   }
   return false;
 }
@@ -123,19 +135,20 @@ bool refuses_cancel_all(const client::ReplyElement& error, const Action& action)
 
 // Why this is no right reply to the action; empty if it is one.
 std::string_view problem_of(CheckedElement& checked, const Workload& workload, unsigned client,
-                            const Action& action, Deviations& deviations) {
+                            const Action& action, ReplyCheck& check) {
   const client::ReplyElement& reply = checked.element;
   if (reply.name == "error") {
-    if (reply.attributes.empty() && !refuses_cancel_all(reply, action))
+    if (reply.attributes.empty() && !check.lenient && !refuses_cancel_all(reply, action))
       return "an error for all of the request, or for the connection";
     checked.rejected = true;
   } else if (reply.name != name_expected(action.kind)) {
     return "a reply element of another kind";
   } else if (action.kind == Action::Kind::order &&
-             (checked.opened = parse_order_id(reply.attribute("id")).value_or(0)) == 0) {
+             (checked.opened = number_of_id(reply.attribute("id"))) == 0) {
     return "an order opened without a transaction id";
   }
-  return repeats(reply, workload, client, action, deviations)
+  if (checked.opened >= text_ids_begin) check.deviations.add(Deviation::id, reply.attribute("id"));
+  return repeats(reply, workload, client, action, check)
              ? std::string_view()
              : "the reply does not repeat the request's attributes";
 }
@@ -173,17 +186,20 @@ void check_reply(const Workload& workload, unsigned client, const ScriptedReques
     const Action& action = request.actions[at];
     CheckedElement& checked =
         check.elements.emplace_back(CheckedElement{.element = element, .action = at});
-    check.problem = problem_of(checked, workload, client, action, check.deviations);
+    check.problem = problem_of(checked, workload, client, action, check);
     if (at == cancel_all && additional > 0 && checked.rejected)
       check.problem = "an error and something canceled, of one cancel";
     if (!check.problem.empty()) return;
     if (at != cancel_all || check.elements.size() > cancel_all + additional) ++at;
   }
-  if (!elements.complete()) {
+  const bool other_root = elements.root() != "results";
+  if (!elements.complete() || (other_root && at == 0)) {
     check.malformed = true;
     check.problem = "not a <results> document";
   } else if (at < asked) {
     check.problem = "fewer reply elements than request elements";
+  } else if (other_root) {
+    check.deviations.add(Deviation::root, elements.root());
   }
 }
 

@@ -14,10 +14,14 @@ struct CheckedElement {
   client::ReplyElement element;
   std::size_t action = 0;    // of the request, that it answers
   bool rejected = false;     // an <error>
-  std::uint64_t opened = 0;  // id of the order opened, if any
+  std::uint64_t opened = 0;  // id of the order opened, if any (order_ids.hpp)
 };
 
 struct ReplyCheck {
+  // Attributes that a reply element does not repeat are a deviation, and an <error> without any
+  // refuses what was asked. Otherwise they are a problem: with our server such an error concerns
+  // all of the request, or the connection.
+  bool lenient = false;
   std::string_view problem;  // not empty: not the right reply, and why
   bool malformed = false;    // … because it is no document of this protocol
   std::vector<CheckedElement> elements;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "client/loadgen/order_ids.hpp"
+
 namespace exchange::loadgen {
 namespace {
 
@@ -368,10 +370,9 @@ char* Script::write(char* out, const Action& action) const {
     case Action::Kind::query:
     case Action::Kind::cancel:
       out = write_text(out, action.kind == Action::Kind::query ? "<query id=\"" : "<cancel id=\"");
-      out = std::to_chars(out, out + 20, action.id).ptr;
-      return write_text(out, "\"/>");
+      return write_text(write_id(out, action.id), "\"/>");
     case Action::Kind::replace:
-      out = std::to_chars(write_text(out, "<replace id=\""), out + 40, action.id).ptr;
+      out = write_id(write_text(out, "<replace id=\""), action.id);
       out = write_number(write_text(out, "\" amount=\""), action.amount);
       out = write_cents(write_text(out, "\" limit=\""), action.limit_cents);
       return write_text(out, "\"/>");

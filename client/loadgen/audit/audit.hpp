@@ -22,7 +22,9 @@
 //
 // What differs from the protocol in form alone (Deviation), and what the course protocol leaves
 // open, is no finding: whether orders of one account match each other, and in which order the
-// executions of one second are listed.
+// executions of one second are listed. Where transaction ids are texts, or with
+// AuditPrecision::cent numbers, that do not rise in the order of arrival, orders of one symbol that
+// were sent at once are not replayed.
 
 #include <functional>
 #include <string>
@@ -51,6 +53,7 @@ struct AuditInput {
   std::function<std::string(unsigned)> symbol_name;  // of symbols from 1
   std::string probe_symbol;  // that no account sells; the audit places a share of it
   AuditPrecision precision = AuditPrecision::unit;
+  bool lenient = false;  // as ReplyCheck
   History history;
 };
 

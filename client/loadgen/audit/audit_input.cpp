@@ -2,11 +2,12 @@
 
 namespace exchange::loadgen {
 
-AuditInput audit_input(const Workload& workload, AuditPrecision precision, History history) {
+AuditInput audit_input(const Workload& workload, const LoadOptions& load, History history) {
   AuditInput input{
       .symbol_name = [&workload](unsigned symbol) { return workload.symbol_name(symbol); },
       .probe_symbol = workload.options().symbol_prefix + "X",
-      .precision = precision};
+      .precision = load.audit_precision,
+      .lenient = load.lenient};
   if (workload.trades()) {  // accounts that the set-up created, by number, as orders name them
     for (std::uint32_t account = 0; account < workload.accounts(); ++account) {
       AuditAccount& created = input.accounts.emplace_back(

@@ -12,6 +12,6 @@ namespace exchange::loadgen {
 inline constexpr std::size_t new_accounts_audited_max = 20'000;
 
 // `workload` must outlive it.
-AuditInput audit_input(const Workload& workload, AuditPrecision precision, History history);
+AuditInput audit_input(const Workload& workload, const LoadOptions& load, History history);
 
 }  // namespace exchange::loadgen

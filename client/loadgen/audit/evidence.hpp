@@ -48,6 +48,7 @@ constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::min();
 
 struct Evidence {
   std::vector<OrderRecord> orders;               // by id
+  std::vector<std::string> id_texts;             // where ids are ranks: those of the server
   std::vector<FinalState> states;                // of orders[i] at i, as the next two
   std::vector<std::uint32_t> first_observation;  // and one more: where the last one's end
   std::vector<Observation> observations;         // an order's by the number of executions in them
@@ -65,6 +66,10 @@ struct Evidence {
   std::function<std::string(unsigned)> symbol_name;
   std::function<std::string(std::uint32_t)> account_name;  // its id
 
+  // As the server has it.
+  std::string text_of_id(std::uint64_t id) const {
+    return id_texts.empty() ? std::to_string(id) : id == 0 ? "" : id_texts.at(id - 1);
+  }
   std::span<const Fill> fills_of(std::size_t order) const {
     return std::span(fills).subspan(states[order].first_fill, states[order].fills);
   }
@@ -146,7 +151,7 @@ struct Evidence {
     const OrderRecord& record = orders[order];
     const auto [attribute, value] = attribute_of(record.terms);
     std::string text =
-        "order " + std::to_string(record.id) + (record.amount > 0 ? " (buy " : " (sell ") +
+        "order " + text_of_id(record.id) + (record.amount > 0 ? " (buy " : " (sell ") +
         std::to_string(std::abs(record.amount)) + " of " + symbol_name(record.symbol);
     if (record.terms != Terms::market) text += " at " + to_string(price_of(record.limit_cents));
     if (!attribute.empty()) text += ", " + std::string(attribute) + " " + std::string(value);

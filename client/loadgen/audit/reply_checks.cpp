@@ -166,7 +166,8 @@ void ReplyChecks::check_list(const CancelAllRecord& cancel) {
     if (order == evidence_.orders.size()) {
       if (all_known_)
         findings_.add(Check::replies, evidence_.name(cancel) + " canceled order " +
-                                          std::to_string(id) + ", which no request opened (E17).");
+                                          evidence_.text_of_id(id) +
+                                          ", which no request opened (E17).");
       continue;
     }
     const OrderRecord& record = evidence_.orders[order];

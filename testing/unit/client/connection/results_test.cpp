@@ -104,9 +104,28 @@ TEST_CASE("an empty reply is found however it is spaced, and NUL bytes after a r
   CHECK(whole.end == sent[0].size() + 5);
 }
 
+TEST_CASE("a reply of another root is found, and one behind a byte order mark") {
+  const std::string mark = "\xEF\xBB\xBF",
+                    other = "<result><created id=\"1\"/><error>no</error></result>";
+  const std::vector<std::string> sent{other, "<response/>", "<?xml version='1.0'?> " + other,
+                                      "<error>a &lt; b</error>", without_end(opened)};
+  std::string stream;
+  for (const std::string& reply : sent) stream += mark + reply + "\n" + with_length(reply);
+  std::vector<std::string> twice;
+  for (const std::string& reply : sent) twice.insert(twice.end(), {reply, reply});
+  CHECK((documents(stream, [] { return 1; }) == twice));
+  CHECK((documents(mark + with_length(opened), [] { return 1; }) ==
+         std::vector{without_end(opened)}));
+  CHECK(elements_of(other) == "created(1);error()no;end");
+  CHECK(ReplyElements(other).root() == "result");
+  CHECK(read_results(other, 2).size() == 2);
+  CHECK_THROWS_AS(read_results("<html></html>", any_number), BadReply);
+  CHECK_THROWS_AS(read_results("<html><p/></html>", any_number), BadReply);
+}
+
 TEST_CASE("what cannot be the beginning of a reply is bad") {
-  for (const std::string text :
-       {"hello", "x<results></results>", "0\n<results/>", "12x\n", "99999999999999999999999\n"}) {
+  for (const std::string text : {"hello", "x<results></results>", "0\n<results/>", "\xEF\xBBx",
+                                 "12x\n", "99999999999999999999999\n"}) {
     std::size_t scanned = 0;
     CHECK(find_reply(text, scanned).state == ReplyEnd::State::bad);
   }
@@ -123,9 +142,16 @@ TEST_CASE("elements directly inside <results> are separated from what they conta
   CHECK(elements_of("<results></results>") == "end");
 }
 
+TEST_CASE("what an error quotes may be unescaped") {
+  CHECK(elements_of("<results><error id='1'>0 < 1</error><error>a <= b</error></results>") ==
+        "error(1)0 < 1;error()a <= b;end");
+  CHECK(elements_of("<results><error>0 <").ends_with("bad"));
+}
+
 TEST_CASE("documents that are no results are bad, however they are cut") {
-  for (const std::string text : {"", "<result></result>", "<results>", "<results><a></results>",
-                                 "<results>text</results>", "<results><>"})
+  for (const std::string text :
+       {"", "</results>", "<result></results>", "<results>", "<results><a></results>",
+        "<results>text</results>", "<results><>"})
     CHECK(elements_of(text).ends_with("bad"));
   const std::string whole = without_end(status);
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)

@@ -1,7 +1,12 @@
 // The audit passes what an honest server did, and finds one lie among much that is true.
 #include "client/loadgen/audit/audit.hpp"
 
+#include <cstdio>
+#include <map>
+#include <regex>
+
 #include "catch.hpp"
+#include "client/loadgen/order_ids.hpp"
 #include "unit/client/loadgen/audit_support.hpp"
 
 using namespace exchange;
@@ -292,6 +297,82 @@ TEST_CASE("a server whose replies differ in form alone passes, and its deviation
     CHECK_THAT(text_of(audited(lying, std::move(input))),
                contains_text("by the rules they execute"));
   }
+}
+
+// What the server of `input` did, as if it had given these ids; one that has them, to ask.
+using Rename = std::function<std::string(std::uint64_t)>;
+AuditInput renamed(AuditInput input, const Rename& rename) {
+  for (OrderRecord& order : input.history.orders) order.id = number_of_id(rename(order.id));
+  for (Observation& observation : input.history.observations)
+    observation.id = number_of_id(rename(observation.id));
+  return input;
+}
+template <class Server>
+struct RenamingServer {
+  Server& server;
+  Rename rename;
+  std::map<std::string, std::string> ids;
+  std::string ask(std::string_view document) {
+    const std::regex asked("<(query|cancel) id=\"([^\"]*)"),
+        replied("<(status|canceled|error) id=\"([0-9]+)|<(opened) [^>]*id=\"([0-9]+)");
+    return replace_all(server.ask(replace_all(std::string(document), asked, false)), replied, true);
+  }
+  // The id is the last group that matched.
+  std::string replace_all(const std::string& text, const std::regex& where, bool forth) {
+    std::string out;
+    auto rest = text.begin();
+    for (std::sregex_iterator at(text.begin(), text.end(), where), end; at != end; ++at) {
+      const auto& id = (*at)[(*at)[2].matched ? 2 : 4];
+      out.append(rest, id.first);
+      if (forth) {
+        const std::string renamed = rename(std::stoull(id.str()));
+        ids[renamed] = id.str();
+        out += renamed;
+      } else {
+        out += ids.contains(id.str()) ? ids[id.str()] : "0";
+      }
+      rest = id.second;
+    }
+    return out.append(rest, text.end());
+  }
+};
+
+TEST_CASE("ids may be any texts; where they do not rise, what came at once is not replayed") {
+  const Rename hexadecimal = [](std::uint64_t id) {
+    char text[16];
+    std::snprintf(text, sizeof text, "x%06x", unsigned(id));
+    return std::string(text);
+  };
+  const Rename from_0 = [](std::uint64_t id) { return std::to_string(id - 1); };
+  const Rename random = [](std::uint64_t id) {
+    return std::to_string(id * 0x9E3779B97F4A7C15u % 1'000'000'007);
+  };
+  const Rename random_text = [&](std::uint64_t id) { return "t" + random(id); };
+  struct Ids {
+    const char* what;
+    const Rename& rename;
+    bool rise;
+  };
+  for (const Ids& ids : {Ids{"hexadecimal", hexadecimal, true},
+                         {"from 0", from_0, true},
+                         {"random", random, false},
+                         {"random text", random_text, false}})
+    for (const Lie lie : {Lie::none, Lie::takers_price, Lie::lost_execution}) {
+      INFO(ids.what << ", lie " << int(lie));
+      LyingServer server(lie);
+      AuditInput input = run_against(server, test_seed());
+      server.end_of_run();
+      input.precision = AuditPrecision::cent;
+      RenamingServer<LyingServer> renaming{server, ids.rename, {}};
+      for (const OrderRecord& order : input.history.orders)
+        renaming.ids[ids.rename(order.id)] = std::to_string(order.id);
+      const AuditResult result = audited(renaming, renamed(std::move(input), ids.rename));
+      CHECK(result.passed == (lie == Lie::none || (lie == Lie::takers_price && !ids.rise)));
+      CHECK(result.not_checked.empty() == ids.rise);
+      CHECK(result.deviations.sentences().size() == (ids.rise ? 0 : 1));
+      if (lie == Lie::takers_price && ids.rise)
+        CHECK_THAT(text_of(result), contains_text("by the rules they execute"));
+    }
 }
 
 TEST_CASE("an audit of nothing does not pass") {

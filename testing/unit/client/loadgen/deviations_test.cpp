@@ -56,6 +56,8 @@ TEST_CASE("what differs in form alone is read and counted") {
            {"<open shares=\"-3\"/>" + first + second, "R10"},
            {open + executed("5", "$100", "1700000000") + second, "R10, R11"},
            {open + executed(" 5", "$ 100 ", "1700000000") + second, "R10, R11"},
+           {open + executed("5.0E0", "1E2", "1700000000") + second, "R10, R11"},
+           {open + executed("5", "100.00000000000001", "1700000000") + second, "R10, R11"},
            {open + executed("5", "100", "1700000000123") + second, "(R12), such as: 1700000000123"},
            {open + executed("5", "100", "1700000000123456789") + second, "R12"},
            {open + executed("5", "100", "1700000000.123") + second, "R12"},
@@ -83,6 +85,17 @@ TEST_CASE("what cannot be read is a problem") {
     INFO(content);
     CHECK(read(content).problem != "");
   }
+}
+
+TEST_CASE("numbers are read as languages print them") {
+  for (const auto& [text, units] :
+       {std::pair<const char*, std::int64_t>{"9.9999898E7", 9'999'989'800'000'000},
+        {"1.0", 100'000'000},
+        {"99.420000000000002", 9'942'000'000},
+        {"-1e-8", -1}})
+    CHECK(lenient_units(text) == units);
+  for (const char* const text : {"1e", "inf", "nan", "0x10", "1e300", "e5", "1-", "92233720368.1"})
+    CHECK_FALSE(lenient_units(text).has_value());
 }
 
 TEST_CASE("deviations of several workers add up") {

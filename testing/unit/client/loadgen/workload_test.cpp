@@ -9,6 +9,7 @@
 
 #include "catch.hpp"
 #include "client/connection/framing.hpp"
+#include "client/loadgen/order_ids.hpp"
 #include "engine/exchange.hpp"
 #include "protocol/framing.hpp"
 #include "protocol/request.hpp"
@@ -159,7 +160,7 @@ TEST_CASE(
       const Workload shared(options, clients_max);
       Script script(shared, clients_max - 1);
       for (unsigned i = 0; i < 2'000 / orders + 5; ++i) {
-        std::uint64_t id = UINT64_MAX - orders_per_request_max - 1;  // as long as ids get
+        std::uint64_t id = text_ids_begin - orders_per_request_max - 1;  // as long as ids get
         const Understood understood = read(next_frame(script, id));
         REQUIRE(understood.error == "");
         REQUIRE(understood.commands.size() == script.request().actions.size());
