@@ -30,7 +30,7 @@ std::string text_of(const fs::path& path) {
 }
 
 struct Rule {
-  std::string id, origin;
+  std::string id, level;
   std::vector<std::string> scripts, cases;
 };
 
@@ -38,13 +38,13 @@ struct Rule {
 std::vector<Rule> read_rules(const std::string& page) {
   std::vector<Rule> rules;
   static const std::regex item(R"re(\n- \*\*([A-Z][0-9]+)\*\* ((?:[^\n]|\n  )*))re"),
-      proof(R"re(\((course|ours): (.*)\)$)re"), name(R"re("([^"]*)"|([a-z_]+))re");
+      proof(R"re(\((must|should|ours): (.*)\)$)re"), name(R"re("([^"]*)"|([a-z_]+))re");
   for (std::sregex_iterator at(page.begin(), page.end(), item), end; at != end; ++at) {
     Rule rule{.id = (*at)[1]};
     const std::string text = std::regex_replace((*at)[2].str(), std::regex("\n  "), " ");
     std::smatch tests;
     if (std::regex_search(text, tests, proof)) {
-      rule.origin = tests[1];
+      rule.level = tests[1];
       const std::string names = tests[2];
       for (std::sregex_iterator one(names.begin(), names.end(), name); one != end; ++one)
         ((*one)[1].matched ? rule.cases : rule.scripts)
@@ -90,6 +90,7 @@ TEST_CASE("every rule of the protocol names its tests, and every script is named
   for (const Rule& rule : rules) {
     INFO("rule " << rule.id);
     CHECK(ids.insert(rule.id).second);
+    CHECK(rule.level != "");
     CHECK_FALSE((rule.scripts.empty() && rule.cases.empty()));
     for (const std::string& script : rule.scripts) {
       INFO("script " << script);

@@ -1,8 +1,8 @@
 #include "tools/conformance/rules.hpp"
 
-#include <algorithm>
+#include <array>
 #include <map>
-#include <set>
+#include <stdexcept>
 
 #include "base/embedded_file.hpp"
 
@@ -12,18 +12,6 @@ std::span<const EmbeddedFile> protocol_page();
 
 namespace exchange::conformance {
 namespace {
-
-// A rule with origin "course" is a must, one with origin "ours" is ours, but for these.
-const std::set<std::string, std::less<>> should_be_kept{
-    "F2",   // few clients send other characters
-    "F9",   // many servers close after each reply, and their clients know it
-    "F10",  // as F9
-    "R6",   // as F9
-    "T9",   // other listing orders are a matter of form
-    "R10",  // most servers print a sell's open shares with a minus
-    "X11",  // the course says no word on other roots
-    "X16",  // some XML libraries accept it
-    "F8",  "F11", "X4", "X5", "X6", "C3", "C7", "C11", "T8", "T11", "T16", "N1", "N9"};
 
 // Why no case tests a rule.
 const std::map<std::string, std::string, std::less<>> untested{
@@ -59,10 +47,7 @@ const std::map<std::string, std::string, std::less<>> untested{
     {"K11", "an option of the server"},
 };
 
-Level level_of(const Rule& rule) {
-  if (should_be_kept.contains(rule.number)) return Level::should;
-  return rule.course ? Level::must : Level::ours;
-}
+constexpr std::array levels{Level::must, Level::should, Level::ours};
 
 }  // namespace
 
@@ -70,7 +55,7 @@ const char* name_of(Level level) {
   return level == Level::must ? "must" : level == Level::should ? "should" : "ours";
 }
 
-// "- **F1** Sentence. (course: …)", over one or more lines.
+// "- **F1** Sentence. (must: …)", over one or more lines.
 std::vector<Rule> read_rules(std::string_view page) {
   std::vector<Rule> rules;
   constexpr std::string_view start = "\n- **";
@@ -87,10 +72,16 @@ std::vector<Rule> read_rules(std::string_view page) {
       else if (!text.ends_with(' '))
         text += ' ';
     Rule rule{.number = std::string(page.substr(begin, number_end - begin))};
-    const std::size_t origin = std::max(text.rfind(" (course: ") + 1, text.rfind(" (ours: ") + 1);
-    rule.course = origin != 0 && text.substr(origin).starts_with("(course");
-    rule.sentence = origin != 0 ? text.substr(0, origin - 1) : text;
-    rule.level = level_of(rule);
+    std::size_t sentence_end = std::string::npos;
+    for (const Level level : levels)
+      if (const std::size_t mark = text.rfind(" (" + std::string(name_of(level)) + ": ");
+          mark != std::string::npos && (sentence_end == std::string::npos || mark > sentence_end)) {
+        sentence_end = mark;
+        rule.level = level;
+      }
+    if (sentence_end == std::string::npos)
+      throw std::invalid_argument("rule " + rule.number + " has no level");
+    rule.sentence = text.substr(0, sentence_end);
     if (const auto found = untested.find(rule.number); found != untested.end())
       rule.untested = found->second;
     rules.push_back(std::move(rule));

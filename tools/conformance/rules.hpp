@@ -8,8 +8,7 @@
 
 namespace exchange::conformance {
 
-// must: the course protocol says it. should: a careful reader of the course protocol expects it, or
-// clients break without it. ours: a decision of this exchange that other servers need not share.
+// As docs/protocol.md has it for each rule, and says what it means.
 enum class Level { must, should, ours };
 const char* name_of(Level level);
 // Points for a rule that is kept.
@@ -19,15 +18,14 @@ inline constexpr unsigned points_of(Level level) {
 
 struct Rule {
   std::string number;    // "M4"
-  std::string sentence;  // as docs/protocol.md says it, without its origin
-  bool course = false;   // its origin
-  Level level;
+  std::string sentence;  // as docs/protocol.md says it, without its level and tests
+  Level level = Level::ours;
   std::string untested;  // why no case tests it; empty if one does
 };
 
 // In the order of the page.
 std::vector<Rule> all_rules();
-// The same from another text: for tests.
+// The same from another text: for tests. Throws std::invalid_argument for a rule without a level.
 std::vector<Rule> read_rules(std::string_view page);
 
 }  // namespace exchange::conformance

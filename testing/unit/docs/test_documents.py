@@ -61,6 +61,14 @@ class Documents(unittest.TestCase):
         )
         self.assertEqual([], missing)
 
+    def test_the_minimal_server_names_every_rule_of_the_level_must(self):
+        rules = re.findall(
+            r"^- \*\*(\w+)\*\* (?:[^\n]|\n  )*\(must: ", self.pages[ROOT / "docs/protocol.md"], re.M
+        )
+        self.assertGreater(len(rules), 20)
+        page = self.pages[ROOT / "docs/minimal-server.md"]
+        self.assertEqual([], [rule for rule in rules if not re.search(rf"\b{rule}\b", page)])
+
     def test_links_lead_to_files_and_headings(self):
         def exists(page, link):
             if "://" in link or link.startswith("mailto:"):
