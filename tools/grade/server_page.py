@@ -111,12 +111,18 @@ def conformance_blocks(result, weights):
     return [*blocks, table(columns, rows, title="All rules", wide=True)]
 
 
+def outcome(rule):
+    """Such as 'broken', or 'blocked by M2' where that is known."""
+    by = rule.get("blocked_by")
+    return str(rule.get("result")) + (f" by {by}" if by else "")
+
+
 def losses_table(losses, result, weights):
     """What each rule costs; a blocked rule is the consequence of a broken one."""
     most = weights["points"]["conformance"]
     rest = most * (1 - weighing.conformance_share(result)) - sum(points for _, points in losses)
     rows = [
-        [str(rule.get("rule")), str(rule.get("level")), {"text": rule["result"], "kind": "bad"}]
+        [str(rule.get("rule")), str(rule.get("level")), {"text": outcome(rule), "kind": "bad"}]
         + [f"{points:.2f}", str(rule.get("why", ""))]
         for rule, points in losses
     ]
@@ -156,7 +162,7 @@ def first_broken(rule):
 
 
 def folded(rule):
-    title = f"{rule.get('rule')} is {rule.get('result')}: {rule.get('why', '')}"
+    title = f"{rule.get('rule')} is {outcome(rule)}: {rule.get('why', '')}"
     return {"type": "details", "title": title[:160], "blocks": quoted(rule)}
 
 
