@@ -10,11 +10,13 @@ a request is on the disk before its reply goes out, and is executed again at the
 import argparse
 import json
 import os
+import random
 import re
 import socket
 import sys
 import threading
 import time
+import uuid
 import xml.etree.ElementTree as ET
 
 FAULTS = {
@@ -54,7 +56,21 @@ FAULTS = {
     "cancels-nothing": "confirms a cancel, and leaves the order as it is",
     "buyer-gets-nothing": "a buyer pays, and gets no shares",
     "never-matches": "executes nothing",
+    # In form: what they do is right.
+    "other-root": "names the root of its replies <result>",
+    "text-ids": "gives transaction ids that are no integers",
+    "random-ids": "gives transaction ids that rise in no order",
+    "ids-from-0": "numbers orders from 0",
+    "bare-errors": "answers queries and cancels in vain with errors without the id",
+    "doubles": "prints limits and prices as doubles with 17 digits",
+    "exponents": "prints numbers as Java prints doubles",
+    "zero-limits": "accepts limits of zero",
+    "byte-order-mark": "writes a byte order mark before the first reply of a connection",
+    "raw-errors": "does not escape what it quotes in errors",
+    "children-at-random": "executes the children of <transactions> in any order",
+    "one-worker": "serves one connection at a time, and none after one that asked nothing",
 }
+RANDOM = 0x9E3779B97F4A7C15F39CC0605CEDC835  # odd: each number has an inverse
 SHARES, CASH = 10**8, 10**16  # units of a share or price, and of money
 UNITS_MAX, NUMBER_MAX, CASH_MAX = 2**63, 92_233_720_368 * SHARES, 2**127
 NUMBER = re.compile(r"(-?)(\d*)(?:\.(\d*))?\Z", re.ASCII)
@@ -92,6 +108,19 @@ def check_narrow(element):
     for name, pattern in NARROW.items():
         if element.get(name) is not None and not re.fullmatch(pattern, element.get(name)):
             raise Refused("not a number that fits")
+
+
+def java_double(number):
+    """As Double.toString: 1.0, 9.9999898E7."""
+    number = float(number)
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return repr(number) if "." in repr(number) else f"{number:.1f}"
+    digits, _, exponent = f"{number:.17e}".partition("e")
+    for places in range(1, 18):
+        digits, _, exponent = f"{number:.{places}e}".partition("e")
+        if float(f"{digits}e{exponent}") == number:
+            break
+    return f"{digits}E{int(exponent)}"
 
 
 def plain(units):
@@ -169,7 +198,8 @@ class Exchange:
         amount = parse(element.get("amount"), 8)
         limit = parse(element.get("limit"), 8, round_up=0 if amount > 0 else 1)
         check_empty(element)
-        if (amount == 0 or limit <= 0) and self.fault != "zeros":
+        is_zero = amount == 0 or limit < 0 or (limit == 0 and self.fault != "zero-limits")
+        if is_zero and self.fault != "zeros":
             raise Refused("not above zero")
         reference = element.get("ref")
         if reference is not None and not re.fullmatch(r"[A-Za-z0-9._:-]{1,64}", reference):
@@ -191,7 +221,7 @@ class Exchange:
             account.shares[symbol] = shares - order.open
         elif self.fault != "no-reservation":
             account.cash -= cost
-        order.id = len(self.orders) + 1
+        order.id = len(self.orders) + (self.fault != "ids-from-0")
         if self.fault == "same-ids":
             account.orders += 1
             order.id = account.orders
@@ -265,13 +295,31 @@ class Exchange:
             if text is not None or element.get("ref") not in account.references:
                 raise Refused("unknown order")
             text = str(account.references[element.get("ref")][0])
-        if not re.fullmatch(r"[0-9]{1,20}", text or ""):
-            raise Refused("unknown order")
-        number = int(text)
+        number = self.number_of(text or "")
         order = self.orders.get((identity, number) if self.fault == "same-ids" else number)
         if order is None or (order.account != identity and self.fault != "any-account"):
             raise Refused("unknown order")
         return order
+
+    def id_of(self, number):
+        """As replies have it."""
+        if self.fault == "text-ids":
+            return f"x{number:06x}"
+        if self.fault == "random-ids":
+            return str(uuid.UUID(int=number * RANDOM % 2**128))
+        return str(number)
+
+    def number_of(self, text):
+        try:
+            if self.fault == "text-ids" and text.startswith("x"):
+                return int(text[1:], 16)
+            if self.fault == "random-ids":
+                return uuid.UUID(text).int * pow(RANDOM, -1, 2**128) % 2**128
+        except ValueError:
+            pass
+        if not re.fullmatch(r"[0-9]{1,20}", text):
+            raise Refused("unknown order")
+        return int(text)
 
     def cancel(self, order):
         if not order.open:
@@ -283,7 +331,7 @@ class Exchange:
 
     def state(self, name, order, element):
         scale = 1000 if self.fault == "milliseconds" else 1
-        state = ET.Element(name, id=str(order.id))
+        state = ET.Element(name, id=self.id_of(order.id))
         if element.get("ref") is not None:
             state.set("ref", element.get("ref"))
         if order.open:
@@ -307,7 +355,12 @@ class Exchange:
         self.now = now
         results = ET.Element("results")
         steps = list(self.steps(root))
-        for element, act in steps[::-1] if self.fault == "backwards" else steps:
+        order = list(range(len(steps)))
+        if self.fault == "backwards":
+            order.reverse()
+        elif self.fault == "children-at-random" and root.tag == "transactions":
+            random.Random(len(self.orders)).shuffle(order)
+        for element, act in map(steps.__getitem__, order):
             try:
                 if self.narrow:
                     check_narrow(element)
@@ -319,8 +372,10 @@ class Exchange:
                     "symbol": ("sym",),
                 }
                 kept = names.get(element.tag, ("id", "ref"))
+                if self.fault == "bare-errors" and element.tag in ("query", "cancel"):
+                    kept = ()
                 answer = ET.SubElement(results, "error")
-                answer.text = str(error)
+                answer.text = str(error) + (" (0 < 1)" if self.fault == "raw-errors" else "")
                 for name in kept:
                     if element.get(name) is not None:
                         answer.set(name, element.get(name))
@@ -332,9 +387,24 @@ class Exchange:
                     answer.attrib = {
                         k: v for k, v in answer.items() if k == "id" and answer.tag != "error"
                     }
-        if self.fault in ("reversed-replies", "backwards"):
+        if self.fault in ("doubles", "exponents"):
+            for element in results.iter():
+                for name in ("amount", "limit", "shares", "price"):
+                    self.as_double(element, name)
+        if self.fault in ("backwards", "children-at-random"):
+            results[:] = [results[order.index(nth)] for nth in range(len(order))]
+        if self.fault == "reversed-replies":
             results[:] = results[::-1]
         return results
+
+    def as_double(self, element, name):
+        text = element.get(name, "")
+        if not NUMBER.match(text) or not text.strip("-."):
+            return
+        if self.fault == "exponents":
+            element.set(name, java_double(text))
+        elif name in ("limit", "price") and float(text) != int(float(text)):
+            element.set(name, f"{float(text):.17g}")
 
     def steps(self, root):
         """Pairs of an element and what it does, in document order."""
@@ -380,7 +450,7 @@ class Exchange:
             number = self.open_order(identity, element)
             for name in ("sym", "amount", "limit"):
                 opened.set(name, element.get(name))
-            opened.set("id", str(number))
+            opened.set("id", self.id_of(number))
             if element.get("ref") is not None:
                 opened.set("ref", element.get("ref"))
             return opened
@@ -438,6 +508,8 @@ class Server:
     def __init__(self, arguments):
         self.fault, self.style = arguments.fault, arguments.style
         self.exchange = Exchange(self.fault, self.style == "narrow")
+        self.of_connection = threading.local()  # each has a thread
+        self.worker = threading.Semaphore()
         self.lock = NoLock() if self.fault == "unlocked" else threading.Lock()
         self.journal = None
         if arguments.journal:
@@ -472,7 +544,10 @@ class Server:
             ET.indent(results)
             text = ET.tostring(results, "unicode").replace('"', "'")
             return "<?xml version='1.0' encoding='UTF-8'?>\n" + text + "\n"
-        return ET.tostring(results, "unicode", short_empty_elements=True) + "\n"
+        if self.fault == "other-root":
+            results.tag = "result"
+        text = ET.tostring(results, "unicode", short_empty_elements=True) + "\n"
+        return text.replace("&lt;", "<") if self.fault == "raw-errors" else text
 
     @staticmethod
     def error(sentence):
@@ -482,19 +557,33 @@ class Server:
 
     def send(self, connection, reply):
         data = reply.encode()
+        if self.fault == "byte-order-mark" and not hasattr(self.of_connection, "marked"):
+            self.of_connection.marked = True
+            data = "\ufeff".encode() + data
         connection.sendall(f"{len(data)}\n".encode() + data if self.style == "length" else data)
 
     def serve(self, connection):
+        if self.fault == "one-worker":
+            self.worker.acquire()
+        asked = self.serve_requests(connection)
+        if self.fault == "one-worker" and asked:
+            self.worker.release()
+
+    def serve_requests(self, connection):
+        """Returns how many there were."""
+        asked = 0
         try:
             with connection, connection.makefile("rb") as stream:
                 while (document := self.read(connection, stream)) is not None:
+                    asked += 1
                     self.send(connection, self.answer(document))
                     if self.style == "close":
-                        return
+                        break
         except Refused as error:
             pass
         except OSError:
             pass  # the client is gone
+        return asked
 
     def read(self, connection, stream):
         """The next document; None at the end of the stream."""

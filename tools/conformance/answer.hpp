@@ -12,7 +12,7 @@
 
 namespace exchange::conformance {
 
-// The document is no reply of this protocol.
+// The document cannot be read at all.
 struct BadAnswer : std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -30,8 +30,13 @@ struct Element {
   std::string print() const;
 };
 
-// The elements inside <results>. Throws BadAnswer.
-std::vector<Element> read_answer(std::string_view document);
+struct Answer {
+  std::vector<Element> elements;  // inside <results>
+  std::string problem;            // why it is no reply by R1, though it could be read; else empty
+};
+// Of a document with another root: what is inside that, or an <error> or the like that is the root.
+// Of one that is not well-formed: what stands before the fault. Throws BadAnswer.
+Answer read_answer(std::string_view document);
 
 // In units of 1e-8; also with a currency sign, an exponent, or the noise of a double after the
 // eighth decimal. Nothing if it is no number.

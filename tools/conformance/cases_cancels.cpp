@@ -63,7 +63,7 @@ void many(Talk& talk) {
   for (int i = 0; i < orders; ++i) all += buy(symbol);
   std::vector<std::string> opened;
   for (const Element& answer : talk.ask_several(Talk::transactions(account, all), orders)) {
-    if (answer.name != "opened") throw Blocked("the orders were not opened");
+    if (answer.name != "opened") throw Blocked("the orders were not opened", "T4");
     opened.push_back(answer.attribute("id"));
   }
   const std::vector newest{opened.back()};
@@ -114,7 +114,8 @@ void words(Talk& talk) {
   const std::string stays = opened_by(talk, tied(account, buy(symbol), "false")),
                     ends = opened_by(talk, tied(account, buy(symbol)));
   talk.reconnect();
-  if (!is_canceled_soon(talk, account, ends)) throw Blocked("no order ends with its connection");
+  if (!is_canceled_soon(talk, account, ends))
+    throw Blocked("no order ends with its connection", "E20");
   talk.expect_open(account, stays, 1, "an order with cancel-on-disconnect=\"false\"");
 }
 

@@ -20,7 +20,7 @@ Quarters cost(const OrderState& state) {
   std::int64_t sum = 0;
   for (const Fill& fill : state.fills) {
     if (fill.shares % units_per_share != 0 || fill.price % units_per_quarter != 0)
-      throw Blocked("an execution of a part of a share, or of a price that no order has");
+      throw Blocked("an execution of a part of a share, or of a price that no order has", "M6");
     sum += fill.shares / units_per_share * (fill.price / units_per_quarter);
   }
   return sum;
@@ -229,9 +229,10 @@ void difference_is_refunded(Talk& talk) {
   talk.given_refused(buyer, cheap, 1, shares * limit + 1);
   const std::string buy = talk.given_order(buyer, m.symbol, shares, limit);
   const OrderState state = talk.given_status(buyer, buy);
-  if (state.executed() != shares * units_per_share) throw Blocked("the order was not executed");
+  if (state.executed() != shares * units_per_share)
+    throw Blocked("the order was not executed", "M3");
   const Quarters left = shares * limit - cost(state);
-  if (left <= 0) throw Blocked("nothing was executed below the buyer's limit");
+  if (left <= 0) throw Blocked("nothing was executed below the buyer's limit", "M6");
   talk.expect_refused(buyer, cheap, 1, left + 1, "a buy for more than the difference");
   talk.expect_opened(buyer, cheap, 1, left,
                      "a buy for the difference between limit and price, " + price(left));
@@ -260,7 +261,8 @@ void both_sides(Talk& talk) {
   const std::string buy = talk.given_order(m.buyer, m.symbol, shares, limit + 4);
   const OrderState bought = talk.given_status(m.buyer, buy),
                    sold = talk.given_status(m.seller, sell);
-  if (bought.fills.empty() && sold.fills.empty()) throw Blocked("the orders were not executed");
+  if (bought.fills.empty() && sold.fills.empty())
+    throw Blocked("the orders were not executed", "M3");
   const auto same = [](const Fill& a, const Fill& b) {
     return a.shares == b.shares && a.price == b.price;
   };
@@ -301,7 +303,7 @@ void canceled_rest_returns(Talk& talk) {
   talk.given_order(m.seller, m.symbol, -shares, limit - 4);
   const OrderState state = talk.given_status(buyer, id);
   if (state.executed() != shares * units_per_share)
-    throw Blocked("the order was not executed in part");
+    throw Blocked("the order was not executed in part", "M3");
   talk.given_canceled(buyer, id);
   talk.expect_opened(buyer, other, more, limit, "a buy for the cash of the part that was canceled");
 }

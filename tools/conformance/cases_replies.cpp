@@ -33,15 +33,20 @@ void one_document(Talk& talk) {
 }
 
 void element_for_element(Talk& talk) {
-  // refused ones between accepted ones
-  const std::string a = talk.source().account(), b = talk.source().account(),
-                    c = talk.source().account();
+  // one that exists, else one with debts, between new ones
+  const std::string a = talk.source().account(), c = talk.source().account();
+  std::string b = talk.given_account(4);
   const auto account = [](const std::string& id, const char* balance) {
     return "<account id=\"" + id + "\" balance=\"" + balance + "\"/>";
   };
-  talk.given_error("<create>" + account(b, "-1") + "</create>");
+  const char* refused = "15";
+  if (talk.ask_one("<create>" + account(b, refused) + "</create>").name != "error") {
+    b = talk.source().account();
+    refused = "-1";
+    talk.given_error("<create>" + account(b, refused) + "</create>", "C6");
+  }
   const std::vector<Element> answers = talk.ask_several(
-      "<create>" + account(a, "10") + account(b, "-1") + account(c, "20") + "</create>", 3);
+      "<create>" + account(a, "10") + account(b, refused) + account(c, "20") + "</create>", 3);
   const char* const names[] = {"created", "error", "created"};
   const std::string ids[] = {a, b, c};
   for (std::size_t i = 0; i < 3; ++i)
@@ -52,20 +57,20 @@ void element_for_element(Talk& talk) {
 }
 
 void orders_in_sequence(Talk& talk) {
-  const std::string account = talk.given_account(4'000);
-  const std::string symbol = talk.given_symbol({{account, 1}});
-  talk.given_order(account, symbol, 1, 5);
-  talk.given_error(Talk::transactions(account, Talk::order(symbol, "2", "0")));
+  const Refusal refusal = talk.given_refusal();
+  const auto is_refused = [](std::int64_t i) { return i % 3 == 2; };
   std::string inside;
   const std::int64_t count = talk.between(3, 9);
   for (std::int64_t i = 1; i <= count; ++i)
-    inside += Talk::order(symbol, std::to_string(i), i % 3 == 2 ? "0" : "1.25");
+    inside +=
+        is_refused(i) ? refusal.order(i) : Talk::order(refusal.symbol, std::to_string(i), "1.25");
   const std::vector<Element> answers =
-      talk.ask_several(Talk::transactions(account, inside), std::size_t(count));
+      talk.ask_several(Talk::transactions(refusal.account, inside), std::size_t(count));
   for (std::int64_t i = 1; i <= count; ++i) {
     const Element& answer = answers[std::size_t(i - 1)];
-    expect(answer.name == (i % 3 == 2 ? "error" : "opened") &&
-               (!answer.find("amount") || answer.attribute("amount") == std::to_string(i)),
+    const std::string amount = is_refused(i) ? refusal.amount(i) : std::to_string(i);
+    expect(answer.name == (is_refused(i) ? "error" : "opened") &&
+               (!answer.find("amount") || same_value(answer.attribute("amount"), amount)),
            "reply element " + std::to_string(i) + " does not belong to order " + std::to_string(i) +
                ": " + answer.print());
   }

@@ -128,7 +128,7 @@ void given_reference(const Book& book, Talk& talk, const std::string& reference)
                     again = Talk::opened_id(book.buy(talk, 1, 4, terms), "the order again");
   expect(id == again, "an order with a reference should get its first id again");
 } catch (const Broken& error) {
-  throw Blocked(error.what());
+  throw Blocked(error.what(), "O2");
 }
 
 Element ask_market(Talk& talk, const std::string& account, const std::string& symbol,

@@ -19,7 +19,7 @@ void in_document_order(Talk& talk) {
                                                      Talk::order(symbol, "8", price(limit + 4))),
                        2);
   if (talk.given_status(seller, sell).executed() != 9 * units_per_share)
-    throw Blocked("the orders were not executed");
+    throw Blocked("the orders were not executed", "M3");
   std::size_t executed = 0;
   for (const Element& answer : answers) {
     expect(answer.name == "opened", "<opened> was expected, got " + answer.print());
@@ -100,17 +100,25 @@ void unique_ids(Talk& talk) {
     for (int i = 0; i < 4; ++i) {
       const std::string id =
           talk.expect_opened(account, symbol, i % 2 ? 1 : -1, i % 2 ? 4 : 400, "an order");
-      expect(id.find_first_not_of("0123456789") == std::string::npos && id != "0",
-             "the id '" + id + "' is not an integer from 1");
       expect(ids.insert(id).second, "the id " + id + " was given to two orders");
     }
   }
 }
 
+void integer_ids(Talk& talk) {
+  const std::string account = talk.given_account(40'000),
+                    symbol = talk.given_symbol({{account, 500}});
+  for (int i = 0; i < 3; ++i) {
+    const std::string id = talk.given_order(account, symbol, -1, 400);
+    expect(id.find_first_not_of("0123456789") == std::string::npos && id.front() != '0',
+           "the id '" + id + "' is not an integer from 1");
+  }
+}
+
 void refused_without_id(Talk& talk) {
-  const std::string account = talk.given_account(4), symbol = talk.given_symbol({{account, 1}});
+  const Refusal refusal = talk.given_refusal();
   const Element answer =
-      talk.given_error(Talk::transactions(account, Talk::order(symbol, "1", "0")));
+      talk.given_error(Talk::transactions(refusal.account, refusal.order(3)), "M2");
   expect(!answer.find("id"), "a refused order should get no id, got " + answer.print());
 }
 
@@ -178,7 +186,7 @@ void cancel_in_vain(Talk& talk) {
   const std::string executed = talk.given_order(account, symbol, -10, 40);
   talk.given_order(buyer, symbol, 10, 44);
   if (talk.given_executed(account, executed).executed() != 10 * units_per_share)
-    throw Blocked("the order was not executed in full");
+    throw Blocked("the order was not executed in full", "M3");
   talk.expect_error(Talk::transactions(account, cancel(executed)),
                     "a cancel of an order that was executed in full");
 }
@@ -201,17 +209,25 @@ void orders_of_others(Talk& talk) {
 }
 
 void errors_repeat(Talk& talk) {
-  const std::string account = talk.given_account(40), symbol = talk.given_symbol({{account, 5}});
-  const std::string amount = std::to_string(talk.between(100, 900)), limit = "-12.50";
-  const Element refused =
-      talk.given_error(Talk::transactions(account, Talk::order(symbol, amount, limit)));
-  for (const auto& [name, value] : {std::pair{"sym", symbol}, {"amount", amount}, {"limit", limit}})
-    expect(same_value(refused.attribute(name), value), "the <error> should have " +
-                                                           std::string(name) + "=\"" + value +
-                                                           "\", got " + refused.print());
-  for (const std::string& action : {query("987654321"), cancel("987654321")})
-    expect(talk.given_error(Talk::transactions(account, action)).attribute("id") == "987654321",
-           "the <error> should have the id");
+  const Refusal refusal = talk.given_refusal();
+  const std::int64_t shares = talk.between(100, 900);
+  const Element error =
+      talk.given_error(Talk::transactions(refusal.account, refusal.order(shares)), "M2");
+  for (const auto& [name, value] : {std::pair{"sym", refusal.symbol},
+                                    {"amount", refusal.amount(shares)},
+                                    {"limit", refusal.limit}})
+    expect(same_value(error.attribute(name), value), "the <error> should have " +
+                                                         std::string(name) + "=\"" + value +
+                                                         "\", got " + error.print());
+}
+
+void errors_have_the_id(Talk& talk) {
+  const std::string account = talk.given_account(40);
+  for (const std::string& action : {query("987654321"), cancel("987654321")}) {
+    const Element error = talk.given_error(Talk::transactions(account, action), "T10");
+    expect(error.attribute("id") == "987654321",
+           "the <error> should have the id, got " + error.print());
+  }
 }
 
 void zeros_before_id(Talk& talk) {
@@ -255,9 +271,11 @@ void add_transaction_cases(Cases& cases) {
                                 {"T10", "a cancel in vain", cancel_in_vain},
                                 {"T10", "unknown ids", unknown_ids},
                                 {"T11", "orders of others", orders_of_others},
-                                {"T14", "errors repeat attributes", errors_repeat},
+                                {"T14", "the error of an order", errors_repeat},
                                 {"T15", "an id with zeros in front", zeros_before_id},
                                 {"T16", "other connections", other_connections},
+                                {"T18", "ids are integers", integer_ids},
+                                {"T19", "the errors of a query and a cancel", errors_have_the_id},
                             });
 }
 

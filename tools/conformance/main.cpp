@@ -62,7 +62,7 @@ std::string unknown_rule(const std::set<std::string>& wanted) {
 int main(int argc, char** argv) {
   prepare_process();
   ConformanceOptions options;
-  std::string json_file, junit_file, html_file;
+  std::string json_file, junit_file, html_file, level = "should";
   std::vector<std::string> rules;
   CLI::App app(
       "Tests a server of the exchange protocol by the numbered rules of docs/protocol.md: any "
@@ -88,6 +88,10 @@ int main(int argc, char** argv) {
          "--restart", options.target.restart,
          "shell command that starts the server again after it has died or hung, and returns")
       ->type_name("COMMAND");
+  app.add_option("--level", level,
+                 "rules shown in full: must, or should beside it, or ours and so all; --json and "
+                 "--html have all of them")
+      ->check(CLI::IsMember({"must", "should", "ours"}));
   app.add_option("--rule", rules, "test this rule alone, such as M4; may be repeated");
   app.add_flag(
       "--strict", options.strict,
@@ -112,7 +116,10 @@ int main(int argc, char** argv) {
       ProgressLine progress;
       report = run(options, [&](auto... step) { progress.show(step...); });
     }
-    std::fputs(text_of(report).c_str(), stdout);
+    const Level shown = level == "must"   ? Level::must
+                        : level == "ours" ? Level::ours
+                                          : Level::should;
+    std::fputs(text_of(report, shown).c_str(), stdout);
     bool written = json_file.empty() || write_file(json_file, json_of(report));
     written &= junit_file.empty() || write_file(junit_file, junit_of(report));
     written &= html_file.empty() || write_file(html_file, html_of(report));

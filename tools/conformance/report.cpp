@@ -15,6 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t line_bytes_max = 100, form_bytes_max = 300, causes_shown = 8,
+                      exchanges_shown = 3, exchange_bytes_max = 300;
+
 std::string to_text(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
@@ -75,7 +78,9 @@ std::size_t count(const ConformanceReport& report, Level level) {
 }
 
 std::string summary(const ConformanceReport& report) {
-  std::string text = "Score " + one_decimal(report.score()) + " of 100";
+  std::string text = "Score " + one_decimal(report.score()) + " of 100, " +
+                     std::to_string(report.points()) + " of " +
+                     std::to_string(report.points_max()) + " points. Kept";
   for (const Level level : {Level::must, Level::should, Level::ours})
     text += std::string(level == Level::must ? ": " : ", ") +
             std::to_string(count(report, level, RuleOutcome::kept)) + " of " +
@@ -83,40 +88,108 @@ std::string summary(const ConformanceReport& report) {
   return text;
 }
 
-std::string conversation_of(const RuleResult& result) {
+// The last so many exchanges, each cut to so many bytes.
+std::string conversation_of(const RuleResult& result, std::size_t exchanges = 100,
+                            std::size_t bytes = 100'000) {
   std::string text;
-  for (const Exchanged& one : result.conversation)
-    text += indented(one.sent, "sent  ") + "\n" +
-            indented(one.got.empty() ? "(nothing)" : one.got, "got   ") + "\n";
+  const std::size_t all = result.conversation.size();
+  for (std::size_t i = all - std::min(all, exchanges); i < all; ++i) {
+    const auto& [sent, got] = result.conversation[i];
+    text += indented(shortened(sent, bytes), "sent  ") + "\n" +
+            indented(got.empty() ? "(nothing)" : shortened(got, bytes), "got   ") + "\n";
+  }
   return text;
 }
 
-}  // namespace
+// "M1 M7", each by its number.
+std::string numbers_of(const std::vector<const RuleResult*>& rules) {
+  std::string text;
+  for (const RuleResult* const one : rules) text += (text.empty() ? "" : " ") + one->rule.number;
+  return text;
+}
 
-std::string text_of(const ConformanceReport& report) {
-  std::string text = style_sentence(report.style) + "\n\nrule  level   result    sentence\n";
+std::string first_line(const std::string& text) {
+  return shortened(printable(text.substr(0, text.find('\n'))), line_bytes_max);
+}
+
+// What to mend first, the most points first.
+std::string causes_text(const ConformanceReport& report) {
+  const std::vector<Cause> causes = report.causes();
+  if (causes.empty()) return {};
+  std::string text = "\nMend first (points that it gives, rule, level):\n";
+  for (std::size_t i = 0; i < std::min(causes.size(), causes_shown); ++i) {
+    const RuleResult& result = *causes[i].rule;
+    char line[64];
+    std::snprintf(line, sizeof line, "%5s  %-4s %-6s ",
+                  ("+" + std::to_string(causes[i].points)).c_str(), result.rule.number.c_str(),
+                  name_of(result.rule.level));
+    text += line + first_line(result.rule.sentence) + "\n";
+    text += std::string(19, ' ') + first_line(result.why) + "\n";
+    if (!causes[i].blocks.empty())
+      text += std::string(19, ' ') +
+              first_line("cannot be tested before: " + numbers_of(causes[i].blocks)) + "\n";
+  }
+  if (causes.size() > causes_shown)
+    text += "  and " + std::to_string(causes.size() - causes_shown) + " more, below\n";
+  return text;
+}
+
+// Of rules that lost their points, or would have.
+std::vector<const RuleResult*> lost(const ConformanceReport& report, Level level) {
+  std::vector<const RuleResult*> rules;
+  for (const RuleOutcome outcome : {RuleOutcome::broken, RuleOutcome::blocked})
+    for (const RuleResult& result : report.rules)
+      if (result.rule.level == level && result.outcome == outcome) rules.push_back(&result);
+  return rules;
+}
+
+std::string in_full(const RuleResult& result) {
+  const bool blocked = result.outcome == RuleOutcome::blocked;
+  std::string text = "\n" + result.rule.number + " (" + name_of(result.rule.level) + ") is " +
+                     name_of(result.outcome) +
+                     (result.blocked_by.empty() ? "" : " by " + result.blocked_by) + ": " +
+                     printable(result.rule.sentence) + "\n  case: " + result.case_name + "\n  " +
+                     printable(result.why) + "\n";
+  if (!blocked)
+    text += indented(conversation_of(result, exchanges_shown, exchange_bytes_max), "    ") + "\n";
+  return text;
+}
+
+std::string table_of(const ConformanceReport& report) {
+  std::string text = "\nrule  level   result    sentence\n";
   for (const RuleResult& result : report.rules) {
     if (!result.rule.untested.empty()) continue;
     char line[64];
     std::snprintf(line, sizeof line, "%-5s %-7s %-9s ", result.rule.number.c_str(),
                   name_of(result.rule.level), name_of(result.outcome));
-    text += line + shortened(result.rule.sentence, 76) + "\n";
+    text += line + shortened(result.rule.sentence, line_bytes_max) + "\n";
   }
-  for (const RuleOutcome outcome : {RuleOutcome::broken, RuleOutcome::blocked})
-    for (const RuleResult& result : report.rules) {
-      if (result.outcome != outcome) continue;
-      text += "\n" + result.rule.number + " (" + name_of(result.rule.level) + ") is " +
-              name_of(outcome) + ": " + printable(result.rule.sentence) +
-              "\n  case: " + result.case_name + "\n  " + printable(result.why) + "\n";
-      if (outcome == RuleOutcome::broken) text += indented(conversation_of(result), "    ") + "\n";
-    }
+  return text;
+}
+
+}  // namespace
+
+std::string text_of(const ConformanceReport& report, Level shown) {
+  const std::string score = summary(report) + " (seed " + std::to_string(report.seed) + ", " +
+                            one_decimal(report.seconds) + " s).\n";
+  std::string text = score + style_sentence(report.style) + "\n";
+  if (!report.stopped.empty()) text += "Ended early: " + printable(report.stopped) + "\n";
   for (const std::string& form : report.form)
-    text += "\nDiffers in form alone: " + printable(form) + "\n";
-  if (!report.stopped.empty()) text += "\nEnded early: " + printable(report.stopped) + "\n";
-  text += "\n" + summary(report) + " (seed " + std::to_string(report.seed) + ", " +
-          one_decimal(report.seconds) + " s).\n";
+    text += "Differs in form alone: " + shortened(printable(form), form_bytes_max) + "\n";
+  text += causes_text(report);
+  if (const auto ours = lost(report, Level::ours); !ours.empty() && shown != Level::ours)
+    text += "\nNot shared with this exchange, without loss of points (--level ours shows them): " +
+            numbers_of(ours) + "\n";
+  if (shown == Level::ours) text += table_of(report);
+  std::string rules;
+  for (const Level level : {Level::must, Level::should, Level::ours})
+    if (level <= shown)
+      for (const RuleResult* const result : lost(report, level)) rules += in_full(*result);
   if (!report.all_kept())
-    text += "Read the rules in docs/protocol.md, and docs/conformance.md on levels and results.\n";
+    rules +=
+        "\nThe rules are in docs/protocol.md; docs/minimal-server.md is the short way to those "
+        "of the level must.\n";
+  if (!rules.empty()) text += rules + score;
   return text;
 }
 
@@ -135,8 +208,15 @@ std::string json_of(const ConformanceReport& report) {
             {"points", report.points()},
             {"points_max", report.points_max()},
             {"score", report.score()},
+            {"causes", Json::array()},
             {"rules", Json::array()},
             {"form", report.form}};
+  for (const Cause& cause : report.causes()) {
+    Json blocks = Json::array();
+    for (const RuleResult* const blocked : cause.blocks) blocks.push_back(blocked->rule.number);
+    json["causes"].push_back(
+        {{"rule", cause.rule->rule.number}, {"points", cause.points}, {"blocks", blocks}});
+  }
   for (const RuleResult& result : report.rules) {
     Json rule{{"rule", result.rule.number},
               {"level", name_of(result.rule.level)},
@@ -145,6 +225,7 @@ std::string json_of(const ConformanceReport& report) {
               {"cases", result.cases},
               {"case", result.case_name},
               {"why", result.why},
+              {"blocked_by", result.blocked_by},
               {"conversation", Json::array()}};
     for (const Exchanged& one : result.conversation)
       rule["conversation"].push_back({{"sent", one.sent}, {"got", one.got}});
@@ -186,24 +267,35 @@ std::string html_of(const ConformanceReport& report) {
                                                               : "strong";
     return {{"text", name_of(outcome)}, {"kind", kind}};
   };
-  Json rows = Json::array(), broken = Json::array(), untested = Json::array();
-  for (const RuleResult& result : report.rules) {
-    const Json row{result.rule.number, name_of(result.rule.level), colored(result.outcome),
-                   result.rule.sentence};
-    if (!result.rule.untested.empty()) {
+  Json rows = Json::array(), lost_rules = Json::array(), untested = Json::array(),
+       ours = Json::array(), causes = Json::array();
+  for (const RuleResult& result : report.rules)
+    if (result.rule.untested.empty())
+      rows.push_back({result.rule.number, name_of(result.rule.level), colored(result.outcome),
+                      result.rule.sentence});
+    else
       untested.push_back({result.rule.number, result.rule.sentence, result.why});
-      continue;
-    }
-    rows.push_back(row);
-    if (result.outcome == RuleOutcome::kept || result.outcome == RuleOutcome::untested) continue;
-    broken.push_back({{"type", "details"},
-                      {"title", result.rule.number + " (" + name_of(result.rule.level) + "), " +
-                                    name_of(result.outcome) + ": " + result.case_name},
-                      {"blocks",
-                       {{{"type", "text"}, {"text", result.rule.sentence}},
-                        {{"type", "text"}, {"text", {{"text", result.why}, {"kind", "bad"}}}},
-                        {{"type", "pre"}, {"text", conversation_of(result)}}}}});
-  }
+  for (const Level level : {Level::must, Level::should, Level::ours})
+    for (const RuleResult* const result : lost(report, level))
+      (level == Level::ours ? ours : lost_rules)
+          .push_back(
+              {{"type", "details"},
+               {"title", result->rule.number + " (" + name_of(level) + "), " +
+                             name_of(result->outcome) +
+                             (result->blocked_by.empty() ? "" : " by " + result->blocked_by) +
+                             ": " + result->case_name},
+               {"blocks",
+                {{{"type", "text"}, {"text", result->rule.sentence}},
+                 {{"type", "text"}, {"text", {{"text", result->why}, {"kind", "bad"}}}},
+                 {{"type", "pre"}, {"text", conversation_of(*result)}}}}});
+  if (!ours.empty())
+    lost_rules.push_back({{"type", "details"},
+                          {"title", "Rules of this exchange alone, without loss of points (" +
+                                        std::to_string(ours.size()) + ")"},
+                          {"blocks", ours}});
+  for (const Cause& cause : report.causes())
+    causes.push_back({cause.points, cause.rule->rule.number, name_of(cause.rule->rule.level),
+                      cause.rule->why, numbers_of(cause.blocks)});
   Json notices = Json::array();
   notices.push_back({{"kind", report.all_kept() ? "good" : "bad"}, {"text", summary(report)}});
   if (!report.stopped.empty())
@@ -218,7 +310,19 @@ std::string html_of(const ConformanceReport& report) {
                     one_decimal(report.seconds) + " s, conformance " + version() + "."},
       {"notices", notices},
       {"sections",
-       {{{"id", "lost"}, {"title", "Broken and blocked rules"}, {"blocks", broken}},
+       {{{"id", "causes"},
+         {"title", "What to mend first"},
+         {"blocks",
+          {{{"type", "table"},
+            {"wide", true},
+            {"columns",
+             {{{"name", "points"}, {"number", true}},
+              {{"name", "rule"}},
+              {{"name", "level"}},
+              {{"name", "why"}},
+              {{"name", "cannot be tested before"}}}},
+            {"rows", causes}}}}},
+        {{"id", "lost"}, {"title", "Broken and blocked rules"}, {"blocks", lost_rules}},
         {{"id", "rules"},
          {"title", "Rules"},
          {"blocks", {{{"type", "table"}, {"columns", columns}, {"rows", rows}}}}},

@@ -8,7 +8,8 @@
 
 namespace exchange::conformance {
 
-std::string text_of(const ConformanceReport& report);
+// On one screen what to mend first; then the rules up to the level `shown` that are not kept.
+std::string text_of(const ConformanceReport& report, Level shown = Level::should);
 std::string json_of(const ConformanceReport& report);
 std::string junit_of(const ConformanceReport& report);
 std::string html_of(const ConformanceReport& report);

@@ -39,20 +39,23 @@ class Runner {
       find_style();
       find_unused_ids();
       run(cases);
+    } catch (const NotAReply& error) {
+      note_wrong_reply(error.what());
+      give_up(
+          std::string("the first request, which creates an account, got no reply: ") + error.what(),
+          "the server gives no replies");
     } catch (const NoAnswer& error) {
       give_up(error.what(), "the server was gone");
     } catch (const client::Interrupted&) {
       give_up("interrupted by a signal", "the test was interrupted");
     }
+    if (!wrong_reply_.empty()) break_r1("a reply, whatever was asked", wrong_reply_);
+    name_blockers();
     report_.style = target_.style();
     report_.restarts = target_.restarts();
     if (!other_form_.empty()) {
       report_.form.push_back(other_form_);
-      if (RuleResult* const r1 = find("R1"); r1 && options_.strict) {
-        r1->outcome = RuleOutcome::broken;
-        r1->case_name = "byte for byte";
-        r1->why = other_form_;
-      }
+      if (options_.strict) break_r1("byte for byte", other_form_);
     }
     report_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -74,6 +77,35 @@ class Runner {
     for (RuleResult& result : report_.rules)
       if (result.rule.number == rule) return &result;
     return nullptr;
+  }
+
+  void note_wrong_reply(const std::string& why) {
+    if (wrong_reply_.empty()) wrong_reply_ = why;
+  }
+
+  // By replies to the cases of any rule.
+  void break_r1(const std::string& case_name, const std::string& why) {
+    RuleResult* const r1 = find("R1");
+    if (!r1 || r1->outcome == RuleOutcome::broken) return;
+    r1->outcome = RuleOutcome::broken;
+    r1->case_name = case_name;
+    r1->why = shortened(why, why_bytes_max);
+    r1->conversation.clear();
+  }
+
+  // What blocks a rule may itself be blocked; or kept by its own cases: then nothing is known.
+  void name_blockers() {
+    for (RuleResult& result : report_.rules) {
+      if (result.outcome != RuleOutcome::blocked) continue;
+      std::set<std::string> seen;
+      std::string by = result.rule.number;
+      const RuleResult* at = &result;
+      while (at && at->outcome == RuleOutcome::blocked && seen.insert(by).second) {
+        by = blockers_[by];
+        at = find(by);
+      }
+      if (!at || at->outcome == RuleOutcome::broken) result.blocked_by = by;
+    }
   }
 
   // Rules that give points first, and many clients at once last: the server may die of a case.
@@ -103,6 +135,10 @@ class Runner {
   void find_style() {
     try {
       target_.find_style();
+    } catch (const client::Unreachable&) {
+      throw;
+    } catch (const NotAReply&) {
+      throw;
     } catch (const std::runtime_error& error) {
       throw NoAnswer(std::string("the first request, which creates an account, got no reply: ") +
                      error.what());
@@ -158,6 +194,10 @@ class Runner {
         result.conversation.erase(result.conversation.begin(),
                                   result.conversation.end() - exchanges_shown);
     };
+    const auto block = [&](const std::string& by, const std::string& why) {
+      if (result.outcome != RuleOutcome::blocked) blockers_[one.rule] = by;
+      fail(RuleOutcome::blocked, why);
+    };
     bool passed = false;
     try {
       one.run(talk);
@@ -169,32 +209,35 @@ class Runner {
       if (result.outcome == RuleOutcome::untested) result.outcome = RuleOutcome::kept;
       passed = true;
     } catch (const Broken& error) {
-      if (const std::string reason = one.rule == std::string("T17") ? why_no_judgement() : "";
-          reason.empty())
+      if (const std::string by = one.rule == std::string("T17") ? broken_with_one_client() : "";
+          by.empty())
         fail(RuleOutcome::broken, error.what());
       else
-        fail(RuleOutcome::blocked, reason + ". " + error.what());
+        block(by,
+              "results are wrong with one client already: " + by + " is broken. " + error.what());
     } catch (const NoAnswer& error) {
       fail(RuleOutcome::broken, error.what());
     } catch (const Blocked& error) {
-      fail(RuleOutcome::blocked, error.what());
+      const bool many = one.rule == std::string("T17") && error.by.empty();
+      block(many ? broken_with_one_client() : error.by, error.what());
     } catch (const client::Interrupted&) {
       throw;
     } catch (const std::exception& error) {
       fail(RuleOutcome::broken, std::string("the case ended unexpectedly: ") + error.what());
     }
     if (other_form_.empty()) other_form_ = talk.other_form();
+    note_wrong_reply(talk.wrong_reply());
     return passed;
   }
 
   // What many clients get can be explained only if each of them gets right results alone. The cases
   // of T17 try one client too, but do not see all that the other cases see.
-  std::string why_no_judgement() const {
-    static const std::set<std::string> relied_on{"R3", "R8", "T6"};
+  std::string broken_with_one_client() const {
+    static const std::set<std::string> relied_on{"R3", "R8", "T6", "T10"};
     for (const RuleResult& result : report_.rules)
       if (result.outcome == RuleOutcome::broken && result.rule.level != Level::ours &&
           (result.rule.number.starts_with("M") || relied_on.contains(result.rule.number)))
-        return "results are wrong with one client already: " + result.rule.number + " is broken";
+        return result.rule.number;
     return {};
   }
 
@@ -204,7 +247,9 @@ class Runner {
   Target target_;
   ConformanceReport report_;
   std::map<std::string, unsigned> left_;  // cases of a rule that are still to run
-  std::string other_form_;
+  std::map<std::string, std::string>
+      blockers_;  // of a blocked rule: what its first such case named
+  std::string other_form_, wrong_reply_;
 };
 
 }  // namespace
@@ -231,6 +276,22 @@ unsigned ConformanceReport::points_max() const {
 double ConformanceReport::score() const {
   const unsigned max = points_max();
   return max == 0 ? 0 : 100.0 * points() / max;
+}
+
+std::vector<Cause> ConformanceReport::causes() const {
+  std::vector<Cause> all;
+  for (const RuleResult& broken : rules) {
+    if (broken.outcome != RuleOutcome::broken) continue;
+    Cause cause{&broken, {}, points_of(broken.rule.level)};
+    for (const RuleResult& blocked : rules)
+      if (blocked.blocked_by == broken.rule.number) {
+        cause.blocks.push_back(&blocked);
+        cause.points += points_of(blocked.rule.level);
+      }
+    if (cause.points > 0) all.push_back(std::move(cause));
+  }
+  std::ranges::stable_sort(all, std::greater(), &Cause::points);
+  return all;
 }
 
 bool ConformanceReport::all_kept() const {

@@ -33,7 +33,15 @@ struct RuleResult {
   unsigned cases = 0;     // passed
   std::string case_name;  // that did not
   std::string why;
+  std::string blocked_by;  // the broken rule to mend first, where it is blocked and that is known
   std::vector<Exchanged> conversation;  // of that case: the end of it
+};
+
+// A broken rule, and what depends on it.
+struct Cause {
+  const RuleResult* rule;
+  std::vector<const RuleResult*> blocks;
+  unsigned points;  // of all these
 };
 
 struct ConformanceReport {
@@ -51,6 +59,9 @@ struct ConformanceReport {
   double score() const;  // 0 to 100
   // Of must and should.
   bool all_kept() const;
+  // What to mend first: the broken rules that cost points, their own or those of rules that they
+  // block; most points first.
+  std::vector<Cause> causes() const;
 };
 
 // Called before each case: for a progress line.

@@ -2,15 +2,16 @@
 
 #include <cstdlib>
 
+#include "client/connection/framing.hpp"
 #include "engine/decimal.hpp"
 
 namespace exchange::conformance {
 namespace {
 
-constexpr std::size_t quoted_bytes_max = 2'000;
+constexpr std::size_t quoted_bytes_max = 2'000, named_bytes_max = 120;
 
 std::string quoted(std::string_view bytes) {
-  std::string text = shortened(bytes, quoted_bytes_max);
+  std::string text = with_visible_mark(shortened(bytes, quoted_bytes_max));
   if (bytes.size() > quoted_bytes_max) text += " (" + std::to_string(bytes.size()) + " bytes)";
   return text;
 }
@@ -58,13 +59,38 @@ std::vector<Element> Talk::receive() try {
   if (conversation_.empty()) conversation_.emplace_back();
   std::string& got = conversation_.back().got;
   got += (got.empty() ? "" : "\n") + quoted(document);
-  note_form(document);
-  return read_answer(document);
-} catch (const NoAnswer& error) {
+  const auto wrong = [&](const std::string& why) {
+    if (wrong_reply_.empty()) wrong_reply_ = why + ": " + quoted(document);
+  };
+  try {
+    Answer answer = read_answer(document);
+    if (answer.problem.empty())
+      note_form(document);
+    else
+      wrong(answer.problem);
+    return std::move(answer.elements);
+  } catch (const BadAnswer& error) {
+    wrong(error.what());
+    throw Unreadable(error.what());
+  }
+} catch (const NotAReply& error) {
+  if (wrong_reply_.empty()) wrong_reply_ = error.what();
   link_.reset();
-  broken(error.what());
-} catch (const BadAnswer& error) {
-  broken(error.what());
+  throw Unreadable(error.what());
+} catch (const NoAnswer& error) {
+  no_answer(error);
+}
+
+// Names what was sent.
+void Talk::no_answer(const NoAnswer& error) {
+  link_.reset();
+  std::string sent;
+  if (!conversation_.empty()) {
+    sent = shortened(conversation_.back().sent, named_bytes_max);
+    for (char& c : sent)
+      if (c == '\n' || c == '\r') c = ' ';
+  }
+  broken(error.what() + (sent.empty() ? "" : "; what was sent: " + sent));
 }
 
 std::vector<Element> Talk::ask(const std::string& document) try {
@@ -74,12 +100,15 @@ std::vector<Element> Talk::ask(const std::string& document) try {
   if (target_.style().wants_end) link().end_sending();
   return receive();
 } catch (const NoAnswer& error) {
-  link_.reset();
-  broken(error.what());
+  no_answer(error);
 }
 
 void Talk::note_form(const std::string& document) {
   if (!other_form_.empty()) return;
+  if (link_ && link_->before().find(client::byte_order_mark) != std::string::npos) {
+    other_form_ = "a byte order mark (EF BB BF) stands before the reply " + quoted(document);
+    return;
+  }
   const std::string right = canonical(document);
   if (document != right && document != right + "\n") {
     other_form_ = "written as " + quoted(document) + " where docs/protocol.md has " + quoted(right);
@@ -111,22 +140,24 @@ Element Talk::expect_error(const std::string& document, const std::string& why) 
 
 void Talk::need_persistent() const {
   if (target_.style().per_request)
-    throw Blocked("the server closes the connection after each reply");
+    throw Blocked("the server closes the connection after each reply", "R6");
 }
 
 // --- preparing ---
 
 template <class Step>
-auto Talk::given(Step step) {
+auto Talk::given(const char* rule, Step step) {
   try {
     return step();
+  } catch (const Unreadable& error) {
+    throw Blocked(error.what(), "R1");
   } catch (const Broken& error) {
-    throw Blocked(error.what());
+    throw Blocked(error.what(), rule);
   }
 }
 
 std::string Talk::given_account(const std::string& balance) {
-  return given([&] {
+  return given("C6", [&] {
     const std::string id = source_.account();
     const Element answer =
         ask_one("<create><account id=\"" + id + "\" balance=\"" + balance + "\"/></create>");
@@ -139,7 +170,7 @@ std::string Talk::given_account(Quarters cash) { return given_account(price(cash
 
 void Talk::given_shares(const std::string& symbol, const std::string& account,
                         std::int64_t shares) {
-  given([&] {
+  given("C9", [&] {
     const Element answer =
         ask_one("<create><symbol sym=\"" + symbol + "\"><account id=\"" + account + "\">" +
                 std::to_string(shares) + "</account></symbol></create>");
@@ -155,33 +186,47 @@ std::string Talk::given_symbol(const std::vector<std::pair<std::string, std::int
 
 std::string Talk::given_order(const std::string& account, const std::string& symbol,
                               std::int64_t amount, Quarters limit) {
-  return given([&] { return expect_opened(account, symbol, amount, limit, "an order"); });
+  return given("T4", [&] { return expect_opened(account, symbol, amount, limit, "an order"); });
 }
 
 OrderState Talk::given_status(const std::string& account, const std::string& id) {
-  return given([&] { return status(account, id); });
+  return given("T9", [&] { return status(account, id); });
 }
 
 OrderState Talk::given_executed(const std::string& account, const std::string& id) {
   OrderState state = given_status(account, id);
-  if (state.fills.empty()) throw Blocked("the orders were not executed");
+  if (state.fills.empty()) throw Blocked("the orders were not executed", "M3");
   return state;
 }
 
 void Talk::given_canceled(const std::string& account, const std::string& id) {
-  given([&] {
+  given("T10", [&] {
     cancel(account, id);
     expect(!status(account, id).open, "a canceled order is still open");
   });
 }
 
-Element Talk::given_error(const std::string& document) {
-  return given([&] { return expect_error(document, "as a control"); });
+Element Talk::given_error(const std::string& document, const char* rule) {
+  return given(rule, [&] { return expect_error(document, "as a control"); });
+}
+
+Refusal Talk::given_refusal() {
+  for (const Refusal& kind :
+       {Refusal{.limit = "100000"}, {.sells = true, .limit = "1.25"}, {.limit = "0"}}) {
+    Refusal refusal = kind;
+    refusal.account = given_account(4'000);
+    refusal.symbol = given_symbol({{refusal.account, 1}});
+    given_order(refusal.account, refusal.symbol, 1, 5);
+    const Element answer =
+        given("R3", [&] { return ask_one(transactions(refusal.account, refusal.order(2))); });
+    if (answer.name == "error") return refusal;
+  }
+  throw Blocked("an order for more cash, or shares, than the account has is not refused", "M2");
 }
 
 void Talk::given_refused(const std::string& account, const std::string& symbol, std::int64_t amount,
                          Quarters limit) {
-  given([&] {
+  given("M2", [&] {
     expect_refused(account, symbol, amount, limit, "more than the account has, as a control");
   });
 }
@@ -192,6 +237,10 @@ std::string Talk::order(const std::string& symbol, const std::string& amount,
                         const std::string& limit, const std::string& more) {
   return "<order sym=\"" + symbol + "\" amount=\"" + amount + "\" limit=\"" + limit + "\"" + more +
          "/>";
+}
+
+std::string Refusal::order(std::int64_t shares) const {
+  return Talk::order(symbol, amount(shares), limit);
 }
 
 std::string Talk::transactions(const std::string& account, const std::string& inside,

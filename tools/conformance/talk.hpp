@@ -1,7 +1,7 @@
 #pragma once
 // What a test case says to the server and expects of it. Each case has accounts and symbols of its
 // own, whose names and numbers come from a seed. The given_…() prepare what a case needs: if they
-// fail, the case is blocked, because another rule is broken. The others are what it tests: if they
+// fail, the case is blocked by another rule, which they name. The others are what it tests: if they
 // fail, its own rule is broken. Prices are multiples of a quarter, which a double holds exactly, so
 // that only the cases of N9 depend on exact arithmetic. Thread: one.
 
@@ -20,8 +20,14 @@ namespace exchange::conformance {
 struct Broken : std::runtime_error {
   using runtime_error::runtime_error;
 };
+// The reply cannot be read (R1), whatever the case asked for.
+struct Unreadable : Broken {
+  using Broken::Broken;
+};
+// `by`: the rule that must be mended first; empty: not known.
 struct Blocked : std::runtime_error {
-  using runtime_error::runtime_error;
+  Blocked(const std::string& why, std::string by_) : runtime_error(why), by(std::move(by_)) {}
+  std::string by;
 };
 
 // Numbers of shares and of quarters, for prices and cash.
@@ -71,6 +77,16 @@ class Source {
   std::mt19937_64 random_;
 };
 
+// An account, and a kind of order that the server refuses to it: for more cash than it has, else
+// for more shares, else with a limit of 0.
+struct Refusal {
+  bool sells = false;
+  std::string limit, account, symbol;
+  // Of at least 2 shares.
+  std::string amount(std::int64_t shares) const { return std::to_string(sells ? -shares : shares); }
+  std::string order(std::int64_t shares) const;
+};
+
 class Talk {
  public:
   Talk(const Target& target, Source& source) : target_(target), source_(source) {}
@@ -104,8 +120,10 @@ class Talk {
   // Of an order that was executed at least in part.
   OrderState given_executed(const std::string& account, const std::string& id);
   void given_canceled(const std::string& account, const std::string& id);
-  // The first <error> that a document gets, which has errors alone.
-  Element given_error(const std::string& document);
+  // The account has also bought a share for 1.25, and has cash for hundreds.
+  Refusal given_refusal();
+  // The first <error> that a document gets, which has errors alone by that rule.
+  Element given_error(const std::string& document, const char* rule);
 
   // --- testing ---
   // The id of an order that must be accepted.
@@ -146,6 +164,8 @@ class Talk {
   const std::vector<Exchanged>& conversation() const { return conversation_; }
   // Replies that were written in another form than docs/protocol.md gives; the first such one.
   const std::string& other_form() const { return other_form_; }
+  // Why a reply was none by R1: the first such one; empty if all were.
+  const std::string& wrong_reply() const { return wrong_reply_; }
 
   static std::string order(const std::string& symbol, const std::string& amount,
                            const std::string& limit, const std::string& more = "");
@@ -154,14 +174,15 @@ class Talk {
 
  private:
   template <class Step>
-  auto given(Step step);
+  auto given(const char* rule, Step step);
+  [[noreturn]] void no_answer(const NoAnswer& error);
   void note_form(const std::string& document);
 
   const Target& target_;
   Source& source_;
   std::unique_ptr<Link> link_;
   std::vector<Exchanged> conversation_;
-  std::string other_form_;
+  std::string other_form_, wrong_reply_;
 };
 
 [[noreturn]] void broken(const std::string& sentence);

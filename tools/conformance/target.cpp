@@ -38,18 +38,6 @@ void pause() {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
-// The first of its addresses that accepts a connection: a name may have several.
-client::Address reach(const TargetOptions& options) {
-  const std::vector<client::Address> addresses = client::resolve_all(options.address);
-  for (const Clock::time_point give_up = in(refused_wait_s);; pause())
-    for (const client::Address& address : addresses) try {
-        client::connect_to(address, options.timeout_s, client::stop_flag());
-        return address;
-      } catch (const client::Unreachable&) {
-        if (&address == &addresses.back() && seconds_until(give_up) <= 0) throw;
-      }
-}
-
 // In the child, between fork and exec. What it starts in the background outlives us and Ctrl-C, and
 // must not ignore the signals that we ignore or handle.
 [[noreturn]] void become_shell(const char* command) {
@@ -132,7 +120,7 @@ std::string Link::receive() {
   for (;;) {
     const client::ReplyEnd reply = client::find_reply(received_, scanned);
     if (reply.state == client::ReplyEnd::State::bad)
-      throw NoAnswer("what came is no reply: " + received_.substr(0, 200));
+      throw NotAReply("what came is no reply: " + with_visible_mark(received_.substr(0, 200)));
     if (reply.state == client::ReplyEnd::State::complete) {
       before_ = received_.substr(0, reply.begin);
       std::string document = received_.substr(reply.begin, reply.end - reply.begin);
@@ -146,7 +134,8 @@ std::string Link::receive() {
         ended_ ? "the server closed the connection without a reply"
                : "no reply within " + std::to_string(int(timeout_s_ * 1000)) + " ms";
     if (received_.empty()) throw Silence(why);
-    throw NoAnswer(why + ", after an incomplete reply: " + received_.substr(0, 200));
+    throw NoAnswer(why +
+                   ", after an incomplete reply: " + with_visible_mark(received_.substr(0, 200)));
   }
 }
 
@@ -166,7 +155,10 @@ std::string Link::after() {
 }
 
 Target::Target(const TargetOptions& options, std::function<std::string()> new_request)
-    : options_(options), new_request_(std::move(new_request)), address_(reach(options)) {}
+    : options_(options),
+      new_request_(std::move(new_request)),
+      addresses_(client::resolve_all(options.address)),
+      address_(addresses_.front()) {}
 
 std::string Target::address() const {
   char host[NI_MAXHOST], port[NI_MAXSERV];
@@ -185,9 +177,23 @@ std::string Target::framed(std::string_view document) const {
   return client::framed(std::string(document) + (style_.wants_newline ? "\n" : ""));
 }
 
+// On the first address that accepts a connection: a name may have several.
+std::unique_ptr<Link> Target::reach() {
+  for (const Clock::time_point give_up = in(refused_wait_s);; pause())
+    for (const client::Address& address : addresses_) try {
+        auto link = std::make_unique<Link>(address, options_.timeout_s);
+        address_ = address;
+        reached_ = true;
+        return link;
+      } catch (const Silence& error) {
+        if (&address != &addresses_.back() || seconds_until(give_up) > 0) continue;
+        if (reached_) throw;
+        throw client::Unreachable(error.what());
+      }
+}
+
 // Sends what the server may be waiting for, step by step, until a reply comes.
-std::unique_ptr<Link> Target::ask_in_all_styles() {
-  std::unique_ptr<Link> link = connect();
+std::unique_ptr<Link> Target::ask_in_all_styles(std::unique_ptr<Link> link) {
   link->send(client::framed(new_request_()));
   std::string why;
   for (const Style& style :
@@ -209,30 +215,36 @@ std::unique_ptr<Link> Target::ask_in_all_styles() {
 // A server may listen before it can answer.
 std::unique_ptr<Link> Target::first_reply() {
   for (const Clock::time_point give_up = in(options_.start_s);; pause()) try {
-      return ask_in_all_styles();
+      return ask_in_all_styles(reach());
     } catch (const Silence&) {
       if (seconds_until(give_up) <= 0) throw;
-      address_ = reach(options_);
     }
 }
 
 void Target::find_style() {
   std::unique_ptr<Link> link = first_reply();
   // a slow start looks like a wait for more: ask again
-  if (style_.wants_newline || style_.wants_end) link = ask_in_all_styles();
-  const std::string_view before = link->before();
-  const std::size_t begin = client::skip_padding(before);
-  style_.length_lines =
-      begin < before.size() && std::isdigit(static_cast<unsigned char>(before[begin]));
+  if (style_.wants_newline || style_.wants_end) {
+    link.reset();
+    link = ask_in_all_styles(connect());
+  }
+  std::string_view before = link->before();
+  before.remove_prefix(client::skip_padding(before));
+  if (before.starts_with(client::byte_order_mark))
+    before.remove_prefix(client::byte_order_mark.size());
+  style_.length_lines = !before.empty() && std::isdigit(static_cast<unsigned char>(before[0]));
   if (style_.wants_end || options_.connection == "persistent") return;
   style_.per_request = options_.connection == "per-request";
   if (style_.per_request) return;
   try {
     link->send(framed(new_request_()));
     link->receive();
-  } catch (const NoAnswer&) {
+  } catch (const NoAnswer& error) {
+    link.reset();
     style_.per_request = true;
-    connect();  // it is still there
+    if (!answers())
+      throw NoAnswer(std::string("to a second request: ") + error.what() +
+                     ", and no reply on another connection");
   }
 }
 
@@ -253,6 +265,13 @@ void Target::restart() {
   for (const Clock::time_point give_up = in(options_.start_s); seconds_until(give_up) > 0; pause())
     if (answers()) return;
   throw NoAnswer("it does not answer after the restart command");
+}
+
+std::string with_visible_mark(std::string_view text) {
+  std::string out(text);
+  for (std::size_t at = 0; (at = out.find(client::byte_order_mark, at)) != std::string::npos;)
+    out.replace(at, client::byte_order_mark.size(), "\\xEF\\xBB\\xBF");
+  return out;
 }
 
 }  // namespace exchange::conformance

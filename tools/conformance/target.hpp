@@ -6,14 +6,19 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/connection/socket.hpp"
 
 namespace exchange::conformance {
 
-// No reply came in time, or the connection ended, or bytes came that are no reply.
+// No right reply came in time.
 struct NoAnswer : std::runtime_error {
   using runtime_error::runtime_error;
+};
+// Bytes came that are no reply.
+struct NotAReply : NoAnswer {
+  using NoAnswer::NoAnswer;
 };
 // Not a byte came: the server may still be starting, or wait for more.
 struct Silence : NoAnswer {
@@ -65,10 +70,12 @@ class Link {
 class Target {
  public:
   // `new_request` gives a request that any server answers, another one each time. Throws
-  // client::Unreachable if no server is there, client::Interrupted.
+  // client::Unreachable if the name has no address.
   Target(const TargetOptions& options, std::function<std::string()> new_request);
 
-  // Throws NoAnswer if no reply comes, client::Unreachable.
+  // Throws client::Unreachable if no server is there, NoAnswer if no reply comes,
+  // client::Interrupted. Here as later no connection is opened without a request, nor a second one
+  // while one is open: a server may have one thread, and a thread for each connection.
   void find_style();
   const Style& style() const { return style_; }
   // HOST:PORT of the address that accepts connections, in digits.
@@ -87,13 +94,19 @@ class Target {
 
  private:
   std::unique_ptr<Link> first_reply();
-  std::unique_ptr<Link> ask_in_all_styles();
+  std::unique_ptr<Link> reach();
+  std::unique_ptr<Link> ask_in_all_styles(std::unique_ptr<Link> link);
 
   const TargetOptions options_;
   const std::function<std::string()> new_request_;
-  client::Address address_;
+  const std::vector<client::Address> addresses_;  // of its name
+  client::Address address_;                       // of these: that accepts connections
+  bool reached_ = false;
   Style style_;
   unsigned restarts_ = 0;
 };
+
+// A byte order mark, which no terminal shows, becomes "\xEF\xBB\xBF" in words.
+std::string with_visible_mark(std::string_view text);
 
 }  // namespace exchange::conformance

@@ -15,6 +15,7 @@ from test_faults import course_server
 SCRIPTS = Path(__file__).parents[2] / "wire"
 OPTIONS = {"close_after_reply", "open_queries", "reply_lengths"}  # of our server
 EXTENSIONS = {
+    "error_codes",
     "order_terms",
     "market_orders",
     "self_trades",

@@ -139,24 +139,22 @@ TEST_CASE("each rule has a case or a reason why it has none") {
     CHECK(tested.contains(rule.number) == rule.untested.empty());
     CHECK_FALSE(rule.sentence.empty());
     tested.erase(rule.number);
-    // the course protocol says it, or this exchange does
-    CHECK_FALSE((rule.course && rule.level == Level::ours));
-    CHECK_FALSE((!rule.course && rule.level == Level::must));
   }
   CHECK(tested == std::set<std::string>());
 }
 
-TEST_CASE("rules are read from the page, over several lines, without their origins") {
+TEST_CASE("rules are read from the page, over several lines, without their levels") {
   const std::vector<Rule> rules = read_rules(
-      "# A page\n\n- **F1** One (or `two`) lines. (course: framing)\n- **Z9** Words that go\n"
+      "# A page\n\n- **F1** One (or `two`) lines. (must: framing)\n- **Z9** Words that go\n"
       "  on, and on.\n  (ours: \"a test\", framing)\n\ntext\n");
   REQUIRE(rules.size() == 2);
   CHECK(rules[0].number == "F1");
   CHECK(rules[0].sentence == "One (or `two`) lines.");
-  CHECK(rules[0].course);
+  CHECK(rules[0].level == Level::must);
   CHECK(rules[1].number == "Z9");
   CHECK(rules[1].sentence == "Words that go on, and on.");
-  CHECK_FALSE(rules[1].course);
+  CHECK(rules[1].level == Level::ours);
+  CHECK_THROWS_AS(read_rules("\n- **F1** One line. (course: framing)\n"), std::invalid_argument);
 }
 
 TEST_CASE("replies are compared by meaning") {
@@ -170,13 +168,12 @@ TEST_CASE("replies are compared by meaning") {
                   "<replaced limit='2' ref='a' amount='3' id='1'/></results>") ==
         "<results><opened sym=\"S\" amount=\"3\" limit=\"2\" id=\"1\" ref=\"a\"/>"
         "<replaced id=\"1\" ref=\"a\" amount=\"3\" limit=\"2\"/></results>");
-  const std::vector<Element> elements = read_answer(pretty);
+  const std::vector<Element> elements = read_answer(pretty).elements;
   REQUIRE(elements.size() == 2);
   CHECK(elements[0].attribute("id") == "3");
   CHECK(elements[0].children.at(0).attribute("price") == "127.50");
   CHECK(elements[1].text == "no");
-  CHECK_THROWS_AS(read_answer("<results><a></results>"), BadAnswer);
-  CHECK_THROWS_AS(read_answer("<error/>"), BadAnswer);
+  CHECK_THROWS_AS(read_answer("results"), BadAnswer);
   CHECK(units_of("127.50") == 12'750'000'000);
   CHECK(units_of("1.275E2") == 12'750'000'000);
   CHECK(units_of("0.30000000000000004") == 30'000'000);
@@ -209,6 +206,95 @@ TEST_CASE("reports escape what a server sent") {
   CHECK(std::string(failure.text().get()).find("]]></failure>\uFFFD") != std::string::npos);
   CHECK(std::string(failure.text().get()).find("<\tcreate>\ngot   1? 2? 3?") != std::string::npos);
   CHECK(html_of(report).find("</script><b>") == std::string::npos);
+}
+
+TEST_CASE("a reply that is none of the protocol breaks R1 and no other rule") {
+  const auto account_of = [](const std::string& document) {
+    const std::size_t begin = document.find("id=\"") + 4;
+    return document.substr(begin, document.find('"', begin) - begin);
+  };
+  std::set<std::string> known;
+  const auto [error, created_by] = GENERATE(table<std::string, std::string>({
+      {"<result><error>no</error></result>\n", "<result><created id=\"?\"/></result>\n"},
+      {"<results><error>0 < 1</error></results>\n", "<results><created id=\"?\"/></results>\n"},
+      {"<results><error>what is <x>?</error></results>\n",
+       "<results><created id=\"?\"/></results>\n"},
+      {"<error>no</error>\n", "<results><created id=\"?\"/></results>\n"},
+  }));
+  const Toy toy([&](const std::string& document) {
+    const std::string id = account_of(document);
+    if (document.find("<symbol") == std::string::npos && !known.insert(id).second) return error;
+    return std::string(created_by).replace(created_by.find('?'), 1, id);
+  });
+  const ConformanceReport report = toy.test({"R1", "C5", "R6"});
+  CHECK(result_of(report, "R1").outcome == RuleOutcome::broken);
+  CHECK(result_of(report, "R1").why.find("the reply") != std::string::npos);
+  for (const char* const rule : {"C5", "R6"})
+    CHECK(result_of(report, rule).outcome == RuleOutcome::kept);
+}
+
+TEST_CASE("a server whose replies are no XML at all breaks R1") {
+  const Toy toy([](const std::string&) { return "OK\n"; });
+  const ConformanceReport report = toy.test({"R1", "M4"});
+  CHECK(result_of(report, "R1").outcome == RuleOutcome::broken);
+  CHECK(result_of(report, "R1").why == "what came is no reply: OK\n");
+  CHECK(result_of(report, "M4").outcome == RuleOutcome::untested);
+  CHECK(report.stopped.find("what came is no reply") != std::string::npos);
+}
+
+TEST_CASE("a blocked rule names the broken one, also over a third") {
+  // opens every order, and executes none
+  const Toy toy([](const std::string& document) -> std::string {
+    if (document.find("<order") != std::string::npos)
+      return "<results><opened id=\"1\"/></results>";
+    if (document.find("<query") != std::string::npos)
+      return "<results><status id=\"1\"/></results>";
+    return created;
+  });
+  const ConformanceReport report = toy.test({"M1", "M2", "M3", "M4", "M5", "M8"});
+  for (const char* const rule : {"M1", "M8"}) CHECK(result_of(report, rule).blocked_by == "M2");
+  for (const char* const rule : {"M4", "M5"}) CHECK(result_of(report, rule).blocked_by == "M3");
+  const std::vector<Cause> causes = report.causes();
+  REQUIRE(causes.size() == 2);
+  for (const Cause& cause : causes) {
+    CHECK(cause.blocks.size() == 2);
+    CHECK(cause.points == 9);
+  }
+  const std::string text = text_of(report);
+  CHECK(text.find("+9  M2   must") < text.find("cannot be tested before: M1 M8"));
+  CHECK(text.find("M4 (must) is blocked by M3: ") != std::string::npos);
+}
+
+TEST_CASE("what is shown is what costs points, must first, and all of it if asked for") {
+  ConformanceReport report{.server = "127.0.0.1:1", .seed = 1};
+  for (const auto& [number, level] :
+       {std::pair{"E1", Level::ours}, {"X4", Level::should}, {"M4", Level::must}})
+    report.rules.push_back({.rule = {.number = number, .sentence = "A sentence.", .level = level},
+                            .outcome = RuleOutcome::broken,
+                            .case_name = "a case",
+                            .why = "why"});
+  const auto shows = [&](Level shown, const char* rule) {
+    return text_of(report, shown).find(std::string(rule) + ") is broken: A sentence.") !=
+           std::string::npos;
+  };
+  CHECK(shows(Level::must, "M4 (must"));
+  CHECK_FALSE(shows(Level::must, "X4 (should"));
+  CHECK(shows(Level::should, "X4 (should"));
+  CHECK_FALSE(shows(Level::should, "E1 (ours"));
+  CHECK(shows(Level::ours, "E1 (ours"));
+  const std::string text = text_of(report);
+  CHECK(text.find("M4 (must)") < text.find("X4 (should)"));
+  CHECK(text.find("without loss of points (--level ours shows them): E1\n") != std::string::npos);
+}
+
+TEST_CASE("a connection that ends without a reply names what was sent") {
+  const Toy toy([](const std::string& document) {
+    return document.find("<symbol") == std::string::npos ? created : "";
+  });
+  const RuleResult result = result_of(toy.test({"C12"}), "C12");
+  CHECK(result.outcome == RuleOutcome::broken);
+  CHECK(result.why.find("the server closed the connection without a reply; what was sent: "
+                        "<create><symbol sym=") == 0);
 }
 
 TEST_CASE("a server that does not answer gets no points, and the report says why") {
