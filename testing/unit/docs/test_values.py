@@ -143,6 +143,36 @@ class Values(unittest.TestCase):
         # A pair of options shares a row and the beginning of the variable's name.
         self.assertEqual(real, documented)
 
+    @unittest.skipUnless((BIN / "exchange-cli").exists(), f"no exchange-cli in {BIN}")
+    def test_options_of_the_terminal_client(self):
+        help_ = subprocess.run([BIN / "exchange-cli", "--help"], capture_output=True, text=True)
+        real = {
+            option: (re.findall(r"\$(\w+)", rest), re.findall(r"default: ([\d.:]+)\)", rest))
+            for option, rest in re.findall(r"^ +(?:-\w,)?(--[\w-]+)(.*)$", help_.stdout, re.M)
+            if option not in ("--help", "--version")
+        }
+        rows = re.findall(r"^\| (`-.*)$", (ROOT / "docs/cli.md").read_text(), re.M)
+        documented = {}
+        for option, variable, default in ([c.strip() for c in row.split("|")[:3]] for row in rows):
+            name = re.search(r"--[\w-]+", option)[0]
+            documented[name] = (
+                re.findall(r"\w+", variable),
+                [default] if re.fullmatch(r"[\d.:]+", default) else [],
+            )
+        self.assertEqual(real, documented)
+
+    def test_alerts_and_their_times(self):
+        page = (ROOT / "ops/README.md").read_text()
+        rows = dict(re.findall(r"^\| `(Exchange\w+)` \|(.*?)\|", page, re.M))
+        rules = (ROOT / "ops/alerts.yml").read_text().split("- alert: ")[1:]
+        self.assertEqual({rule.split("\n")[0] for rule in rules}, set(rows))
+        for rule in rules:
+            alert, time = rule.split("\n")[0], re.search(r"^ +for: (\d+)([sm])$", rule, re.M)
+            if time:
+                words = f"for {time[1]} {'s' if time[2] == 's' else 'minutes'}"
+                with self.subTest(alert):
+                    self.assertIn(words.replace("1 minutes", "a minute"), rows[alert])
+
     def test_variables_of_compose_files(self):
         for page, compose in (
             ("docs/docker.md", "docker-compose.yml"),
