@@ -1,8 +1,13 @@
-"""Writes measured figures as JSON: no more digits than they are worth, short values on one line."""
+"""Writes measured figures as JSON: no more digits than they are worth, short values on one line; and counts in sentences."""
 
 import json
 
 COLUMNS_MAX = 200
+
+
+def counted(number, one, many=None):
+    """ "1 server", "2 servers", "1,200 servers"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def rounded(value):

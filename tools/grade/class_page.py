@@ -2,6 +2,7 @@
 
 import statistics
 
+import figures
 from settings import PARTS
 from throughput_page import table
 from weights import rule_losses
@@ -27,7 +28,7 @@ def points_blocks(rows, graded):
     columns = ["part", "#of", "#servers", "#mean", "#least", "#first quarter", "#median"]
     columns += ["#third quarter", "#most"]
     missing = len(rows) - len(graded)
-    more = {"note": f"{missing} of {len(rows)} servers were not graded and are left out."}
+    more = {"note": f"Left out, since they were not graded: {missing} of {len(rows)}."}
     return [table(columns, shown, title="Points", **(more if missing else {}))]
 
 
@@ -56,5 +57,5 @@ def rule_blocks(graded, weights):
     columns = ["rule", "level", "#broken", "#blocked", "#points lost, mean", "what it says"]
     note = "Servers that break the rule, or for which it could not be tested because another is broken, and points lost per server."
     if len(every) > RULES_MAX:
-        note += f" {len(every) - RULES_MAX} rules that cost less are left out."
+        note += f" {figures.counted(len(every) - RULES_MAX, 'rule that costs less is', 'rules that cost less are')} left out."
     return [table(columns, shown, title="Points lost per rule", note=note)]

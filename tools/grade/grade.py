@@ -14,6 +14,7 @@ TOOL = Path(__file__).resolve().parent
 ROOT = TOOL.parents[1]
 sys.path += [str(TOOL), str(ROOT / "testing/support"), str(ROOT / "testing")]
 
+import figures  # noqa: E402
 import pages  # noqa: E402
 import processes  # noqa: E402
 import settings as plan  # noqa: E402
@@ -180,7 +181,7 @@ def list_all(every, shared):
             print(f"  {part}, about {duration(sum(took for _, took in steps))}: {listed}")
     for cores in shared.settings.cores:
         if why := plan.why_not(cores, shared.limits):
-            print(f"not measured on {cores} cores: {why}")
+            print(f"not measured on {figures.counted(cores, 'core')}: {why}")
     total = sum(expected for one in every for _, _, expected in shared.steps(one))
     print(f"about {duration(total)} in all")
     return OK
@@ -210,7 +211,9 @@ def run(every, shared, fresh, only=()):
     shared.progress = Progress([step for one in gradable for step in shared.steps(one)])
     for cores in shared.settings.cores:
         if "throughput" in shared.wanted and (why := plan.why_not(cores, shared.limits)):
-            shared.progress.say(f"throughput on {cores} cores is not measured: {why}")
+            shared.progress.say(
+                f"throughput on {figures.counted(cores, 'core')} is not measured: {why}"
+            )
     others = [recall(one, shared) for one in every if not is_chosen(one, only)]
     others = [made for made in others if made]
     grades, reference = [], None

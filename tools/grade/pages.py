@@ -55,7 +55,7 @@ def index(rows, reference, shared, waiting):
         notices.append({"kind": "bad", "text": "Not graded:", "details": details})
     return {
         "title": "Grades",
-        "about": f"{len(rows)} server{'s' * (len(rows) != 1)} · {date} · measured in {duration(took)} · {about['cpu']}, {len(about['cpus'])} CPUs · seed "
+        "about": f"{figures.counted(len(rows), 'server')} · {date} · measured in {duration(took)} · {about['cpu']}, {figures.counted(len(about['cpus']), 'CPU')} · seed "
         f"{shared.settings.seed} · commit {machine.commit()}",
         "notices": notices,
         "sections": [
@@ -116,5 +116,9 @@ def how(reference, shared):
     if reference:
         blocks += reference_blocks(reference)
     skipped = {count: plan.why_not(count, shared.limits) for count in shared.settings.cores}
-    lines = [f"{count} cores were not measured: {why}" for count, why in skipped.items() if why]
+    lines = [
+        f"{figures.counted(int(count), 'core was', 'cores were')} not measured: {why}"
+        for count, why in skipped.items()
+        if why
+    ]
     return blocks + ([{"type": "list", "items": lines}] if lines else [])

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import durability as durability_part
+import figures
 import processes
 import settings as plan
 from dialogue import FIRST_REPLY_S, Dialogue, NoReply, Style, an_account
@@ -223,7 +224,7 @@ def audit(context):
         elif is_hopeless(runs[:-1]):
             one["problem"] = NO_ANSWERS
         else:
-            context.say(f"{clients} client{'s' * (clients > 1)}")
+            context.say(f"{figures.counted(clients, 'client')}")
             one |= _audit_run(context, clients)
     return {"runs": runs, "problem": ""}
 
@@ -282,7 +283,7 @@ def throughput(context):
         return {**result, "problem": NOT_DRIVEN}
     for nth, kind, cores in plan.trials(chosen, context.limits):
         if context.seconds_left() <= 0:
-            result["problem"] = f"out of time after {len(done)} trials"
+            result["problem"] = f"out of time after {figures.counted(len(done), 'trial')}"
             break
         if is_hopeless(done):
             result["problem"] = f"{NO_ANSWERS}: {done[-1].get('problem') or done[-1].get('wrong')}"

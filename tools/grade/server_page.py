@@ -1,5 +1,6 @@
 """The page of one server: what was found, with the words of its replies. All of them become text nodes of the page, never markup."""
 
+import figures
 import summary
 import weights as weighing
 from studies.report.page import code, section, text
@@ -195,20 +196,21 @@ def run_details(run):
     if run.get("not_checked"):
         items.append(f"Not checked: {run['not_checked']}")
     items += [
-        f"{count:,} requests: {ERRORS.get(name, name)}" for name, count in run["errors"].items()
+        f"{figures.counted(count, 'request')}: {ERRORS.get(name, name)}"
+        for name, count in run["errors"].items()
     ]
     if run.get("wrong"):
         items.append(f"First: {run['wrong']}")
     blocks = []
     if items:
         title = {
-            "text": f"With {run['clients']:,} client{'s' * (run['clients'] > 1)}",
+            "text": f"With {figures.counted(run['clients'], 'client')}",
             "kind": "strong",
         }
         blocks += [text(title), {"type": "list", "items": items}]
     if run.get("deviations"):
         listed = {"type": "list", "items": [deviation(one) for one in run["deviations"]]}
-        title = f"Differs in form alone, with {run['clients']:,} client{'s' * (run['clients'] > 1)}"
+        title = f"Differs in form alone, with {figures.counted(run['clients'], 'client')}"
         blocks.append({"type": "details", "title": title, "blocks": [listed]})
     return blocks
 
@@ -221,7 +223,7 @@ def deviation(one):
 
 def durability_blocks(result):
     found = result.get("acknowledged", 0)
-    words = f"{found:,} orders were acknowledged, {result.get('gone', 0):,} of them are gone and "
+    words = f"{figures.counted(found, 'order was', 'orders were')} acknowledged, {result.get('gone', 0):,} gone and "
     words += f"{result.get('changed', 0):,} changed."
     if result.get("unknown"):
         words += f" The server did not say what became of {result['unknown']:,}."

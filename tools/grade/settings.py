@@ -3,6 +3,8 @@
 import os
 from dataclasses import asdict, dataclass
 
+import figures
+
 PARTS = ("conformance", "audit", "durability", "throughput")
 KINDS = ("create", "transactions")
 
@@ -79,7 +81,7 @@ def steps_of(part, settings, limits, clients):
     if part == "conformance":
         return [("rules", 4 * settings.conformance_rounds)]
     if part == "audit":
-        return [(f"{count} client{'s' * (count > 1)}", settings.audit_s + 3) for count in clients]
+        return [(f"{figures.counted(count, 'client')}", settings.audit_s + 3) for count in clients]
     if part == "durability":
         return [
             (f"kill {nth + 1} of {settings.kills}", settings.kill_after_s + 3)
@@ -100,5 +102,5 @@ def trials(settings, limits):
 
 
 def trial_name(kind, cores, nth, settings):
-    text = f"{kind}, {cores} core{'s' * (cores > 1)}"
+    text = f"{kind}, {figures.counted(cores, 'core')}"
     return f"{text}, round {nth + 1}" if settings.rounds > 1 else text

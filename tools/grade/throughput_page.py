@@ -1,5 +1,6 @@
 """Throughput and response times of one server beside the reference, as blocks of a page."""
 
+import figures
 import weights as weighing
 from settings import KINDS
 
@@ -41,7 +42,7 @@ def throughput_blocks(result, measured, weights):
     blocks = [table(columns, rows)] if rows else []
     items = [scaling(result, measured, kind) for kind in KINDS]
     items += [
-        f"{cores} cores were not measured: {why}"
+        f"{figures.counted(int(cores), 'core was', 'cores were')} not measured: {why}"
         for cores, why in result.get("skipped", {}).items()
     ]
     items += remarks(result)
@@ -53,7 +54,7 @@ def throughput_blocks(result, measured, weights):
 def remarks(result):
     trials = result.get("trials", [])
     found = [
-        f"{trial['kind']}, {trial['cores']} cores: {trial['problem']}"
+        f"{trial['kind']}, {figures.counted(trial['cores'], 'core')}: {trial['problem']}"
         for trial in trials
         if trial.get("problem")
     ]
@@ -69,7 +70,7 @@ def remarks(result):
         if sum((trial.get("errors") or {}).values()) and not weighing.valid_rate(trial):
             words = trial.get("wrong") or ", ".join(trial["errors"])
             found.append(
-                f"{trial['kind']}, {trial['cores']} cores: too many requests failed, so it counts as 0. {words}"
+                f"{trial['kind']}, {figures.counted(trial['cores'], 'core')}: too many requests failed, so it counts as 0. {words}"
             )
     return list(dict.fromkeys(found))
 
@@ -78,7 +79,7 @@ def scaling(result, measured, kind):
     own, other = weighing.scaling_factor(result, kind), weighing.scaling_factor(measured, kind)
     if not own:
         return ""
-    words = f"{kind}: on {own[0]} cores {own[1]:.2f} times the throughput of one core"
+    words = f"{kind}: on {figures.counted(own[0], 'core')} {own[1]:.2f} times the throughput of one core"
     return words + (f"; the reference {other[1]:.2f} times." if other else ".")
 
 
@@ -123,7 +124,7 @@ def latency_chart(result, measured, kind):
         and lines
         and {
             "type": "chart",
-            "title": f"Response time of {kind} requests on {cores} core{'s' * (cores > 1)}",
+            "title": f"Response time of {kind} requests on {figures.counted(cores, 'core')}",
             "x": {"name": "share of the requests that were faster", "scale": "percentile"},
             "y": {"name": "response time, ms", "unit": "ms", "scale": "log"},
             "positions": list(POSITIONS.values()),

@@ -3,6 +3,7 @@
 from statistics import median
 
 from cells import CORES_SIMULATED, POLICIES, STORES, held_out_cells, on, simulated_cells
+from figures import counted
 from studies.report.tables import Column, Table, fixed, number, percent
 
 GOOD = 0.15  # the error that a prediction should not exceed
@@ -171,7 +172,7 @@ def about_text(found):
     ]
     discarded = sum(one.get("discarded", 0) for one in found["measured"].values())
     return (
-        f"{found['machine']['cpu']}, {len(found['machine']['cpus'])} CPUs, kernel {found['machine']['kernel']}; commit {found['commit']} (programs {found['binaries']}). {len(trials)} cells, {sum(trials)} trials used; "
+        f"{found['machine']['cpu']}, {counted(len(found['machine']['cpus']), 'CPU')}, kernel {found['machine']['kernel']}; commit {found['commit']} (programs {found['binaries']}). {counted(len(trials), 'cell')}, {counted(sum(trials), 'trial')} used; "
         f"{discarded} were discarded, because the hypervisor took more than 1 % of the CPU time, or other processes more than 10 %."
     )
 
@@ -212,7 +213,7 @@ def chart(found):
                     lines.append(
                         {"points": [[position[cores], one["requests_per_s"]]], **mark, **style}
                     )
-        return {"title": f"{store}, {clients:,} clients", "lines": lines}
+        return {"title": f"{store}, {counted(clients, 'client')}", "lines": lines}
 
     clients = sorted({cell.clients for cell in simulated_cells()})
     return {

@@ -228,7 +228,7 @@ def charts(records):
 
 
 def set_up(head, records):
-    trials = f"{head['trials']} {'trial' if head['trials'] == 1 else 'trials'}"
+    trials = figures.counted(head["trials"], "trial")
     others = [record["usage"]["others"] for record in records]
     return (
         f"{head['date']}, {head['processor']}, {head['cpus']} CPUs, {head['memory_gib']:.0f} GiB, kernel {head['kernel']}, Python {head['python']}, Locust {head['locust']}; "

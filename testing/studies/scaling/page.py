@@ -1,6 +1,7 @@
 """report.html: the model of one page that holds everything it shows."""
 
 from cells import IDLE_WARMUP_S, POLICY_NAMES
+from figures import counted
 from studies.report.page import code, image, section, table, text
 from tables import headline
 
@@ -62,9 +63,9 @@ def model(summary, tables, charts, svgs):
     kind = "warn" if summary["errors"] or summary["settings"]["quick"] else "good"
     first, *details = headline(summary) or ["Nothing was run."]
     about = [
-        f"{machine['cpu']}, {len(machine['cpus'])} CPUs",
+        f"{machine['cpu']}, {counted(len(machine['cpus']), 'CPU')}",
         f"commit {summary['commit']}",
-        f"{summary['trials_finished']} trials",
+        counted(summary["trials_finished"], "trial"),
         summary.get("started", ""),
     ]
     return {

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from statistics import median
 
 from cells import KINDS, POLICIES, STORES, Settings, choose, place, trials_of, why_not
-from figures import rounded
+from figures import counted, rounded
 from fit import fit_with_interval, projection
 
 FORMAT = "exchange-scaling/2"  # of results.json
@@ -139,7 +139,7 @@ def has(cell):
 
 
 def cores_text(cores):
-    return "not pinned" if cores == 0 else f"{cores} core{'s' if cores > 1 else ''}"
+    return "not pinned" if cores == 0 else counted(cores, "core")
 
 
 def stages(measured):

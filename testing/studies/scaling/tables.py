@@ -5,6 +5,7 @@ from itertools import groupby
 from statistics import mean
 
 from cells import CORES, KINDS, POLICIES, POLICY_NAMES
+from figures import counted
 from fit import R2_MIN, peak, why_no_fit
 from progress import duration
 from studies.report.tables import NONE, Column, Table, number, percent, ranged, rows_of
@@ -56,7 +57,7 @@ def medians(figures):
 def errors_text(cell):
     if not cell["errors"]:
         return "none"
-    return f"{error_counts(cell)} (in {cell['trials_with_errors']} of {cell['trials']} trials)"
+    return f"{error_counts(cell)} (in {cell['trials_with_errors']} of {counted(cell['trials'], 'trial')})"
 
 
 def error_counts(one):
@@ -188,7 +189,7 @@ def detailed(name, title, lead, cells, note, wide=False):
 def sustained_tables(summary):
     settings = summary["settings"]
     note = (
-        f"{settings['seconds']:g} s a trial after {settings['warmup']:g} s of warm-up, {settings['table_trials']} interleaved trials. "
+        f"{settings['seconds']:g} s a trial after {settings['warmup']:g} s of warm-up, {counted(settings['table_trials'], 'interleaved trial')}. "
         "Requests per second, percentiles: median over the trials (lowest – highest)."
     )
     for part, clients, lead in (
@@ -232,7 +233,7 @@ def throughput(summary):
         "Requests per second of every cell",
         lead + [Column(policy, group=MEDIAN_AND_RANGE) for policy in POLICIES],
         rows,
-        f"Persistent connections, one request in flight each, {settings['trials']} interleaved trials of {settings['seconds']:g} s."
+        f"Persistent connections, one request in flight each, {counted(settings['trials'], 'interleaved trial')} of {settings['seconds']:g} s."
         + (" * clients saw errors, listed below." if any(c["errors"] for c in sweep) else ""),
         wide=True,
     )
@@ -535,7 +536,7 @@ def machine_table(summary):
         "commit": f"{summary['commit']} (programs {summary['binaries']})",
         "started": summary.get("started", NONE),
         "trials": f"{summary['trials_finished']} of {summary['trials_wanted']}; order shuffled with seed {settings['seed']}",
-        "a trial": f"{settings['seconds']:g} s after {settings['warmup']:g} s of warm-up; {settings['trials']} trials a cell, "
+        "a trial": f"{settings['seconds']:g} s after {settings['warmup']:g} s of warm-up; {counted(settings['trials'], 'trial')} a cell, "
         f"{settings['table_trials']} in tables A and B"
         + (f"; only {' or '.join(settings['only'])}" if settings["only"] else ""),
         "CPU time stolen from this machine": f"median {stolen['median']:.1%} of a trial, most {stolen['high']:.1%}"
@@ -556,22 +557,26 @@ def headline(summary):
         )
     missing = summary["trials_wanted"] - summary["trials_finished"]
     if missing > 0:
-        sentences.append(f"Unfinished: {missing} of {summary['trials_wanted']} trials are missing.")
+        sentences.append(
+            f"Unfinished: {counted(missing, 'trial is', 'trials are')} missing of {summary['trials_wanted']}."
+        )
     if errors:
         named = "; ".join(f"{one['key']}: {error_counts(one)}" for one in errors[:8])
         more = f"; {len(errors) - 8} more below." if len(errors) > 8 else "."
-        sentences.append(f"Clients saw errors in {len(errors)} cells: {named}{more}")
+        sentences.append(f"Clients saw errors in {counted(len(errors), 'cell')}: {named}{more}")
     elif summary["trials_finished"]:
         sentences.append("No client saw an error.")
     verdicts = [cell["limit"]["verdict"] for cell in summary["cells"] if cell.get("limit")]
     disturbed = sum(verdict.startswith("other work") for verdict in verdicts)
     if disturbed:
         sentences.append(
-            f"In {disturbed} cells other work took much of the machine's CPU time: measure those again when it is quiet."
+            f"In {counted(disturbed, 'cell')} other work took much of the machine's CPU time: measure again when it is quiet."
         )
     reasons = [cell["reason"] for cell in summary["cells"] if cell["status"] == "not run"]
     if reasons:
-        counts = [f"{reasons.count(one)} cells ({one})" for one in dict.fromkeys(reasons)]
+        counts = [
+            f"{counted(reasons.count(one), 'cell')} ({one})" for one in dict.fromkeys(reasons)
+        ]
         sentences.append(f"Not run: {'; '.join(counts)}.")
     return sentences
 

@@ -88,7 +88,7 @@ class Run(unittest.TestCase):
     def test_errors_of_clients_end_in_exit_code_1_and_in_the_report(self):
         done = self.run_small(FAKE_ERRORS="thread:20:reset")
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("Clients saw errors in 1 cells", done.stdout)
+        self.assertIn("Clients saw errors in 1 cell:", done.stdout)
         self.assertIn("reset 6 (in 2 of 2 trials)", (self.out / "tables.md").read_text())
 
     def test_a_trial_that_cannot_start_is_reported_and_the_others_run(self):
