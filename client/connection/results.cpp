@@ -18,6 +18,9 @@ std::size_t name_bytes(std::string_view tag) {
   return bytes;
 }
 
+// Or a CDATA section, of one tag.
+bool is_comment(std::string_view tag) { return tag.front() == '!'; }
+
 Parsed<Price> parse_exact_price(std::string_view text) { return parse_price(text); }
 
 // The number in an attribute, above zero; false if it is not one.
@@ -127,11 +130,13 @@ bool ReplyElements::take_tag(std::string_view& tag) {
 
 bool ReplyElements::next(ReplyElement& element) {
   if (state_ != State::inside) return false;
-  rest_.remove_prefix(skip_blanks(rest_, 0));
-  if (rest_.empty() && root_.empty()) return stop(State::complete);
-  if (!rest_.starts_with('<')) return stop(State::bad);
   std::string_view tag;
-  if (!take_tag(tag)) return false;
+  do {
+    rest_.remove_prefix(skip_blanks(rest_, 0));
+    if (rest_.empty() && root_.empty()) return stop(State::complete);
+    if (!rest_.starts_with('<')) return stop(State::bad);
+    if (!take_tag(tag)) return false;
+  } while (is_comment(tag));
   if (tag.front() == '/')
     return stop(!root_.empty() && tag.substr(1) == root_ ? State::complete : State::bad);
 
@@ -144,7 +149,7 @@ bool ReplyElements::next(ReplyElement& element) {
     if (!take_tag(inner)) return false;
     if (inner.front() == '/')
       --depth;
-    else if (inner.back() != '/')
+    else if (inner.back() != '/' && !is_comment(inner))
       ++depth;
     element.content = {content, std::size_t(inner.data() - 1 - content)};
   }

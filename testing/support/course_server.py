@@ -62,6 +62,7 @@ FAULTS = {
     "random-ids": "gives transaction ids that rise in no order",
     "ids-from-0": "numbers orders from 0",
     "bare-errors": "answers queries and cancels in vain with errors without the id",
+    "bare-created": "does not repeat the attributes of what it creates",
     "doubles": "prints limits and prices as doubles with 17 digits",
     "exponents": "prints numbers as Java prints doubles",
     "zero-limits": "accepts limits of zero",
@@ -387,6 +388,9 @@ class Exchange:
                     answer.attrib = {
                         k: v for k, v in answer.items() if k == "id" and answer.tag != "error"
                     }
+        if self.fault == "bare-created":
+            for answer in results.iter("created"):
+                answer.attrib.clear()
         if self.fault in ("doubles", "exponents"):
             for element in results.iter():
                 for name in ("amount", "limit", "shares", "price"):

@@ -108,8 +108,10 @@ std::string numbers_of(const std::vector<const RuleResult*>& rules) {
   return text;
 }
 
-std::string first_line(const std::string& text) {
-  return shortened(printable(text.substr(0, text.find('\n'))), line_bytes_max);
+std::string on_one_line(const std::string& text, std::size_t bytes_max = line_bytes_max) {
+  std::string line = printable(text);
+  std::ranges::replace(line, '\n', ' ');
+  return shortened(line, bytes_max);
 }
 
 // What to mend first, the most points first.
@@ -123,11 +125,11 @@ std::string causes_text(const ConformanceReport& report) {
     std::snprintf(line, sizeof line, "%5s  %-4s %-6s ",
                   ("+" + std::to_string(causes[i].points)).c_str(), result.rule.number.c_str(),
                   name_of(result.rule.level));
-    text += line + first_line(result.rule.sentence) + "\n";
-    text += std::string(19, ' ') + first_line(result.why) + "\n";
+    text += line + on_one_line(result.rule.sentence) + "\n";
+    text += std::string(19, ' ') + on_one_line(result.why) + "\n";
     if (!causes[i].blocks.empty())
       text += std::string(19, ' ') +
-              first_line("cannot be tested before: " + numbers_of(causes[i].blocks)) + "\n";
+              on_one_line("cannot be tested before: " + numbers_of(causes[i].blocks)) + "\n";
   }
   if (causes.size() > causes_shown)
     text += "  and " + std::to_string(causes.size() - causes_shown) + " more, below\n";
@@ -175,7 +177,7 @@ std::string text_of(const ConformanceReport& report, Level shown) {
   std::string text = score + style_sentence(report.style) + "\n";
   if (!report.stopped.empty()) text += "Ended early: " + printable(report.stopped) + "\n";
   for (const std::string& form : report.form)
-    text += "Differs in form alone: " + shortened(printable(form), form_bytes_max) + "\n";
+    text += "Differs in form alone: " + on_one_line(form, form_bytes_max) + "\n";
   text += causes_text(report);
   if (const auto ours = lost(report, Level::ours); !ours.empty() && shown != Level::ours)
     text += "\nNot shared with this exchange, without loss of points (--level ours shows them): " +

@@ -26,6 +26,7 @@ IN_FORM = {
     "random-ids": "",
     "ids-from-0": "",
     "bare-errors": "T19",
+    "bare-created": "R8",
     "doubles": "",
     "exponents": "",
     "zero-limits": "T5",

@@ -145,6 +145,8 @@ TEST_CASE("elements directly inside <results> are separated from what they conta
 TEST_CASE("what an error quotes may be unescaped") {
   CHECK(elements_of("<results><error id='1'>0 < 1</error><error>a <= b</error></results>") ==
         "error(1)0 < 1;error()a <= b;end");
+  CHECK(elements_of("<results><!-- a --><error id='1'><![CDATA[no]]></error><a/></results>") ==
+        "error(1)<![CDATA[no]]>;a();end");
   CHECK(elements_of("<results><error>0 <").ends_with("bad"));
 }
 
